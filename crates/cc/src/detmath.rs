@@ -1,0 +1,8 @@
+//! Mathematics with the same bits on every machine: the pinned `libm`, in one place.
+//!
+//! `+ - * /` and `sqrt` of the standard library are exact by IEEE 754 and may be used directly.
+
+/// The cube root.
+pub fn cbrt(x: f64) -> f64 {
+    libm::cbrt(x)
+}

@@ -1,0 +1,168 @@
+//! Parameters of models: declared once, with unit, default and source.
+
+use std::fmt;
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A number within bounds, both included; the default first.
+    Number {
+        /// Value where nothing is said.
+        default: f64,
+        /// Least value allowed.
+        min: f64,
+        /// Greatest value allowed.
+        max: f64,
+    },
+    /// On or off.
+    Switch(bool),
+    /// One of several words; the first is the default.
+    Choice(&'static [&'static str]),
+}
+
+/// A declared parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// Kind, bounds and default.
+    pub kind: Kind,
+    /// Unit, or an empty string.
+    pub unit: &'static str,
+    /// What it does, and where the default comes from.
+    pub doc: &'static str,
+}
+
+/// A value given for a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A switch.
+    Switch(bool),
+    /// A word.
+    Word(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(n) => write!(f, "{n}"),
+            Value::Switch(b) => write!(f, "{b}"),
+            Value::Word(w) => write!(f, "\"{w}\""),
+        }
+    }
+}
+
+/// A parameter that was refused: its name, and why. An unknown name has no reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamError {
+    /// The name that was given.
+    pub name: String,
+    /// What is wrong with the value; `None` if there is no such parameter.
+    pub reason: Option<String>,
+}
+
+/// The values of all parameters of one model, defaults filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    values: Vec<(&'static str, Value)>,
+}
+
+impl Params {
+    /// Checks `given` against what is `declared`.
+    pub fn new<'a>(declared: &'static [Param], given: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Params, ParamError> {
+        let mut values: Vec<(&'static str, Value)> = declared
+            .iter()
+            .map(|p| {
+                let default = match p.kind {
+                    Kind::Number { default, .. } => Value::Number(default),
+                    Kind::Switch(on) => Value::Switch(on),
+                    Kind::Choice(words) => Value::Word(words[0].into()),
+                };
+                (p.name, default)
+            })
+            .collect();
+        for (name, value) in given {
+            let refuse = |reason| Err(ParamError { name: name.into(), reason });
+            let Some(index) = declared.iter().position(|p| p.name == name) else { return refuse(None) };
+            match (declared[index].kind, &value) {
+                (Kind::Number { min, max, .. }, Value::Number(n)) => {
+                    if !(min..=max).contains(n) {
+                        return refuse(Some(format!("{n} is not between {min} and {max}")));
+                    }
+                }
+                (Kind::Switch(_), Value::Switch(_)) => {}
+                (Kind::Choice(words), Value::Word(word)) => {
+                    if !words.contains(&word.as_str()) {
+                        return refuse(Some(format!("\"{word}\" is not one of {}", words.join(", "))));
+                    }
+                }
+                (Kind::Number { .. }, _) => return refuse(Some(format!("{value} is not a number"))),
+                (Kind::Switch(_), _) => return refuse(Some(format!("{value} is not true or false"))),
+                (Kind::Choice(words), _) => return refuse(Some(format!("{value} is not one of {}", words.join(", ")))),
+            }
+            values[index].1 = value;
+        }
+        Ok(Params { values })
+    }
+
+    /// The values of a model that declares nothing.
+    pub const fn none() -> Params {
+        Params { values: Vec::new() }
+    }
+
+    fn get(&self, name: &str) -> &Value {
+        match self.values.iter().find(|(n, _)| *n == name) {
+            Some((_, value)) => value,
+            None => panic!("parameter {name} is read but not declared"),
+        }
+    }
+    /// The number called `name`.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(n) => *n,
+            other => panic!("parameter {name} is {other}, read as a number"),
+        }
+    }
+    /// The switch called `name`.
+    pub fn switch(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(on) => *on,
+            other => panic!("parameter {name} is {other}, read as a switch"),
+        }
+    }
+    /// The word chosen for `name`.
+    pub fn choice(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Word(word) => word,
+            other => panic!("parameter {name} is {other}, read as a word"),
+        }
+    }
+    /// Every name with its value, in the order of declaration.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.values.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARED: &[Param] = &[
+        Param { name: "alpha", kind: Kind::Number { default: 1.0, min: 0.0, max: 10.0 }, unit: "segments", doc: "" },
+        Param { name: "reading", kind: Kind::Choice(&["ns2", "linux"]), unit: "", doc: "" },
+    ];
+
+    #[test]
+    fn defaults_and_refusals() {
+        let p = Params::new(DECLARED, [("alpha", Value::Number(2.0))]).unwrap();
+        assert_eq!((p.number("alpha"), p.choice("reading")), (2.0, "ns2"));
+        let refused = |name, value| Params::new(DECLARED, [(name, value)]).unwrap_err();
+        assert_eq!(refused("alhpa", Value::Number(1.0)).reason, None);
+        assert_eq!(refused("alpha", Value::Number(11.0)).reason.unwrap(), "11 is not between 0 and 10");
+        assert_eq!(refused("alpha", Value::Number(f64::NAN)).reason.unwrap(), "NaN is not between 0 and 10");
+        assert_eq!(refused("reading", Value::Word("bsd".into())).reason.unwrap(), "\"bsd\" is not one of ns2, linux");
+        assert_eq!(refused("reading", Value::Switch(true)).reason.unwrap(), "true is not one of ns2, linux");
+    }
+}

@@ -1,0 +1,92 @@
+//! One list of controllers; the command line, the Python interface, the docs and the tests read it.
+
+use crate::params::Param;
+use std::fmt;
+
+/// How far a model has been checked. Shown wherever the model is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Written, unit tests only.
+    Draft,
+    /// Agrees with an independent implementation or with hand-computed numbers over whole runs.
+    Checked,
+    /// Reproduces the published results of its paper.
+    Reproduced,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Status::Draft => "draft",
+            Status::Checked => "checked",
+            Status::Reproduced => "reproduced",
+        })
+    }
+}
+
+/// What there is to know about a controller before it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Where its formulas come from.
+    pub source: &'static str,
+    /// How far it has been checked.
+    pub status: Status,
+    /// Its parameters, with units and defaults.
+    pub params: &'static [Param],
+    /// The named internals that it reports to the trace.
+    pub probes: &'static [&'static str],
+}
+
+/// Makes the modules, the enum that dispatches without a table, and the list.
+macro_rules! controllers {
+    ($($module:ident: $law:ident),* $(,)?) => {
+        $(mod $module;)*
+        $(pub use $module::$law;)*
+
+        /// Any registered controller, dispatched by a `match`.
+        #[derive(Clone, Debug)]
+        pub enum AnyController { $(#[doc = stringify!($law)] $law($law)),* }
+
+        /// Every registered controller, in the order of the list.
+        pub const CONTROLLERS: &[$crate::Descriptor] = &[$(<$law as $crate::Law>::DESCRIPTOR),*];
+
+        impl AnyController {
+            /// Its name in scenarios.
+            pub fn name(&self) -> &'static str {
+                match self { $(AnyController::$law(_) => <$law as $crate::Law>::DESCRIPTOR.name),* }
+            }
+            /// The controller called `name` with `params` (see [`Params::new`]); `None` if there is none of that name.
+            pub fn new(name: &str, params: &$crate::Params, flow: &$crate::FlowInfo) -> Option<AnyController> {
+                $(if name == <$law as $crate::Law>::DESCRIPTOR.name {
+                    return Some(AnyController::$law(<$law as $crate::Law>::new(params, flow)));
+                })*
+                None
+            }
+        }
+
+        impl $crate::Controller for AnyController {
+            #[inline] fn needs(&self) -> $crate::Signals { match self { $(AnyController::$law(c) => c.needs()),* } }
+            #[inline] fn on_open(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_open(now)),* } }
+            #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$law(c) => c.on_ack(ack)),* } }
+            #[inline] fn on_congestion(&mut self, event: &$crate::Congestion) { match self { $(AnyController::$law(c) => c.on_congestion(event)),* } }
+            #[inline] fn on_timeout(&mut self, event: &$crate::Timeout) { match self { $(AnyController::$law(c) => c.on_timeout(event)),* } }
+            #[inline] fn on_recovery_exit(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_recovery_exit(now)),* } }
+            #[inline] fn on_undo(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_undo(now)),* } }
+            #[inline] fn on_restart(&mut self, event: &$crate::Restart) { match self { $(AnyController::$law(c) => c.on_restart(event)),* } }
+            #[inline] fn on_timer(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_timer(now)),* } }
+            #[inline] fn on_hint(&mut self, now: units::Time, hint: &$crate::Hint) { match self { $(AnyController::$law(c) => c.on_hint(now, hint)),* } }
+            #[inline] fn set_window(&mut self, cwnd: units::Segments) { match self { $(AnyController::$law(c) => c.set_window(cwnd)),* } }
+            #[inline] fn cwnd(&self) -> units::Segments { match self { $(AnyController::$law(c) => c.cwnd()),* } }
+            #[inline] fn ssthresh(&self) -> units::Segments { match self { $(AnyController::$law(c) => c.ssthresh()),* } }
+            #[inline] fn pacing(&self) -> Option<units::Rate> { match self { $(AnyController::$law(c) => c.pacing()),* } }
+            #[inline] fn wake_at(&self) -> units::Time { match self { $(AnyController::$law(c) => c.wake_at()),* } }
+            #[inline] fn fine_timeout(&self) -> Option<units::Span> { match self { $(AnyController::$law(c) => c.fine_timeout()),* } }
+            #[inline] fn probe(&self, out: &mut [f64]) { match self { $(AnyController::$law(c) => c.probe(out)),* } }
+        }
+    };
+}
+pub(crate) use controllers;

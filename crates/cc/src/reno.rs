@@ -1,0 +1,89 @@
+//! Reno's window law. RFC 5681 sections 3.1 and 3.2: slow start, additive increase, halving.
+//!
+//! Which segments are retransmitted, and when, is the recovery's business: this law under `recovery =
+//! "tahoe"`, `"reno"`, `"newreno"` or `"sack"` is the TCP of that name.
+//! Status: checked, row by row against ns-2.35 (docs/validation.md).
+
+use crate::params::Params;
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::Segments;
+
+/// Additive increase, multiplicative decrease.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    window: Window,
+}
+
+impl Law for Reno {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "reno",
+        summary: "additive increase, halving (the window law of Tahoe, Reno, NewReno and SACK)",
+        source: "RFC 5681",
+        status: Status::Checked,
+        params: &[],
+        probes: &[],
+    };
+    fn new(_params: &Params, flow: &FlowInfo) -> Reno {
+        Reno { window: Window::new(flow) }
+    }
+}
+
+impl Controller for Reno {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.window.may_grow(ack) {
+            self.window.grow(ack);
+        }
+    }
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event.window, 0.5);
+    }
+    fn on_timeout(&mut self, event: &Timeout) {
+        self.window.timeout(event, 0.5);
+    }
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    #[inline]
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    #[inline]
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, ns2_flow, linux_flow, timeout};
+
+    #[test]
+    fn ns2_counts_acks_and_keeps_the_fraction() {
+        let mut reno = Reno::new(&Params::none(), &ns2_flow(8.0, 8.0));
+        reno.on_ack(&ack(2)); // at the threshold: avoidance; one step though two segments are covered
+        assert_eq!(reno.cwnd(), 8.125);
+        reno.on_congestion(&congestion(9.0));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (4.5, 4.0));
+        reno.on_timeout(&timeout(4.5, false));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (1.0, 2.0));
+    }
+
+    #[test]
+    fn linux_counts_segments_and_keeps_whole_windows() {
+        let mut reno = Reno::new(&Params::none(), &linux_flow(9.0, 10.0));
+        reno.on_ack(&ack(3)); // one to the threshold, two into the counter
+        assert_eq!(reno.cwnd(), 10.0);
+        for _ in 0..4 {
+            reno.on_ack(&ack(2));
+        }
+        assert_eq!(reno.cwnd(), 11.0);
+        reno.on_congestion(&congestion(11.0));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (5.0, 5.0));
+        reno.on_timeout(&timeout(5.0, true)); // the same segment again: the threshold stays
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (1.0, 5.0));
+    }
+}

@@ -1,0 +1,51 @@
+//! Events for the tests of this crate.
+
+use crate::{Ack, Arithmetic, Cause, Congestion, FlowInfo, Growth, Phase, Timeout};
+use units::{Segments, Span, Time};
+
+pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
+    let arithmetic = Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
+    FlowInfo { initial_window: cwnd, initial_ssthresh: ssthresh, max_window: f64::INFINITY, arithmetic, fine_clock: false }
+}
+
+pub fn linux_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
+    let arithmetic = Arithmetic { growth: Growth::Counted, integer_windows: true, reduce_on_every_timeout: false };
+    FlowInfo { arithmetic, ..ns2_flow(cwnd, ssthresh) }
+}
+
+pub fn ack(newly_acked: u32) -> Ack {
+    Ack {
+        now: Time::from_ps(1),
+        newly_acked,
+        dupacks: 0,
+        acked_through: 0,
+        next: 0,
+        in_flight: 0.0,
+        rtt: None,
+        receiver_time: None,
+        ece: false,
+        rate: None,
+        phase: Phase::Open,
+        window_limited: true,
+    }
+}
+
+pub fn congestion(window: Segments) -> Congestion {
+    Congestion {
+        now: Time::from_ps(2),
+        cause: Cause::FastRetransmit,
+        window,
+        in_flight: window,
+        segment_sent: None,
+        retransmitted: false,
+        dupacks: 3,
+    }
+}
+
+pub fn timeout(window: Segments, repeated: bool) -> Timeout {
+    Timeout { now: Time::from_ps(3), window, repeated }
+}
+
+pub fn seconds(s: f64) -> Span {
+    Span::from_seconds(s)
+}

@@ -1,0 +1,414 @@
+//! Vegas. Brakmo and Peterson, IEEE JSAC 13(8), 1995: keep between `alpha` and `beta` segments queued.
+//!
+//! "Vegas" is a family; `reading` picks the member:
+//! - `ns2` (default): ns-2.35's agent. Mean of the round trip's samples; the backlog compared is
+//!   floor((expected - actual) * base + 0.5) with actual from the segments sent in the round; below `alpha` the
+//!   window grows by 1/cwnd an ACK for the whole next round, and only if it is nearly used; the base is also
+//!   raised when at most one segment was in transit; at a loss 3/4 (1/2 for a segment lost again), only if
+//!   the lost segment left after the last change.
+//! - `brakmo`: backlog cwnd * (1 - base/rtt) unrounded, one segment up or down a round.
+//! - `linux`: the round's smallest sample, backlog floor(cwnd * (rtt - base) / base), at least three samples
+//!   or a Reno step, Reno's halving.
+//!
+//! Retransmission on the first duplicate ACK (the paper's third technique) is the transport's: with
+//! `recovery = "reno"` it asks for [`Controller::fine_timeout`].
+//! Status: checked (`ns2`, row by row against ns-2.35); the other readings draft.
+
+use crate::estimators::{MinRtt, Round, Smoothed};
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Phase, Signals, Timeout};
+use units::{Segments, Span, Time};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Ns2,
+    Brakmo,
+    Linux,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Statistic {
+    Mean,
+    Min,
+    Smoothed,
+    Last,
+}
+
+/// Compares the expected with the actual rate.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    alpha: Segments,
+    beta: Segments,
+    gamma: Segments,
+    reading: Reading,
+    statistic: Statistic,
+    per_ack: bool,
+    reset_base_on_loss: bool,
+    fine_clock: bool,
+    window: Window,
+    opened: Time,
+    base: MinRtt,
+    round: Round,
+    round_began: Time,
+    samples: Samples,
+    /// Growth per ACK until the round ends, segments.
+    increment: Segments,
+    /// Slow start doubles in every other round: whether this is one.
+    doubling: bool,
+    backlog: f64,
+    fine: FineClock,
+    /// Window to return to when duplicate ACKs end, segments.
+    deflated: Segments,
+    changed: Time,
+}
+
+/// Round-trip samples of one round.
+#[derive(Clone, Debug)]
+struct Samples {
+    sum: f64,
+    count: u32,
+    least: MinRtt,
+    last: Option<Span>,
+    smoothed: Smoothed,
+}
+
+/// Vegas's own retransmission clock: Jacobson's estimator without ticks, in seconds.
+#[derive(Clone, Debug, Default)]
+struct FineClock {
+    /// Eight times the mean, four times the deviation.
+    mean8: f64,
+    deviation4: f64,
+    timeout: Option<f64>,
+}
+
+impl FineClock {
+    fn begin(&mut self, rtt: f64) {
+        self.mean8 = rtt * 8.0;
+        self.deviation4 = rtt;
+        self.timeout = Some((self.mean8 / 4.0 + self.deviation4) / 2.0);
+    }
+    fn update(&mut self, rtt: f64) {
+        let error = rtt - self.mean8 / 8.0;
+        self.mean8 += error;
+        self.deviation4 += error.abs() - self.deviation4 / 4.0;
+        let timeout = (self.mean8 / 4.0 + self.deviation4) / 2.0;
+        self.timeout = Some(timeout + timeout / 16.0);
+    }
+}
+
+impl Law for Vegas {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "vegas",
+        summary: "keeps alpha to beta segments queued, by the round-trip time",
+        source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; readings of ns-2.35 and Linux",
+        status: Status::Checked,
+        params: &[
+            Param { name: "alpha", kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 }, unit: "segments", doc: "grow below this backlog (1 in the paper and in ns-2, 2 in Linux)" },
+            Param { name: "beta", kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 }, unit: "segments", doc: "shrink above this backlog (3 in the paper and in ns-2, 4 in Linux)" },
+            Param { name: "gamma", kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 }, unit: "segments", doc: "leave slow start above this backlog" },
+            Param { name: "reading", kind: Kind::Choice(&["ns2", "brakmo", "linux"]), unit: "", doc: "whose Vegas: backlog, growth and loss rule" },
+            Param { name: "rtt_stat", kind: Kind::Choice(&["reading", "mean", "min", "srtt", "last"]), unit: "", doc: "round-trip time of a round; by default the reading's (mean, mean, min)" },
+            Param { name: "decide", kind: Kind::Choice(&["per_rtt", "per_ack"]), unit: "", doc: "how often backlog and thresholds are compared" },
+            Param { name: "base_reset_on_loss", kind: Kind::Switch(false), unit: "", doc: "forget the smallest round-trip time at every loss" },
+        ],
+        probes: &["base_rtt", "backlog", "fine_timeout"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Vegas {
+        let reading = match params.choice("reading") {
+            "brakmo" => Reading::Brakmo,
+            "linux" => Reading::Linux,
+            _ => Reading::Ns2,
+        };
+        let statistic = match params.choice("rtt_stat") {
+            "mean" => Statistic::Mean,
+            "min" => Statistic::Min,
+            "srtt" => Statistic::Smoothed,
+            "last" => Statistic::Last,
+            _ if reading == Reading::Linux => Statistic::Min,
+            _ => Statistic::Mean,
+        };
+        Vegas {
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            gamma: params.number("gamma"),
+            reading,
+            statistic,
+            per_ack: params.choice("decide") == "per_ack",
+            reset_base_on_loss: params.switch("base_reset_on_loss"),
+            fine_clock: flow.fine_clock,
+            window: Window::new(flow),
+            opened: Time::ZERO,
+            base: MinRtt::default(),
+            round: Round::default(),
+            round_began: Time::ZERO,
+            samples: Samples { sum: 0.0, count: 0, least: MinRtt::default(), last: None, smoothed: Smoothed::new(0.125) },
+            increment: 0.0,
+            doubling: true,
+            backlog: f64::NAN,
+            fine: FineClock::default(),
+            deflated: 0.0,
+            changed: Time::ZERO,
+        }
+    }
+}
+
+impl Vegas {
+    /// The round-trip time of the round that ends at `now`, and the number of samples that it rests on.
+    fn round_rtt(&mut self, now: Time) -> (Span, u32) {
+        let count = self.samples.count;
+        let whole = now.since(self.round_began);
+        let rtt = match self.statistic {
+            Statistic::Mean if count > 0 => Some(Span::from_seconds(self.samples.sum / count as f64)),
+            Statistic::Mean => None,
+            Statistic::Min => self.samples.least.get(),
+            Statistic::Smoothed => self.samples.smoothed.get().map(Span::from_seconds),
+            Statistic::Last => self.samples.last,
+        };
+        (rtt.unwrap_or(whole), count)
+    }
+
+    /// The end of a round of `length` segments: what to do in the next one.
+    fn decide(&mut self, ack: &Ack, length: u64) {
+        let (rtt, samples) = self.round_rtt(ack.now);
+        if !self.per_ack {
+            self.samples.sum = 0.0;
+            self.samples.count = 0;
+            self.samples.least.reset();
+        }
+        if rtt == Span::ZERO {
+            return;
+        }
+        let single = self.reading == Reading::Ns2 && length <= 1;
+        if single || self.base.get().is_none_or(|base| rtt < base) {
+            self.base.set(rtt);
+        }
+        let (base, rtt) = (self.base.get().map_or(0.0, Span::seconds), rtt.seconds());
+        let cwnd = self.window.cwnd;
+        self.backlog = match self.reading {
+            Reading::Ns2 => {
+                let expected = (ack.next - ack.acked_through) as f64 / base;
+                // Truncated toward zero, as a C cast does.
+                ((expected - length as f64 / rtt) * base + 0.5).trunc()
+            }
+            Reading::Brakmo => cwnd * (1.0 - base / rtt),
+            Reading::Linux => (cwnd * (rtt - base) / base).floor(),
+        };
+        if self.window.slow_start() {
+            self.decide_slow_start(base, rtt);
+        } else if self.reading == Reading::Linux && samples < 3 {
+            self.increment = 1.0 / cwnd; // too few samples: as Reno
+        } else if self.backlog > self.beta {
+            self.window.set((cwnd - 1.0).max(2.0));
+            self.increment = 0.0;
+        } else if self.backlog < self.alpha {
+            self.increment = 1.0 / cwnd;
+            if self.reading != Reading::Ns2 {
+                self.window.set(cwnd + 1.0);
+                self.increment = 0.0;
+            }
+        } else {
+            self.increment = 0.0;
+        }
+    }
+
+    fn decide_slow_start(&mut self, base: f64, rtt: f64) {
+        let cwnd = self.window.cwnd;
+        if self.reading == Reading::Linux {
+            self.increment = 1.0;
+            if self.backlog > self.gamma {
+                self.window.set(cwnd.min((cwnd * base / rtt).floor() + 1.0).max(2.0));
+                self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd).max(2.0);
+                self.increment = 0.0;
+            }
+            return;
+        }
+        self.doubling = !self.doubling;
+        self.increment = 0.0;
+        if self.doubling {
+            if self.backlog > self.gamma {
+                self.window.ssthresh = 2.0;
+                self.window.set((cwnd - cwnd / 8.0).max(2.0));
+            } else {
+                self.increment = 1.0;
+            }
+        }
+    }
+
+    fn grow(&mut self, ack: &Ack) {
+        if self.increment == 1.0 && !self.window.slow_start() {
+            self.increment = 0.0; // the threshold was passed within the round
+        }
+        let used = (ack.next - ack.acked_through) as f64;
+        if self.increment > 0.0 && self.window.cwnd - used <= 2.0 {
+            self.window.set(self.window.cwnd + self.increment);
+        }
+    }
+
+    fn sample(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt else { return };
+        // ns-2 takes a sending time of zero for "never sent", so the first packet gives no sample.
+        if self.reading == Reading::Ns2 && ack.now.since(self.opened) == rtt {
+            return;
+        }
+        self.samples.sum += rtt.seconds();
+        self.samples.count += 1;
+        self.samples.least.update(rtt);
+        self.samples.last = Some(rtt);
+        self.samples.smoothed.update(rtt.seconds());
+        self.base.update(rtt);
+        self.fine.update(rtt.seconds());
+    }
+}
+
+impl Controller for Vegas {
+    fn needs(&self) -> Signals {
+        if self.reading == Reading::Linux { Signals::NONE } else { Signals::FINE_CLOCK }
+    }
+
+    fn on_open(&mut self, now: Time) {
+        self.opened = now;
+        self.round_began = now;
+        self.changed = now;
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.fine.timeout.is_none() {
+            let since_open = ack.now.since(self.opened);
+            self.base.set(since_open);
+            self.fine.begin(since_open.seconds());
+        }
+        if ack.newly_acked == 0 {
+            if self.fine_clock && ack.dupacks > 3 {
+                self.window.set(self.window.cwnd + 1.0);
+            }
+            return;
+        }
+        if self.fine_clock && ack.dupacks > 3 && self.window.cwnd > self.deflated {
+            self.window.set(self.deflated);
+            self.window.ssthresh = 2.0;
+        }
+        if self.per_ack || ack.acked_through >= self.round.begins {
+            let began = self.round.begins;
+            let length = self.round.closed_by(ack.acked_through, ack.next).unwrap_or(ack.next.saturating_sub(began));
+            self.decide(ack, length);
+            self.round_began = ack.now;
+        }
+        if ack.phase != Phase::Recovery {
+            self.grow(ack);
+        }
+        self.sample(ack);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if self.reset_base_on_loss {
+            self.base.reset();
+        }
+        if self.reading == Reading::Linux {
+            self.window.reduce(event.window, 0.5);
+            return;
+        }
+        if let Some(timeout) = &mut self.fine.timeout {
+            *timeout = if event.retransmitted { *timeout * 2.0 } else { *timeout + *timeout / 8.0 };
+        }
+        if event.segment_sent.is_some_and(|sent| self.changed >= sent) {
+            return; // it left before the last change: that change was for it
+        }
+        let window = event.window.floor();
+        self.deflated = if window <= 3.0 {
+            2.0
+        } else if event.retransmitted {
+            (window / 2.0).floor()
+        } else {
+            window - (window / 4.0).floor()
+        };
+        let inflation = if self.fine_clock { event.dupacks as f64 } else { 0.0 };
+        self.window.set(self.deflated + inflation);
+        if !self.fine_clock {
+            self.window.ssthresh = 2.0;
+        }
+        self.changed = event.now;
+    }
+
+    fn on_timeout(&mut self, event: &Timeout) {
+        if self.reset_base_on_loss {
+            self.base.reset();
+        }
+        self.window.timeout(event, 0.5);
+        self.window.set(2.0);
+        self.deflated = 0.0;
+        self.changed = event.now;
+    }
+
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn fine_timeout(&self) -> Option<Span> {
+        self.fine.timeout.map(Span::from_seconds)
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.base.get().map_or(f64::NAN, Span::seconds);
+        out[1] = self.backlog;
+        out[2] = self.fine.timeout.unwrap_or(f64::NAN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use crate::testing::{ack, congestion, ns2_flow, seconds, timeout};
+
+    fn vegas(reading: &str, alpha: f64, beta: f64, cwnd: f64) -> Vegas {
+        let given = [("reading", Value::Word(reading.into())), ("alpha", Value::Number(alpha)), ("beta", Value::Number(beta))];
+        let mut law = Vegas::new(&Params::new(Vegas::DESCRIPTOR.params, given).unwrap(), &ns2_flow(cwnd, 2.0));
+        law.on_open(Time::ZERO);
+        law.fine.begin(0.1);
+        law
+    }
+
+    /// One round with base and round-trip times given in seconds.
+    fn round(law: &mut Vegas, base: f64, rtt: f64, length: u64, outstanding: u64) {
+        law.base.set(seconds(base));
+        law.samples = Samples { sum: 3.0 * rtt, count: 3, least: MinRtt::default(), last: None, smoothed: Smoothed::new(0.125) };
+        law.samples.least.set(seconds(rtt));
+        law.decide(&Ack { acked_through: 100, next: 100 + outstanding, ..ack(1) }, length);
+    }
+
+    #[test]
+    fn published_backlogs() {
+        let mut law = vegas("brakmo", 1.0, 3.0, 20.0);
+        round(&mut law, 0.1, 0.12, 20, 21);
+        assert!((law.backlog - 3.3333).abs() < 1e-4);
+        assert_eq!(law.cwnd(), 19.0);
+
+        let mut law = vegas("ns2", 1.0, 3.0, 20.0);
+        round(&mut law, 0.1, 0.12, 20, 21); // 4.333 rounds to 4
+        assert_eq!((law.backlog, law.cwnd()), (4.0, 19.0));
+
+        for (cwnd, rtt, backlog, after) in [(20.0, 0.120001, 3.0, 20.0), (20.0, 0.115001, 2.0, 20.0), (10.0, 0.105001, 0.0, 11.0)] {
+            let mut law = vegas("linux", 2.0, 4.0, cwnd);
+            round(&mut law, 0.100001, rtt, 20, 21);
+            assert_eq!((law.backlog, law.cwnd()), (backlog, after), "cwnd {cwnd}, rtt {rtt}");
+        }
+    }
+
+    #[test]
+    fn losses() {
+        let mut law = vegas("ns2", 1.0, 3.0, 10.0);
+        law.changed = Time::from_ps(100);
+        law.on_congestion(&Congestion { segment_sent: Some(Time::from_ps(50)), ..congestion(10.0) });
+        assert_eq!(law.cwnd(), 10.0); // sent before the last change
+        law.on_congestion(&Congestion { segment_sent: Some(Time::from_ps(150)), ..congestion(10.0) });
+        assert_eq!(law.cwnd(), 8.0); // 10 - 10/4
+        law.on_timeout(&timeout(8.0, false));
+        assert_eq!((law.cwnd(), law.ssthresh()), (2.0, 4.0));
+    }
+}

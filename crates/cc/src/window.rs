@@ -1,0 +1,139 @@
+//! Window arithmetic: how slow start, additive increase and reduction count and round.
+//!
+//! RFC 5681 section 3.1 in two dialects. `ns2` counts ACKs, keeps the window's fraction, truncates the
+//! threshold (ns-2.35 with `precisionReduce_`, see docs/validation.md). `linux` counts segments and keeps
+//! whole windows with a counter.
+
+use crate::controller::{Ack, Phase, Timeout};
+use units::Segments;
+
+/// How a window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// One step per ACK, whatever it covers; the fraction is kept.
+    PerAck,
+    /// One step per segment acknowledged; a counter holds the fraction, the window is whole.
+    Counted,
+}
+
+/// Counting and rounding of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arithmetic {
+    /// How the window grows.
+    pub growth: Growth,
+    /// Reductions truncate the window too (ns-2's `precisionReduce_ false`); the threshold is always whole.
+    pub integer_windows: bool,
+    /// A repeated timeout of one segment lowers the threshold again (ns-2); RFC 5681 says it does not.
+    pub reduce_on_every_timeout: bool,
+}
+
+/// A congestion window with its threshold.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Congestion window, segments.
+    pub cwnd: Segments,
+    /// Slow-start threshold, segments.
+    pub ssthresh: Segments,
+    max: Segments,
+    counter: f64,
+    arithmetic: Arithmetic,
+}
+
+impl Window {
+    /// The window of a new flow.
+    pub fn new(flow: &crate::FlowInfo) -> Window {
+        Window {
+            cwnd: flow.initial_window,
+            ssthresh: flow.initial_ssthresh,
+            max: flow.max_window,
+            counter: 0.0,
+            arithmetic: flow.arithmetic,
+        }
+    }
+
+    /// Whether the window is below the threshold.
+    #[inline]
+    pub fn slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Whether this ACK lets a window grow at all.
+    #[inline]
+    pub fn may_grow(&self, ack: &Ack) -> bool {
+        ack.newly_acked > 0 && ack.phase != Phase::Recovery && !ack.ece && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
+    }
+
+    /// Reno's growth: slow start below the threshold, then one segment a round trip.
+    #[inline]
+    pub fn grow(&mut self, ack: &Ack) {
+        let left = self.slow_start_step(ack);
+        if left > 0.0 {
+            self.additive_step(left);
+        }
+    }
+
+    /// Slow start; what it leaves of the acknowledged segments for congestion avoidance.
+    #[inline]
+    pub fn slow_start_step(&mut self, ack: &Ack) -> f64 {
+        match self.arithmetic.growth {
+            Growth::PerAck if self.slow_start() => {
+                self.set(self.cwnd + 1.0);
+                0.0
+            }
+            Growth::PerAck => 1.0,
+            Growth::Counted => {
+                let acked = ack.newly_acked as f64;
+                if !self.slow_start() {
+                    return acked;
+                }
+                let before = self.cwnd;
+                self.set((before + acked).min(self.ssthresh));
+                acked - (self.cwnd - before).max(0.0)
+            }
+        }
+    }
+
+    #[inline]
+    fn additive_step(&mut self, acked: f64) {
+        match self.arithmetic.growth {
+            Growth::PerAck => self.set(self.cwnd + 1.0 / self.cwnd),
+            Growth::Counted => {
+                self.counter += acked;
+                if self.counter >= self.cwnd {
+                    self.counter -= self.cwnd;
+                    self.set(self.cwnd + 1.0);
+                }
+            }
+        }
+    }
+
+    /// Moves the window, within its bounds.
+    #[inline]
+    pub fn set(&mut self, cwnd: Segments) {
+        // ns-2 compares the whole part with the bound.
+        self.cwnd = if cwnd >= self.max + 1.0 { self.max } else { cwnd };
+    }
+
+    /// Multiplies `used` by `factor` into window and threshold.
+    pub fn reduce(&mut self, used: Segments, factor: f64) {
+        let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
+        let used = if whole { used.floor() } else { used };
+        let reduced = used * factor;
+        self.ssthresh = reduced.floor().max(2.0);
+        self.cwnd = match self.arithmetic.growth {
+            Growth::Counted => self.ssthresh,
+            Growth::PerAck if whole => reduced.floor().max(1.0),
+            Growth::PerAck => reduced.max(1.0),
+        };
+        self.counter = 0.0;
+    }
+
+    /// A timeout: threshold as for a loss, one segment to begin with.
+    pub fn timeout(&mut self, event: &Timeout, factor: f64) {
+        if !event.repeated || self.arithmetic.reduce_on_every_timeout {
+            self.reduce(event.window, factor);
+        }
+        self.cwnd = 1.0;
+        self.counter = 0.0;
+    }
+}

@@ -1,0 +1,199 @@
+//! What happens next: items in flight and timers, merged into one total order.
+
+use crate::heap::Heap;
+use crate::lanes::{Hint, Lanes};
+use crate::timers::Timers;
+use crate::{EMPTY, Key, PLACE_BITS, time_of};
+use units::Time;
+
+/// What has come due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next<T> {
+    /// An item arrived where it was going.
+    Item(T),
+    /// A timer reached its deadline.
+    Timer(u32),
+    /// Nothing is left before the horizon.
+    Nothing,
+}
+
+/// The pending events of a run.
+///
+/// The heads of the lanes, the first timer and the overflow are the leaves of a winner tree; its root is the
+/// next event. Adding to a lane that is not empty does not touch the tree.
+pub struct Agenda<T> {
+    lanes: Lanes<T>,
+    timers: Timers,
+    /// Items that no lane would take (never seen outside tests): a plain heap over a slab.
+    overflow: Heap,
+    parked: Vec<T>,
+    free: Vec<u32>,
+    /// Winner tree: `tree[1]` is the least key, leaves start at `tree.len() / 2`.
+    tree: Vec<Key>,
+    order: u64,
+    now: Time,
+    events: u64,
+}
+
+/// Leaf of the timers, of the overflow, and of the first lane.
+const TIMERS: usize = 0;
+const OVERFLOW: usize = 1;
+const LANES: usize = 2;
+
+impl<T: Copy> Default for Agenda<T> {
+    fn default() -> Self {
+        Agenda::new()
+    }
+}
+
+impl<T: Copy> Agenda<T> {
+    /// An empty agenda at time zero.
+    pub fn new() -> Agenda<T> {
+        let lanes = Lanes::new();
+        let mut agenda = Agenda {
+            lanes,
+            timers: Timers::default(),
+            overflow: Heap::default(),
+            parked: Vec::new(),
+            free: Vec::new(),
+            tree: Vec::new(),
+            order: 0,
+            now: Time::ZERO,
+            events: 0,
+        };
+        agenda.rebuild();
+        agenda
+    }
+
+    /// The time of the event that happened last.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Events so far: items arrived and timer entries that came up, early ones included.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Names `count` timers; the first one's name, the others follow it.
+    pub fn add_timers(&mut self, count: u32) -> u32 {
+        self.timers.add(count)
+    }
+
+    /// Schedules `item` at `at`, not before the present.
+    #[inline]
+    pub fn push(&mut self, at: Time, item: T, hint: &mut Hint) {
+        debug_assert!(at >= self.now, "an event in the past");
+        let before = self.lanes.count();
+        let lane = self.lanes.choose(at, hint);
+        if lane == usize::MAX {
+            return self.park(at, item);
+        }
+        if lane >= before {
+            self.rebuild();
+        }
+        let order = self.order;
+        self.order += 1;
+        if let Some(key) = self.lanes.push(lane, at, order, item) {
+            self.update(LANES + lane, key);
+        }
+    }
+
+    #[cold]
+    fn park(&mut self, at: Time, item: T) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.parked.push(item);
+            self.parked.len() as u32 - 1
+        });
+        self.parked[slot as usize] = item;
+        self.overflow.push(crate::key(at, self.order, slot));
+        self.order += 1;
+        self.update(OVERFLOW, self.overflow.first());
+    }
+
+    /// Sets timer `id` to `at`, wherever it stood before; `Time::NEVER` stops it.
+    #[inline]
+    pub fn set_timer(&mut self, id: u32, at: Time) {
+        debug_assert!(at >= self.now, "a deadline in the past");
+        if self.timers.set(id, at, &mut self.order) {
+            self.update(TIMERS, self.timers.first());
+        }
+    }
+
+    /// The deadline of timer `id`, `Time::NEVER` if it is not set.
+    #[inline]
+    pub fn timer(&self, id: u32) -> Time {
+        self.timers.due(id)
+    }
+
+    /// Takes the next event not later than `horizon` and moves the clock to it.
+    #[inline]
+    pub fn pop(&mut self, horizon: Time) -> Next<T> {
+        loop {
+            let first = self.tree[1];
+            let at = time_of(first);
+            if at > horizon || first == EMPTY {
+                return Next::Nothing;
+            }
+            self.now = at;
+            self.events += 1;
+            // The lanes carry their number in the key; timers and overflow are told by their leaves.
+            if first == self.tree[self.tree.len() / 2 + TIMERS] {
+                let fired = self.timers.pop(&mut self.order);
+                self.update(TIMERS, self.timers.first());
+                match fired {
+                    Some(id) => return Next::Timer(id),
+                    None => continue,
+                }
+            }
+            let place = (first as u32 & ((1 << PLACE_BITS) - 1)) as usize;
+            if first == self.tree[self.tree.len() / 2 + OVERFLOW] {
+                self.overflow.pop();
+                self.update(OVERFLOW, self.overflow.first());
+                self.free.push(place as u32);
+                return Next::Item(self.parked[place]);
+            }
+            let (item, next) = self.lanes.pop(place);
+            self.update(LANES + place, next);
+            return Next::Item(item);
+        }
+    }
+
+    /// What will arrive soon after the present item of the same lane: for prefetching, nothing else.
+    #[inline]
+    pub fn peek(&self, hint_lane: usize, ahead: usize) -> Option<&T> {
+        self.lanes.peek(hint_lane, ahead)
+    }
+
+    /// Every item in flight with its time, in no particular order.
+    pub fn in_flight(&self) -> impl Iterator<Item = (Time, &T)> {
+        let parked = (0..self.parked.len()).filter(|slot| !self.free.contains(&(*slot as u32)));
+        self.lanes.iter().map(|(key, item)| (time_of(key), item)).chain(parked.map(|slot| (Time::NEVER, &self.parked[slot])))
+    }
+
+    #[inline]
+    fn update(&mut self, leaf: usize, key: Key) {
+        let tree = &mut self.tree[..];
+        let mut at = tree.len() / 2 + leaf;
+        tree[at] = key;
+        while at > 1 {
+            let winner = tree[at].min(tree[at ^ 1]);
+            at /= 2;
+            tree[at] = winner;
+        }
+    }
+
+    #[cold]
+    fn rebuild(&mut self) {
+        let leaves = (LANES + self.lanes.count()).next_power_of_two();
+        if self.tree.len() == 2 * leaves {
+            return;
+        }
+        let old: Vec<Key> = self.tree[self.tree.len() / 2..].to_vec();
+        self.tree = vec![EMPTY; 2 * leaves];
+        for (leaf, key) in old.into_iter().enumerate() {
+            self.update(leaf, key);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Items in flight, kept in a few first-in-first-out lanes; only each lane's head is in the global order.
+//!
+//! A link delivers in order, so the items of one link could wait in a queue of their own; but then every link
+//! is a contender for the next event. Links that look alike (the same rate and delay, mostly idle) produce
+//! arrival times that grow from push to push, so they can share one queue. An item goes into the lane whose
+//! last item is the latest among those not later than it; a new lane opens when none fits. The number of
+//! lanes is at most the number of links that are backlogged at once, plus the kinds of idle links: a few.
+//! Within a lane memory is touched in sequence. See docs/adr/0001 for the measurement that chose this.
+
+use crate::{EMPTY, Key, key};
+use units::Time;
+
+/// Where a source of items last found room; a wrong hint costs a search, never the order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hint(u8);
+
+impl Hint {
+    /// A first guess: sources with the same number begin in the same lane.
+    pub fn new(class: usize) -> Hint {
+        Hint((class % FIRST_LANES) as u8)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Entry<T> {
+    key: Key,
+    item: T,
+}
+
+struct Lane<T> {
+    ring: Vec<Entry<T>>,
+    head: usize,
+    len: usize,
+}
+
+const FIRST_LANES: usize = 7;
+const MAX_LANES: usize = 255;
+
+/// The lanes, with the time of each one's last item.
+pub struct Lanes<T> {
+    lanes: Vec<Lane<T>>,
+    /// Time of the last item of each lane; zero when empty.
+    tails: Vec<u64>,
+}
+
+impl<T: Copy> Lanes<T> {
+    pub(crate) fn new() -> Lanes<T> {
+        let mut lanes = Lanes { lanes: Vec::new(), tails: Vec::new() };
+        for _ in 0..FIRST_LANES {
+            lanes.open();
+        }
+        lanes
+    }
+
+    fn open(&mut self) {
+        self.lanes.push(Lane { ring: Vec::new(), head: 0, len: 0 });
+        self.tails.push(0);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// The lane for an item at `at`: the hinted one if it fits, else the best fit, else a new one.
+    #[inline]
+    pub(crate) fn choose(&mut self, at: Time, hint: &mut Hint) -> usize {
+        let hinted = hint.0 as usize;
+        if self.tails[hinted] <= at.ps() {
+            return hinted;
+        }
+        self.search(at, hint)
+    }
+
+    #[cold]
+    fn search(&mut self, at: Time, hint: &mut Hint) -> usize {
+        let mut best = None;
+        for (lane, &tail) in self.tails.iter().enumerate() {
+            if tail <= at.ps() && best.is_none_or(|(_, latest)| tail > latest) {
+                best = Some((lane, tail));
+            }
+        }
+        let lane = match best {
+            Some((lane, _)) => lane,
+            None if self.lanes.len() < MAX_LANES => {
+                self.open();
+                self.lanes.len() - 1
+            }
+            None => return usize::MAX,
+        };
+        hint.0 = lane as u8;
+        lane
+    }
+
+    /// Adds an item behind all others of `lane`; its key if it is the lane's head now.
+    #[inline]
+    pub(crate) fn push(&mut self, lane: usize, at: Time, order: u64, item: T) -> Option<Key> {
+        debug_assert!(self.tails[lane] <= at.ps());
+        self.tails[lane] = at.ps();
+        let place = lane as u32;
+        let lane = &mut self.lanes[lane];
+        if lane.len == lane.ring.len() {
+            lane.grow(Entry { key: EMPTY, item });
+        }
+        let key = key(at, order, place);
+        let index = (lane.head + lane.len) & (lane.ring.len() - 1);
+        lane.ring[index] = Entry { key, item };
+        lane.len += 1;
+        (lane.len == 1).then_some(key)
+    }
+
+    /// Takes the head of `lane`; with it the key of the next, or `EMPTY`.
+    #[inline]
+    pub(crate) fn pop(&mut self, lane: usize) -> (T, Key) {
+        let index = lane;
+        let lane = &mut self.lanes[lane];
+        debug_assert!(lane.len > 0);
+        let mask = lane.ring.len() - 1;
+        let item = lane.ring[lane.head].item;
+        lane.head = (lane.head + 1) & mask;
+        lane.len -= 1;
+        if lane.len == 0 {
+            self.tails[index] = 0;
+            return (item, EMPTY);
+        }
+        (item, lane.ring[lane.head].key)
+    }
+
+    /// The item `ahead` places behind the head of `lane`, if there are that many: what will happen soon.
+    #[inline]
+    pub(crate) fn peek(&self, lane: usize, ahead: usize) -> Option<&T> {
+        let lane = &self.lanes[lane];
+        (ahead < lane.len).then(|| &lane.ring[(lane.head + ahead) & (lane.ring.len() - 1)].item)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
+        self.lanes.iter().flat_map(|lane| {
+            (0..lane.len).map(|i| {
+                let entry = &lane.ring[(lane.head + i) & (lane.ring.len() - 1)];
+                (entry.key, &entry.item)
+            })
+        })
+    }
+}
+
+impl<T: Copy> Lane<T> {
+    #[cold]
+    fn grow(&mut self, filler: Entry<T>) {
+        let mut ring = Vec::with_capacity((self.ring.len() * 2).max(16));
+        ring.extend((0..self.len).map(|i| self.ring[(self.head + i) & (self.ring.len() - 1)]));
+        ring.resize((self.ring.len() * 2).max(16), filler);
+        self.ring = ring;
+        self.head = 0;
+    }
+}

@@ -1,0 +1,101 @@
+//! Errors that a user can cause: one message with the place, the key and a remedy.
+
+use std::fmt;
+use std::rc::Rc;
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// In a file.
+    Line {
+        /// The file.
+        file: Rc<str>,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// On the command line.
+    Set(Rc<str>),
+}
+
+/// A scenario that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, or `--set KEY`.
+    pub file: String,
+    /// The line, counted from 1; none for a value given on the command line.
+    pub line: Option<usize>,
+    /// The key with the tables that hold it, such as `flow.fwd.tcp.window`; empty if the text is no TOML.
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl ScenarioError {
+    pub(crate) fn new(origin: &Origin, key: &str, message: impl Into<String>) -> ScenarioError {
+        let (file, line) = match origin {
+            Origin::Line { file, line } => (file.to_string(), Some(*line)),
+            Origin::Set(key) => (format!("--set {key}"), None),
+        };
+        ScenarioError { file, line, key: key.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// The name among `known` nearest to `name`, as a remark; the whole list if none is near.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let best = known.iter().map(|k| (distance(name, k), *k)).min();
+    match best {
+        Some((d, k)) if d <= 1 + k.len().max(name.chars().count()) / 3 => format!("did you mean \"{k}\"?"),
+        Some(_) if known.len() <= 12 => format!("known: {}", known.join(", ")),
+        Some(_) => format!("known: {}, ...", known[..12].join(", ")),
+        None => "there is none yet".into(),
+    }
+}
+
+/// Edit distance with swaps of neighbours (optimal string alignment), ignoring case.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(64).flat_map(char::to_lowercase).collect();
+    let b: Vec<char> = b.chars().take(64).flat_map(char::to_lowercase).collect();
+    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let cost = (a[i - 1] != b[j - 1]) as usize;
+            let mut best = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + cost);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_nearest() {
+        assert_eq!(nearest("vegsa", ["reno", "vegas", "cubic"]), "did you mean \"vegas\"?");
+        assert_eq!(nearest("delya", ["rate", "delay"]), "did you mean \"delay\"?");
+        assert_eq!(nearest("xyzzy", ["reno", "vegas"]), "known: reno, vegas");
+        assert_eq!(distance("", "abc"), 3);
+    }
+}

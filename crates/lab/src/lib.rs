@@ -1,0 +1,30 @@
+//! The laboratory: a scenario becomes a world, the world runs, the run leaves an outcome and traces.
+#![forbid(unsafe_code)]
+
+mod audit;
+pub mod catalog;
+mod dumbbell;
+mod error;
+pub mod fuzzing;
+mod outcome;
+mod overrides;
+mod pcap;
+mod reader;
+mod recorder;
+mod scenario;
+mod tcp;
+mod value;
+mod world;
+
+pub use audit::{Auditor, Violation};
+pub use dumbbell::dumbbell;
+pub use error::{Origin, ScenarioError};
+pub use outcome::{EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome};
+pub use pcap::write_pcapng;
+pub use recorder::{PacketLog, Recording, TraceMode, WindowLog};
+pub use scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
+pub use tcp::TcpFlow;
+pub use world::{Run, Settings};
+
+/// The version of engine and models: part of every result's identity.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

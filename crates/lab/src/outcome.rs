@@ -1,0 +1,144 @@
+//! What a run comes to: the JSON of the contract, in SI units.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The result of a run. Values that do not apply are `null`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The scenario's title.
+    pub title: String,
+    /// The seed that ran.
+    pub seed: u64,
+    /// Simulated time, seconds.
+    pub duration_s: f64,
+    /// Version of engine and models.
+    pub version: &'static str,
+    /// One per flow, in the order of the scenario.
+    pub flows: Vec<FlowOutcome>,
+    /// Two per link, forward then back, in the order of the scenario.
+    pub links: Vec<LinkOutcome>,
+    /// Radio networks: not in this version.
+    pub radio: Option<()>,
+    /// Satellites: not in this version.
+    pub satellite: Option<()>,
+    /// Fairness between flows.
+    pub fairness: Fairness,
+    /// What the run cost.
+    pub engine: EngineCost,
+}
+
+/// A flow's result.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FlowOutcome {
+    /// Name in the scenario.
+    pub name: String,
+    /// `tcp` or `udp`.
+    pub kind: &'static str,
+    /// Controller.
+    pub control: Option<&'static str>,
+    /// Loss recovery.
+    pub recovery: Option<&'static str>,
+    /// Payload delivered in order, once, over the duration.
+    pub goodput_bps: f64,
+    /// Bytes on the wire that reached the sink, over the duration.
+    pub throughput_bps: f64,
+    /// Payload delivered in order, once.
+    pub delivered_bytes: u64,
+    /// Data packets sent, retransmissions included, without the SYN.
+    pub sent_packets: u64,
+    /// Highest cumulative ACK, in data segments.
+    pub acked_packets: Option<u64>,
+    /// Data packets sent again.
+    pub retransmitted_packets: Option<u64>,
+    /// Retransmission timeouts with data outstanding.
+    pub timeouts: Option<u64>,
+    /// Reductions of the window.
+    pub window_cuts: Option<u64>,
+    /// Time mean of the congestion window from the flow's start, segments.
+    pub mean_cwnd: Option<f64>,
+    /// Time mean of the slow-start threshold; null while infinite.
+    pub mean_ssthresh: Option<f64>,
+    /// At the end, segments.
+    pub final_cwnd: Option<f64>,
+    /// At the end, segments.
+    pub final_ssthresh: Option<f64>,
+    /// Mean of the round-trip samples given to the controller.
+    pub mean_rtt_s: Option<f64>,
+    /// Smallest of them.
+    pub min_rtt_s: Option<f64>,
+    /// Mean one-way delay of data packets that arrived.
+    pub mean_delay_s: Option<f64>,
+    /// Mean time between arrivals of data packets.
+    pub mean_gap_s: Option<f64>,
+    /// Signed sum of delay differences over arrivals: telescopes to (last - first) / arrivals.
+    pub jitter1_s: Option<f64>,
+    /// Sum of absolute delay differences over arrivals.
+    pub jitter2_s: Option<f64>,
+    /// Distinct data packets that arrived over data packets sent.
+    pub delivery_ratio: Option<f64>,
+    /// From the start to the last acknowledgement; null for a flow that did not end.
+    pub completion_s: Option<f64>,
+}
+
+/// A link's result: one direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkOutcome {
+    /// `from->to`.
+    pub name: String,
+    /// Packets that arrived at its end.
+    pub delivered_packets: u64,
+    /// Packets dropped, by reason.
+    pub dropped_packets: BTreeMap<&'static str, u64>,
+    /// Packets marked (ECN).
+    pub marked_packets: u64,
+    /// Busy time over duration.
+    pub utilisation: f64,
+    /// Time mean of the number of packets waiting.
+    pub mean_queue_packets: f64,
+    /// Mean time that a packet waits before its transmission.
+    pub mean_sojourn_s: Option<f64>,
+}
+
+/// Fairness between flows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fairness {
+    /// Jain's index of the goodputs of the TCP flows (of all flows where there is no TCP); null if all are zero.
+    pub jain: Option<f64>,
+}
+
+/// What the run cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct EngineCost {
+    /// Events processed.
+    pub events: u64,
+    /// Packets that crossed a link, summed over links.
+    pub packet_hops: u64,
+    /// CPU time of the event loop.
+    pub cpu_s: f64,
+    /// Elapsed time of the event loop.
+    pub wall_s: f64,
+}
+
+impl Outcome {
+    /// As one line of JSON.
+    pub fn to_json(&self) -> String {
+        // Numbers, strings and maps with string keys: nothing here can fail to serialise.
+        serde_json::to_string(self).unwrap_or_else(|error| unreachable!("outcome: {error}"))
+    }
+}
+
+/// Jain's index (Jain, Chiu, Hawe 1984) of `x`; none if all are zero.
+pub(crate) fn jain(x: &[f64]) -> Option<f64> {
+    let (sum, squares) = (x.iter().sum::<f64>(), x.iter().map(|v| v * v).sum::<f64>());
+    (squares > 0.0).then(|| sum * sum / (x.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn jain_has_its_published_value() {
+        assert!((super::jain(&[10.0, 10.0, 20.0]).unwrap() - 0.888889).abs() < 1e-6);
+        assert_eq!(super::jain(&[0.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! `--set KEY=VALUE`: one value of a scenario replaced before it is read.
+
+use crate::error::{Origin, ScenarioError, nearest};
+use crate::value::{Item, Value, parse_override};
+
+/// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table.
+pub fn apply(document: &mut Item, assignment: &str) -> Result<(), ScenarioError> {
+    let Some((key, text)) = assignment.split_once('=') else {
+        let origin = Origin::Set(assignment.into());
+        return Err(ScenarioError::new(&origin, "", "must be KEY=VALUE, such as duration=10s"));
+    };
+    let key = key.trim();
+    let value = parse_override(key, text)?;
+    let refuse = |message: String| ScenarioError::new(&Origin::Set(key.into()), key, message);
+    let parts: Vec<&str> = key.split('.').collect();
+    if parts.iter().any(|p| p.is_empty()) {
+        return Err(refuse("a key is names joined by dots, such as link.bottleneck.rate".into()));
+    }
+    let mut at = document;
+    let mut rest = &parts[..];
+    while let [part, tail @ ..] = rest {
+        let kind = at.value.kind();
+        at = match &mut at.value {
+            Value::List(items) => {
+                let names: Vec<String> = items.iter().map(label).collect();
+                let Some(index) = names.iter().position(|n| n == part) else {
+                    let remark = nearest(part, names.iter().map(String::as_str));
+                    return Err(refuse(format!("there is no \"{part}\" here; {remark}")));
+                };
+                &mut items[index]
+            }
+            Value::Table(entries) => {
+                let index = entries.iter().position(|(k, _)| k == part).unwrap_or_else(|| {
+                    entries.push((part.to_string(), Item::table(Origin::Set(key.into()))));
+                    entries.len() - 1
+                });
+                &mut entries[index].1
+            }
+            _ => return Err(refuse(format!("\"{part}\" lies within {kind}, which has no parts"))),
+        };
+        rest = tail;
+    }
+    *at = value;
+    Ok(())
+}
+
+/// By what name a table in a list goes: `name`, or a link's ends joined by an arrow.
+fn label(item: &Item) -> String {
+    let Value::Table(entries) = &item.value else { return String::new() };
+    let find = |key: &str| entries.iter().find(|(k, _)| k == key).map(|(_, item)| &item.value);
+    match (find("name"), find("ends")) {
+        (Some(Value::Text(name)), _) => name.clone(),
+        (None, Some(Value::List(ends))) => {
+            let ends: Vec<&str> = ends.iter().map(|e| if let Value::Text(t) = &e.value { t.as_str() } else { "" }).collect();
+            ends.join("->")
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,223 @@
+//! What a run writes down: windows, packets, an audit, a fingerprint. Columns, and nothing when off.
+
+use crate::audit::Auditor;
+use cc::Controller;
+use net::{Kind, PacketEvent, PacketStep, Tap};
+use transport::WindowRow;
+use units::Time;
+
+/// Which rows the window trace has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TraceMode {
+    /// None.
+    #[default]
+    Off,
+    /// One per change of the window.
+    Changes,
+    /// One per ACK received.
+    EveryAck,
+}
+
+/// What is to be written down.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recording {
+    /// The window trace.
+    pub trace: TraceMode,
+    /// Every packet event.
+    pub packets: bool,
+    /// Audit the run.
+    pub audit: bool,
+    /// Hash the packet events.
+    pub fingerprint: bool,
+}
+
+/// The window trace, in columns. Times in seconds; NaN stands for "none".
+#[derive(Clone, Debug, Default)]
+pub struct WindowLog {
+    /// When.
+    pub time_s: Vec<f64>,
+    /// Number of the flow.
+    pub flow: Vec<u32>,
+    /// Number of the event in [`transport::Trigger::ALL`].
+    pub event: Vec<u8>,
+    /// Congestion window, segments.
+    pub cwnd: Vec<f64>,
+    /// Slow-start threshold, segments.
+    pub ssthresh: Vec<f64>,
+    /// Number of the highest segment acknowledged.
+    pub ack: Vec<i64>,
+    /// Round-trip sample given to the controller.
+    pub rtt_s: Vec<f64>,
+    /// Segments in flight.
+    pub in_flight: Vec<f64>,
+    /// Phase: 0 open, 1 recovery, 2 loss.
+    pub phase: Vec<u8>,
+    /// Names of the controllers' internals, and their columns.
+    pub internals: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// Every packet event, in columns.
+#[derive(Clone, Debug, Default)]
+pub struct PacketLog {
+    /// When.
+    pub time: Vec<Time>,
+    /// Number of the link.
+    pub link: Vec<u32>,
+    /// 0 enqueue, 1 drop, 2 depart, 3 deliver.
+    pub event: Vec<u8>,
+    /// Number of the reason in [`net::Reason::ALL`]; 255 for none.
+    pub reason: Vec<u8>,
+    /// Number of the flow.
+    pub flow: Vec<u32>,
+    /// 0 data, 1 ack.
+    pub kind: Vec<u8>,
+    /// The packet's number; an ACK's is that of the segment it acknowledges.
+    pub seq: Vec<i64>,
+    /// Bytes on the wire.
+    pub size: Vec<i32>,
+    /// Congestion experienced.
+    pub marked: Vec<bool>,
+}
+
+/// Collects; `WINDOWS` and `PACKETS` say at compile time what may be asked for.
+pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
+    pub recording: Recording,
+    pub windows: WindowLog,
+    pub packets: PacketLog,
+    pub auditor: Option<Auditor>,
+    pub hasher: blake3::Hasher,
+    /// For each flow the columns of its controller's internals.
+    probes: Vec<Vec<usize>>,
+    scratch: Vec<f64>,
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
+    /// `probes` names the internals of each flow's controller.
+    pub fn new(recording: Recording, probes: &[&'static [&'static str]], auditor: Option<Auditor>) -> Self {
+        let mut names: Vec<&'static str> = Vec::new();
+        let columns = if WINDOWS {
+            let mut column = |name| {
+                names.iter().position(|n| *n == name).unwrap_or_else(|| {
+                    names.push(name);
+                    names.len() - 1
+                })
+            };
+            probes.iter().map(|probes| probes.iter().map(|name| column(*name)).collect()).collect()
+        } else {
+            Vec::new()
+        };
+        let windows = WindowLog { internals: names.into_iter().map(|n| (n, Vec::new())).collect(), ..WindowLog::default() };
+        Recorder {
+            recording,
+            windows,
+            packets: PacketLog::default(),
+            auditor,
+            hasher: blake3::Hasher::new(),
+            probes: columns,
+            scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
+        }
+    }
+
+    #[inline]
+    pub fn window(&mut self, now: Time, row: &WindowRow) {
+        if self.recording.trace == TraceMode::Off || (self.recording.trace == TraceMode::Changes && !row.changed) {
+            return;
+        }
+        let log = &mut self.windows;
+        let sender = row.sender;
+        let (cwnd, ssthresh) = sender.shown_window();
+        log.time_s.push(now.seconds());
+        log.flow.push(sender.flow());
+        log.event.push(row.trigger as u8);
+        log.cwnd.push(cwnd);
+        log.ssthresh.push(ssthresh);
+        log.ack.push(sender.highest_ack());
+        log.rtt_s.push(row.rtt.map_or(f64::NAN, |rtt| rtt.seconds()));
+        log.in_flight.push(sender.in_flight() as f64);
+        log.phase.push(sender.phase() as u8);
+        if log.internals.is_empty() {
+            return;
+        }
+        let columns = &self.probes[sender.flow() as usize];
+        let values = &mut self.scratch[..columns.len()];
+        values.fill(f64::NAN);
+        sender.controller().probe(values);
+        for (_, column) in &mut log.internals {
+            column.push(f64::NAN);
+        }
+        for (column, value) in columns.iter().zip(values) {
+            if let Some(last) = log.internals[*column].1.last_mut() {
+                *last = *value;
+            }
+        }
+    }
+
+    pub fn sending(&mut self, now: Time, flow: u32, in_flight: u32, window: u32) {
+        if let Some(auditor) = &mut self.auditor {
+            auditor.sending(now, flow, in_flight, window);
+        }
+    }
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS> {
+    const PACKETS: bool = PACKETS;
+
+    fn packet(&mut self, event: &PacketEvent) {
+        let packet = &event.packet;
+        let (step, reason) = match event.step {
+            PacketStep::Enqueue => (0, 255),
+            PacketStep::Drop(reason) => (1, reason as u8),
+            PacketStep::Depart => (2, 255),
+            PacketStep::Deliver => (3, 255),
+        };
+        let seq = if packet.kind == Kind::Ack { packet.seq as i64 - 1 } else { packet.seq as i64 };
+        if let Some(auditor) = &mut self.auditor {
+            auditor.packet(event);
+        }
+        if self.recording.fingerprint {
+            let mut line = [0u8; 38];
+            line[..8].copy_from_slice(&event.at.ps().to_le_bytes());
+            line[8..12].copy_from_slice(&event.link.0.to_le_bytes());
+            line[12..16].copy_from_slice(&packet.flow.to_le_bytes());
+            line[16..24].copy_from_slice(&seq.to_le_bytes());
+            line[24..28].copy_from_slice(&packet.size.to_le_bytes());
+            line[28..36].copy_from_slice(&packet.sent.ps().to_le_bytes());
+            line[36] = step | (packet.kind as u8) << 4;
+            line[37] = reason;
+            self.hasher.update(&line);
+        }
+        if self.recording.packets {
+            let log = &mut self.packets;
+            log.time.push(event.at);
+            log.link.push(event.link.0);
+            log.event.push(step);
+            log.reason.push(reason);
+            log.flow.push(packet.flow);
+            log.kind.push((packet.kind == Kind::Ack) as u8);
+            log.seq.push(seq);
+            log.size.push(packet.size as i32);
+            log.marked.push(packet.marked);
+        }
+    }
+}
+
+impl PacketLog {
+    /// Puts the events into the order of time (those of one instant in the order in which they were told) and
+    /// leaves out what lies beyond the end of the run.
+    pub(crate) fn settle(&mut self, end: Time) {
+        let mut order: Vec<u32> = (0..self.time.len() as u32).filter(|i| self.time[*i as usize] <= end).collect();
+        order.sort_by_key(|i| self.time[*i as usize]); // stable
+        fn pick<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+            *column = order.iter().map(|i| column[*i as usize]).collect();
+        }
+        pick(&mut self.time, &order);
+        pick(&mut self.link, &order);
+        pick(&mut self.event, &order);
+        pick(&mut self.reason, &order);
+        pick(&mut self.flow, &order);
+        pick(&mut self.kind, &order);
+        pick(&mut self.seq, &order);
+        pick(&mut self.size, &order);
+        pick(&mut self.marked, &order);
+    }
+}

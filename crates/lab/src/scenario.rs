@@ -1,0 +1,365 @@
+//! The scenario format (TOML): parsed once into what a run needs.
+
+use crate::error::{ScenarioError, nearest};
+use crate::overrides;
+use crate::reader::{Reader, quantity};
+use crate::tcp::{TcpFlow, TcpLayers};
+use crate::value::{self, Item, Value};
+use units::{Limit, Rate, Span};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// An experiment, ready to be built under any seed.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The question that it asks.
+    pub title: String,
+    /// How long it runs.
+    pub duration: Span,
+    /// The seed that the file names; 1 where it names none.
+    pub seed: u64,
+    /// The links, each with its two directions.
+    pub links: Vec<Duplex>,
+    /// The flows, in the order of the file.
+    pub flows: Vec<Flow>,
+    /// Whether the file asks for a study (`sweep`).
+    pub is_study: bool,
+}
+
+/// A duplex link.
+#[derive(Clone, Debug)]
+pub struct Duplex {
+    /// The nodes at its ends; forward goes from the first to the second.
+    pub ends: [String; 2],
+    /// Forward, then back.
+    pub directions: [Direction; 2],
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Limit of its drop-tail queue; none: unlimited.
+    pub limit: Option<Limit>,
+    /// What else happens to packets.
+    pub loss: Loss,
+}
+
+/// What happens to packets on a link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loss {
+    /// Nothing.
+    None,
+    /// Independent losses.
+    Bernoulli {
+        /// Probability per packet.
+        rate: f64,
+    },
+    /// Losses in bursts.
+    GilbertElliott {
+        /// Good to bad, per packet.
+        p: f64,
+        /// Bad to good, per packet.
+        r: f64,
+        /// Probability of loss in the good state.
+        loss_good: f64,
+        /// Probability of loss in the bad state.
+        loss_bad: f64,
+    },
+    /// Named packets.
+    List {
+        /// Of which flow.
+        flow: String,
+        /// Their numbers.
+        packets: Vec<u64>,
+    },
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// The node that sends data.
+    pub from: String,
+    /// The node that receives it.
+    pub to: String,
+    /// When it starts.
+    pub start: Span,
+    /// When it stops offering data.
+    pub stop: Option<Span>,
+    /// How much it has to send.
+    pub bytes: Option<u64>,
+    /// What kind of flow it is.
+    pub kind: FlowKind,
+}
+
+/// TCP or UDP.
+#[derive(Clone, Debug)]
+pub enum FlowKind {
+    /// TCP with its options and controller.
+    Tcp(Box<TcpFlow>),
+    /// Constant bit rate in steps.
+    Udp {
+        /// Bytes per packet.
+        packet: u32,
+        /// From when on which rate holds.
+        schedule: Vec<(Span, Rate)>,
+    },
+}
+
+const MOST_FLOWS: usize = 1_000_000;
+
+impl Scenario {
+    /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
+    pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
+        let mut document = value::parse(file, text)?;
+        for assignment in assignments {
+            overrides::apply(&mut document, assignment)?;
+        }
+        Scenario::read(&document)
+    }
+
+    fn read(document: &Item) -> Result<Scenario> {
+        let top = Reader::new("", document)?;
+        let title = top.text("title")?.unwrap_or("").to_string();
+        let duration: Span = top.need("duration", top.quantity("duration", "200s")?, "say how long to run, such as duration = \"200s\"")?;
+        if duration == Span::ZERO {
+            return Err(top.error("duration", "must be more than zero"));
+        }
+        let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
+        for (key, what) in [("constellation", "satellites"), ("terminal", "satellites"), ("radio", "radio networks")] {
+            if top.get(key).is_some() {
+                return Err(top.error(key, format!("{what} are not in this version yet")));
+            }
+        }
+        let is_study = top.table("sweep")?.is_some();
+        let tcp = top.get("tcp");
+
+        let mut links = Vec::new();
+        for (i, item) in top.list("link")?.unwrap_or(&[]).iter().enumerate() {
+            links.push(read_link(i, item)?);
+        }
+        if links.is_empty() {
+            return Err(top.error("link", "is missing: name at least one [[link]]"));
+        }
+        let mut flows: Vec<Flow> = Vec::new();
+        let items = top.list("flow")?.unwrap_or(&[]);
+        if items.len() > MOST_FLOWS {
+            return Err(top.error("flow", format!("{} flows are more than {MOST_FLOWS}", items.len())));
+        }
+        for (i, item) in items.iter().enumerate() {
+            flows.push(read_flow(i, item, tcp, &links)?);
+        }
+        if flows.is_empty() {
+            return Err(top.error("flow", "is missing: name at least one [[flow]]"));
+        }
+        check_names(&top, &links, &flows)?;
+        top.finish()?;
+        Ok(Scenario { title, duration, seed, links, flows, is_study })
+    }
+}
+
+/// Names are unique, and losses name flows that exist.
+fn check_names(top: &Reader<'_>, links: &[Duplex], flows: &[Flow]) -> Result<()> {
+    let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(top.error("flow", format!("two flows are called \"{}\"", pair[0])));
+    }
+    for direction in links.iter().flat_map(|link| &link.directions) {
+        if let Loss::List { flow, .. } = &direction.loss
+            && names.binary_search(&flow.as_str()).is_err()
+        {
+            return Err(top.error("link", format!("a loss list names the flow \"{flow}\", which does not exist; {}", nearest(flow, names))));
+        }
+    }
+    Ok(())
+}
+
+fn read_link(index: usize, item: &Item) -> Result<Duplex> {
+    let plain = Reader::new(format!("link[{index}]"), item)?;
+    let name = plain.text("name")?.map_or(format!("link[{index}]"), |name| format!("link.{name}"));
+    let reader = Reader::new(name, item)?;
+    reader.text("name")?;
+    let ends = reader.need("ends", reader.list("ends")?, "name the two nodes, such as ends = [\"a\", \"b\"]")?;
+    let ends: Vec<String> = ends
+        .iter()
+        .filter_map(|e| if let Value::Text(t) = &e.value { Some(t.clone()) } else { None })
+        .filter(|t| !t.is_empty() && !t.contains("->"))
+        .collect();
+    let Ok(ends) = <[String; 2]>::try_from(ends) else {
+        return Err(reader.error("ends", "must be two node names, such as [\"a\", \"b\"], without \"->\""));
+    };
+    if ends[0] == ends[1] {
+        return Err(reader.error("ends", format!("a link from \"{}\" to itself", ends[0])));
+    }
+    let forward = Direction {
+        rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,
+        delay: reader.need("delay", reader.quantity("delay", "10ms")?, "such as delay = \"10ms\"")?,
+        limit: read_queue(&reader)?.flatten(),
+        loss: read_loss(&reader)?.unwrap_or(Loss::None),
+    };
+    let mut back = forward.clone();
+    // A list names packets of one flow: it holds one way unless `back` says otherwise.
+    if let Some(differs) = reader.table("back")? {
+        back.rate = read_rate(&differs)?.unwrap_or(back.rate);
+        back.delay = differs.quantity("delay", "10ms")?.unwrap_or(back.delay);
+        back.limit = read_queue(&differs)?.unwrap_or(back.limit);
+        back.loss = read_loss(&differs)?.unwrap_or(back.loss);
+        differs.finish()?;
+    }
+    reader.finish()?;
+    Ok(Duplex { ends, directions: [forward, back] })
+}
+
+fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
+    let rate: Option<Rate> = reader.quantity("rate", "10Mbps")?;
+    if rate == Some(Rate::from_bps(0)) {
+        return Err(reader.error("rate", "must be more than zero"));
+    }
+    Ok(rate)
+}
+
+/// The outer option: whether a queue is named; the inner: whether it has a limit.
+fn read_queue(reader: &Reader<'_>) -> Result<Option<Option<Limit>>> {
+    let Some(queue) = reader.table("queue")? else { return Ok(None) };
+    let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
+    let limit = match kind {
+        "droptail" => queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"")?,
+        "red" | "codel" | "fq_codel" | "pie" => {
+            return Err(queue.error("kind", format!("\"{kind}\" is not in this version yet; there is \"droptail\"")));
+        }
+        other => {
+            let known = net::qdisc::QDISCS.iter().map(|q| q.0);
+            return Err(queue.error("kind", format!("unknown queue \"{other}\"; {}", nearest(other, known))));
+        }
+    };
+    queue.finish()?;
+    Ok(Some(Some(limit)))
+}
+
+fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
+    let Some(loss) = reader.table("loss")? else { return Ok(None) };
+    let kind = loss.need("kind", loss.text("kind")?, "such as kind = \"bernoulli\"")?;
+    let read = match kind {
+        "none" => Loss::None,
+        "bernoulli" => Loss::Bernoulli {
+            rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
+        },
+        "gilbert_elliott" => Loss::GilbertElliott {
+            p: loss.need("p", loss.number("p", 0.0, 1.0)?, "probability good to bad, such as p = 0.001")?,
+            r: loss.need("r", loss.number("r", 0.0, 1.0)?, "probability bad to good, such as r = 0.1")?,
+            loss_good: loss.number("loss_good", 0.0, 1.0)?.unwrap_or(0.0),
+            loss_bad: loss.number("loss_bad", 0.0, 1.0)?.unwrap_or(1.0),
+        },
+        "list" => Loss::List {
+            flow: loss.need("flow", loss.text("flow")?, "name the flow whose packets are dropped")?.to_string(),
+            packets: read_numbers(&loss)?,
+        },
+        "trace" => return Err(loss.error("kind", "\"trace\" is not in this version yet")),
+        other => {
+            let known = net::impairment::IMPAIRMENTS.iter().map(|i| i.0);
+            return Err(loss.error("kind", format!("unknown loss \"{other}\"; {}", nearest(other, known))));
+        }
+    };
+    loss.finish()?;
+    Ok(Some(read))
+}
+
+fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {
+    let items = loss.need("packets", loss.list("packets")?, "packet numbers from 0, such as packets = [14, 26]")?;
+    items
+        .iter()
+        .map(|item| match item.value {
+            Value::Integer(n) if n >= 0 => Ok(n as u64),
+            _ => Err(ScenarioError::new(&item.origin, &loss.path("packets"), "must be whole numbers from 0 on")),
+        })
+        .collect()
+}
+
+fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, links: &[Duplex]) -> Result<Flow> {
+    let plain = Reader::new(format!("flow[{index}]"), item)?;
+    let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
+    let reader = Reader::new(format!("flow.{name}"), item)?;
+    reader.text("name")?;
+    let node = |key: &'static str| -> Result<String> {
+        let node = reader.need(key, reader.text(key)?, "name a node")?;
+        if links.iter().any(|link| link.ends.iter().any(|end| end == node)) {
+            return Ok(node.to_string());
+        }
+        let known = links.iter().flat_map(|link| link.ends.iter().map(String::as_str));
+        Err(reader.error(key, format!("no link has a node \"{node}\"; {}", nearest(node, known))))
+    };
+    let (from, to) = (node("from")?, node("to")?);
+    if from == to {
+        return Err(reader.error("to", "a flow needs two different nodes"));
+    }
+    let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
+    let stop: Option<Span> = reader.quantity("stop", "150s")?;
+    if stop.is_some_and(|stop| stop <= start) {
+        return Err(reader.error("stop", "must be later than the start"));
+    }
+    let bytes = read_bytes(&reader)?;
+    let udp = reader.table("udp")?;
+    let own = reader.get("tcp");
+    let kind = match udp {
+        Some(_) if own.is_some() => return Err(reader.error("udp", "a flow is either tcp or udp")),
+        Some(udp) => read_udp(udp)?,
+        None => {
+            let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
+            if let Some(bytes) = bytes
+                && bytes.div_ceil(tcp.options.packet as u64) >= u32::MAX as u64
+            {
+                return Err(reader.error("bytes", "more than 4 billion segments"));
+            }
+            FlowKind::Tcp(Box::new(tcp))
+        }
+    };
+    if bytes.is_some() && matches!(kind, FlowKind::Udp { .. }) {
+        return Err(reader.error("bytes", "is for tcp; give a udp flow a stop time"));
+    }
+    reader.finish()?;
+    Ok(Flow { name, from, to, start, stop, bytes, kind })
+}
+
+fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {
+    match reader.quantity::<Limit>("bytes", "10MB")? {
+        None => Ok(None),
+        Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n)),
+        Some(_) => Err(reader.error("bytes", "must be a number of bytes, such as \"10MB\"")),
+    }
+}
+
+fn read_udp(udp: Reader<'_>) -> Result<FlowKind> {
+    let packet = udp.integer("packet", 1, 65_535)?.unwrap_or(1000) as u32;
+    let rate: Option<Rate> = udp.quantity("rate", "20kbps")?;
+    let mut schedule: Vec<(Span, Rate)> = rate.map(|rate| (Span::ZERO, rate)).into_iter().collect();
+    let mut last = None;
+    for item in udp.list("schedule")?.unwrap_or(&[]) {
+        let path = udp.path("schedule");
+        let Value::List(pair) = &item.value else {
+            return Err(ScenarioError::new(&item.origin, &path, "must be pairs, such as [[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]"));
+        };
+        let [at, rate] = &pair[..] else {
+            return Err(ScenarioError::new(&item.origin, &path, "each step is a time and a rate"));
+        };
+        let step: (Span, Rate) = (quantity(at, &path, "30s")?, quantity(rate, &path, "2Mbps")?);
+        if last.is_some_and(|last| step.0 <= last) {
+            return Err(ScenarioError::new(&item.origin, &path, "steps must come in the order of time"));
+        }
+        last = Some(step.0);
+        if step.0 == Span::ZERO {
+            schedule.clear(); // it replaces the plain rate
+        }
+        schedule.push(step);
+    }
+    if schedule.is_empty() {
+        return Err(udp.error("rate", "is missing: give a rate such as \"20kbps\", or a schedule"));
+    }
+    udp.finish()?;
+    Ok(FlowKind::Udp { packet, schedule })
+}

@@ -1,0 +1,199 @@
+//! TCP options of a flow: profile, then `[tcp]`, then the flow's own.
+
+use crate::error::{ScenarioError, nearest};
+use crate::reader::Reader;
+use crate::value::{Item, Value};
+use cc::{CONTROLLERS, Params};
+use transport::{Options, Recovery};
+use units::Span;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A TCP flow's controller and options.
+#[derive(Clone, Debug)]
+pub struct TcpFlow {
+    /// The controller's name.
+    pub control: &'static str,
+    /// Its parameters.
+    pub params: Params,
+    /// Everything else.
+    pub options: Options,
+}
+
+/// Where the options of a flow are written.
+pub struct TcpLayers<'a> {
+    /// The table `[tcp]`.
+    pub defaults: Option<&'a Item>,
+    /// The flow's own table.
+    pub own: Option<&'a Item>,
+    /// How the flow's own table is called in messages.
+    pub path: String,
+}
+
+impl TcpLayers<'_> {
+    /// Reads all layers.
+    pub fn read(&self) -> Result<TcpFlow> {
+        let defaults = self.defaults.map(|item| Reader::new("tcp", item)).transpose()?;
+        let own = self.own.map(|item| Reader::new(self.path.clone(), item)).transpose()?;
+        let mut profile = "linux";
+        for layer in [&defaults, &own].into_iter().flatten() {
+            profile = match layer.text("profile")? {
+                None => profile,
+                Some(known @ ("ns2" | "linux")) => known,
+                Some(other) => {
+                    return Err(layer.error("profile", format!("unknown profile \"{other}\"; {}", nearest(other, ["ns2", "linux"]))));
+                }
+            };
+        }
+        let ns2 = profile == "ns2";
+        let mut flow = TcpFlow {
+            control: if ns2 { "reno" } else { "cubic" },
+            params: Params::none(),
+            options: if ns2 { Options::ns2() } else { Options::linux() },
+        };
+        flow.params = default_params(flow.control);
+        let mut given = Given::default();
+        for layer in [defaults, own].into_iter().flatten() {
+            read_layer(&layer, &mut flow, &mut given)?;
+            layer.finish()?;
+        }
+        // Two defaults follow other options: ns-2's threshold its window, its header the timestamps.
+        if ns2 && !given.ssthresh {
+            flow.options.initial_ssthresh = flow.options.window as f64;
+        }
+        if ns2 && !given.header && flow.options.timestamps {
+            flow.options.header += 10;
+        }
+        Ok(flow)
+    }
+}
+
+#[derive(Default)]
+struct Given {
+    ssthresh: bool,
+    header: bool,
+}
+
+fn default_params(control: &str) -> Params {
+    let descriptor = CONTROLLERS.iter().find(|d| d.name == control);
+    descriptor.and_then(|d| Params::new(d.params, []).ok()).unwrap_or_else(Params::none)
+}
+
+const LONGEST: Span = Span::from_ms(1_000_000_000);
+
+fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Result<()> {
+    layer.text("profile")?;
+    read_control(layer, flow)?;
+    let o = &mut flow.options;
+    if let Some(name) = layer.text("recovery")? {
+        let known = Recovery::ALL.iter().map(|r| r.1);
+        o.recovery = match (Recovery::from_name(name), name) {
+            (Some(recovery), _) => recovery,
+            (None, "rack") => return Err(layer.error("recovery", "\"rack\" is not in this version yet; there is \"sack\"")),
+            (None, _) => return Err(layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))),
+        };
+    }
+    let span = |key: &'static str, into: &mut Span| -> Result<()> {
+        if let Some(span) = layer.quantity::<Span>(key, "200ms")? {
+            if span > LONGEST {
+                return Err(layer.error(key, format!("{span} is more than {LONGEST}")));
+            }
+            *into = span;
+        }
+        Ok(())
+    };
+    let whole = |key: &'static str, min: u64, max: u64, into: &mut u32| -> Result<()> {
+        if let Some(n) = layer.integer(key, min, max)? {
+            *into = n as u32;
+        }
+        Ok(())
+    };
+    let switch = |key: &'static str, into: &mut bool| -> Result<()> {
+        if let Some(on) = layer.switch(key)? {
+            *into = on;
+        }
+        Ok(())
+    };
+    let number = |key: &'static str, min: f64, into: &mut f64| -> Result<bool> {
+        let n = layer.number(key, min, 1e9)?;
+        *into = n.unwrap_or(*into);
+        Ok(n.is_some())
+    };
+    whole("packet", 1, 65_000, &mut o.packet)?;
+    given.header |= layer.keys().any(|key| key == "header");
+    whole("header", 0, 500, &mut o.header)?;
+    whole("ack_size", 1, 65_000, &mut o.ack_size)?;
+    whole("window", 1, 1 << 30, &mut o.window)?;
+    number("initial_window", 1.0, &mut o.initial_window)?;
+    given.ssthresh |= number("initial_ssthresh", 1.0, &mut o.initial_ssthresh)?;
+    number("max_cwnd", 0.0, &mut o.max_cwnd)?;
+    whole("max_burst", 0, 1 << 30, &mut o.max_burst)?;
+    switch("syn", &mut o.syn)?;
+    switch("delayed_ack", &mut o.delayed_ack)?;
+    switch("limited_transmit", &mut o.limited_transmit)?;
+    switch("integer_windows", &mut o.integer_windows)?;
+    switch("impatient", &mut o.impatient)?;
+    switch("partial_deflation", &mut o.partial_deflation)?;
+    switch("timestamps", &mut o.timestamps)?;
+    switch("pacing", &mut o.pacing)?;
+    switch("delay_growth", &mut o.delay_growth)?;
+    switch("fast_retransmit_after_rto", &mut o.fast_retransmit_after_rto)?;
+    span("ack_delay", &mut o.ack_delay)?;
+    span("min_rto", &mut o.min_rto)?;
+    span("max_rto", &mut o.max_rto)?;
+    span("initial_rto", &mut o.initial_rto)?;
+    span("clock_tick", &mut o.clock_tick)?;
+    span("timestamp_quantum", &mut o.timestamp_quantum)?;
+    if layer.switch("ecn")? == Some(true) {
+        return Err(layer.error("ecn", "needs a queue that marks, which this version does not have yet"));
+    }
+    if o.max_rto == Span::ZERO || o.max_rto < o.min_rto {
+        return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
+    }
+    if o.initial_rto == Span::ZERO {
+        return Err(layer.error("initial_rto", "must be more than zero"));
+    }
+    Ok(())
+}
+
+/// `control = "vegas"` or `control = { kind = "vegas", alpha = 1 }`.
+fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
+    let Some(item) = layer.get("control") else { return Ok(()) };
+    let (name, table) = match &item.value {
+        Value::Text(name) => (name.as_str(), None),
+        _ => {
+            let table = Reader::new(layer.path("control"), item)?;
+            let name = table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
+            (name, Some(table))
+        }
+    };
+    let Some(descriptor) = CONTROLLERS.iter().find(|d| d.name == name) else {
+        let remark = nearest(name, CONTROLLERS.iter().map(|d| d.name));
+        return Err(layer.error("control", format!("unknown controller \"{name}\"; {remark}")));
+    };
+    let mut values = Vec::new();
+    if let (Some(table), Value::Table(entries)) = (&table, &item.value) {
+        for (key, entry) in entries.iter().filter(|(key, _)| key != "kind") {
+            let value = match &entry.value {
+                Value::Integer(n) => cc::Value::Number(*n as f64),
+                Value::Float(n) => cc::Value::Number(*n),
+                Value::Switch(on) => cc::Value::Switch(*on),
+                Value::Text(word) => cc::Value::Word(word.clone()),
+                other => return Err(table.error(key, format!("must not be {}", other.kind()))),
+            };
+            values.push((key.as_str(), value));
+        }
+    }
+    let refused = |error: cc::ParamError| {
+        let message = error.reason.unwrap_or_else(|| {
+            format!("{name} has no such parameter; {}", nearest(&error.name, descriptor.params.iter().map(|p| p.name)))
+        });
+        match &table {
+            Some(table) => table.error(&error.name, message),
+            None => layer.error("control", message),
+        }
+    };
+    flow.params = Params::new(descriptor.params, values).map_err(refused)?;
+    flow.control = descriptor.name;
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! A scenario's text as a tree in which every value knows where it was written.
+
+use crate::error::{Origin, ScenarioError};
+use std::rc::Rc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value with its origin.
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// What TOML can say (dates left out: a scenario has none).
+#[derive(Clone, Debug)]
+pub enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Switch(bool),
+    List(Vec<Item>),
+    Table(Vec<(String, Item)>),
+}
+
+impl Value {
+    /// For messages: what kind of value it is.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Text(_) => "text",
+            Value::Integer(_) | Value::Float(_) => "a number",
+            Value::Switch(_) => "true or false",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+impl Item {
+    pub fn table(origin: Origin) -> Item {
+        Item { value: Value::Table(Vec::new()), origin }
+    }
+}
+
+/// Parses a whole document called `file`.
+pub fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
+    let file: Rc<str> = file.into();
+    let lines = Lines { file: file.clone(), text };
+    let table = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
+    let value = lines.table(table.get_ref())?;
+    Ok(Item { value, origin: Origin::Line { file, line: 1 } })
+}
+
+/// Parses the value of `--set key=value`; what is not TOML is taken as text, so `10ms` needs no quotes.
+pub fn parse_override(key: &str, text: &str) -> Result<Item, ScenarioError> {
+    let origin = Origin::Set(key.into());
+    let lines = Lines { file: "--set".into(), text };
+    let mut item = match DeValue::parse(text.trim()) {
+        Ok(value) => lines.item(&value)?,
+        Err(_) => Item { value: Value::Text(text.trim().into()), origin: origin.clone() },
+    };
+    rename(&mut item, &origin);
+    Ok(item)
+}
+
+fn rename(item: &mut Item, origin: &Origin) {
+    item.origin = origin.clone();
+    match &mut item.value {
+        Value::List(items) => items.iter_mut().for_each(|i| rename(i, origin)),
+        Value::Table(entries) => entries.iter_mut().for_each(|(_, i)| rename(i, origin)),
+        _ => {}
+    }
+}
+
+struct Lines<'a> {
+    file: Rc<str>,
+    text: &'a str,
+}
+
+impl Lines<'_> {
+    fn at(&self, offset: usize) -> Origin {
+        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+        Origin::Line { file: self.file.clone(), line: before.iter().filter(|b| **b == b'\n').count() + 1 }
+    }
+
+    fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
+        let offset = error.span().map_or(0, |span| span.start);
+        let mut message = format!("not TOML: {}", error.message());
+        if message.contains("must be quoted") {
+            message.push_str(" (write text and quantities in quotes, such as \"10ms\")");
+        }
+        ScenarioError::new(&self.at(offset), "", message)
+    }
+
+    fn table(&self, table: &DeTable<'_>) -> Result<Value, ScenarioError> {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let entries: Result<Vec<_>, _> = entries
+            .into_iter()
+            .map(|(key, value)| {
+                let mut item = self.item(value)?;
+                if matches!(item.value, Value::Table(_)) {
+                    item.origin = self.at(key.span().start);
+                }
+                Ok((key.get_ref().to_string(), item))
+            })
+            .collect();
+        Ok(Value::Table(entries?))
+    }
+
+    fn item(&self, spanned: &Spanned<DeValue<'_>>) -> Result<Item, ScenarioError> {
+        let origin = self.at(spanned.span().start);
+        let refuse = |what: &str| ScenarioError::new(&origin, "", what.to_string());
+        let value = match spanned.get_ref() {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(n) => Value::Integer(
+                i64::from_str_radix(n.as_str(), n.radix()).map_err(|_| refuse("the number is too large"))?,
+            ),
+            DeValue::Float(n) => Value::Float(n.as_str().parse().map_err(|_| refuse("not a number"))?),
+            DeValue::Boolean(on) => Value::Switch(*on),
+            DeValue::Datetime(_) => return Err(refuse("dates have no place in a scenario")),
+            DeValue::Array(items) => Value::List(items.iter().map(|i| self.item(i)).collect::<Result<_, _>>()?),
+            DeValue::Table(table) => self.table(table)?,
+        };
+        Ok(Item { value, origin })
+    }
+}

@@ -1,0 +1,27 @@
+//! Named packets, for tests.
+
+use crate::packet::Packet;
+
+/// Drops the n-th packets of one flow that come to the link, counted from 0.
+#[derive(Clone, Debug)]
+pub struct List {
+    flow: u32,
+    packets: Vec<u64>,
+    seen: u64,
+}
+
+impl List {
+    /// Drops `packets` (in any order) of `flow`.
+    pub fn new(flow: u32, mut packets: Vec<u64>) -> List {
+        packets.sort_unstable();
+        List { flow, packets, seen: 0 }
+    }
+    /// Whether this one is among them.
+    pub fn drops(&mut self, packet: &Packet) -> bool {
+        if packet.flow != self.flow {
+            return false;
+        }
+        self.seen += 1;
+        self.packets.binary_search(&(self.seen - 1)).is_ok()
+    }
+}

@@ -1,0 +1,69 @@
+//! Impairments, one file each: what happens to packets beyond queueing.
+
+mod bernoulli;
+mod gilbert_elliott;
+mod list;
+
+pub use bernoulli::Bernoulli;
+pub use gilbert_elliott::GilbertElliott;
+pub use list::List;
+
+use crate::packet::Packet;
+use crate::tap::Reason;
+
+/// What becomes of a packet at a link, besides its queue.
+#[derive(Clone, Debug, Default)]
+pub enum Impairment {
+    /// Nothing.
+    #[default]
+    None,
+    /// Independent losses.
+    Bernoulli(Bernoulli),
+    /// Losses in bursts.
+    GilbertElliott(GilbertElliott),
+    /// Named packets.
+    List(List),
+}
+
+impl Impairment {
+    /// Whether there is anything to ask.
+    pub fn is_some(&self) -> bool {
+        !matches!(self, Impairment::None)
+    }
+
+    /// Before the queue: a packet dropped here never enters it.
+    #[inline]
+    pub fn before(&mut self, packet: &Packet) -> Option<Reason> {
+        match self {
+            Impairment::List(list) => list.drops(packet).then_some(Reason::List),
+            _ => None,
+        }
+    }
+
+    /// After the queue: a packet lost here has used the link.
+    #[inline]
+    pub fn after(&mut self) -> Option<Reason> {
+        let lost = match self {
+            Impairment::Bernoulli(b) => b.loses(),
+            Impairment::GilbertElliott(g) => g.loses(),
+            _ => false,
+        };
+        lost.then_some(Reason::Loss)
+    }
+}
+
+/// Names and parameters for lists: (name, parameters, what it is).
+pub const IMPAIRMENTS: &[(&str, &str, &str)] = &[
+    ("none", "", "no loss"),
+    ("bernoulli", "rate: probability per packet, 0 to 1", "independent losses, after the queue"),
+    (
+        "gilbert_elliott",
+        "p: probability good to bad per packet; r: bad to good; loss_good = 0; loss_bad = 1: probabilities of loss",
+        "losses in bursts (Gilbert 1960, Elliott 1963), after the queue; starts in the good state",
+    ),
+    (
+        "list",
+        "flow: name; packets: numbers counted from 0, the SYN included",
+        "drops the n-th packets of a flow at this link, before the queue: for tests",
+    ),
+];

@@ -1,0 +1,20 @@
+//! The network: packets, links with queues and impairments, nodes and routes.
+//!
+//! A link computes a packet's departure and arrival when the packet is enqueued, so a hop costs one event.
+//! Every packet has a fate: delivered, or dropped at a named place for a named reason, or still in flight when
+//! the run ends; [`Network::account`] tells which.
+#![deny(unsafe_code)]
+
+pub mod impairment;
+mod link;
+mod network;
+mod packet;
+pub mod qdisc;
+mod tap;
+mod topology;
+
+pub use link::{LinkAccount, LinkSpec};
+pub use network::{Arrival, LinkId, Network};
+pub use packet::{Kind, Packet};
+pub use tap::{NoTap, PacketEvent, PacketStep, Reason, Tap};
+pub use topology::{NodeId, Route, RouteError, Topology};

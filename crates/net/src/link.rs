@@ -1,0 +1,100 @@
+//! A link: one direction, a transmitter behind a queue, then propagation.
+
+use crate::impairment::Impairment;
+use crate::qdisc::Qdisc;
+use crate::tap::Reason;
+use engine::Hint;
+use units::{Rate, Span, Time};
+
+/// What a link is to be.
+#[derive(Clone, Debug, Default)]
+pub struct LinkSpec {
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Its queue.
+    pub qdisc: Qdisc,
+    /// What else happens to packets.
+    pub impairment: Impairment,
+}
+
+/// The part of a link that every packet touches: one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Link {
+    /// When the transmitter is done with what it has.
+    pub free_at: Time,
+    pub delay: Span,
+    pub rate: Rate,
+    /// The last size and its transmission time: packets of a direction mostly have one size.
+    memo_time: Span,
+    memo_size: u32,
+    pub hint: Hint,
+    /// Queue or impairment must be asked.
+    pub guarded: bool,
+    /// Packets accepted.
+    pub accepted: u64,
+    /// Transmission time of what was accepted, up to the horizon.
+    pub busy: Span,
+    /// Sum of waiting times up to the horizon, in units of 1,024 ps.
+    pub waited: u64,
+}
+
+impl Link {
+    pub fn new(spec: &LinkSpec, hint: Hint) -> Link {
+        Link {
+            free_at: Time::ZERO,
+            delay: spec.delay,
+            rate: spec.rate,
+            memo_time: Span::ZERO,
+            memo_size: 0,
+            hint,
+            guarded: !matches!(spec.qdisc, Qdisc::Unlimited) || spec.impairment.is_some(),
+            accepted: 0,
+            busy: Span::ZERO,
+            waited: 0,
+        }
+    }
+
+    #[inline]
+    pub fn transmission_time(&mut self, size: u32) -> Span {
+        if size != self.memo_size {
+            self.memo_size = size;
+            self.memo_time = self.rate.time_for(size as u64);
+        }
+        self.memo_time
+    }
+}
+
+/// The part of a link that only some packets touch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Guard {
+    pub qdisc: Qdisc,
+    pub impairment: Impairment,
+    pub drops: [u64; Reason::ALL.len()],
+    /// Lost packets whose departure lies beyond the horizon: still in flight when the run ends.
+    pub lost_later: u64,
+    pub marked: u64,
+}
+
+/// What became of the packets that came to a link, at the end of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkAccount {
+    /// Packets that came: delivered + dropped + in_flight.
+    pub offered: u64,
+    /// Packets that arrived at the far end.
+    pub delivered: u64,
+    /// Dropped packets by reason, in the order of [`Reason::ALL`].
+    pub dropped: [u64; Reason::ALL.len()],
+    /// Waiting, in transmission or in propagation when the run ended.
+    pub in_flight: u64,
+    /// Packets marked (ECN).
+    pub marked: u64,
+    /// Busy time over duration, 0 to 1.
+    pub utilisation: f64,
+    /// Time mean of the number of packets waiting.
+    pub mean_queue_packets: f64,
+    /// Mean time that accepted packets waited before transmission, seconds; none if none was accepted.
+    pub mean_sojourn_s: Option<f64>,
+}

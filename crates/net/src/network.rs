@@ -1,0 +1,237 @@
+//! Links with packets on them, advanced event by event.
+
+use crate::impairment::Impairment;
+use crate::link::{Guard, Link, LinkAccount, LinkSpec};
+use crate::packet::Packet;
+use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
+use crate::topology::Route;
+use engine::{Agenda, Hint};
+use units::{Rate, Span, Time};
+
+/// A link (one direction), by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkId(pub u32);
+
+/// What a packet's arrival at the end of a link means.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival {
+    /// It went on over its next link.
+    Forwarded,
+    /// It was dropped at its next link.
+    Dropped,
+    /// It is where it was going.
+    Delivered(Packet),
+}
+
+/// All links, and the routes over them.
+pub struct Network {
+    links: Vec<Link>,
+    guards: Vec<Guard>,
+    /// Routes end to end, each closed by `END`.
+    routes: Vec<u32>,
+    classes: Vec<(Rate, Span)>,
+    horizon: Time,
+}
+
+const END: u32 = u32::MAX;
+
+impl Network {
+    /// A network without links, for a run that ends at `horizon`.
+    pub fn new(horizon: Time) -> Network {
+        Network { links: Vec::new(), guards: Vec::new(), routes: Vec::new(), classes: Vec::new(), horizon }
+    }
+
+    /// Adds a link; numbers follow each other from 0.
+    pub fn add_link(&mut self, spec: LinkSpec) -> LinkId {
+        let class = (spec.rate, spec.delay);
+        let number = self.classes.iter().position(|c| *c == class).unwrap_or_else(|| {
+            if self.classes.len() < 64 {
+                self.classes.push(class);
+            }
+            self.classes.len() - 1
+        });
+        self.links.push(Link::new(&spec, Hint::new(number)));
+        self.guards.push(Guard { qdisc: spec.qdisc, impairment: spec.impairment, ..Guard::default() });
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// Adds a route; what to put into [`Packet::route`] at its source. A route without links delivers nothing.
+    pub fn add_route(&mut self, route: &Route) -> u32 {
+        let start = self.routes.len() as u32;
+        self.routes.extend(route.iter().map(|link| link.0));
+        self.routes.push(END);
+        start
+    }
+
+    /// Replaces a link's impairment (it may name a flow, which is numbered after the links).
+    pub fn impair(&mut self, link: LinkId, impairment: Impairment) {
+        self.links[link.0 as usize].guarded |= impairment.is_some();
+        self.guards[link.0 as usize].impairment = impairment;
+    }
+
+    /// Sends a packet into the first link of its route; whether it will arrive at that link's end.
+    #[inline]
+    pub fn send<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: Packet) -> bool {
+        let link = self.routes[packet.route as usize];
+        self.enqueue(agenda, tap, link, packet)
+    }
+
+    /// A packet came to the end of the link that it was on.
+    #[inline]
+    pub fn arrive<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, mut packet: Packet) -> Arrival {
+        if T::PACKETS {
+            let link = LinkId(self.routes[packet.route as usize]);
+            tap.packet(&PacketEvent { at: agenda.now(), link, step: PacketStep::Deliver, packet });
+        }
+        let next = self.routes[packet.route as usize + 1];
+        if next == END {
+            return Arrival::Delivered(packet);
+        }
+        packet.route += 1;
+        if self.enqueue(agenda, tap, next, packet) { Arrival::Forwarded } else { Arrival::Dropped }
+    }
+
+    #[inline]
+    fn enqueue<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, id: u32, packet: Packet) -> bool {
+        let now = agenda.now();
+        let link = &mut self.links[id as usize];
+        let start = now.max(link.free_at);
+        let mut lost = false;
+        if link.guarded {
+            let guard = &mut self.guards[id as usize];
+            let refused = guard
+                .impairment
+                .before(&packet)
+                .or_else(|| (!guard.qdisc.admit(now, start, packet.size)).then_some(Reason::Queue));
+            if let Some(reason) = refused {
+                guard.drops[reason as usize] += 1;
+                if T::PACKETS {
+                    tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Drop(reason), packet });
+                }
+                return false;
+            }
+            lost = guard.impairment.after().is_some();
+        }
+        let transmission = link.transmission_time(packet.size);
+        let depart = start + transmission;
+        link.free_at = depart;
+        link.accepted += 1;
+        if depart <= self.horizon {
+            link.busy = link.busy + transmission;
+            link.waited += start.since(now).ps() >> 10;
+        } else {
+            // Only what lies before the end of the run counts.
+            let start = start.min(self.horizon);
+            link.busy = link.busy + self.horizon.since(start);
+            link.waited += start.since(now).ps() >> 10;
+        }
+        if T::PACKETS {
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Enqueue, packet });
+            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Depart, packet });
+        }
+        if lost {
+            self.lose(tap, id, depart, packet);
+            return false;
+        }
+        agenda.push(depart + link.delay, packet, &mut link.hint);
+        true
+    }
+
+    #[cold]
+    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, depart: Time, packet: Packet) {
+        let guard = &mut self.guards[id as usize];
+        if depart <= self.horizon {
+            guard.drops[Reason::Loss as usize] += 1;
+        } else {
+            guard.lost_later += 1;
+        }
+        if T::PACKETS {
+            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Drop(Reason::Loss), packet });
+        }
+    }
+
+    /// The account of every link at the end of the run, `duration` long; `agenda` holds what is in flight.
+    pub fn account(&self, agenda: &Agenda<Packet>, duration: Span) -> Vec<LinkAccount> {
+        let mut in_flight = vec![0u64; self.links.len()];
+        for (_, packet) in agenda.in_flight() {
+            in_flight[self.routes[packet.route as usize] as usize] += 1;
+        }
+        let seconds = duration.seconds();
+        self.links
+            .iter()
+            .zip(&self.guards)
+            .zip(in_flight)
+            .map(|((link, guard), flying)| {
+                let lost = guard.drops[Reason::Loss as usize];
+                let waited = (link.waited as f64) * 1024.0 / units::PS_PER_S as f64;
+                LinkAccount {
+                    offered: link.accepted + guard.drops[Reason::Queue as usize] + guard.drops[Reason::List as usize],
+                    delivered: link.accepted - flying - lost - guard.lost_later,
+                    dropped: guard.drops,
+                    in_flight: flying + guard.lost_later,
+                    marked: guard.marked,
+                    utilisation: if seconds > 0.0 { link.busy.seconds() / seconds } else { 0.0 },
+                    mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
+                    mean_sojourn_s: (link.accepted > 0).then(|| waited / link.accepted as f64),
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::qdisc::{DropTail, Qdisc};
+    use crate::tap::NoTap;
+        use engine::Next;
+
+    fn packet(route: u32, seq: u32) -> Packet {
+        Packet {
+            sent: Time::ZERO,
+            echo: Time::ZERO,
+            route,
+            flow: 0,
+            seq,
+            blocks: Packet::NO_BLOCKS,
+            size: 1000,
+            kind: Kind::Udp,
+            marked: false,
+        }
+    }
+
+    #[test]
+    fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
+        let horizon = Time::ZERO + Span::from_ms(100);
+        let (mut net, mut agenda) = (Network::new(horizon), Agenda::new());
+        // 8 ms and 1 ms for 1000 bytes; one may wait at the second.
+        let slow = net.add_link(LinkSpec { rate: Rate::from_bps(8_000_000), delay: Span::from_ms(5), ..LinkSpec::default() });
+        let queue = Qdisc::DropTail(DropTail::packets(1));
+        let next = net.add_link(LinkSpec { rate: Rate::from_bps(1_000_000), delay: Span::from_ms(5), qdisc: queue, ..LinkSpec::default() });
+        let route = net.add_route(&vec![slow, next]);
+        for seq in 0..4 {
+            net.send(&mut agenda, &mut NoTap, packet(route, seq));
+        }
+        let mut got = Vec::new();
+        loop {
+            match agenda.pop(horizon) {
+                Next::Item(p) => {
+                    if let Arrival::Delivered(p) = net.arrive(&mut agenda, &mut NoTap, p) {
+                        got.push((p.seq, agenda.now().ps()));
+                    }
+                }
+                Next::Timer(_) => unreachable!(),
+                Next::Nothing => break,
+            }
+        }
+        // Arrivals at the second link at 6, 7, 8, 9 ms; it sends 6-14 and 14-22, refuses the last two.
+        assert_eq!(got, [(0, 19_000_000_000), (1, 27_000_000_000)]);
+        let account = net.account(&agenda, Span::from_ms(100));
+        assert_eq!((account[0].delivered, account[0].in_flight), (4, 0));
+        assert_eq!((account[1].offered, account[1].delivered, account[1].dropped[0]), (4, 2, 2));
+        assert!((account[1].utilisation - 0.16).abs() < 1e-12);
+        assert!((account[1].mean_queue_packets - 0.07).abs() < 1e-8); // waiting is kept in units of 1,024 ps
+        assert!((account[0].mean_queue_packets - 0.06).abs() < 1e-8);
+    }
+}

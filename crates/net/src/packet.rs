@@ -1,0 +1,43 @@
+//! Packets: small, copied, never allocated.
+
+use units::Time;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// TCP data or SYN, on its way to the receiver.
+    Data,
+    /// TCP acknowledgement, on its way to the sender.
+    Ack,
+    /// UDP data.
+    Udp,
+}
+
+/// A packet in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it was sent by its source.
+    pub sent: Time,
+    /// ACK: the timestamp echoed, the sending time of a data packet.
+    pub echo: Time,
+    /// Place in the table of routes: the link that it is on.
+    pub route: u32,
+    /// Which flow.
+    pub flow: u32,
+    /// Data: its number, 0 the first. ACK: the number of the next packet expected.
+    pub seq: u32,
+    /// ACK: where the SACK blocks lie, or [`Packet::NO_BLOCKS`].
+    pub blocks: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// What it is.
+    pub kind: Kind,
+    /// Congestion experienced (RFC 3168).
+    pub marked: bool,
+}
+
+impl Packet {
+    /// The value of `blocks` for an ACK without any.
+    pub const NO_BLOCKS: u32 = u32::MAX;
+}

@@ -1,0 +1,73 @@
+//! Observers of packets. A tap that is off costs nothing: it is a type parameter, not a flag.
+
+use crate::network::LinkId;
+use crate::packet::Packet;
+use units::Time;
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The queue was full.
+    Queue,
+    /// A transmission error, after the queue.
+    Loss,
+    /// Named in a list for a test, before the queue.
+    List,
+}
+
+impl Reason {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: [Reason; 3] = [Reason::Queue, Reason::Loss, Reason::List];
+    /// Its name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::Queue => "queue",
+            Reason::Loss => "loss",
+            Reason::List => "list",
+        }
+    }
+}
+
+/// A step of a packet at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketStep {
+    /// Accepted by the queue.
+    Enqueue,
+    /// Dropped.
+    Drop(Reason),
+    /// The last bit left.
+    Depart,
+    /// Arrived at the far end.
+    Deliver,
+}
+
+/// One step of one packet. Departures and losses are told when the packet is enqueued, with the time at which
+/// they will happen; sort by time to read a log.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketEvent {
+    /// When it happens.
+    pub at: Time,
+    /// On which link.
+    pub link: LinkId,
+    /// What happens.
+    pub step: PacketStep,
+    /// To which packet.
+    pub packet: Packet,
+}
+
+/// Sees every step of every packet.
+pub trait Tap {
+    /// Whether packets are looked at; if not, no event is made.
+    const PACKETS: bool;
+    /// A step of a packet.
+    fn packet(&mut self, event: &PacketEvent);
+}
+
+/// Sees nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTap;
+
+impl Tap for NoTap {
+    const PACKETS: bool = false;
+    fn packet(&mut self, _event: &PacketEvent) {}
+}

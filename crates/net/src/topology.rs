@@ -1,0 +1,249 @@
+//! Nodes, links between them, and the shortest paths.
+//!
+//! A route takes the fewest links; among those the least delay; among those the links named first. Nodes with
+//! a single neighbour are peeled off first, again and again, so that a path is a climb to the core, a search
+//! in the core, and a descent: 100,000 sources behind one bottleneck cost 100,000 climbs.
+
+use crate::network::LinkId;
+use std::collections::BTreeMap;
+use std::fmt;
+use units::Span;
+
+/// A node, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// A link's two ends: one direction.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    from: NodeId,
+    to: NodeId,
+    delay: Span,
+}
+
+/// A path: the links in order.
+pub type Route = Vec<LinkId>;
+
+/// There is no path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteError {
+    /// Where it should begin.
+    pub from: NodeId,
+    /// Where it should end.
+    pub to: NodeId,
+}
+
+impl fmt::Display for RouteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no path from node {} to node {}", self.from.0, self.to.0)
+    }
+}
+
+/// The graph of nodes and links.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    names: Vec<Box<str>>,
+    edges: Vec<Edge>,
+}
+
+/// The peeled graph, made once per set of routes.
+struct Peeled {
+    /// For a node outside the core: the link up to its only neighbour, and the one down.
+    up: Vec<Option<(LinkId, LinkId)>>,
+    /// Outgoing links of each core node, in the order in which they were named.
+    out: Vec<Vec<LinkId>>,
+}
+
+impl Topology {
+    /// Adds a node; names need not be unique here.
+    pub fn add_node(&mut self, name: &str) -> NodeId {
+        self.names.push(name.into());
+        NodeId(self.names.len() as u32 - 1)
+    }
+    /// Adds one direction of a link.
+    pub fn add_link(&mut self, from: NodeId, to: NodeId, delay: Span) -> LinkId {
+        self.edges.push(Edge { from, to, delay });
+        LinkId(self.edges.len() as u32 - 1)
+    }
+    /// A node's name.
+    pub fn node_name(&self, node: NodeId) -> &str {
+        &self.names[node.0 as usize]
+    }
+    /// The number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.names.len()
+    }
+    /// The number of links, each direction by itself.
+    pub fn links(&self) -> usize {
+        self.edges.len()
+    }
+    /// The ends of a link.
+    pub fn ends(&self, link: LinkId) -> (NodeId, NodeId) {
+        let edge = self.edges[link.0 as usize];
+        (edge.from, edge.to)
+    }
+    /// A link's name in output: `from->to`.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let (from, to) = self.ends(link);
+        format!("{}->{}", self.node_name(from), self.node_name(to))
+    }
+
+    /// The shortest path for each pair, in the same order. Fails on the first pair without one.
+    pub fn routes(&self, pairs: &[(NodeId, NodeId)]) -> Result<Vec<Route>, RouteError> {
+        let peeled = self.peel();
+        let mut trees = BTreeMap::new();
+        pairs.iter().map(|&(from, to)| self.route(&peeled, &mut trees, from, to)).collect()
+    }
+
+    fn peel(&self) -> Peeled {
+        let n = self.names.len();
+        let (mut out, mut into) = (vec![Vec::new(); n], vec![Vec::new(); n]);
+        for (i, edge) in self.edges.iter().enumerate() {
+            out[edge.from.0 as usize].push(LinkId(i as u32));
+            into[edge.to.0 as usize].push(LinkId(i as u32));
+        }
+        let mut up: Vec<Option<(LinkId, LinkId)>> = vec![None; n];
+        // Links to nodes that are not peeled: a leaf has one, and one back.
+        let mut degree: Vec<usize> = out.iter().map(Vec::len).collect();
+        let mut leaves: Vec<usize> = (0..n).filter(|&v| degree[v] == 1).collect();
+        while let Some(v) = leaves.pop() {
+            let standing = |node: NodeId| up[node.0 as usize].is_none();
+            let climb = out[v].iter().copied().find(|l| standing(self.ends(*l).1));
+            let down: Vec<LinkId> = into[v].iter().copied().filter(|l| standing(self.ends(*l).0)).collect();
+            let (Some(climb), &[descend], 1) = (climb, &down[..], degree[v]) else { continue };
+            let parent = self.ends(climb).1;
+            if self.ends(descend).0 != parent {
+                continue;
+            }
+            up[v] = Some((climb, descend));
+            degree[v] = 0;
+            degree[parent.0 as usize] -= 1;
+            if degree[parent.0 as usize] == 1 {
+                leaves.push(parent.0 as usize);
+            }
+        }
+        for links in &mut out {
+            links.retain(|l| up[self.ends(*l).1.0 as usize].is_none());
+        }
+        Peeled { up, out }
+    }
+
+    fn route(
+        &self,
+        peeled: &Peeled,
+        trees: &mut BTreeMap<NodeId, Vec<Option<LinkId>>>,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<Route, RouteError> {
+        let climb = |mut v: NodeId| {
+            let mut path = Vec::new();
+            while let Some((up, down)) = peeled.up[v.0 as usize] {
+                path.push((v, up, down));
+                v = self.edges[up.0 as usize].to;
+            }
+            (path, v)
+        };
+        let (mut ups, mut top) = climb(from);
+        let (mut downs, mut bottom) = climb(to);
+        // Both may hang on the same tree: drop the shared part above their meeting point.
+        if top == bottom {
+            while let (Some(a), Some(b)) = (ups.last(), downs.last())
+                && a.0 == b.0
+            {
+                (top, bottom) = (a.0, a.0);
+                ups.pop();
+                downs.pop();
+            }
+        }
+        let mut route: Route = ups.iter().map(|step| step.1).collect();
+        if top != bottom {
+            let tree = trees.entry(top).or_insert_with(|| self.search(peeled, top));
+            let mut back = Vec::new();
+            let mut at = bottom;
+            while at != top {
+                let link = tree[at.0 as usize].ok_or(RouteError { from, to })?;
+                back.push(link);
+                at = self.edges[link.0 as usize].from;
+            }
+            route.extend(back.into_iter().rev());
+        }
+        route.extend(downs.iter().rev().map(|step| step.2));
+        Ok(route)
+    }
+
+    /// Shortest paths in the core from `root`: the link by which each node is reached.
+    fn search(&self, peeled: &Peeled, root: NodeId) -> Vec<Option<LinkId>> {
+        let n = self.names.len();
+        let mut by: Vec<Option<LinkId>> = vec![None; n];
+        let mut best = vec![(u32::MAX, Span::from_ps(u64::MAX)); n];
+        best[root.0 as usize] = (0, Span::ZERO);
+        let mut open = std::collections::BTreeSet::from([(0u32, Span::ZERO, root)]);
+        while let Some((hops, delay, v)) = open.pop_first() {
+            for &link in &peeled.out[v.0 as usize] {
+                let edge = self.edges[link.0 as usize];
+                let (w, found) = (edge.to.0 as usize, (hops + 1, delay + edge.delay));
+                if found < best[w] {
+                    open.remove(&(best[w].0, best[w].1, edge.to));
+                    best[w] = found;
+                    by[w] = Some(link);
+                    open.insert((found.0, found.1, edge.to));
+                }
+            }
+        }
+        by
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(n: usize, links: &[(u32, u32, u64)]) -> Topology {
+        let mut t = Topology::default();
+        for i in 0..n {
+            t.add_node(&format!("n{i}"));
+        }
+        for &(a, b, ms) in links {
+            t.add_link(NodeId(a), NodeId(b), Span::from_ms(ms));
+            t.add_link(NodeId(b), NodeId(a), Span::from_ms(ms));
+        }
+        t
+    }
+
+    fn names(t: &Topology, from: u32, to: u32) -> Vec<String> {
+        let routes = t.routes(&[(NodeId(from), NodeId(to))]).unwrap();
+        routes[0].iter().map(|l| t.link_name(*l)).collect()
+    }
+
+    #[test]
+    fn trees_and_meeting_points() {
+        // 0-1-2, 1-3, 3-4, 3-5: a tree; everything peels.
+        let t = graph(6, &[(0, 1, 1), (1, 2, 1), (1, 3, 1), (3, 4, 1), (3, 5, 1)]);
+        assert_eq!(names(&t, 0, 5), ["n0->n1", "n1->n3", "n3->n5"]);
+        assert_eq!(names(&t, 4, 5), ["n4->n3", "n3->n5"]);
+        assert_eq!(names(&t, 4, 3), ["n4->n3"]);
+        assert_eq!(names(&t, 2, 0), ["n2->n1", "n1->n0"]);
+    }
+
+    #[test]
+    fn fewest_links_then_least_delay_then_first_named() {
+        // A square 0-1-2-3 with a slow and a fast way round, and a long way through 4-5.
+        let t = graph(6, &[(0, 1, 5), (1, 2, 5), (0, 3, 1), (3, 2, 1), (0, 4, 0), (4, 5, 0), (5, 2, 0)]);
+        assert_eq!(names(&t, 0, 2), ["n0->n3", "n3->n2"]);
+        let t = graph(4, &[(0, 1, 1), (1, 2, 1), (0, 3, 1), (3, 2, 1)]);
+        assert_eq!(names(&t, 0, 2), ["n0->n1", "n1->n2"]);
+    }
+
+    #[test]
+    fn parallel_links_take_the_faster() {
+        let t = graph(3, &[(0, 1, 9), (0, 1, 2), (1, 2, 1)]);
+        let routes = t.routes(&[(NodeId(0), NodeId(2))]).unwrap();
+        assert_eq!(routes[0], [LinkId(2), LinkId(4)]);
+    }
+
+    #[test]
+    fn no_path_is_told() {
+        let t = graph(4, &[(0, 1, 1), (2, 3, 1)]);
+        assert_eq!(t.routes(&[(NodeId(0), NodeId(3))]), Err(RouteError { from: NodeId(0), to: NodeId(3) }));
+    }
+}

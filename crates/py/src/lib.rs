@@ -1,0 +1,223 @@
+//! The Python module `ackclock._core`: scenarios, runs, lists. Thin: columns go over as bytes.
+#![forbid(unsafe_code)]
+
+use lab::{Recording, Run, Scenario, Settings, TraceMode};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use units::{Rate, Span};
+
+pyo3::create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
+
+/// Events between two looks at signals and progress: some tens of milliseconds.
+const CHUNK: u64 = 1 << 20;
+
+fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
+    let raised = ScenarioError::new_err(error.to_string());
+    let value = raised.value(py);
+    let filled = value
+        .setattr("file", error.file)
+        .and_then(|()| value.setattr("line", error.line))
+        .and_then(|()| value.setattr("key", error.key))
+        .and_then(|()| value.setattr("message", error.message));
+    filled.err().unwrap_or(raised)
+}
+
+/// A bug in the core becomes an ordinary exception, not an abort.
+fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .map_err(|_| PyRuntimeError::new_err("internal error in the simulation core (see the message above); please report it"))
+}
+
+/// A parsed scenario.
+#[pyclass(frozen, module = "ackclock._core", name = "Scenario")]
+struct PyScenario(Scenario);
+
+#[pymethods]
+impl PyScenario {
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.0.duration.seconds()
+    }
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+    #[getter]
+    fn is_study(&self) -> bool {
+        self.0.is_study
+    }
+}
+
+/// A finished run.
+#[pyclass(frozen, module = "ackclock._core")]
+struct Finished {
+    /// The outcome as JSON.
+    #[pyo3(get)]
+    outcome: String,
+    #[pyo3(get)]
+    flow_names: Vec<String>,
+    #[pyo3(get)]
+    link_names: Vec<String>,
+    /// The first violations that the auditor found.
+    #[pyo3(get)]
+    violations: Vec<String>,
+    #[pyo3(get)]
+    violation_count: u64,
+    #[pyo3(get)]
+    fingerprint: String,
+    #[pyo3(get)]
+    windows: Py<PyDict>,
+    #[pyo3(get)]
+    packets: Py<PyDict>,
+    #[pyo3(get)]
+    pcapng: Py<PyBytes>,
+}
+
+#[pyfunction]
+#[pyo3(signature = (file, text, assignments))]
+fn parse(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> PyResult<PyScenario> {
+    guarded(|| Scenario::parse(file, text, &assignments))?.map(PyScenario).map_err(|e| scenario_error(py, e))
+}
+
+#[pyfunction]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, pcapng=false, fingerprint=false, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
+fn run(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    seed: Option<u64>,
+    trace: &str,
+    packets: bool,
+    audit: bool,
+    pcapng: bool,
+    fingerprint: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Finished> {
+    let trace = match trace {
+        "off" => TraceMode::Off,
+        "changes" => TraceMode::Changes,
+        "ack" => TraceMode::EveryAck,
+        other => return Err(PyValueError::new_err(format!("trace is \"off\", \"changes\" or \"ack\", not \"{other}\""))),
+    };
+    let recording = Recording { trace, packets: packets || pcapng, audit, fingerprint };
+    let settings = Settings { seed, recording };
+    let mut run = py
+        .detach(|| guarded(|| Run::new(&scenario.0, settings)))?
+        .map_err(|e| scenario_error(py, e))?;
+    loop {
+        let ended = py.detach(|| guarded(|| run.advance(CHUNK)))?;
+        py.check_signals()?;
+        if let Some(progress) = &progress {
+            progress.call1(py, (if ended { 1.0 } else { run.progress() },))?;
+        }
+        if ended {
+            break;
+        }
+    }
+    let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
+    let capture = if pcapng { py.detach(|| lab::write_pcapng(&mut run)) } else { Vec::new() };
+    Ok(Finished {
+        outcome: run.outcome().to_json(),
+        flow_names: run.flow_names(),
+        link_names: run.link_names(),
+        violations: violations.iter().map(ToString::to_string).collect(),
+        violation_count,
+        fingerprint: if fingerprint { run.fingerprint() } else { String::new() },
+        windows: window_columns(py, &run)?,
+        packets: packet_columns(py, &mut run, packets)?,
+        pcapng: PyBytes::new(py, &capture).unbind(),
+    })
+}
+
+fn window_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
+    let log = run.windows();
+    let columns = PyDict::new(py);
+    let bytes = |column: &[u8]| PyBytes::new(py, column);
+    columns.set_item("time_s", bytes(bytemuck::cast_slice(&log.time_s)))?;
+    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
+    columns.set_item("event", bytes(&log.event))?;
+    columns.set_item("cwnd", bytes(bytemuck::cast_slice(&log.cwnd)))?;
+    columns.set_item("ssthresh", bytes(bytemuck::cast_slice(&log.ssthresh)))?;
+    columns.set_item("ack", bytes(bytemuck::cast_slice(&log.ack)))?;
+    columns.set_item("rtt_s", bytes(bytemuck::cast_slice(&log.rtt_s)))?;
+    columns.set_item("in_flight", bytes(bytemuck::cast_slice(&log.in_flight)))?;
+    columns.set_item("phase", bytes(&log.phase))?;
+    let internals = PyDict::new(py);
+    for (name, column) in &log.internals {
+        internals.set_item(name, bytes(bytemuck::cast_slice(column)))?;
+    }
+    columns.set_item("internals", internals)?;
+    Ok(columns.unbind())
+}
+
+fn packet_columns(py: Python<'_>, run: &mut Run, wanted: bool) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    if !wanted {
+        return Ok(columns.unbind());
+    }
+    let log = run.packets();
+    let bytes = |column: &[u8]| PyBytes::new(py, column);
+    let times: Vec<f64> = log.time.iter().map(|t| t.seconds()).collect();
+    let marked: Vec<u8> = log.marked.iter().map(|m| *m as u8).collect();
+    columns.set_item("time_s", bytes(bytemuck::cast_slice(&times)))?;
+    columns.set_item("link", bytes(bytemuck::cast_slice(&log.link)))?;
+    columns.set_item("event", bytes(&log.event))?;
+    columns.set_item("reason", bytes(&log.reason))?;
+    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
+    columns.set_item("kind", bytes(&log.kind))?;
+    columns.set_item("seq", bytes(bytemuck::cast_slice(&log.seq)))?;
+    columns.set_item("size", bytes(bytemuck::cast_slice(&log.size)))?;
+    columns.set_item("marked", bytes(&marked))?;
+    Ok(columns.unbind())
+}
+
+/// The speed benchmark's dumbbell; the outcome as JSON.
+#[pyfunction]
+fn bench(py: Python<'_>, flows: u32, duration_s: f64, rate_bps: u64) -> PyResult<String> {
+    let scenario = lab::dumbbell(flows, Rate::from_bps(rate_bps), Span::from_seconds(duration_s));
+    let mut run = py
+        .detach(|| guarded(|| Run::new(&scenario, Settings::default())))?
+        .map_err(|e| scenario_error(py, e))?;
+    while !py.detach(|| guarded(|| run.advance(CHUNK)))? {
+        py.check_signals()?;
+    }
+    Ok(run.outcome().to_json())
+}
+
+/// What can be named in a scenario, as JSON; `kind` is one of `KINDS`.
+#[pyfunction]
+fn catalog(kind: &str) -> PyResult<String> {
+    let entries = lab::catalog::list(kind).ok_or_else(|| PyValueError::new_err(format!("there is no list of \"{kind}\"")))?;
+    serde_json::to_string(&entries).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+/// Names behind the codes of the columns.
+#[pyfunction]
+fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
+    let names = PyDict::new(py);
+    let codes = lab::catalog::codes();
+    names.set_item("trace_event", codes.trace_events)?;
+    names.set_item("phase", codes.phases)?;
+    names.set_item("packet_event", codes.packet_events)?;
+    names.set_item("reason", codes.reasons)?;
+    names.set_item("kind", codes.kinds)?;
+    Ok(names.unbind())
+}
+
+#[pymodule]
+mod _core {
+    use super::*;
+    #[pymodule_export]
+    use super::{Finished, PyScenario, ScenarioError, bench, catalog, codes, parse, run};
+    #[pymodule_init]
+    fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        m.add("__version__", lab::VERSION)?;
+        m.add("KINDS", lab::catalog::KINDS.to_vec())
+    }
+}

@@ -1,0 +1,27 @@
+//! Transport: the TCP sender and receiver, loss recovery, round-trip and rate estimation, UDP sources.
+//!
+//! The one place where congestion control meets the network. Everything here is a state machine: it is told
+//! an event and the time, and answers through [`Wire`] with packets and timers.
+#![forbid(unsafe_code)]
+
+mod blocks;
+mod options;
+mod rate;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod segments;
+mod sender;
+mod udp;
+mod wire;
+
+pub use blocks::{Block, BlockPool, Blocks, MAX_BLOCKS};
+pub use options::{Dialect, Options, Recovery};
+pub use rate::RateSampler;
+pub use receiver::{Receiver, ReceiverStats};
+pub use rtt::RttEstimator;
+pub use scoreboard::Scoreboard;
+pub use sender::{Sender, SenderStats, Setup, Trigger};
+pub use udp::UdpSource;
+pub use wire::{Timer, WindowRow, Wire};

@@ -1,0 +1,176 @@
+//! TCP's options. A profile is a set of values for them, not another sender.
+
+use cc::{Arithmetic, Growth};
+use units::Span;
+
+/// How lost segments are found and sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Start again from one segment at the third duplicate ACK.
+    Tahoe,
+    /// Fast recovery that ends with the first new ACK.
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 6582).
+    NewReno,
+    /// Selective acknowledgements: ns-2's Sack1 in the `ns2` profile, RFC 6675 in the `linux` profile.
+    Sack,
+}
+
+impl Recovery {
+    /// Every recovery: name, what it is.
+    pub const ALL: [(Recovery, &str, &str); 4] = [
+        (Recovery::Tahoe, "tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
+        (Recovery::Reno, "reno", "fast recovery ending at the first new ACK (RFC 2581); with Vegas its fine clock"),
+        (Recovery::NewReno, "newreno", "fast recovery through partial ACKs (RFC 6582)"),
+        (Recovery::Sack, "sack", "selective acknowledgements: ns-2's Sack1 (profile ns2) or RFC 6675 (profile linux)"),
+    ];
+    /// The recovery called `name`.
+    pub fn from_name(name: &str) -> Option<Recovery> {
+        Recovery::ALL.iter().find(|r| r.1 == name).map(|r| r.0)
+    }
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Recovery::ALL.iter().find(|r| r.0 == self).map_or("", |r| r.1)
+    }
+}
+
+/// What the profiles do differently without an option of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// ns-2.35's one-way TCP: windows count ACKs, one segment is timed at a time, `min(cwnd, window)` is what a
+    /// loss halves.
+    Ns2,
+    /// A modern stack: windows count segments, every ACK is timed, the flight is what a loss halves.
+    Linux,
+}
+
+/// All options of a flow. `Options::ns2()` and `Options::linux()` are the profiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Which profile the unnamed differences follow.
+    pub dialect: Dialect,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Payload of a segment, bytes.
+    pub packet: u32,
+    /// Added to the payload on the wire, bytes.
+    pub header: u32,
+    /// Size of a SYN on the wire, bytes.
+    pub syn_size: u32,
+    /// Size of an ACK on the wire without SACK blocks, bytes; 8 are added for each block.
+    pub ack_size: u32,
+    /// Receiver's window, segments.
+    pub window: u32,
+    /// Window after the handshake, segments.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start, segments.
+    pub initial_ssthresh: f64,
+    /// Packet 0 is a SYN without data.
+    pub syn: bool,
+    /// The receiver acknowledges every second segment.
+    pub delayed_ack: bool,
+    /// How long an ACK may wait.
+    pub ack_delay: Span,
+    /// Segments acknowledged at once at the start although ACKs are delayed.
+    pub quick_acks: u32,
+    /// One new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Least retransmission timeout.
+    pub min_rto: Span,
+    /// Greatest retransmission timeout.
+    pub max_rto: Span,
+    /// Retransmission timeout before the first sample.
+    pub initial_rto: Span,
+    /// Tick of the clock that times segments; zero for an exact clock.
+    pub clock_tick: Span,
+    /// Reductions truncate the window (ns-2's `precisionReduce_ false`).
+    pub integer_windows: bool,
+    /// NewReno: only the first partial ACK resets the retransmission timer (RFC 6582, "impatient").
+    pub impatient: bool,
+    /// NewReno: a partial ACK deflates the window by what it acknowledges.
+    pub partial_deflation: bool,
+    /// Every packet carries a timestamp: every ACK is a sample.
+    pub timestamps: bool,
+    /// Resolution of the receiver's timestamps; zero for exact.
+    pub timestamp_quantum: Span,
+    /// Most packets sent in answer to one event; zero for no bound.
+    pub max_burst: u32,
+    /// Bound on the congestion window, segments; zero for none.
+    pub max_cwnd: f64,
+    /// Space packets by window over round-trip time.
+    pub pacing: bool,
+    /// Hold the window at one segment until the first ACK.
+    pub delay_growth: bool,
+    /// Duplicate ACKs of segments sent before a timeout may cause a fast retransmit (ns-2's `bugFix_ false`).
+    pub fast_retransmit_after_rto: bool,
+}
+
+impl Options {
+    /// ns-2.35 as the five papers ran it (its defaults).
+    pub fn ns2() -> Options {
+        Options {
+            dialect: Dialect::Ns2,
+            recovery: Recovery::NewReno,
+            packet: 1000,
+            header: 40,
+            syn_size: 40,
+            ack_size: 40,
+            window: 20,
+            initial_window: 2.0,
+            initial_ssthresh: 20.0,
+            syn: true,
+            delayed_ack: false,
+            ack_delay: Span::from_ms(100),
+            quick_acks: 0,
+            limited_transmit: true,
+            min_rto: Span::from_ms(200),
+            max_rto: Span::from_ms(60_000),
+            initial_rto: Span::from_ms(3_000),
+            clock_tick: Span::from_ms(10),
+            integer_windows: false,
+            impatient: true,
+            partial_deflation: true,
+            timestamps: false,
+            timestamp_quantum: Span::ZERO,
+            max_burst: 0,
+            max_cwnd: 0.0,
+            pacing: false,
+            delay_growth: true,
+            fast_retransmit_after_rto: false,
+        }
+    }
+
+    /// A modern stack, as far as it goes without RACK-TLP and PRR.
+    pub fn linux() -> Options {
+        Options {
+            dialect: Dialect::Linux,
+            recovery: Recovery::Sack,
+            packet: 1448,
+            header: 52,
+            syn_size: 60,
+            ack_size: 52,
+            window: 1_000_000,
+            initial_window: 10.0,
+            initial_ssthresh: f64::INFINITY,
+            delayed_ack: true,
+            ack_delay: Span::from_ms(40),
+            quick_acks: 16,
+            max_rto: Span::from_ms(120_000),
+            initial_rto: Span::from_ms(1_000),
+            clock_tick: Span::ZERO,
+            integer_windows: true,
+            timestamps: true,
+            ..Options::ns2()
+        }
+    }
+
+    /// How controllers of this flow count windows.
+    pub fn arithmetic(&self) -> Arithmetic {
+        let ns2 = self.dialect == Dialect::Ns2;
+        Arithmetic {
+            growth: if ns2 { Growth::PerAck } else { Growth::Counted },
+            integer_windows: self.integer_windows,
+            reduce_on_every_timeout: ns2,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks.
+
+use crate::blocks::{Block, Blocks, MAX_BLOCKS};
+use crate::options::{Options, Recovery};
+use crate::wire::{Timer, Wire};
+use net::{Kind, Packet};
+use std::sync::Arc;
+use units::{Span, Time};
+
+/// What a receiver counts. Data only: SYNs are left out.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiverStats {
+    /// Data packets that arrived, duplicates included.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Arrivals of segments that had arrived before.
+    pub duplicates: u64,
+    /// Sum of one-way delays, seconds.
+    pub delay_sum: f64,
+    /// Sum of absolute differences of consecutive delays, seconds.
+    pub jitter_sum: f64,
+    /// First and last delay.
+    pub first_delay: Span,
+    /// Delay of the last packet.
+    pub last_delay: Span,
+    /// First arrival.
+    pub first_at: Time,
+    /// Last arrival.
+    pub last_at: Time,
+}
+
+impl ReceiverStats {
+    /// Counts an arrival.
+    #[inline]
+    pub fn arrived(&mut self, packet: &Packet, now: Time) {
+        let delay = now.since(packet.sent);
+        if self.packets == 0 {
+            self.first_delay = delay;
+            self.first_at = now;
+        } else {
+            self.jitter_sum += (delay.seconds() - self.last_delay.seconds()).abs();
+        }
+        self.delay_sum += delay.seconds();
+        self.last_delay = delay;
+        self.last_at = now;
+        self.packets += 1;
+        self.wire_bytes += packet.size as u64;
+    }
+}
+
+/// A TCP receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    flow: u32,
+    route: u32,
+    options: Arc<Options>,
+    /// Next segment expected; everything below has arrived.
+    next: u32,
+    /// Ranges that arrived beyond `next`, in order.
+    beyond: Vec<Block>,
+    /// Blocks reported, the most recent first.
+    recent: Vec<Block>,
+    /// The delayed segment's timestamp, while its ACK waits.
+    delayed: Option<Time>,
+    /// Timestamp to echo (RFC 7323: of the segment that advanced the last ACK sent).
+    echo: Time,
+    last_ack: u32,
+    quick_acks: u32,
+    /// Counters.
+    pub stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver whose ACKs go out by `route`.
+    pub fn new(flow: u32, route: u32, options: Arc<Options>) -> Receiver {
+        Receiver {
+            flow,
+            route,
+            next: 0,
+            beyond: Vec::new(),
+            recent: Vec::new(),
+            delayed: None,
+            echo: Time::ZERO,
+            last_ack: 0,
+            quick_acks: options.quick_acks,
+            options,
+            stats: ReceiverStats::default(),
+        }
+    }
+
+    /// Segments delivered in order, a SYN included.
+    pub fn in_order(&self) -> u32 {
+        self.next
+    }
+
+    /// A data packet arrived.
+    #[inline]
+    pub fn on_data<W: Wire>(&mut self, wire: &mut W, packet: &Packet) {
+        let now = wire.now();
+        let seq = packet.seq;
+        let syn = seq == 0 && self.options.syn;
+        if !syn {
+            self.stats.arrived(packet, now);
+        }
+        if seq <= self.last_ack && packet.sent >= self.echo {
+            self.echo = packet.sent;
+        }
+        let in_order = seq == self.next && self.beyond.is_empty();
+        if in_order {
+            self.next += 1;
+        } else {
+            self.reassemble(seq);
+        }
+        if self.options.delayed_ack && self.may_wait(wire, seq, syn, in_order) {
+            self.delayed = Some(packet.sent);
+            wire.set_timer(Timer::AckDelay, now + self.options.ack_delay);
+            return;
+        }
+        if self.delayed.take().is_some() {
+            wire.set_timer(Timer::AckDelay, Time::NEVER);
+        }
+        self.acknowledge(wire, seq);
+    }
+
+    /// The delayed ACK is due.
+    pub fn on_ack_delay<W: Wire>(&mut self, wire: &mut W) {
+        if self.delayed.take().is_some() {
+            self.acknowledge(wire, self.next.wrapping_sub(1));
+        }
+    }
+
+    /// Only the first of two segments in order waits; never a SYN, a gap-filler or one out of order (RFC 5681).
+    fn may_wait<W: Wire>(&mut self, _wire: &W, seq: u32, syn: bool, in_order: bool) -> bool {
+        if syn || !in_order || self.delayed.is_some() || seq + 1 != self.next {
+            return false;
+        }
+        if self.quick_acks > 0 {
+            self.quick_acks -= 1;
+            return false;
+        }
+        true
+    }
+
+    #[cold]
+    fn reassemble(&mut self, seq: u32) {
+        let at = self.beyond.partition_point(|b| b.end <= seq);
+        let known = seq < self.next || self.beyond.get(at).is_some_and(|b| b.start <= seq);
+        if known {
+            self.stats.duplicates += 1;
+            return;
+        }
+        let mut merged = Block { start: seq, end: seq + 1 };
+        let first = if at > 0 && self.beyond[at - 1].end == seq { at - 1 } else { at };
+        let last = if self.beyond.get(at).is_some_and(|b| b.start == seq + 1) { at + 1 } else { at };
+        if first < last {
+            merged.start = merged.start.min(self.beyond[first].start);
+            merged.end = merged.end.max(self.beyond[last - 1].end);
+        }
+        if merged.start == self.next {
+            self.next = merged.end;
+            self.beyond.drain(first..last);
+        } else {
+            self.beyond.splice(first..last, [merged]);
+        }
+    }
+
+    /// The blocks to report after segment `seq` arrived: the one that holds it first, then those reported
+    /// most recently and not covered by it (RFC 2018 section 4).
+    fn blocks(&mut self, seq: u32) -> Blocks {
+        let mut blocks = Blocks::NONE;
+        if self.beyond.is_empty() {
+            self.recent.clear();
+            return blocks;
+        }
+        let newest = self.beyond.iter().find(|b| b.start <= seq && seq < b.end).copied();
+        match newest {
+            Some(block) => {
+                self.recent.retain(|b| !(block.start <= b.start && b.end <= block.end));
+                self.recent.insert(0, block);
+            }
+            None => self.recent.retain(|b| b.end > self.next),
+        }
+        for block in &self.recent {
+            if !blocks.push(*block) {
+                break;
+            }
+        }
+        self.recent.truncate(MAX_BLOCKS);
+        blocks
+    }
+
+    fn acknowledge<W: Wire>(&mut self, wire: &mut W, seq: u32) {
+        let blocks = match self.options.recovery {
+            Recovery::Sack => self.blocks(seq),
+            _ => Blocks::NONE,
+        };
+        self.last_ack = self.next;
+        let packet = Packet {
+            sent: wire.now(),
+            echo: self.echo,
+            route: self.route,
+            flow: self.flow,
+            seq: self.next,
+            blocks: Packet::NO_BLOCKS,
+            size: self.options.ack_size + 8 * blocks.as_slice().len() as u32,
+            kind: Kind::Ack,
+            marked: false,
+        };
+        wire.send(packet, &blocks);
+    }
+}

@@ -1,0 +1,180 @@
+//! SACK-based loss recovery. RFC 6675.
+//!
+//! Differences: after a timeout the SACK marks are kept (the RFC allows it), everything not reported is sent
+//! again in order; the duplicate-ACK counter counts ACKs that report something new.
+
+use super::DUP_THRESH;
+use crate::blocks::Block;
+use crate::options::Dialect;
+use crate::scoreboard::Scoreboard;
+use crate::sender::{Machine, Sender};
+use crate::wire::Wire;
+use cc::Phase;
+use net::Packet;
+
+/// State of a SACK recovery, both dialects.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sack {
+    pub board: Scoreboard,
+    pub recovering: bool,
+    /// ns-2: segments thought to be in the network.
+    pub pipe: i64,
+    /// One past the highest segment retransmitted in this recovery (HighRxt).
+    pub retransmitted_to: u32,
+    /// ns-2: since a timeout nothing new was acknowledged.
+    pub timed_out: bool,
+    /// The rescue retransmission of this recovery is spent.
+    rescued: bool,
+}
+
+pub(crate) fn board(s: &mut Sender) -> &mut Sack {
+    match &mut s.machine {
+        Machine::Sack(sack) => sack,
+        _ => unreachable!("SACK recovery runs on its own machine"),
+    }
+}
+
+impl Sack {
+    pub fn forget(&mut self) {
+        self.board.clear();
+        self.retransmitted_to = 0;
+    }
+
+    pub fn mark_retransmitted(&mut self, seq: u32) {
+        self.retransmitted_to = self.retransmitted_to.max(seq + 1);
+    }
+
+    pub fn on_timeout(&mut self, dialect: Dialect) {
+        if dialect == Dialect::Ns2 {
+            self.board.clear();
+        }
+        self.retransmitted_to = 0;
+        self.recovering = false;
+        self.timed_out = true;
+    }
+
+    pub fn in_flight(&self, s: &Sender) -> u32 {
+        if s.options.dialect == Dialect::Ns2 {
+            if self.recovering { self.pipe.max(0) as u32 } else { s.next.saturating_sub(s.una) }
+        } else {
+            self.pipe(s.una, s.next, s.high)
+        }
+    }
+
+    fn unreported(&self, from: u32, to: u32) -> u32 {
+        to.saturating_sub(from) - self.board.count(from, to)
+    }
+
+    /// Segments thought to be in the network (RFC 6675 section 4, SetPipe).
+    fn pipe(&self, una: u32, next: u32, high: u32) -> u32 {
+        if !self.recovering {
+            return self.unreported(una, next);
+        }
+        let lost_below = self.board.lost_below().max(una);
+        self.unreported(lost_below, high) + self.unreported(una, self.retransmitted_to.max(una))
+    }
+
+    /// What to send next in recovery (RFC 6675 section 4, NextSeg); new data is `high`.
+    fn next_segment(&mut self, una: u32, high: u32, new_data: bool) -> Option<u32> {
+        let hole = self.board.next_hole(self.retransmitted_to.max(una));
+        let below_report = self.board.highest().is_some_and(|top| hole < top);
+        if below_report && hole < self.board.lost_below() {
+            return Some(hole);
+        }
+        if new_data {
+            return Some(high);
+        }
+        if below_report {
+            return Some(hole);
+        }
+        if !self.rescued {
+            self.rescued = true;
+            let last = (una..high).rev().find(|seq| !self.board.has(*seq));
+            return last.filter(|seq| *seq >= self.retransmitted_to);
+        }
+        None
+    }
+}
+
+pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blocks: &[Block]) {
+    let (una, high) = (s.una.max(packet.seq), s.high);
+    let mut news = false;
+    for block in blocks {
+        news |= board(s).board.add(*block, una, high);
+    }
+    if packet.seq > s.una {
+        let progress = s.new_ack(wire, packet);
+        let una = s.una;
+        board(s).board.advance(una);
+        board(s).timed_out = false;
+        if board(s).recovering {
+            s.hold(wire, packet, progress);
+            if s.una > s.recover {
+                board(s).recovering = false;
+                s.leave_recovery(wire.now());
+            }
+        } else {
+            s.grow(wire, packet, progress);
+        }
+    } else if packet.seq == s.una && news {
+        s.dupacks += 1;
+        s.tell_duplicate(wire, packet);
+    }
+    let una = s.una;
+    let lost = s.dupacks >= DUP_THRESH || una < board(s).board.lost_below();
+    if lost && s.phase() == Phase::Open && una < s.high {
+        enter(s, wire);
+    }
+    s.send_much(wire, s.options.max_burst);
+}
+
+fn enter<W: Wire>(s: &mut Sender, wire: &mut W) {
+    let una = s.una;
+    s.cut(wire, una);
+    s.enter_recovery();
+    s.next = s.high;
+    let sack = board(s);
+    sack.recovering = true;
+    sack.rescued = false;
+    sack.retransmitted_to = una + 1;
+    s.reset_timer(wire, false);
+    s.output(wire, una);
+}
+
+/// Sends while the window exceeds the pipe.
+pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
+    let mut packets = 0;
+    loop {
+        let (una, next, high) = (s.una, s.next, s.high);
+        let window = s.window();
+        if board(s).pipe(una, next, high) >= window {
+            break;
+        }
+        let recovering = board(s).recovering;
+        let seq = if recovering {
+            let new_data = next < s.limit && next - una < s.options.window;
+            match board(s).next_segment(una, high, new_data) {
+                Some(seq) => seq,
+                None => break,
+            }
+        } else {
+            let seq = board(s).board.next_hole(next);
+            if seq >= s.limit || seq - una >= s.options.window {
+                break;
+            }
+            seq
+        };
+        if !s.may_leave(wire) {
+            break;
+        }
+        if recovering && seq < high {
+            board(s).mark_retransmitted(seq);
+        }
+        s.next = s.next.max(seq + 1);
+        s.output(wire, seq);
+        packets += 1;
+        if packets == burst {
+            break;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! SACK as ns-2's Sack1 agent has it (Fall and Floyd 1996): a pipe counter, holes first, then new data.
+
+use super::DUP_THRESH;
+use super::sack::{Sack, board};
+use crate::blocks::Block;
+use crate::sender::Sender;
+use crate::wire::{Timer, Wire};
+use cc::Controller;
+use net::Packet;
+
+pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blocks: &[Block]) {
+    if !board(s).recovering {
+        if packet.seq > s.una {
+            let progress = s.new_ack(wire, packet);
+            board(s).forget();
+            board(s).timed_out = false;
+            s.grow(wire, packet, progress);
+        } else if packet.seq == s.una && !board(s).timed_out && report(s, blocks) {
+            // Only an ACK that reports something new counts as a duplicate.
+            s.dupacks += 1;
+            s.tell_duplicate(wire, packet);
+            if s.dupacks == DUP_THRESH {
+                if s.may_recover() {
+                    fast_retransmit(s, wire);
+                }
+            } else if s.dupacks < DUP_THRESH && s.options.limited_transmit {
+                s.send_one(wire);
+            }
+        }
+        if s.dupacks == 0 {
+            s.send_much(wire, s.options.max_burst);
+        }
+        return;
+    }
+    board(s).pipe -= 1;
+    if packet.seq > s.recover && packet.seq > s.una {
+        s.recover = 0;
+        board(s).recovering = false;
+        let progress = s.new_ack(wire, packet);
+        board(s).forget();
+        board(s).timed_out = false;
+        s.hold(wire, packet, progress);
+        s.leave_recovery(wire.now());
+    } else if packet.seq > s.una {
+        let acked = packet.seq - s.una;
+        s.una = packet.seq;
+        s.next = s.next.max(s.una);
+        report(s, blocks);
+        board(s).pipe -= 1; // the retransmission has left, and so had what it replaced
+        wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto());
+        s.rtt.end_backoff();
+        s.hold(wire, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate: None });
+    } else if !board(s).timed_out && report(s, blocks) {
+        s.dupacks += (s.dupacks > 0) as u32;
+        s.tell_duplicate(wire, packet);
+    }
+    s.send_much(wire, s.options.max_burst);
+}
+
+/// Takes the blocks into the scoreboard; whether they said something new.
+fn report(s: &mut Sender, blocks: &[Block]) -> bool {
+    let (una, high) = (s.una, s.high);
+    let sack = board(s);
+    let mut news = sack.board.advance(una);
+    for block in blocks {
+        news |= sack.board.add(*block, una, high);
+    }
+    news
+}
+
+fn fast_retransmit<W: Wire>(s: &mut Sender, wire: &mut W) {
+    let una = s.una;
+    s.cut(wire, una);
+    s.enter_recovery();
+    s.reset_timer(wire, false);
+    let pipe = (s.high - una) as i64 - DUP_THRESH as i64;
+    let sack = board(s);
+    sack.pipe = pipe;
+    sack.recovering = true;
+    sack.mark_retransmitted(una);
+    s.output(wire, una);
+}
+
+impl Sack {
+    /// The first hole not yet retransmitted that has a report above it.
+    fn next_retransmission(&self, una: u32) -> Option<u32> {
+        let hole = self.board.next_hole(self.retransmitted_to.max(una));
+        self.board.highest().filter(|top| hole < *top).map(|_| hole)
+    }
+}
+
+/// Sends while the pipe (in recovery) or the window has room.
+pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
+    let window = s.window();
+    let mut packets = 0;
+    while s.una < s.limit {
+        let recovering = board(s).recovering;
+        let room = if recovering { board(s).pipe < s.controller.cwnd() as i64 } else { s.next - s.una < window };
+        if !room {
+            break;
+        }
+        let una = s.una;
+        let seq = match board(s).next_retransmission(una) {
+            Some(hole) if s.recover > 0 && hole - una < s.options.window => {
+                board(s).mark_retransmitted(hole);
+                hole
+            }
+            Some(_) => break,
+            None => {
+                let bound = if recovering { s.options.window } else { window };
+                if s.next - una >= bound || s.next >= s.limit {
+                    break;
+                }
+                s.next
+            }
+        };
+        if !s.may_leave(wire) {
+            break;
+        }
+        s.next = s.next.max(seq + 1);
+        board(s).pipe += 1;
+        s.output(wire, seq);
+        packets += 1;
+        if packets == burst {
+            break;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Which outstanding segments the receiver has reported (RFC 2018), as ranges in order.
+
+use crate::blocks::Block;
+
+/// Selectively acknowledged segments above the cumulative ACK.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    /// Disjoint, not touching, in order.
+    ranges: Vec<Block>,
+}
+
+impl Scoreboard {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+    }
+    /// Whether nothing is reported.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+    /// Segments below `una` are acknowledged cumulatively; whether anything was forgotten.
+    pub fn advance(&mut self, una: u32) -> bool {
+        let before = (self.ranges.len(), self.total());
+        self.ranges.retain(|r| r.end > una);
+        if let Some(first) = self.ranges.first_mut() {
+            first.start = first.start.max(una);
+        }
+        before != (self.ranges.len(), self.total())
+    }
+    /// Adds a report, as far as it lies in `una..high`; whether it said something new.
+    pub fn add(&mut self, block: Block, una: u32, high: u32) -> bool {
+        let (start, end) = (block.start.max(una), block.end.min(high));
+        if start >= end {
+            return false;
+        }
+        let first = self.ranges.partition_point(|r| r.end < start);
+        let last = self.ranges.partition_point(|r| r.start <= end);
+        if first == last {
+            self.ranges.insert(first, Block { start, end });
+            return true;
+        }
+        let merged = Block { start: start.min(self.ranges[first].start), end: end.max(self.ranges[last - 1].end) };
+        if last - first == 1 && self.ranges[first] == merged {
+            return false;
+        }
+        self.ranges.splice(first..last, [merged]);
+        true
+    }
+    /// How many segments are reported.
+    pub fn total(&self) -> u32 {
+        self.ranges.iter().map(|r| r.end - r.start).sum()
+    }
+    /// How many in `from..to` are reported.
+    pub fn count(&self, from: u32, to: u32) -> u32 {
+        self.ranges.iter().map(|r| r.end.min(to).saturating_sub(r.start.max(from))).sum()
+    }
+    /// Whether `seq` is reported.
+    pub fn has(&self, seq: u32) -> bool {
+        self.ranges.iter().any(|r| r.start <= seq && seq < r.end)
+    }
+    /// The first segment from `seq` on that is not reported.
+    pub fn next_hole(&self, seq: u32) -> u32 {
+        self.ranges.iter().find(|r| r.start <= seq && seq < r.end).map_or(seq, |r| r.end)
+    }
+    /// One past the highest segment reported.
+    pub fn highest(&self) -> Option<u32> {
+        self.ranges.last().map(|r| r.end)
+    }
+    /// Segments below this are lost by RFC 6675: three reported ranges or more than two reported segments lie
+    /// above them.
+    pub fn lost_below(&self) -> u32 {
+        let by_ranges = self.ranges.iter().rev().nth(2).map(|r| r.start);
+        let mut above = 0;
+        // The third reported segment from the top: holes below it have three above them.
+        let by_count = self.ranges.iter().rev().find_map(|r| {
+            above += r.end - r.start;
+            (above > 2).then(|| r.start + above - 3)
+        });
+        by_ranges.into_iter().chain(by_count).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(blocks: &[(u32, u32)]) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for &(start, end) in blocks {
+            board.add(Block { start, end }, 0, u32::MAX);
+        }
+        board
+    }
+
+    #[test]
+    fn merges_and_tells_news() {
+        let mut b = board(&[(5, 7), (9, 11)]);
+        assert!(!b.add(Block { start: 5, end: 7 }, 0, 100));
+        assert!(b.add(Block { start: 7, end: 9 }, 0, 100));
+        assert_eq!((b.total(), b.next_hole(5), b.next_hole(4), b.highest()), (6, 11, 4, Some(11)));
+        assert!(!b.add(Block { start: 2, end: 4 }, 4, 100)); // below the cumulative ACK
+        assert!(b.add(Block { start: 50, end: 60 }, 4, 55)); // what was never sent does not count
+        assert_eq!((b.total(), b.count(6, 52)), (11, 7));
+        assert!(b.advance(8));
+        assert!(!b.advance(8));
+        assert_eq!((b.total(), b.has(8), b.has(7)), (8, true, false));
+    }
+
+    #[test]
+    fn loss_by_rfc_6675() {
+        // One range: lost below when more than two segments are above.
+        assert_eq!(board(&[(5, 7)]).lost_below(), 0);
+        assert_eq!(board(&[(5, 8)]).lost_below(), 5);
+        assert_eq!(board(&[(5, 7), (9, 10)]).lost_below(), 5);
+        assert_eq!(board(&[(5, 7), (9, 11)]).lost_below(), 6); // no hole between 5 and 6: same holes
+        assert_eq!(board(&[(3, 4), (5, 6), (7, 8)]).lost_below(), 3);
+        assert_eq!(board(&[(3, 4), (5, 6), (7, 20)]).lost_below(), 17); // 4 and 6 have 14 and more above
+    }
+}

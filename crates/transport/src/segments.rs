@@ -1,0 +1,72 @@
+//! What the sender remembers of each outstanding segment.
+
+use units::Time;
+
+/// One outstanding segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// When it was last sent.
+    pub sent: Time,
+    /// How often it was sent.
+    pub transmits: u32,
+}
+
+/// The outstanding segments by number, in a ring that grows with the window.
+#[derive(Clone, Debug, Default)]
+pub struct Segments {
+    ring: Vec<Segment>,
+}
+
+const UNSENT: Segment = Segment { sent: Time::ZERO, transmits: 0 };
+
+impl Segments {
+    /// Segment `seq`, which is outstanding.
+    #[inline]
+    pub fn get(&self, seq: u32) -> Segment {
+        match self.ring.len() {
+            0 => UNSENT,
+            n => self.ring[seq as usize & (n - 1)],
+        }
+    }
+
+    /// Segment `seq` is sent at `now`; everything in `una..seq` is remembered too.
+    #[inline]
+    pub fn sent(&mut self, una: u32, high: u32, seq: u32, now: Time) {
+        if (seq.max(high) - una) as usize >= self.ring.len() {
+            self.grow(una, high, (seq.max(high) - una) as usize + 1);
+        }
+        let mask = self.ring.len() - 1;
+        let segment = &mut self.ring[seq as usize & mask];
+        let transmits = if seq >= high { 1 } else { segment.transmits + 1 };
+        *segment = Segment { sent: now, transmits };
+    }
+
+    #[cold]
+    fn grow(&mut self, una: u32, high: u32, needed: usize) {
+        let mut ring = vec![UNSENT; needed.next_power_of_two().max(4)];
+        let mask = ring.len() - 1;
+        if !self.ring.is_empty() {
+            for seq in una..high {
+                ring[seq as usize & mask] = self.get(seq);
+            }
+        }
+        self.ring = ring;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembers_across_growth() {
+        let mut segments = Segments::default();
+        for seq in 10..20 {
+            segments.sent(10, seq, seq, Time::from_ps(seq as u64));
+        }
+        segments.sent(10, 20, 12, Time::from_ps(99));
+        segments.sent(10, 20, 40, Time::from_ps(40));
+        assert_eq!((segments.get(12).transmits, segments.get(12).sent.ps()), (2, 99));
+        assert_eq!((segments.get(19).transmits, segments.get(19).sent.ps()), (1, 19));
+    }
+}

@@ -1,0 +1,707 @@
+//! The TCP sender: what every recovery shares.
+//!
+//! Segments are numbered from 0; with a handshake number 0 is the SYN. `una` is the oldest unacknowledged
+//! segment, `next` the next to send, `high` one past the highest ever sent. Windows are in segments.
+//! Sources: RFC 5681, 6298, 6582, 6675, 3042; the `ns2` dialect follows specs of ns-2.35's behaviour
+//! (docs/validation.md).
+
+use crate::blocks::{Block, Blocks};
+use crate::options::{Dialect, Options, Recovery};
+use crate::rate::RateSampler;
+use crate::recovery::{self, Sack, VegasClock};
+use crate::rtt::RttEstimator;
+use crate::segments::Segments;
+use crate::wire::{Timer, WindowRow, Wire};
+use cc::{Ack, AnyController, Cause, Congestion, Controller, Phase, RateSample, Signals, Timeout};
+use net::{Kind, Packet};
+use std::sync::Arc;
+use units::{Rate, Span, Time};
+
+/// What caused a row of the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// The flow started.
+    Start,
+    /// A new acknowledgement.
+    Ack,
+    /// A duplicate acknowledgement.
+    DupAck,
+    /// A retransmission timeout.
+    Rto,
+    /// The controller's own timer.
+    Timer,
+}
+
+impl Trigger {
+    /// Every trigger, in the order of their numbers.
+    pub const ALL: [Trigger; 5] = [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::Timer];
+    /// Its name in traces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Trigger::Start => "start",
+            Trigger::Ack => "ack",
+            Trigger::DupAck => "dupack",
+            Trigger::Rto => "rto",
+            Trigger::Timer => "timer",
+        }
+    }
+}
+
+/// Why the window was last cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastCut {
+    None,
+    DupAck,
+    /// A fast recovery, since ended.
+    Exited,
+    Timeout,
+}
+
+/// What a sender counts.
+#[derive(Clone, Debug, Default)]
+pub struct SenderStats {
+    /// Data packets sent, retransmissions included, SYNs left out.
+    pub sent: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts with data outstanding.
+    pub timeouts: u64,
+    /// Reductions of the window.
+    pub cuts: u64,
+    /// Sum, count and least of the round-trip samples given to the controller, seconds.
+    pub rtt_sum: f64,
+    /// Number of round-trip samples.
+    pub rtt_count: u64,
+    /// Smallest round-trip sample.
+    pub rtt_min: Option<Span>,
+    /// Integrals of window and threshold over time, segment seconds.
+    pub cwnd_area: f64,
+    /// See `cwnd_area`.
+    pub ssthresh_area: f64,
+}
+
+/// Recovery-specific state.
+#[derive(Clone, Debug)]
+pub(crate) enum Machine {
+    Tahoe,
+    Reno,
+    NewReno {
+        /// A partial ACK has come in this recovery.
+        partial: bool,
+    },
+    Vegas(VegasClock),
+    Sack(Box<Sack>),
+}
+
+/// A TCP sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub(crate) una: u32,
+    pub(crate) next: u32,
+    pub(crate) high: u32,
+    /// One past the last segment that the application gives.
+    pub(crate) limit: u32,
+    pub(crate) dupacks: u32,
+    /// Reno's inflation: segments that have left the network.
+    pub(crate) dupwnd: u32,
+    /// Highest segment sent when the last cut began; 0 at the start.
+    pub(crate) recover: u32,
+    pub(crate) last_cut: LastCut,
+    phase: Phase,
+    flow: u32,
+    route: u32,
+    wire_size: u32,
+    timing: bool,
+    timed_seq: u32,
+    timed_at: Time,
+    opened: bool,
+    repeated_timeout: bool,
+    pub(crate) machine: Machine,
+    pub(crate) controller: AnyController,
+    pub(crate) segments: Segments,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) options: Arc<Options>,
+    initial_window: f64,
+    rate: Option<Box<RateSampler>>,
+    needs: Signals,
+    pace_at: Time,
+    seen: (f64, f64),
+    seen_at: Time,
+    sample: Option<Span>,
+    completed: Option<Time>,
+    /// Counters.
+    pub stats: SenderStats,
+}
+
+/// What the world knows about a flow that its sender needs.
+pub struct Setup {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Where the route of its data begins.
+    pub route: u32,
+    /// Segments of data that the application has; none for no end.
+    pub segments: Option<u32>,
+    /// Offset of the coarse clock at the start of the run.
+    pub clock_phase: Span,
+}
+
+impl Sender {
+    /// A sender that has not started.
+    pub fn new(setup: Setup, options: Arc<Options>, controller: AnyController) -> Sender {
+        let needs = controller.needs();
+        let machine = match options.recovery {
+            Recovery::Tahoe => Machine::Tahoe,
+            Recovery::Reno if needs.has(Signals::FINE_CLOCK) => Machine::Vegas(VegasClock::default()),
+            Recovery::Reno => Machine::Reno,
+            Recovery::NewReno => Machine::NewReno { partial: false },
+            Recovery::Sack => Machine::Sack(Box::default()),
+        };
+        let syn = options.syn as u32;
+        Sender {
+            una: 0,
+            next: 0,
+            high: 0,
+            limit: setup.segments.map_or(u32::MAX, |n| n.saturating_add(syn)),
+            dupacks: 0,
+            dupwnd: 0,
+            recover: 0,
+            last_cut: LastCut::None,
+            phase: Phase::Open,
+            flow: setup.flow,
+            route: setup.route,
+            wire_size: options.packet + options.header,
+            timing: false,
+            timed_seq: 0,
+            timed_at: Time::ZERO,
+            opened: false,
+            repeated_timeout: false,
+            machine,
+            segments: Segments::default(),
+            rtt: RttEstimator::new(&options, setup.clock_phase),
+            initial_window: options.initial_window,
+            rate: needs.has(Signals::RATE).then(Box::default),
+            needs,
+            pace_at: Time::ZERO,
+            seen: (controller.cwnd(), controller.ssthresh()),
+            seen_at: Time::ZERO,
+            sample: None,
+            completed: None,
+            stats: SenderStats::default(),
+            controller,
+            options,
+        }
+    }
+
+    // ---- what others may read ---------------------------------------------------------------------------
+
+    /// Number of the flow.
+    pub fn flow(&self) -> u32 {
+        self.flow
+    }
+    /// Number of the highest segment acknowledged cumulatively; -1 before the first.
+    pub fn highest_ack(&self) -> i64 {
+        self.una as i64 - 1
+    }
+    /// Data segments acknowledged cumulatively, the SYN left out.
+    pub fn acked_segments(&self) -> u32 {
+        self.una - self.options.syn.min(self.una > 0) as u32
+    }
+    /// Data segments that the application gave; none for no end.
+    pub fn segments_offered(&self) -> Option<u32> {
+        (self.limit < u32::MAX).then(|| self.limit - self.options.syn as u32)
+    }
+    /// Segments outstanding.
+    pub fn in_flight(&self) -> u32 {
+        match &self.machine {
+            Machine::Sack(sack) => sack.in_flight(self),
+            _ => self.next.saturating_sub(self.una),
+        }
+    }
+    /// Where the sender stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+    /// The window law.
+    pub fn controller(&self) -> &AnyController {
+        &self.controller
+    }
+    /// When the last byte was acknowledged.
+    pub fn completed(&self) -> Option<Time> {
+        self.completed
+    }
+    /// The TCP options of the flow.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Closes the books at the end of the run.
+    pub fn finish(&mut self, now: Time) {
+        self.integrate(now);
+    }
+
+    // ---- events -----------------------------------------------------------------------------------------
+
+    /// The application starts.
+    pub fn on_start<W: Wire>(&mut self, wire: &mut W) {
+        self.seen_at = wire.now();
+        self.controller.on_open(wire.now());
+        if !self.options.delay_growth {
+            self.opened = true;
+        }
+        self.note(wire, Trigger::Start, true);
+        self.send_much(wire, self.options.max_burst);
+        self.after(wire);
+    }
+
+    /// The application has no more data.
+    pub fn on_stop<W: Wire>(&mut self, wire: &mut W) {
+        self.limit = self.limit.min(self.high.max(self.options.syn as u32));
+        self.complete(wire);
+    }
+
+    /// An acknowledgement arrived: everything below `acked` is there.
+    pub fn on_ack<W: Wire>(&mut self, wire: &mut W, packet: &Packet, blocks: &[Block]) {
+        if self.completed.is_some() {
+            return;
+        }
+        self.sample = None;
+        let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
+        match self.machine {
+            Machine::Tahoe => recovery::tahoe_ack(self, wire, packet),
+            Machine::Reno => recovery::reno_ack(self, wire, packet),
+            Machine::NewReno { .. } => recovery::newreno_ack(self, wire, packet),
+            Machine::Vegas(_) => recovery::vegas_ack(self, wire, packet),
+            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => recovery::sack1_ack(self, wire, packet, blocks),
+            Machine::Sack(_) => recovery::sack_ack(self, wire, packet, blocks),
+        }
+        self.note(wire, trigger, true);
+        self.after(wire);
+    }
+
+    /// The retransmission timer expired.
+    pub fn on_retransmit_timer<W: Wire>(&mut self, wire: &mut W) {
+        if self.una == self.high || self.completed.is_some() {
+            return; // nothing outstanding
+        }
+        self.sample = None;
+        self.dupwnd = 0;
+        self.dupacks = 0;
+        self.recover = self.high - 1;
+        if self.una == 0 && !self.opened && !matches!(self.machine, Machine::Vegas(_)) {
+            self.initial_window = 1.0; // the first packet was lost: no larger window to begin with
+        }
+        let window = self.effective_window();
+        self.stats.timeouts += 1;
+        self.stats.cuts += 1;
+        self.last_cut = LastCut::Timeout;
+        self.controller.on_timeout(&Timeout { now: wire.now(), window, repeated: self.repeated_timeout });
+        self.repeated_timeout = true;
+        self.phase = Phase::Loss;
+        self.rtt.back_off();
+        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto());
+        self.timing = false;
+        match &mut self.machine {
+            Machine::Sack(sack) => sack.on_timeout(self.options.dialect),
+            Machine::NewReno { partial } => *partial = false,
+            Machine::Vegas(_) | Machine::Tahoe | Machine::Reno => {}
+        }
+        self.next = self.una;
+        self.send_much(wire, self.options.max_burst);
+        self.note(wire, Trigger::Rto, false);
+        self.after(wire);
+    }
+
+    /// The next packet may leave.
+    pub fn on_pace_timer<W: Wire>(&mut self, wire: &mut W) {
+        if self.completed.is_none() {
+            self.send_much(wire, self.options.max_burst);
+        }
+    }
+
+    /// The controller asked to be woken.
+    pub fn on_wake_timer<W: Wire>(&mut self, wire: &mut W) {
+        if self.completed.is_some() {
+            return;
+        }
+        self.controller.on_timer(wire.now());
+        self.send_much(wire, self.options.max_burst);
+        self.note(wire, Trigger::Timer, false);
+        self.after(wire);
+    }
+
+    // ---- the window -------------------------------------------------------------------------------------
+
+    /// Segments that may be outstanding (Reno's inflation included, the receiver's window applied).
+    #[inline]
+    pub(crate) fn window(&self) -> u32 {
+        (self.controller.cwnd() as u32).saturating_add(self.dupwnd).min(self.options.window)
+    }
+
+    /// What a loss reduces: ns-2's `min(cwnd + inflation, window)`, or the flight (RFC 5681) without what
+    /// limited transmit added.
+    pub(crate) fn effective_window(&self) -> f64 {
+        match self.options.dialect {
+            Dialect::Ns2 => (self.controller.cwnd() + self.dupwnd as f64).min(self.options.window as f64),
+            Dialect::Linux => ((self.high - self.una) as f64).min(self.controller.cwnd().max(1.0)),
+        }
+    }
+
+    /// Segment `lost` is given up: tell the controller.
+    pub(crate) fn cut<W: Wire>(&mut self, wire: &W, lost: u32) {
+        let segment = self.segments.get(lost);
+        let event = Congestion {
+            now: wire.now(),
+            cause: Cause::FastRetransmit,
+            window: self.effective_window(),
+            in_flight: (self.next - self.una) as f64,
+            segment_sent: (lost < self.high).then_some(segment.sent),
+            retransmitted: segment.transmits > 1,
+            dupacks: self.dupacks,
+        };
+        self.stats.cuts += 1;
+        self.controller.on_congestion(&event);
+    }
+
+    pub(crate) fn enter_recovery(&mut self) {
+        self.recover = self.high - 1;
+        self.last_cut = LastCut::DupAck;
+        self.phase = Phase::Recovery;
+    }
+
+    /// Tahoe: the third duplicate ACK goes back to the lost segment; what follows is sent again.
+    pub(crate) fn restart_from(&mut self, seq: u32) {
+        self.recover = self.high - 1;
+        self.last_cut = LastCut::DupAck;
+        self.next = seq;
+    }
+
+    pub(crate) fn leave_recovery(&mut self, now: Time) {
+        if self.last_cut == LastCut::DupAck {
+            self.last_cut = LastCut::Exited;
+        }
+        if self.phase == Phase::Recovery {
+            self.phase = Phase::Open;
+            self.controller.on_recovery_exit(now);
+        }
+    }
+
+    /// Whether a third duplicate ACK may start a recovery: not for what was sent before the last cut.
+    pub(crate) fn may_recover(&self) -> bool {
+        self.una > self.recover + 1 || self.options.fast_retransmit_after_rto || self.una == 1
+    }
+
+    // ---- acknowledgements -------------------------------------------------------------------------------
+
+    /// Everything below `packet.seq` is acknowledged: clocks, timer, completion. The controller is told by
+    /// [`Sender::grow`] or [`Sender::hold`].
+    #[inline]
+    pub(crate) fn new_ack<W: Wire>(&mut self, wire: &mut W, packet: &Packet) -> Progress {
+        let now = wire.now();
+        let (from, to) = (self.una, packet.seq);
+        let progress = Progress { acked: to - from, dupacks: self.dupacks, rate: self.delivered(now, to) };
+        self.measure(now, packet);
+        self.dupacks = 0;
+        self.repeated_timeout = false;
+        self.una = to;
+        self.next = self.next.max(to);
+        if self.phase == Phase::Loss && to > self.recover {
+            self.phase = Phase::Open;
+        }
+        if self.una >= self.limit {
+            self.complete(wire);
+        } else if self.options.dialect == Dialect::Linux && self.una == self.high {
+            wire.set_timer(Timer::Retransmit, Time::NEVER);
+        } else {
+            wire.set_timer(Timer::Retransmit, now + self.rtt.rto());
+        }
+        progress
+    }
+
+    /// Takes round-trip samples from an ACK for new data: `una` is still the old one.
+    #[inline]
+    fn measure(&mut self, now: Time, packet: &Packet) {
+        let newest = packet.seq - 1;
+        let segment = self.segments.get(newest);
+        if self.options.timestamps {
+            let rtt = now.since(packet.echo);
+            self.sample = Some(rtt);
+            self.rtt.stamped(rtt);
+            if self.options.dialect == Dialect::Linux {
+                self.rtt.end_backoff();
+            }
+        } else if segment.transmits == 1 {
+            self.sample = Some(now.since(segment.sent));
+        }
+        if self.timing && newest >= self.timed_seq {
+            self.timing = false;
+            self.rtt.end_backoff();
+            if !self.options.timestamps {
+                self.rtt.timed(self.timed_at, now);
+            }
+        }
+        if let Some(rtt) = self.sample {
+            self.stats.rtt_sum += rtt.seconds();
+            self.stats.rtt_count += 1;
+            self.stats.rtt_min = Some(self.stats.rtt_min.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
+    fn delivered(&mut self, now: Time, to: u32) -> Option<RateSample> {
+        let count = to - self.una;
+        self.rate.as_mut().and_then(|rate| rate.on_delivered(to - 1, count, now))
+    }
+
+    /// Tells the controller of a new ACK outside recovery; the connection opens with the first.
+    #[inline]
+    pub(crate) fn grow<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress) {
+        let opening = !self.opened;
+        if !(opening && self.options.syn) {
+            self.tell_growth(wire, packet, progress);
+        }
+        if opening {
+            // The first ACK sets the initial window, whatever the provisional one has become.
+            self.opened = true;
+            self.controller.set_window(self.initial_window);
+        }
+    }
+
+    /// Tells the controller of an ACK that lets the window grow.
+    pub(crate) fn tell_growth<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress) {
+        let phase = if self.phase == Phase::Loss { Phase::Loss } else { Phase::Open };
+        self.tell(wire, packet, progress, phase);
+    }
+
+    /// Tells the controller of an ACK that must not make the window grow.
+    pub(crate) fn hold<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress) {
+        self.tell(wire, packet, progress, Phase::Recovery);
+    }
+
+    /// Tells the controller of a duplicate ACK, which has been counted.
+    pub(crate) fn tell_duplicate<W: Wire>(&mut self, wire: &W, packet: &Packet) {
+        let progress = Progress { acked: 0, dupacks: self.dupacks, rate: None };
+        self.tell(wire, packet, progress, self.phase);
+    }
+
+    #[inline]
+    fn tell<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress, phase: Phase) {
+        let quantum = self.options.timestamp_quantum.ps();
+        let stamp = if quantum == 0 { packet.sent.ps() } else { packet.sent.ps() / quantum * quantum };
+        let in_flight = (self.next - self.una) as f64;
+        self.controller.on_ack(&Ack {
+            now: wire.now(),
+            newly_acked: progress.acked,
+            dupacks: progress.dupacks,
+            acked_through: (self.una as u64).wrapping_sub(1),
+            next: self.next as u64,
+            in_flight,
+            rtt: self.sample,
+            receiver_time: self.options.timestamps.then_some(Time::from_ps(stamp)),
+            ece: false,
+            rate: progress.rate,
+            phase,
+            window_limited: in_flight + progress.acked as f64 + 1.0 > self.controller.cwnd().min(self.options.window as f64),
+        });
+    }
+
+    fn complete<W: Wire>(&mut self, wire: &mut W) {
+        if self.una >= self.limit && self.completed.is_none() {
+            self.completed = Some(wire.now());
+            for timer in [Timer::Retransmit, Timer::Pace, Timer::Wake] {
+                wire.set_timer(timer, Time::NEVER);
+            }
+        }
+    }
+
+    // ---- sending ----------------------------------------------------------------------------------------
+
+    /// Sends what the window allows, at most `burst` packets if that is not zero.
+    #[inline]
+    pub(crate) fn send_much<W: Wire>(&mut self, wire: &mut W, burst: u32) {
+        match self.machine {
+            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => return recovery::sack1_send(self, wire, burst),
+            Machine::Sack(_) => return recovery::sack_send(self, wire, burst),
+            _ => {}
+        }
+        let window = self.window();
+        let mut packets = 0;
+        while self.next - self.una < window && self.next < self.limit && self.may_leave(wire) {
+            let seq = self.next;
+            self.next += 1;
+            self.output(wire, seq);
+            packets += 1;
+            if packets == burst {
+                break;
+            }
+        }
+    }
+
+    /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
+    pub(crate) fn send_one<W: Wire>(&mut self, wire: &mut W) {
+        let flight = self.next - self.una;
+        let allowed = flight < self.options.window
+            && flight as f64 + 1.0 <= self.controller.cwnd() + self.dupacks as f64
+            && self.next < self.limit;
+        if allowed && self.may_leave(wire) {
+            let seq = self.next;
+            self.next += 1;
+            self.output(wire, seq);
+        }
+    }
+
+    /// Whether pacing lets a packet go now; if not, a timer is set for when it does.
+    #[inline]
+    pub(crate) fn may_leave<W: Wire>(&mut self, wire: &mut W) -> bool {
+        if !self.options.pacing && !self.needs.has(Signals::PACING) {
+            return true;
+        }
+        let now = wire.now();
+        if self.pace_at > now {
+            wire.set_timer(Timer::Pace, self.pace_at);
+            return false;
+        }
+        if let Some(rate) = self.pacing_rate() {
+            self.pace_at = now + rate.time_for(self.wire_size as u64);
+        }
+        true
+    }
+
+    /// The controller's rate, or the window over the round-trip time: twice that in slow start, 1.2 times
+    /// after, as Linux has it.
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.controller.pacing().or_else(|| {
+            let rtt = self.rtt.smoothed()?.seconds();
+            let gain = if self.controller.cwnd() < self.controller.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+            let bps = gain * self.controller.cwnd() * self.wire_size as f64 * 8.0 / rtt;
+            (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
+        })
+    }
+
+    /// Sends segment `seq`. The caller moves `next`.
+    #[inline]
+    pub(crate) fn output<W: Wire>(&mut self, wire: &mut W, seq: u32) {
+        let now = wire.now();
+        let syn = seq == 0 && self.options.syn;
+        let packet = Packet {
+            sent: now,
+            echo: Time::ZERO,
+            route: self.route,
+            flow: self.flow,
+            seq,
+            blocks: Packet::NO_BLOCKS,
+            size: if syn { self.options.syn_size } else { self.wire_size },
+            kind: Kind::Data,
+            marked: false,
+        };
+        let nothing_outstanding = self.una == self.high;
+        let again = seq < self.high;
+        if W::SENDS && !again {
+            wire.sending(self.in_flight(), self.allowance());
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.on_send(self.una, seq, now, nothing_outstanding);
+        }
+        self.segments.sent(self.una, self.high, seq, now);
+        if !syn {
+            self.stats.sent += 1;
+            self.stats.retransmitted += again as u64;
+        }
+        if !again {
+            self.high = seq + 1;
+            if !self.timing {
+                self.timing = true;
+                self.timed_seq = seq;
+                self.timed_at = now;
+            }
+        }
+        wire.send(packet, &Blocks::NONE);
+        let restart = nothing_outstanding && !matches!(self.machine, Machine::Vegas(_));
+        if restart || wire.timer(Timer::Retransmit) == Time::NEVER {
+            wire.set_timer(Timer::Retransmit, now + self.rtt.rto());
+        }
+    }
+
+    /// The most that may be outstanding with limited transmit and inflation: what an auditor compares with.
+    fn allowance(&self) -> u32 {
+        let inflation = match self.machine {
+            Machine::Vegas(_) => 0,
+            _ if self.options.limited_transmit => self.dupacks.min(2),
+            _ => 0,
+        };
+        self.window().saturating_add(inflation)
+    }
+
+    /// Sets the retransmission timer anew after a fast retransmit and stops timing (Karn).
+    pub(crate) fn reset_timer<W: Wire>(&mut self, wire: &mut W, back_off: bool) {
+        if back_off {
+            self.rtt.back_off();
+        }
+        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto());
+        self.timing = false;
+    }
+
+    /// A partial ACK ends the timing of a segment that it covers, without a sample.
+    pub(crate) fn drop_timing(&mut self, newest: u32) {
+        if self.timing && newest >= self.timed_seq {
+            self.timing = false;
+            self.rtt.end_backoff();
+        }
+    }
+
+    pub(crate) fn opened(&self) -> bool {
+        self.opened
+    }
+    /// Vegas opens at its second new ACK.
+    pub(crate) fn open_late(&mut self) {
+        self.opened = true;
+        self.controller.set_window(self.initial_window);
+    }
+
+    // ---- bookkeeping ------------------------------------------------------------------------------------
+
+    fn integrate(&mut self, now: Time) {
+        let span = now.since(self.seen_at).seconds();
+        self.stats.cwnd_area += self.seen.0 * span;
+        self.stats.ssthresh_area += self.seen.1 * span;
+        self.seen_at = now;
+    }
+
+    /// After an event: integrate the window over time and write the trace.
+    #[inline]
+    fn note<W: Wire>(&mut self, wire: &mut W, trigger: Trigger, acked: bool) {
+        let window = (self.controller.cwnd(), self.controller.ssthresh());
+        let changed = window != self.seen || trigger == Trigger::Start;
+        if changed {
+            self.integrate(wire.now());
+            self.seen = window;
+        }
+        if W::WINDOWS && (changed || acked) {
+            wire.window(&WindowRow { sender: self, trigger, rtt: self.sample, changed });
+        }
+    }
+
+    /// The window as the trace shows it: congestion window and threshold, segments.
+    pub fn shown_window(&self) -> (f64, f64) {
+        self.seen
+    }
+
+    /// After an event: the controller's timer.
+    #[inline]
+    fn after<W: Wire>(&mut self, wire: &mut W) {
+        if self.needs.has(Signals::TIMER) && self.completed.is_none() {
+            let at = self.controller.wake_at();
+            if at != wire.timer(Timer::Wake) {
+                wire.set_timer(Timer::Wake, if at == Time::NEVER { at } else { at.max(wire.now()) });
+            }
+        }
+    }
+}
+
+/// What a new acknowledgement brought.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Segments newly acknowledged.
+    pub acked: u32,
+    /// Duplicate ACKs before it.
+    pub dupacks: u32,
+    pub rate: Option<RateSample>,
+}

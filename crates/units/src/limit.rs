@@ -1,0 +1,58 @@
+//! How much a queue may hold.
+
+use crate::parse::{UnitError, split, suffixed};
+use std::fmt;
+use std::str::FromStr;
+
+/// A queue's limit: it counts what waits, the packet in transmission not included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// `"50p"`: packets.
+    Packets(u64),
+    /// `"64kB"`: bytes on the wire; 1 kB is 1,000 bytes.
+    Bytes(u64),
+    /// `"1.5bdp"`: multiples of the link's rate times the longest two-way propagation delay of the flows crossing it.
+    Bdp(f64),
+}
+
+impl FromStr for Limit {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Limit, UnitError> {
+        let expected = "a queue limit such as \"50p\", \"64kB\" or \"1bdp\"";
+        let (number, unit) = split(text, expected)?;
+        match unit {
+            "p" => suffixed(text, &[("p", 1)], expected).and_then(|n| {
+                if number.fract() == 0.0 { Ok(Limit::Packets(n)) } else { Err(UnitError::new(text, "whole packets, such as \"50p\"")) }
+            }),
+            "bdp" => Ok(Limit::Bdp(number)),
+            _ => suffixed(text, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)], expected)
+                .map(Limit::Bytes),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Packets(n) => write!(f, "{n}p"),
+            Limit::Bytes(n) => write!(f, "{n}B"),
+            Limit::Bdp(n) => write!(f, "{n}bdp"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_and_prints() {
+        assert_eq!("50p".parse(), Ok(Limit::Packets(50)));
+        assert_eq!("64kB".parse(), Ok(Limit::Bytes(64_000)));
+        assert_eq!("1.5bdp".parse(), Ok(Limit::Bdp(1.5)));
+        assert_eq!(Limit::Packets(7).to_string(), "7p");
+        for bad in ["50", "1.5p", "-1p", "64kb", "bdp", "infbdp"] {
+            assert!(bad.parse::<Limit>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Text to quantity: a number and a unit, nothing else.
+
+use std::fmt;
+
+/// A text that is not a quantity of the kind asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitError {
+    text: String,
+    expected: String,
+}
+
+impl UnitError {
+    pub(crate) fn new(text: &str, expected: &str) -> UnitError {
+        UnitError { text: text.chars().take(60).collect(), expected: expected.into() }
+    }
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\" is not {}", self.text, self.expected)
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+/// The number (finite, not negative) and the unit of `text`.
+pub(crate) fn split<'a>(text: &'a str, expected: &str) -> Result<(f64, &'a str), UnitError> {
+    let text = text.trim();
+    let end = text
+        .char_indices()
+        .find(|&(i, c)| {
+            let exponent = matches!(c, 'e' | 'E') && text[i + 1..].starts_with(|d: char| d.is_ascii_digit() || d == '-' || d == '+');
+            !(c.is_ascii_digit() || c == '.' || exponent || (matches!(c, '-' | '+') && (i == 0 || text[..i].ends_with(['e', 'E']))))
+        })
+        .map_or(text.len(), |(i, _)| i);
+    let number = text[..end].parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    number.map(|n| (n, text[end..].trim_start())).ok_or_else(|| UnitError::new(text, expected))
+}
+
+/// A number with one of `units`, as a whole count of the smallest; more than `u64` holds is an error.
+pub(crate) fn suffixed(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, UnitError> {
+    let fail = || UnitError::new(text, expected);
+    let (number, unit) = split(text, expected)?;
+    let size = units.iter().find(|(name, _)| *name == unit).ok_or_else(fail)?.1;
+    let count = number * size as f64 + 0.5;
+    if count < u64::MAX as f64 { Ok(count as u64) } else { Err(fail()) }
+}

@@ -1,0 +1,87 @@
+//! Link and sending rates in bits per second.
+
+use crate::parse::{UnitError, suffixed};
+use crate::time::{PS_PER_S, Span};
+use std::fmt;
+use std::str::FromStr;
+
+/// Bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// A rate of `bps` bits per second.
+    pub const fn from_bps(bps: u64) -> Rate {
+        Rate(bps)
+    }
+    /// Bits per second.
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+    /// The time that `bytes` take at this rate, to the nearest picosecond. A rate of zero never ends.
+    #[inline]
+    pub const fn time_for(self, bytes: u64) -> Span {
+        if self.0 == 0 {
+            return Span::from_ps(u64::MAX);
+        }
+        // 2 million bytes fit 64 bits; more take the wide path.
+        match (bytes * 8).checked_mul(PS_PER_S) {
+            Some(bit_ps) => {
+                let half = self.0 / 2;
+                Span::from_ps(match bit_ps.checked_add(half) {
+                    Some(sum) => sum / self.0,
+                    None => bit_ps / self.0,
+                })
+            }
+            None => {
+                let ps = (bytes as u128 * 8 * PS_PER_S as u128 + self.0 as u128 / 2) / self.0 as u128;
+                Span::from_ps(if ps > u64::MAX as u128 { u64::MAX } else { ps as u64 })
+            }
+        }
+    }
+    /// The bytes that pass in `span`, rounded down.
+    pub const fn bytes_in(self, span: Span) -> u64 {
+        (self.0 as u128 * span.ps() as u128 / (8 * PS_PER_S as u128)) as u64
+    }
+}
+
+const RATES: &[(&str, u64)] =
+    &[("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
+
+impl FromStr for Rate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Rate, UnitError> {
+        suffixed(text, RATES, "a rate such as \"80kbps\" or \"2.5Mbps\"").map(Rate)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, size) = *RATES.iter().rev().find(|(_, size)| self.0 >= *size).unwrap_or(&RATES[0]);
+        write!(f, "{}{unit}", self.0 as f64 / size as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serialisation_is_exact_to_the_picosecond() {
+        assert_eq!("1Mbps".parse::<Rate>().unwrap().time_for(1040).ps(), 8_320_000_000);
+        assert_eq!(Rate::from_bps(100_000_000).time_for(1000).ps(), 80_000_000);
+        assert_eq!(Rate::from_bps(1_500_000).time_for(1).ps(), 5_333_333); // 5,333,333.33
+        assert_eq!(Rate::from_bps(3).time_for(1 << 40).ps(), 2_932_031_007_402_666_667);
+        assert_eq!(Rate::from_bps(1).time_for(1 << 40).ps(), 8_796_093_022_208_000_000);
+        assert_eq!(Rate::from_bps(1).time_for(1 << 50).ps(), u64::MAX); // beyond the range: saturates
+    }
+
+    #[test]
+    fn parses_and_prints() {
+        assert_eq!("2.5Mbps".parse::<Rate>().unwrap().bps(), 2_500_000);
+        assert_eq!(Rate::from_bps(80_000).to_string(), "80kbps");
+        assert_eq!(Rate::from_bps(0).to_string(), "0bps");
+        assert!("80kb".parse::<Rate>().is_err());
+        assert_eq!(Rate::from_bps(8_000_000).bytes_in(Span::from_ms(1)), 1000);
+    }
+}

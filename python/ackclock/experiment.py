@@ -1,0 +1,178 @@
+"""Scenarios and their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ackclock import _core
+from ackclock._core import ScenarioError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Trace = Literal["off", "changes", "ack"]
+
+
+class Scenario:
+    """An experiment: a TOML file, a text or a dictionary of the same shape.
+
+    The format is that of docs/scenarios.md. A scenario and a seed decide the result to the bit.
+    """
+
+    def __init__(self, parsed: _core.Scenario, file: str, text: str) -> None:
+        self._parsed = parsed
+        self.file = file
+        self.text = text
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+        """Read a file; `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
+
+        Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise _unreadable(str(path), f"not UTF-8 text (byte {error.start})") from None
+        return cls.parse(text, overrides, file=str(path))
+
+    @classmethod
+    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "scenario") -> Scenario:
+        """Take a scenario from TOML text."""
+        return cls(_core.parse(file, text, list(overrides)), file, text)
+
+    @classmethod
+    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Scenario:
+        """Take a scenario from a dictionary of the same shape as the TOML file."""
+        import tomli_w
+
+        return cls.parse(tomli_w.dumps(document), overrides, file="dictionary")
+
+    @property
+    def title(self) -> str:
+        """The question that the scenario asks."""
+        return self._parsed.title
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time, seconds."""
+        return self._parsed.duration_s
+
+    @property
+    def seed(self) -> int:
+        """The seed that the scenario names."""
+        return self._parsed.seed
+
+    @property
+    def is_study(self) -> bool:
+        """Whether it names a sweep."""
+        return self._parsed.is_study
+
+    def run(
+        self,
+        *,
+        seed: int | None = None,
+        trace: Trace = "off",
+        packets: bool = False,
+        audit: bool = False,
+        pcapng: bool = False,
+        fingerprint: bool = False,
+        progress: Callable[[float], object] | None = None,
+    ) -> Result:
+        """Run it. The interpreter's lock is released; Ctrl-C raises KeyboardInterrupt within tens of milliseconds.
+
+        `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
+        event; `audit` checks the run and fills `Result.violations`; `progress` is called with the part done.
+        """
+        finished = _core.run(
+            self._parsed,
+            seed=seed,
+            trace=trace,
+            packets=packets,
+            audit=audit,
+            pcapng=pcapng,
+            fingerprint=fingerprint,
+            progress=progress,
+        )
+        return Result(finished)
+
+
+def _unreadable(file: str, message: str) -> ScenarioError:
+    error = ScenarioError(f"{file}: {message}")
+    error.file, error.line, error.key, error.message = file, None, "", message
+    return error
+
+
+class Result:
+    """What a run came to. Frames are polars; they are made when first asked for."""
+
+    def __init__(self, finished: _core.Finished) -> None:
+        self._finished = finished
+
+    @cached_property
+    def outcome(self) -> dict[str, Any]:
+        """The outcome as a dictionary (docs/outcome.md): SI units, None for what does not apply."""
+        parsed: dict[str, Any] = json.loads(self._finished.outcome)
+        return parsed
+
+    @property
+    def json(self) -> str:
+        """The outcome as one line of JSON."""
+        return self._finished.outcome
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of every packet event, if it was asked for."""
+        return self._finished.fingerprint
+
+    @property
+    def violations(self) -> list[str]:
+        """The first rules broken, as the auditor tells it; empty if none (or if no audit was asked for)."""
+        return self._finished.violations
+
+    @property
+    def violation_count(self) -> int:
+        """How many rules were broken."""
+        return self._finished.violation_count
+
+    @property
+    def pcapng(self) -> bytes:
+        """The capture, if it was asked for."""
+        return self._finished.pcapng
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row a flow."""
+        import polars as pl
+
+        return pl.DataFrame(self.outcome["flows"], infer_schema_length=None)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row a link direction; drops as columns `dropped_queue`, `dropped_loss`, `dropped_list`."""
+        import polars as pl
+
+        rows = [
+            {k: v for k, v in link.items() if k != "dropped_packets"}
+            | {f"dropped_{reason}": n for reason, n in link["dropped_packets"].items()}
+            for link in self.outcome["links"]
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @cached_property
+    def trace(self) -> pl.DataFrame:
+        """The window trace (docs/outcome.md); empty if none was asked for."""
+        from ackclock import frames
+
+        return frames.windows(self._finished)
+
+    @cached_property
+    def packets(self) -> pl.DataFrame:
+        """Every packet event; empty if none was asked for."""
+        from ackclock import frames
+
+        return frames.packets(self._finished)

@@ -1,0 +1,65 @@
+"""Columns from the core as polars frames, without copying numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ackclock import _core
+
+NO_REASON = 255
+
+
+def _numbers(column: Any, dtype: Any) -> Any:
+    return np.frombuffer(column, dtype=dtype)
+
+
+def _names(name: str, codes: Any, names: list[str]) -> pl.Series:
+    """Codes to text; a code beyond the names is null."""
+    lookup = pl.Series(name, [*names, None], dtype=pl.String)
+    indices = np.minimum(codes.astype(np.uint32), len(names))
+    return lookup.gather(pl.Series(indices)).alias(name)
+
+
+def windows(finished: _core.Finished) -> pl.DataFrame:
+    """The window trace; see docs/outcome.md for the columns."""
+    columns, codes = finished.windows, _core.codes()
+    series = [
+        pl.Series("time_s", _numbers(columns["time_s"], np.float64)),
+        _names("flow", _numbers(columns["flow"], np.uint32), finished.flow_names),
+        _names("event", _numbers(columns["event"], np.uint8), codes["trace_event"]),
+        pl.Series("cwnd", _numbers(columns["cwnd"], np.float64)),
+        pl.Series("ssthresh", _numbers(columns["ssthresh"], np.float64)),
+        pl.Series("ack", _numbers(columns["ack"], np.int64)),
+        pl.Series("rtt_s", _numbers(columns["rtt_s"], np.float64), nan_to_null=True),
+        pl.Series("in_flight", _numbers(columns["in_flight"], np.float64)),
+        _names("phase", _numbers(columns["phase"], np.uint8), codes["phase"]),
+    ]
+    internals = columns["internals"]
+    assert isinstance(internals, dict)
+    series += [
+        pl.Series(name, _numbers(column, np.float64), nan_to_null=True) for name, column in internals.items()
+    ]
+    return pl.DataFrame(series)
+
+
+def packets(finished: _core.Finished) -> pl.DataFrame:
+    """Every packet event; see docs/outcome.md for the columns."""
+    columns, codes = finished.packets, _core.codes()
+    if not columns:
+        return pl.DataFrame()
+    return pl.DataFrame(
+        [
+            pl.Series("time_s", _numbers(columns["time_s"], np.float64)),
+            _names("link", _numbers(columns["link"], np.uint32), finished.link_names),
+            _names("event", _numbers(columns["event"], np.uint8), codes["packet_event"]),
+            _names("reason", _numbers(columns["reason"], np.uint8), codes["reason"]),
+            _names("flow", _numbers(columns["flow"], np.uint32), finished.flow_names),
+            _names("kind", _numbers(columns["kind"], np.uint8), codes["kind"]),
+            pl.Series("seq", _numbers(columns["seq"], np.int64)),
+            pl.Series("size", _numbers(columns["size"], np.int32)),
+            pl.Series("marked", _numbers(columns["marked"], np.uint8)).cast(pl.Boolean),
+        ]
+    )
