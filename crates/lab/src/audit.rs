@@ -151,15 +151,17 @@ impl Auditor {
         while book.waiting.front().is_some_and(|(start, _)| *start <= at) {
             book.waiting.pop_front();
         }
+        // At one instant the departure may come first: that is the milder rule.
+        let idle = book.last_depart <= at;
         let start = at.max(book.last_depart);
         let (packets, bytes) = (book.waiting.len() as u64, book.waiting.iter().map(|w| w.1 as u64).sum::<u64>());
         let over = match spec.limit {
-            _ if start <= at => false,
+            _ if idle => false,
             Some(Limit::Packets(limit)) => packets + 1 > limit,
             Some(Limit::Bytes(limit)) => bytes + id.size as u64 > limit,
             _ => false,
         };
-        if start > at {
+        if !idle {
             book.waiting.push_back((start, id.size));
         }
         book.accepted = Some((id, at));

@@ -143,6 +143,11 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
     span("max_rto", &mut o.max_rto)?;
     span("initial_rto", &mut o.initial_rto)?;
     span("clock_tick", &mut o.clock_tick)?;
+    let mut phase = o.clock_phase.unwrap_or(Span::ZERO);
+    span("clock_phase", &mut phase)?;
+    if layer.keys().any(|key| key == "clock_phase") {
+        o.clock_phase = Some(phase);
+    }
     span("timestamp_quantum", &mut o.timestamp_quantum)?;
     if layer.switch("ecn")? == Some(true) {
         return Err(layer.error("ecn", "needs a queue that marks, which this version does not have yet"));

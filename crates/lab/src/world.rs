@@ -317,8 +317,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     let segments = flow.bytes.map(|bytes| bytes.div_ceil(packet) as u32);
                     plan.short = flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet) * packet - bytes);
                     let tick = options.clock_tick.ps();
-                    let phase = Stream::new(seed, "clock phase", &flow.name).uniform() * tick as f64;
-                    let setup = Setup { flow: number, route: forward, segments, clock_phase: Span::from_ps(phase as u64) };
+                    let clock_phase = options.clock_phase.unwrap_or_else(|| {
+                        Span::from_ps((Stream::new(seed, "clock phase", &flow.name).uniform() * tick as f64) as u64)
+                    });
+                    let setup = Setup { flow: number, route: forward, segments, clock_phase };
                     world.receivers.push(Receiver::new(number, back, options.clone()));
                     world.senders.push(Sender::new(setup, options, controller));
                     probes.push(cc::CONTROLLERS.iter().find(|d| d.name == tcp.control).map_or(&[][..], |d| d.probes));
@@ -409,6 +411,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 
     fn fire(&mut self, id: u32) {
+        self.network.timer_event();
         let flow = id / Timer::COUNT;
         let index = flow as usize;
         match Timer::from_number(id % Timer::COUNT) {

@@ -21,6 +21,8 @@ pub struct Packet {
     pub sent: Time,
     /// ACK: the timestamp echoed, the sending time of a data packet.
     pub echo: Time,
+    /// When its transmission began on the link that it is on; the network keeps this.
+    pub began: Time,
     /// Place in the table of routes: the link that it is on.
     pub route: u32,
     /// Which flow.

@@ -83,6 +83,8 @@ pub struct Options {
     pub initial_rto: Span,
     /// Tick of the clock that times segments; zero for an exact clock.
     pub clock_tick: Span,
+    /// Where within a tick that clock stands at the start of the run; none: the seed decides.
+    pub clock_phase: Option<Span>,
     /// Reductions truncate the window (ns-2's `precisionReduce_ false`).
     pub integer_windows: bool,
     /// NewReno: only the first partial ACK resets the retransmission timer (RFC 6582, "impatient").
@@ -127,6 +129,7 @@ impl Options {
             max_rto: Span::from_ms(60_000),
             initial_rto: Span::from_ms(3_000),
             clock_tick: Span::from_ms(10),
+            clock_phase: None,
             integer_windows: false,
             impatient: true,
             partial_deflation: true,

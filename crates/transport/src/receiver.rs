@@ -1,7 +1,7 @@
 //! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks.
 
 use crate::blocks::{Block, Blocks, MAX_BLOCKS};
-use crate::options::{Options, Recovery};
+use crate::options::{Dialect, Options, Recovery};
 use crate::wire::{Timer, Wire};
 use net::{Kind, Packet};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Receiver {
         } else {
             self.reassemble(seq);
         }
-        if self.options.delayed_ack && self.may_wait(wire, seq, syn, in_order) {
+        if self.options.delayed_ack && self.may_wait(seq, in_order) {
             self.delayed = Some(packet.sent);
             wire.set_timer(Timer::AckDelay, now + self.options.ack_delay);
             return;
@@ -130,9 +130,12 @@ impl Receiver {
         }
     }
 
-    /// Only the first of two segments in order waits; never a SYN, a gap-filler or one out of order (RFC 5681).
-    fn may_wait<W: Wire>(&mut self, _wire: &W, seq: u32, syn: bool, in_order: bool) -> bool {
-        if syn || !in_order || self.delayed.is_some() || seq + 1 != self.next {
+    /// Only the first of two segments in order waits; never the first packet of all, a gap-filler or one out of
+    /// order (RFC 5681 section 4.2). ns-2 lets a repetition of the last segment in order wait too.
+    fn may_wait(&mut self, seq: u32, in_order: bool) -> bool {
+        let last = seq + 1 == self.next && self.beyond.is_empty();
+        let fresh = in_order || self.options.dialect == Dialect::Ns2;
+        if seq == 0 || !last || !fresh || self.delayed.is_some() {
             return false;
         }
         if self.quick_acks > 0 {
@@ -199,6 +202,7 @@ impl Receiver {
         let packet = Packet {
             sent: wire.now(),
             echo: self.echo,
+            began: Time::ZERO,
             route: self.route,
             flow: self.flow,
             seq: self.next,

@@ -584,6 +584,7 @@ impl Sender {
         let packet = Packet {
             sent: now,
             echo: Time::ZERO,
+            began: Time::ZERO,
             route: self.route,
             flow: self.flow,
             seq,

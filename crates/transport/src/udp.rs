@@ -43,7 +43,8 @@ impl UdpSource {
             let packet = Packet {
                 sent: now,
                 echo: Time::ZERO,
-                route: self.route,
+                began: Time::ZERO,
+            route: self.route,
                 flow: self.flow,
                 seq: self.sent,
                 blocks: Packet::NO_BLOCKS,

@@ -19,13 +19,37 @@ pub enum Qdisc {
     DropTail(DropTail),
 }
 
-impl Qdisc {
-    /// Whether a packet of `size` bytes that arrives `now` and would start transmission at `start` is taken.
+/// A packet that asks to be taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// The time.
+    pub now: Time,
+    /// When the transmitter will have sent what it has taken so far; in the past if it is idle.
+    pub free_at: Time,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// When the event was scheduled that brings the packet here: the beginning of its transmission (or its
+    /// cause's) over the link before. Zero if a timer brings it.
+    pub cause: Time,
+}
+
+impl Offer {
+    /// Whether this arrival comes before a departure of the same instant, whose transmission began at
+    /// `serving_since`: events of one instant happen in the order in which they were scheduled, and an
+    /// arrival or departure is scheduled when its transmission begins. (ns-2 has this order too.)
     #[inline]
-    pub fn admit(&mut self, now: Time, start: Time, size: u32) -> bool {
+    pub fn before_departure(&self, serving_since: Time) -> bool {
+        self.cause < serving_since
+    }
+}
+
+impl Qdisc {
+    /// Whether a packet is taken.
+    #[inline]
+    pub fn admit(&mut self, offer: &Offer) -> bool {
         match self {
             Qdisc::Unlimited => true,
-            Qdisc::DropTail(queue) => queue.admit(now, start, size),
+            Qdisc::DropTail(queue) => queue.admit(offer),
         }
     }
 }
