@@ -14,15 +14,12 @@ fn main() {
         Err(error) => return eprintln!("{error}"),
     };
     run.finish();
-    let outcome = run.outcome();
-    let goodput: f64 = outcome.flows.iter().map(|f| f.goodput_bps).sum();
-    let e = &outcome.engine;
-    let hops = e.packet_hops as f64;
+    let (cost, goodput) = run.cost();
     println!(
         "{{\"flows\": {flows}, \"packet_hops\": {}, \"events\": {}, \"cpu_s\": {}, \"hops_per_cpu_s\": {:.0}, \"goodput_bps\": {goodput:.0}}}",
-        e.packet_hops,
-        e.events,
-        e.cpu_s,
-        hops / e.cpu_s
+        cost.packet_hops,
+        cost.events,
+        cost.cpu_s,
+        cost.packet_hops as f64 / cost.cpu_s
     );
 }

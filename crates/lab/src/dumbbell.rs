@@ -3,6 +3,7 @@
 use crate::scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
 use crate::tcp::TcpFlow;
 use cc::Params;
+use std::sync::Arc;
 use transport::{Options, Recovery};
 use units::{Limit, Rate, Span};
 
@@ -29,6 +30,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         initial_ssthresh: window as f64,
         ..Options::ns2()
     };
+    let tcp = Arc::new(TcpFlow { control: "reno", params: Params::none(), options });
     let flows = (0..flows)
         .map(|i| Flow {
             name: format!("f{i}"),
@@ -37,7 +39,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
             start: Span::from_ps(Span::from_ms(100).ps() / flows as u64 * i as u64),
             stop: None,
             bytes: None,
-            kind: FlowKind::Tcp(Box::new(TcpFlow { control: "reno", params: Params::none(), options: options.clone() })),
+            kind: FlowKind::Tcp(tcp.clone()),
         })
         .collect();
     Scenario { title: "dumbbell".into(), duration, seed: 1, links, flows, is_study: false }

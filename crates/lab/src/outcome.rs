@@ -1,7 +1,6 @@
 //! What a run comes to: the JSON of the contract, in SI units.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The result of a run. Values that do not apply are `null`.
 #[derive(Clone, Debug, Serialize)]
@@ -89,7 +88,7 @@ pub struct LinkOutcome {
     /// Packets that arrived at its end.
     pub delivered_packets: u64,
     /// Packets dropped, by reason.
-    pub dropped_packets: BTreeMap<&'static str, u64>,
+    pub dropped_packets: Drops,
     /// Packets marked (ECN).
     pub marked_packets: u64,
     /// Busy time over duration.
@@ -98,6 +97,17 @@ pub struct LinkOutcome {
     pub mean_queue_packets: f64,
     /// Mean time that a packet waits before its transmission.
     pub mean_sojourn_s: Option<f64>,
+}
+
+/// Packets dropped, by reason.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Drops {
+    /// The queue was full.
+    pub queue: u64,
+    /// Transmission errors.
+    pub loss: u64,
+    /// Named in a list.
+    pub list: u64,
 }
 
 /// Fairness between flows.

@@ -5,6 +5,7 @@ use crate::overrides;
 use crate::reader::{Reader, quantity};
 use crate::tcp::{TcpFlow, TcpLayers};
 use crate::value::{self, Item, Value};
+use std::sync::Arc;
 use units::{Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -101,7 +102,7 @@ pub struct Flow {
 #[derive(Clone, Debug)]
 pub enum FlowKind {
     /// TCP with its options and controller.
-    Tcp(Box<TcpFlow>),
+    Tcp(Arc<TcpFlow>),
     /// Constant bit rate in steps.
     Udp {
         /// Bytes per packet.
@@ -316,7 +317,7 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, links: &[Duplex]) ->
             {
                 return Err(reader.error("bytes", "more than 4 billion segments"));
             }
-            FlowKind::Tcp(Box::new(tcp))
+            FlowKind::Tcp(Arc::new(tcp))
         }
     };
     if bytes.is_some() && matches!(kind, FlowKind::Udp { .. }) {

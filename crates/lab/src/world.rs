@@ -2,7 +2,7 @@
 
 use crate::audit::{AuditedLink, Auditor, Violation};
 use crate::pcap::FlowWire;
-use crate::outcome::{EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, jain};
+use crate::outcome::{Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, jain};
 use crate::recorder::{PacketLog, Recorder, Recording, TraceMode, WindowLog};
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use crate::{ScenarioError, error::Origin};
@@ -78,6 +78,11 @@ impl Run {
     /// The result. Call when the run has ended.
     pub fn outcome(&mut self) -> Outcome {
         each!(&mut self.0, world => world.outcome())
+    }
+
+    /// What the run cost so far, and the goodput of all TCP flows together, bit/s: the outcome without its lists.
+    pub fn cost(&self) -> (EngineCost, f64) {
+        each!(&self.0, world => world.cost())
     }
 
     /// The window trace.
@@ -451,6 +456,26 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         self.links().map(|link| self.topology.link_name(link)).collect()
     }
 
+    fn cost(&self) -> (EngineCost, f64) {
+        let hops = self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
+        let cost = EngineCost {
+            events: self.agenda.events(),
+            packet_hops: hops,
+            cpu_s: self.cpu.seconds(),
+            wall_s: self.wall.seconds(),
+        };
+        let bytes: u64 = (0..self.senders.len()).map(|n| self.delivered_bytes(n)).sum();
+        (cost, bytes as f64 * 8.0 / self.duration.seconds())
+    }
+
+    /// Payload delivered in order, once, by a TCP flow.
+    fn delivered_bytes(&self, number: usize) -> u64 {
+        let (sender, received) = (&self.senders[number], self.receivers[number].in_order());
+        let in_order = (received - (sender.options().syn && received > 0) as u32) as u64;
+        let complete = sender.segments_offered().is_some_and(|n| in_order >= n as u64);
+        in_order * sender.options().packet as u64 - if complete { self.plans[number].short } else { 0 }
+    }
+
     fn outcome(&mut self) -> Outcome {
         let duration = self.duration.seconds();
         let accounts = self.network.account(&self.agenda, self.duration);
@@ -464,7 +489,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             .map(|(name, a)| LinkOutcome {
                 name,
                 delivered_packets: a.delivered,
-                dropped_packets: Reason::ALL.iter().map(|r| (r.name(), a.dropped[*r as usize])).collect(),
+                dropped_packets: Drops {
+                    queue: a.dropped[Reason::Queue as usize],
+                    loss: a.dropped[Reason::Loss as usize],
+                    list: a.dropped[Reason::List as usize],
+                },
                 marked_packets: a.marked,
                 utilisation: a.utilisation,
                 mean_queue_packets: a.mean_queue_packets,
@@ -480,12 +509,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             radio: None,
             satellite: None,
             fairness: Fairness { jain: jain(&compared) },
-            engine: EngineCost {
-                events: self.agenda.events(),
-                packet_hops: links.iter().map(|l| l.delivered_packets).sum(),
-                cpu_s: self.cpu.seconds(),
-                wall_s: self.wall.seconds(),
-            },
+            engine: self.cost().0,
             links,
         }
     }
@@ -505,7 +529,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 ..arrivals(self.names[number].clone(), stats, duration)
             };
         }
-        let (end, plan) = (self.end, self.plans[number]);
+        let (end, plan, delivered) = (self.end, self.plans[number], self.delivered_bytes(number));
         let sender = &mut self.senders[number];
         if plan.started {
             sender.finish(end);
@@ -516,9 +540,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let finite = |x: f64| x.is_finite().then_some(x);
         let (cwnd, ssthresh) = sender.shown_window();
         let receiver = &self.receivers[number];
-        let in_order = (receiver.in_order() - (options.syn && receiver.in_order() > 0) as u32) as u64;
-        let last_arrived = sender.segments_offered().is_some_and(|n| in_order >= n as u64);
-        let delivered = in_order * options.packet as u64 - if last_arrived { plan.short } else { 0 };
         let arrived = &receiver.stats;
         FlowOutcome {
             kind: "tcp",

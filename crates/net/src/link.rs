@@ -31,14 +31,23 @@ pub(crate) struct Link {
     memo_time: Span,
     memo_size: u32,
     pub hint: Hint,
-    /// Queue or impairment must be asked.
-    pub guarded: bool,
+    /// Place of its queue and impairment; `NO_GUARD` if there is nothing to ask.
+    pub guard: u32,
     /// Packets accepted.
     pub accepted: u64,
     /// Transmission time of what was accepted, up to the horizon.
     pub busy: Span,
     /// Sum of waiting times up to the horizon, in units of 1,024 ps.
     pub waited: u64,
+}
+
+pub(crate) const NO_GUARD: u32 = u32::MAX;
+
+impl LinkSpec {
+    /// Whether packets must be asked about.
+    pub(crate) fn guarded(&self) -> bool {
+        !matches!(self.qdisc, Qdisc::Unlimited) || self.impairment.is_some()
+    }
 }
 
 impl Link {
@@ -50,7 +59,7 @@ impl Link {
             memo_time: Span::ZERO,
             memo_size: 0,
             hint,
-            guarded: !matches!(spec.qdisc, Qdisc::Unlimited) || spec.impairment.is_some(),
+            guard: NO_GUARD,
             accepted: 0,
             busy: Span::ZERO,
             waited: 0,
@@ -67,7 +76,7 @@ impl Link {
     }
 }
 
-/// The part of a link that only some packets touch.
+/// The part that only some links have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guard {
     pub qdisc: Qdisc,

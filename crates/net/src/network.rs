@@ -1,7 +1,6 @@
 //! Links with packets on them, advanced event by event.
 
-use crate::impairment::Impairment;
-use crate::link::{Guard, Link, LinkAccount, LinkSpec};
+use crate::link::{Guard, Link, LinkAccount, LinkSpec, NO_GUARD};
 use crate::packet::Packet;
 use crate::qdisc::Offer;
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
@@ -53,8 +52,12 @@ impl Network {
             }
             self.classes.len() - 1
         });
-        self.links.push(Link::new(&spec, Hint::new(number)));
-        self.guards.push(Guard { qdisc: spec.qdisc, impairment: spec.impairment, ..Guard::default() });
+        let mut link = Link::new(&spec, Hint::new(number));
+        if spec.guarded() {
+            link.guard = self.guards.len() as u32;
+            self.guards.push(Guard { qdisc: spec.qdisc, impairment: spec.impairment, ..Guard::default() });
+        }
+        self.links.push(link);
         LinkId(self.links.len() as u32 - 1)
     }
 
@@ -64,12 +67,6 @@ impl Network {
         self.routes.extend(route.iter().map(|link| link.0));
         self.routes.push(END);
         start
-    }
-
-    /// Replaces a link's impairment (it may name a flow, which is numbered after the links).
-    pub fn impair(&mut self, link: LinkId, impairment: Impairment) {
-        self.links[link.0 as usize].guarded |= impairment.is_some();
-        self.guards[link.0 as usize].impairment = impairment;
     }
 
     /// The present event is a timer's, not an arrival.
@@ -107,8 +104,8 @@ impl Network {
         let link = &mut self.links[id as usize];
         let start = now.max(link.free_at);
         let mut lost = false;
-        if link.guarded {
-            let guard = &mut self.guards[id as usize];
+        if link.guard != NO_GUARD {
+            let guard = &mut self.guards[link.guard as usize];
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
             let refused =
                 guard.impairment.before(&packet).or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
@@ -149,7 +146,7 @@ impl Network {
 
     #[cold]
     fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, depart: Time, packet: Packet) {
-        let guard = &mut self.guards[id as usize];
+        let guard = &mut self.guards[self.links[id as usize].guard as usize];
         if depart <= self.horizon {
             guard.drops[Reason::Loss as usize] += 1;
         } else {
@@ -167,11 +164,12 @@ impl Network {
             in_flight[self.routes[packet.route as usize] as usize] += 1;
         }
         let seconds = duration.seconds();
+        let none = Guard::default();
         self.links
             .iter()
-            .zip(&self.guards)
             .zip(in_flight)
-            .map(|((link, guard), flying)| {
+            .map(|(link, flying)| {
+                let guard = self.guards.get(link.guard as usize).unwrap_or(&none);
                 let lost = guard.drops[Reason::Loss as usize];
                 let waited = (link.waited as f64) * 1024.0 / units::PS_PER_S as f64;
                 LinkAccount {

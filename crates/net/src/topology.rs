@@ -46,12 +46,42 @@ pub struct Topology {
     edges: Vec<Edge>,
 }
 
+/// Links grouped by a node, in the order in which they were named.
+struct ByNode {
+    first: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+impl ByNode {
+    fn new(nodes: usize, keys: impl Iterator<Item = NodeId> + Clone) -> ByNode {
+        let mut first = vec![0u32; nodes + 1];
+        for key in keys.clone() {
+            first[key.0 as usize + 1] += 1;
+        }
+        for v in 0..nodes {
+            first[v + 1] += first[v];
+        }
+        let mut next = first.clone();
+        let mut links = vec![LinkId(0); first[nodes] as usize];
+        for (i, key) in keys.enumerate() {
+            let place = &mut next[key.0 as usize];
+            links[*place as usize] = LinkId(i as u32);
+            *place += 1;
+        }
+        ByNode { first, links }
+    }
+
+    fn of(&self, node: usize) -> &[LinkId] {
+        &self.links[self.first[node] as usize..self.first[node + 1] as usize]
+    }
+}
+
 /// The peeled graph, made once per set of routes.
 struct Peeled {
     /// For a node outside the core: the link up to its only neighbour, and the one down.
     up: Vec<Option<(LinkId, LinkId)>>,
-    /// Outgoing links of each core node, in the order in which they were named.
-    out: Vec<Vec<LinkId>>,
+    /// Outgoing links.
+    out: ByNode,
 }
 
 impl Topology {
@@ -97,19 +127,16 @@ impl Topology {
 
     fn peel(&self) -> Peeled {
         let n = self.names.len();
-        let (mut out, mut into) = (vec![Vec::new(); n], vec![Vec::new(); n]);
-        for (i, edge) in self.edges.iter().enumerate() {
-            out[edge.from.0 as usize].push(LinkId(i as u32));
-            into[edge.to.0 as usize].push(LinkId(i as u32));
-        }
+        let out = ByNode::new(n, self.edges.iter().map(|edge| edge.from));
+        let into = ByNode::new(n, self.edges.iter().map(|edge| edge.to));
         let mut up: Vec<Option<(LinkId, LinkId)>> = vec![None; n];
         // Links to nodes that are not peeled: a leaf has one, and one back.
-        let mut degree: Vec<usize> = out.iter().map(Vec::len).collect();
+        let mut degree: Vec<usize> = (0..n).map(|v| out.of(v).len()).collect();
         let mut leaves: Vec<usize> = (0..n).filter(|&v| degree[v] == 1).collect();
         while let Some(v) = leaves.pop() {
             let standing = |node: NodeId| up[node.0 as usize].is_none();
-            let climb = out[v].iter().copied().find(|l| standing(self.ends(*l).1));
-            let down: Vec<LinkId> = into[v].iter().copied().filter(|l| standing(self.ends(*l).0)).collect();
+            let climb = out.of(v).iter().copied().find(|l| standing(self.ends(*l).1));
+            let down: Vec<LinkId> = into.of(v).iter().copied().filter(|l| standing(self.ends(*l).0)).collect();
             let (Some(climb), &[descend], 1) = (climb, &down[..], degree[v]) else { continue };
             let parent = self.ends(climb).1;
             if self.ends(descend).0 != parent {
@@ -121,9 +148,6 @@ impl Topology {
             if degree[parent.0 as usize] == 1 {
                 leaves.push(parent.0 as usize);
             }
-        }
-        for links in &mut out {
-            links.retain(|l| up[self.ends(*l).1.0 as usize].is_none());
         }
         Peeled { up, out }
     }
@@ -179,7 +203,10 @@ impl Topology {
         best[root.0 as usize] = (0, Span::ZERO);
         let mut open = std::collections::BTreeSet::from([(0u32, Span::ZERO, root)]);
         while let Some((hops, delay, v)) = open.pop_first() {
-            for &link in &peeled.out[v.0 as usize] {
+            for &link in peeled.out.of(v.0 as usize) {
+                if peeled.up[self.ends(link).1.0 as usize].is_some() {
+                    continue; // not of the core
+                }
                 let edge = self.edges[link.0 as usize];
                 let (w, found) = (edge.to.0 as usize, (hops + 1, delay + edge.delay));
                 if found < best[w] {
