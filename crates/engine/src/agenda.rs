@@ -33,6 +33,7 @@ pub struct Agenda<T> {
     order: u64,
     now: Time,
     events: u64,
+    last_lane: usize,
 }
 
 /// Leaf of the timers, of the overflow, and of the first lane.
@@ -60,6 +61,7 @@ impl<T: Copy> Agenda<T> {
             order: 0,
             now: Time::ZERO,
             events: 0,
+            last_lane: 0,
         };
         agenda.rebuild();
         agenda
@@ -82,7 +84,7 @@ impl<T: Copy> Agenda<T> {
     }
 
     /// Schedules `item` at `at`, not before the present.
-    #[inline]
+    #[inline(always)] // or the item goes through memory twice
     pub fn push(&mut self, at: Time, item: T, hint: &mut Hint) {
         debug_assert!(at >= self.now, "an event in the past");
         let before = self.lanes.count();
@@ -154,16 +156,29 @@ impl<T: Copy> Agenda<T> {
                 self.free.push(place as u32);
                 return Next::Item(self.parked[place]);
             }
+            self.last_lane = place;
             let (item, next) = self.lanes.pop(place);
             self.update(LANES + place, next);
             return Next::Item(item);
         }
     }
 
-    /// What will arrive soon after the present item of the same lane: for prefetching, nothing else.
+    /// What will arrive soon after the last item, in the same lane: for prefetching, nothing else.
     #[inline]
-    pub fn peek(&self, hint_lane: usize, ahead: usize) -> Option<&T> {
-        self.lanes.peek(hint_lane, ahead)
+    pub fn ahead(&self, places: usize) -> Option<&T> {
+        self.lanes.peek(self.last_lane, places)
+    }
+
+    /// Asks for the memory of what [`Agenda::ahead`] will look at.
+    #[inline]
+    pub fn prefetch_ahead(&self, places: usize) {
+        self.lanes.prefetch(self.last_lane, places);
+    }
+
+    /// Asks for the memory of a timer that will be set soon.
+    #[inline]
+    pub fn prefetch_timer(&self, id: u32) {
+        self.timers.prefetch(id);
     }
 
     /// Every item in flight with its time, in no particular order.

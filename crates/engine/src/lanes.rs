@@ -35,6 +35,8 @@ struct Lane<T> {
 
 const FIRST_LANES: usize = 7;
 const MAX_LANES: usize = 255;
+/// A ring of this many items does not stay in the nearest caches.
+const LARGE: usize = 4096;
 
 /// The lanes, with the time of each one's last item.
 pub struct Lanes<T> {
@@ -102,7 +104,11 @@ impl<T: Copy> Lanes<T> {
             lane.grow(Entry { key: EMPTY, item });
         }
         let key = key(at, order, place);
-        let index = (lane.head + lane.len) & (lane.ring.len() - 1);
+        let mask = lane.ring.len() - 1;
+        let index = (lane.head + lane.len) & mask;
+        if mask >= LARGE {
+            crate::prefetch(&lane.ring, (index + 8) & mask); // the stores to come would miss
+        }
         lane.ring[index] = Entry { key, item };
         lane.len += 1;
         (lane.len == 1).then_some(key)
@@ -130,6 +136,12 @@ impl<T: Copy> Lanes<T> {
     pub(crate) fn peek(&self, lane: usize, ahead: usize) -> Option<&T> {
         let lane = &self.lanes[lane];
         (ahead < lane.len).then(|| &lane.ring[(lane.head + ahead) & (lane.ring.len() - 1)].item)
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, lane: usize, ahead: usize) {
+        let lane = &self.lanes[lane];
+        crate::prefetch(&lane.ring, (lane.head + ahead) & lane.ring.len().wrapping_sub(1));
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {

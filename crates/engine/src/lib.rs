@@ -9,11 +9,13 @@
 mod agenda;
 mod heap;
 mod lanes;
+mod prefetch;
 mod random;
 mod timers;
 
 pub use agenda::{Agenda, Next};
 pub use lanes::{Hint, Lanes};
+pub use prefetch::{prefetch, prefetch_item};
 pub use random::Stream;
 pub use timers::Timers;
 

@@ -12,20 +12,37 @@ struct Timer {
     entry: Time,
 }
 
+/// Deadlines beyond the near heap wait unsorted, by stretches of 2^33 ps (8.6 ms).
+const STRETCH: u32 = 33;
+/// Stretches kept apart; later ones share a place and are passed over until their time comes.
+const PLACES: usize = 1024;
+/// The name that stands for the end of the near stretch.
+const BORDER: u32 = (1 << PLACE_BITS) - 1;
+
 /// A set of timers with small integer names.
 ///
-/// Moving a deadline to later costs one store: the entry in the heap stays, comes up early, and is moved on
-/// then. So a retransmission timer that every ACK pushes back touches the heap about once a round trip.
-#[derive(Default)]
+/// Moving a deadline to later costs one store: the entry stays, comes up early, and is moved on then. So a
+/// retransmission timer that every ACK pushes back is touched about once a round trip. Entries of the present
+/// stretch of time lie in a heap, later ones in unsorted lists: with 100,000 flows the heap stays small.
 pub struct Timers {
     heap: Heap,
+    far: Vec<Vec<Key>>,
+    far_count: usize,
+    /// The first stretch that is not in the heap.
+    border: u64,
     timers: Vec<Timer>,
+}
+
+impl Default for Timers {
+    fn default() -> Timers {
+        Timers { heap: Heap::default(), far: vec![Vec::new(); PLACES], far_count: 0, border: 1, timers: Vec::new() }
+    }
 }
 
 impl Timers {
     pub(crate) fn add(&mut self, count: u32) -> u32 {
         let first = self.timers.len() as u32;
-        assert!((self.timers.len() + count as usize) < 1 << PLACE_BITS, "too many timers");
+        assert!(self.timers.len() as u64 + (count as u64) < BORDER as u64, "too many timers");
         self.timers.resize(self.timers.len() + count as usize, Timer { due: Time::NEVER, entry: Time::NEVER });
         first
     }
@@ -35,7 +52,7 @@ impl Timers {
         self.timers[id as usize].due
     }
 
-    /// True when a new entry went into the heap.
+    /// True when the first entry may have changed.
     #[inline]
     pub(crate) fn set(&mut self, id: u32, at: Time, order: &mut u64) -> bool {
         let timer = &mut self.timers[id as usize];
@@ -44,21 +61,42 @@ impl Timers {
             return false;
         }
         timer.entry = at; // an older, later entry is stale from here on
-        self.heap.push(key(at, *order, id));
+        self.insert(key(at, *order, id));
         *order += 1;
         true
     }
 
     #[inline]
-    pub(crate) fn first(&self) -> Key {
-        self.heap.first()
+    fn insert(&mut self, key: Key) {
+        let stretch = time_of(key).ps() >> STRETCH;
+        if stretch < self.border {
+            self.heap.push(key);
+        } else {
+            self.far[stretch as usize % PLACES].push(key);
+            self.far_count += 1;
+        }
     }
 
-    /// Takes the first entry off; the timer if its deadline has come, none if the entry was stale or early.
+    /// The first entry, or the border if that comes before it.
+    #[inline]
+    pub(crate) fn first(&self) -> Key {
+        let near = self.heap.first();
+        if self.far_count == 0 {
+            return near;
+        }
+        near.min(key(Time::from_ps(self.border << STRETCH), 0, BORDER))
+    }
+
+    /// Takes the first entry off; the timer if its deadline has come, none if the entry was stale, early, or the
+    /// border.
     pub(crate) fn pop(&mut self, order: &mut u64) -> Option<u32> {
-        let first = self.heap.first();
+        let first = self.first();
         debug_assert_ne!(first, EMPTY);
         let id = (first as u32) & ((1 << PLACE_BITS) - 1);
+        if id == BORDER {
+            self.cross_border();
+            return None;
+        }
         let at = time_of(first);
         let timer = &mut self.timers[id as usize];
         if timer.entry != at {
@@ -71,18 +109,36 @@ impl Timers {
             return Some(id);
         }
         timer.entry = timer.due;
-        if timer.due == Time::NEVER {
-            self.heap.pop();
-        } else {
-            let moved = key(timer.due, *order, id);
+        self.heap.pop();
+        if self.timers[id as usize].due != Time::NEVER {
+            let moved = key(self.timers[id as usize].due, *order, id);
             *order += 1;
-            self.heap.replace_first(moved);
+            self.insert(moved);
         }
         None
     }
 
-    /// Entries in the heap, stale ones included.
-    pub fn entries(&self) -> usize {
-        self.heap.len()
+    /// The next stretch goes into the heap.
+    fn cross_border(&mut self) {
+        let place = self.border as usize % PLACES;
+        let mut entries = std::mem::take(&mut self.far[place]);
+        let before = entries.len();
+        let border = self.border;
+        let heap = &mut self.heap;
+        entries.retain(|key| {
+            let later = time_of(*key).ps() >> STRETCH != border;
+            if !later {
+                heap.push(*key);
+            }
+            later
+        });
+        self.far_count -= before - entries.len();
+        self.far[place] = entries;
+        self.border += 1;
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, id: u32) {
+        crate::prefetch(&self.timers, id as usize);
     }
 }

@@ -164,6 +164,10 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     plans: Vec<Plan>,
     names: Vec<String>,
     ends: Vec<[NodeId; 2]>,
+    /// Whether memory should be asked for ahead.
+    crowded: bool,
+    /// Of each flow: the first link of its data and of its ACKs.
+    first_links: Vec<[LinkId; 2]>,
     /// The scenario's order: numbers of flows.
     order: Vec<u32>,
     cpu: Span,
@@ -361,6 +365,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             names: world.names,
             ends,
             topology,
+            crowded: order.len() > 1000,
+            first_links: routes.chunks_exact(2).map(|pair| [pair[0][0], pair[1][0]]).collect(),
             order,
             cpu: Span::ZERO,
             wall: Span::ZERO,
@@ -373,7 +379,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let mut ended = false;
         while self.agenda.events() < until {
             match self.agenda.pop(self.end) {
-                Next::Item(packet) => self.arrive(packet),
+                Next::Item(packet) => {
+                    if self.crowded {
+                        self.look_ahead();
+                    }
+                    self.arrive(packet);
+                }
                 Next::Timer(id) => self.fire(id),
                 Next::Nothing => {
                     ended = true;
@@ -384,6 +395,37 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         self.cpu = self.cpu + (cpu_time() - cpu);
         self.wall = self.wall + (wall_time() - wall);
         ended
+    }
+
+    /// With more flows than the caches hold, memory is asked for some events before it is needed.
+    #[inline]
+    fn look_ahead(&self) {
+        self.agenda.prefetch_ahead(24);
+        if let Some(packet) = self.agenda.ahead(12) {
+            self.network.prefetch_route(packet);
+        }
+        if let Some(packet) = self.agenda.ahead(6)
+            && self.network.prefetch_link(packet)
+        {
+            let flow = packet.flow as usize;
+            match packet.kind {
+                Kind::Data => {
+                    prefetch_all(&self.receivers, flow);
+                    self.network.prefetch_first_link(self.first_links[flow][1]);
+                }
+                Kind::Ack => {
+                    prefetch_all(&self.senders, flow);
+                    self.agenda.prefetch_timer(packet.flow * Timer::COUNT);
+                    self.network.prefetch_first_link(self.first_links[flow][0]);
+                }
+                Kind::Udp => {}
+            }
+        }
+        if let Some(packet) = self.agenda.ahead(2)
+            && packet.kind == Kind::Ack
+        {
+            self.senders[packet.flow as usize].prefetch_segment(packet.seq);
+        }
     }
 
     #[inline]
@@ -562,6 +604,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             completion_s: sender.completed().filter(|_| sender.segments_offered().is_some()).map(|at| at.since(plan.start).seconds()),
             ..arrivals(self.names[number].clone(), arrived, duration)
         }
+    }
+}
+
+/// Asks for every cache line of an item.
+#[inline]
+fn prefetch_all<T>(items: &[T], index: usize) {
+    if let Some(item) = items.get(index) {
+        engine::prefetch_item(item);
     }
 }
 

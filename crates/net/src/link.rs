@@ -26,7 +26,6 @@ pub(crate) struct Link {
     /// When the transmitter is done with what it has.
     pub free_at: Time,
     pub delay: Span,
-    pub rate: Rate,
     /// The last size and its transmission time: packets of a direction mostly have one size.
     memo_time: Span,
     memo_size: u32,
@@ -40,6 +39,8 @@ pub(crate) struct Link {
     /// Sum of waiting times up to the horizon, in units of 1,024 ps.
     pub waited: u64,
 }
+
+const _: () = assert!(size_of::<Link>() == 64);
 
 pub(crate) const NO_GUARD: u32 = u32::MAX;
 
@@ -55,7 +56,6 @@ impl Link {
         Link {
             free_at: Time::ZERO,
             delay: spec.delay,
-            rate: spec.rate,
             memo_time: Span::ZERO,
             memo_size: 0,
             hint,
@@ -66,11 +66,12 @@ impl Link {
         }
     }
 
+    /// How long `size` bytes take; `rate` is looked up only for a new size.
     #[inline]
-    pub fn transmission_time(&mut self, size: u32) -> Span {
+    pub fn transmission_time(&mut self, size: u32, rate: impl FnOnce() -> Rate) -> Span {
         if size != self.memo_size {
             self.memo_size = size;
-            self.memo_time = self.rate.time_for(size as u64);
+            self.memo_time = rate().time_for(size as u64);
         }
         self.memo_time
     }

@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::qdisc::Offer;
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
-use engine::{Agenda, Hint};
+use engine::{Agenda, Hint, prefetch};
 use units::{Rate, Span, Time};
 
 /// A link (one direction), by number.
@@ -26,6 +26,7 @@ pub enum Arrival {
 /// All links, and the routes over them.
 pub struct Network {
     links: Vec<Link>,
+    rates: Vec<Rate>,
     guards: Vec<Guard>,
     /// Routes end to end, each closed by `END`.
     routes: Vec<u32>,
@@ -40,7 +41,7 @@ const END: u32 = u32::MAX;
 impl Network {
     /// A network without links, for a run that ends at `horizon`.
     pub fn new(horizon: Time) -> Network {
-        Network { links: Vec::new(), guards: Vec::new(), routes: Vec::new(), classes: Vec::new(), horizon, cause: Time::ZERO }
+        Network { links: Vec::new(), rates: Vec::new(), guards: Vec::new(), routes: Vec::new(), classes: Vec::new(), horizon, cause: Time::ZERO }
     }
 
     /// Adds a link; numbers follow each other from 0.
@@ -58,6 +59,7 @@ impl Network {
             self.guards.push(Guard { qdisc: spec.qdisc, impairment: spec.impairment, ..Guard::default() });
         }
         self.links.push(link);
+        self.rates.push(spec.rate);
         LinkId(self.links.len() as u32 - 1)
     }
 
@@ -67,6 +69,26 @@ impl Network {
         self.routes.extend(route.iter().map(|link| link.0));
         self.routes.push(END);
         start
+    }
+
+    /// Asks for the memory of `packet`'s next step: the first of two calls, some events ahead of it.
+    #[inline]
+    pub fn prefetch_route(&self, packet: &Packet) {
+        prefetch(&self.routes, packet.route as usize + 1);
+    }
+
+    /// Asks for the memory of the first link of a route.
+    #[inline]
+    pub fn prefetch_first_link(&self, link: LinkId) {
+        prefetch(&self.links, link.0 as usize);
+    }
+
+    /// The second call: asks for the packet's next link. True if there is none: it will be delivered.
+    #[inline]
+    pub fn prefetch_link(&self, packet: &Packet) -> bool {
+        let next = self.routes[packet.route as usize + 1];
+        prefetch(&self.links, next as usize);
+        next == END
     }
 
     /// The present event is a timer's, not an arrival.
@@ -118,7 +140,7 @@ impl Network {
             }
             lost = guard.impairment.after().is_some();
         }
-        let transmission = link.transmission_time(packet.size);
+        let transmission = link.transmission_time(packet.size, || self.rates[id as usize]);
         let depart = start + transmission;
         packet.began = start;
         link.free_at = depart;

@@ -29,6 +29,12 @@ impl Segments {
         }
     }
 
+    /// Asks for the memory of segment `seq`.
+    #[inline]
+    pub fn prefetch(&self, seq: u32) {
+        engine::prefetch(&self.ring, seq as usize & self.ring.len().wrapping_sub(1));
+    }
+
     /// Segment `seq` is sent at `now`; everything in `una..seq` is remembered too.
     #[inline]
     pub fn sent(&mut self, una: u32, high: u32, seq: u32, now: Time) {
