@@ -157,7 +157,7 @@ impl<T: Copy> Lanes<T> {
 impl<T: Copy> Lane<T> {
     #[cold]
     fn grow(&mut self, filler: Entry<T>) {
-        let mut ring = Vec::with_capacity((self.ring.len() * 2).max(16));
+        let mut ring = crate::large_vec((self.ring.len() * 2).max(16));
         ring.extend((0..self.len).map(|i| self.ring[(self.head + i) & (self.ring.len() - 1)]));
         ring.resize((self.ring.len() * 2).max(16), filler);
         self.ring = ring;

@@ -9,13 +9,13 @@
 mod agenda;
 mod heap;
 mod lanes;
-mod prefetch;
+mod memory;
 mod random;
 mod timers;
 
 pub use agenda::{Agenda, Next};
 pub use lanes::{Hint, Lanes};
-pub use prefetch::{prefetch, prefetch_item};
+pub use memory::{large_vec, prefetch, prefetch_item};
 pub use random::Stream;
 pub use timers::Timers;
 

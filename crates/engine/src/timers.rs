@@ -43,6 +43,9 @@ impl Timers {
     pub(crate) fn add(&mut self, count: u32) -> u32 {
         let first = self.timers.len() as u32;
         assert!(self.timers.len() as u64 + (count as u64) < BORDER as u64, "too many timers");
+        if self.timers.is_empty() {
+            self.timers = crate::large_vec(count as usize);
+        }
         self.timers.resize(self.timers.len() + count as usize, Timer { due: Time::NEVER, entry: Time::NEVER });
         first
     }

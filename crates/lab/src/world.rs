@@ -265,8 +265,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             ScenarioError::new(&origin, "link", format!("no path from \"{from}\" to \"{to}\""))
         })?;
 
-        let mut network = Network::new(end);
         let directions: Vec<&Direction> = scenario.links.iter().flat_map(|l| &l.directions).collect();
+        let hops = routes.iter().map(|route| route.len() + 1).sum();
+        let mut network = Network::new(end, directions.len(), hops);
         let delay_of = |route: &Vec<LinkId>| {
             route.iter().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
         };
@@ -303,7 +304,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
 
         let mut agenda = Agenda::new();
         agenda.add_timers(numbered.len() as u32 * Timer::COUNT);
-        let mut world = Parts::default();
+        let mut world = Parts {
+            senders: engine::large_vec(numbered.len()),
+            receivers: engine::large_vec(numbered.len()),
+            ..Parts::default()
+        };
         let mut probes = Vec::new();
         let mut shared: Vec<Arc<Options>> = Vec::new();
         for (number, index) in numbered.iter().enumerate() {
@@ -401,10 +406,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     #[inline]
     fn look_ahead(&self) {
         self.agenda.prefetch_ahead(24);
-        if let Some(packet) = self.agenda.ahead(12) {
+        if let Some(packet) = self.agenda.ahead(16) {
             self.network.prefetch_route(packet);
         }
-        if let Some(packet) = self.agenda.ahead(6)
+        if let Some(packet) = self.agenda.ahead(10)
             && self.network.prefetch_link(packet)
         {
             let flow = packet.flow as usize;
@@ -420,11 +425,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
                 Kind::Udp => {}
             }
-        }
-        if let Some(packet) = self.agenda.ahead(2)
-            && packet.kind == Kind::Ack
-        {
-            self.senders[packet.flow as usize].prefetch_segment(packet.seq);
         }
     }
 
@@ -589,17 +589,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             recovery: Some(options.recovery.name()),
             goodput_bps: rate(delivered),
             delivered_bytes: delivered,
-            sent_packets: stats.sent,
+            sent_packets: stats.sent as u64,
             acked_packets: Some(sender.acked_segments() as u64),
-            retransmitted_packets: Some(stats.retransmitted),
-            timeouts: Some(stats.timeouts),
-            window_cuts: Some(stats.cuts),
+            retransmitted_packets: Some(stats.retransmitted as u64),
+            timeouts: Some(stats.timeouts as u64),
+            window_cuts: Some(stats.cuts as u64),
             mean_cwnd: mean(stats.cwnd_area),
             mean_ssthresh: mean(stats.ssthresh_area),
             final_cwnd: finite(cwnd),
             final_ssthresh: finite(ssthresh),
             mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
-            min_rtt_s: stats.rtt_min.map(Span::seconds),
+            min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
             delivery_ratio: (stats.sent > 0).then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
             completion_s: sender.completed().filter(|_| sender.segments_offered().is_some()).map(|at| at.since(plan.start).seconds()),
             ..arrivals(self.names[number].clone(), arrived, duration)

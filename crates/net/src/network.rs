@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::qdisc::Offer;
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
-use engine::{Agenda, Hint, prefetch};
+use engine::{Agenda, Hint, large_vec, prefetch};
 use units::{Rate, Span, Time};
 
 /// A link (one direction), by number.
@@ -39,9 +39,11 @@ pub struct Network {
 const END: u32 = u32::MAX;
 
 impl Network {
-    /// A network without links, for a run that ends at `horizon`.
-    pub fn new(horizon: Time) -> Network {
-        Network { links: Vec::new(), rates: Vec::new(), guards: Vec::new(), routes: Vec::new(), classes: Vec::new(), horizon, cause: Time::ZERO }
+    /// A network without links yet, for a run that ends at `horizon`: room for `links` of them and for routes of
+    /// `hops` links in all.
+    pub fn new(horizon: Time, links: usize, hops: usize) -> Network {
+        let (links, routes) = (large_vec(links), large_vec(hops));
+        Network { links, rates: Vec::new(), guards: Vec::new(), routes, classes: Vec::new(), horizon, cause: Time::ZERO }
     }
 
     /// Adds a link; numbers follow each other from 0.
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
         let horizon = Time::ZERO + Span::from_ms(100);
-        let (mut net, mut agenda) = (Network::new(horizon), Agenda::new());
+        let (mut net, mut agenda) = (Network::new(horizon, 2, 3), Agenda::new());
         // 8 ms and 1 ms for 1000 bytes; one may wait at the second.
         let slow = net.add_link(LinkSpec { rate: Rate::from_bps(8_000_000), delay: Span::from_ms(5), ..LinkSpec::default() });
         let queue = Qdisc::DropTail(DropTail::packets(1));

@@ -6,9 +6,10 @@ use crate::options::{Dialect, Options};
 use units::{Span, Time};
 
 /// Smoothed round-trip time, its deviation, and the timeout that follows from them.
+///
+/// Clock and bounds are the flow's options, handed in: with many flows every byte here counts.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    tick: u64,
     /// Where within a tick the clock stood at the start of the run, ps.
     phase: u64,
     /// Eight times the smoothed round-trip time, ticks; zero before the first sample.
@@ -18,39 +19,32 @@ pub struct RttEstimator {
     /// The timeout without backoff, ps.
     current: u64,
     backoff: u64,
-    min: u64,
-    max: u64,
-    dialect: Dialect,
+}
+
+fn tick(options: &Options) -> u64 {
+    options.clock_tick.ps().max(1)
 }
 
 impl RttEstimator {
     /// `phase` is the clock's offset at the start of the run, below the tick.
     pub fn new(options: &Options, phase: Span) -> RttEstimator {
-        RttEstimator {
-            tick: options.clock_tick.ps().max(1),
-            phase: phase.ps(),
-            srtt8: 0,
-            rttvar4: 0,
-            current: options.initial_rto.ps(),
-            backoff: 1,
-            min: options.min_rto.ps(),
-            max: options.max_rto.ps(),
-            dialect: options.dialect,
-        }
+        RttEstimator { phase: phase.ps(), srtt8: 0, rttvar4: 0, current: options.initial_rto.ps(), backoff: 1 }
     }
 
     /// A segment sent at `sent` was acknowledged at `now`: the ticks that passed between.
-    pub fn timed(&mut self, sent: Time, now: Time) {
-        let offset = (sent.ps() + self.phase) % self.tick;
-        self.update((now.since(sent).ps() + offset) / self.tick);
+    pub fn timed(&mut self, options: &Options, sent: Time, now: Time) {
+        let tick = tick(options);
+        let offset = (sent.ps() + self.phase) % tick;
+        self.update(options, (now.since(sent).ps() + offset) / tick);
     }
 
     /// A sample from a timestamp: rounded to the nearest tick.
-    pub fn stamped(&mut self, rtt: Span) {
-        self.update((rtt.ps() + self.tick / 2) / self.tick);
+    pub fn stamped(&mut self, options: &Options, rtt: Span) {
+        let tick = tick(options);
+        self.update(options, (rtt.ps() + tick / 2) / tick);
     }
 
-    fn update(&mut self, ticks: u64) {
+    fn update(&mut self, options: &Options, ticks: u64) {
         let ticks = (ticks as i64).max(1);
         if self.srtt8 == 0 {
             self.srtt8 = ticks << 3;
@@ -60,26 +54,27 @@ impl RttEstimator {
             self.srtt8 = (self.srtt8 + error).max(1);
             self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
         }
-        self.current = match self.dialect {
-            Dialect::Ns2 => (((self.rttvar4 << 3) + self.srtt8) >> 3) as u64 * self.tick,
+        let (mean, deviation) = ((self.srtt8 >> 3) as u64, self.rttvar4 as u64);
+        self.current = match options.dialect {
+            Dialect::Ns2 => (((self.rttvar4 << 3) + self.srtt8) >> 3) as u64 * tick(options),
             // Linux puts the floor under the deviation, not under the sum.
-            Dialect::Linux => (self.srtt8 >> 3) as u64 * self.tick + (self.rttvar4 as u64 * self.tick).max(self.min),
+            Dialect::Linux => mean * tick(options) + (deviation * tick(options)).max(options.min_rto.ps()),
         };
     }
 
     /// The timeout, backed off and within its bounds.
-    pub fn rto(&self) -> Span {
-        let rto = self.current.max(self.min).saturating_mul(self.backoff).min(self.max);
-        Span::from_ps(rto.max(2 * self.tick))
+    pub fn rto(&self, options: &Options) -> Span {
+        let rto = self.current.max(options.min_rto.ps()).saturating_mul(self.backoff).min(options.max_rto.ps());
+        Span::from_ps(rto.max(2 * tick(options)))
     }
 
     /// A timeout happened: double.
-    pub fn back_off(&mut self) {
-        if self.backoff < 64 || self.rto().ps() < self.max {
+    pub fn back_off(&mut self, options: &Options) {
+        if self.backoff < 64 || self.rto(options) < options.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         // So far off, ns-2 (and BSD) no longer trust the mean: it goes into the deviation.
-        if self.backoff > 8 && self.dialect == Dialect::Ns2 {
+        if self.backoff > 8 && options.dialect == Dialect::Ns2 {
             self.rttvar4 += self.srtt8 >> 3;
             self.srtt8 = 0;
         }
@@ -91,8 +86,8 @@ impl RttEstimator {
     }
 
     /// The smoothed round-trip time, if there was a sample.
-    pub fn smoothed(&self) -> Option<Span> {
-        (self.srtt8 > 0).then(|| Span::from_ps((self.srtt8 as u64).saturating_mul(self.tick) / 8))
+    pub fn smoothed(&self, options: &Options) -> Option<Span> {
+        (self.srtt8 > 0).then(|| Span::from_ps((self.srtt8 as u64).saturating_mul(tick(options)) / 8))
     }
 }
 
@@ -108,22 +103,22 @@ mod tests {
         let mut rtt = RttEstimator::new(&options, Span::ZERO);
         let expected = [(0.1, 0.05), (0.1025, 0.0425), (0.1271875, 0.08125), (0.1250390625, 0.065234375)];
         for (ms, (srtt, rttvar)) in SAMPLES.into_iter().zip(expected) {
-            rtt.stamped(Span::from_ms(ms));
-            assert!((rtt.smoothed().unwrap().seconds() - srtt).abs() < 1e-9);
-            assert!((rtt.rto().seconds() - (srtt + 4.0 * rttvar)).abs() < 1e-9);
+            rtt.stamped(&options, Span::from_ms(ms));
+            assert!((rtt.smoothed(&options).unwrap().seconds() - srtt).abs() < 1e-9);
+            assert!((rtt.rto(&options).seconds() - (srtt + 4.0 * rttvar)).abs() < 1e-9);
         }
-        let mut floor = RttEstimator::new(&Options { min_rto: Span::from_ms(1000), ..options }, Span::ZERO);
-        floor.stamped(Span::from_ms(100));
-        assert_eq!(floor.rto(), Span::from_ms(1000));
+        let floor = Options { min_rto: Span::from_ms(1000), ..options };
+        assert_eq!(rtt.rto(&floor), Span::from_ms(1000));
     }
 
     #[test]
     fn ticks_have_the_values_of_ns2() {
-        let mut rtt = RttEstimator::new(&Options { min_rto: Span::ZERO, ..Options::ns2() }, Span::ZERO);
+        let options = Options { min_rto: Span::ZERO, ..Options::ns2() };
+        let mut rtt = RttEstimator::new(&options, Span::ZERO);
         let expected = [(80, 20, 300), (82, 17, 270), (102, 33, 450), (101, 26, 380)];
         for (ms, (srtt8, rttvar4, rto)) in SAMPLES.into_iter().zip(expected) {
-            rtt.stamped(Span::from_ms(ms));
-            assert_eq!((rtt.srtt8, rtt.rttvar4, rtt.rto()), (srtt8, rttvar4, Span::from_ms(rto)));
+            rtt.stamped(&options, Span::from_ms(ms));
+            assert_eq!((rtt.srtt8, rtt.rttvar4, rtt.rto(&options)), (srtt8, rttvar4, Span::from_ms(rto)));
         }
     }
 
@@ -131,20 +126,21 @@ mod tests {
     fn a_timed_segment_counts_the_ticks_that_passed() {
         let mut rtt = RttEstimator::new(&Options::ns2(), Span::from_ms(4));
         // Sent at 3 ms on a clock 4 ms ahead: 7 ms into a tick; 14 ms later two ticks have passed.
-        rtt.timed(Time::ZERO + Span::from_ms(3), Time::ZERO + Span::from_ms(17));
+        rtt.timed(&Options::ns2(), Time::ZERO + Span::from_ms(3), Time::ZERO + Span::from_ms(17));
         assert_eq!(rtt.srtt8, 2 << 3);
     }
 
     #[test]
     fn backs_off_to_the_maximum_and_returns() {
-        let mut rtt = RttEstimator::new(&Options::ns2(), Span::ZERO);
-        assert_eq!(rtt.rto(), Span::from_ms(3000));
+        let options = Options::ns2();
+        let mut rtt = RttEstimator::new(&options, Span::ZERO);
+        assert_eq!(rtt.rto(&options), Span::from_ms(3000));
         for seconds in [6, 12, 24, 48, 60, 60] {
-            rtt.back_off();
-            assert_eq!(rtt.rto(), Span::from_ms(seconds * 1000));
+            rtt.back_off(&options);
+            assert_eq!(rtt.rto(&options), Span::from_ms(seconds * 1000));
         }
         rtt.end_backoff();
-        rtt.stamped(Span::from_ms(10));
-        assert_eq!(rtt.rto(), Span::from_ms(200));
+        rtt.stamped(&options, Span::from_ms(10));
+        assert_eq!(rtt.rto(&options), Span::from_ms(200));
     }
 }

@@ -1,5 +1,6 @@
 //! What the sender remembers of each outstanding segment.
 
+use smallvec::{SmallVec, smallvec};
 use units::Time;
 
 /// One outstanding segment.
@@ -11,28 +12,26 @@ pub struct Segment {
     pub transmits: u32,
 }
 
-/// The outstanding segments by number, in a ring that grows with the window.
-#[derive(Clone, Debug, Default)]
+/// The outstanding segments by number, in a ring that grows with the window; a small one lies within.
+#[derive(Clone, Debug)]
 pub struct Segments {
-    ring: Vec<Segment>,
+    ring: SmallVec<[Segment; SMALL]>,
 }
 
+const SMALL: usize = 8;
 const UNSENT: Segment = Segment { sent: Time::ZERO, transmits: 0 };
+
+impl Default for Segments {
+    fn default() -> Segments {
+        Segments { ring: smallvec![UNSENT; SMALL] }
+    }
+}
 
 impl Segments {
     /// Segment `seq`, which is outstanding.
     #[inline]
     pub fn get(&self, seq: u32) -> Segment {
-        match self.ring.len() {
-            0 => UNSENT,
-            n => self.ring[seq as usize & (n - 1)],
-        }
-    }
-
-    /// Asks for the memory of segment `seq`.
-    #[inline]
-    pub fn prefetch(&self, seq: u32) {
-        engine::prefetch(&self.ring, seq as usize & self.ring.len().wrapping_sub(1));
+        self.ring[seq as usize & (self.ring.len() - 1)]
     }
 
     /// Segment `seq` is sent at `now`; everything in `una..seq` is remembered too.
@@ -49,12 +48,10 @@ impl Segments {
 
     #[cold]
     fn grow(&mut self, una: u32, high: u32, needed: usize) {
-        let mut ring = vec![UNSENT; needed.next_power_of_two().max(4)];
+        let mut ring = smallvec![UNSENT; needed.next_power_of_two()];
         let mask = ring.len() - 1;
-        if !self.ring.is_empty() {
-            for seq in una..high {
-                ring[seq as usize & mask] = self.get(seq);
-            }
+        for seq in una..high {
+            ring[seq as usize & mask] = self.get(seq);
         }
         self.ring = ring;
     }

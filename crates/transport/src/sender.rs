@@ -61,19 +61,19 @@ pub(crate) enum LastCut {
 #[derive(Clone, Debug, Default)]
 pub struct SenderStats {
     /// Data packets sent, retransmissions included, SYNs left out.
-    pub sent: u64,
+    pub sent: u32,
     /// Data packets sent again.
-    pub retransmitted: u64,
+    pub retransmitted: u32,
     /// Retransmission timeouts with data outstanding.
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// Reductions of the window.
-    pub cuts: u64,
-    /// Sum, count and least of the round-trip samples given to the controller, seconds.
+    pub cuts: u32,
+    /// Sum of the round-trip samples given to the controller, seconds.
     pub rtt_sum: f64,
+    /// Smallest round-trip sample; meaningless if there was none.
+    pub rtt_min: Span,
     /// Number of round-trip samples.
-    pub rtt_count: u64,
-    /// Smallest round-trip sample.
-    pub rtt_min: Option<Span>,
+    pub rtt_count: u32,
     /// Integrals of window and threshold over time, segment seconds.
     pub cwnd_area: f64,
     /// See `cwnd_area`.
@@ -240,12 +240,6 @@ impl Sender {
         &self.options
     }
 
-    /// Asks for the memory of the segment that an ACK for `acked` will look at.
-    #[inline]
-    pub fn prefetch_segment(&self, acked: u32) {
-        self.segments.prefetch(acked.wrapping_sub(1));
-    }
-
     /// Closes the books at the end of the run.
     pub fn finish(&mut self, now: Time) {
         self.integrate(now);
@@ -309,8 +303,8 @@ impl Sender {
         self.controller.on_timeout(&Timeout { now: wire.now(), window, repeated: self.repeated_timeout });
         self.repeated_timeout = true;
         self.phase = Phase::Loss;
-        self.rtt.back_off();
-        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto());
+        self.rtt.back_off(&self.options);
+        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto(&self.options));
         self.timing = false;
         match &mut self.machine {
             Machine::Sack(sack) => sack.on_timeout(self.options.dialect),
@@ -424,7 +418,7 @@ impl Sender {
         } else if self.options.dialect == Dialect::Linux && self.una == self.high {
             wire.set_timer(Timer::Retransmit, Time::NEVER);
         } else {
-            wire.set_timer(Timer::Retransmit, now + self.rtt.rto());
+            wire.set_timer(Timer::Retransmit, now + self.rtt.rto(&self.options));
         }
         progress
     }
@@ -437,7 +431,7 @@ impl Sender {
         if self.options.timestamps {
             let rtt = now.since(packet.echo);
             self.sample = Some(rtt);
-            self.rtt.stamped(rtt);
+            self.rtt.stamped(&self.options, rtt);
             if self.options.dialect == Dialect::Linux {
                 self.rtt.end_backoff();
             }
@@ -448,13 +442,13 @@ impl Sender {
             self.timing = false;
             self.rtt.end_backoff();
             if !self.options.timestamps {
-                self.rtt.timed(self.timed_at, now);
+                self.rtt.timed(&self.options, self.timed_at, now);
             }
         }
         if let Some(rtt) = self.sample {
             self.stats.rtt_sum += rtt.seconds();
+            self.stats.rtt_min = if self.stats.rtt_count == 0 { rtt } else { self.stats.rtt_min.min(rtt) };
             self.stats.rtt_count += 1;
-            self.stats.rtt_min = Some(self.stats.rtt_min.map_or(rtt, |least| least.min(rtt)));
         }
     }
 
@@ -582,7 +576,7 @@ impl Sender {
     /// after, as Linux has it.
     fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing().or_else(|| {
-            let rtt = self.rtt.smoothed()?.seconds();
+            let rtt = self.rtt.smoothed(&self.options)?.seconds();
             let gain = if self.controller.cwnd() < self.controller.ssthresh() / 2.0 { 2.0 } else { 1.2 };
             let bps = gain * self.controller.cwnd() * self.wire_size as f64 * 8.0 / rtt;
             (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
@@ -617,7 +611,7 @@ impl Sender {
         self.segments.sent(self.una, self.high, seq, now);
         if !syn {
             self.stats.sent += 1;
-            self.stats.retransmitted += again as u64;
+            self.stats.retransmitted += again as u32;
         }
         if !again {
             self.high = seq + 1;
@@ -630,7 +624,7 @@ impl Sender {
         wire.send(packet, &Blocks::NONE);
         let restart = nothing_outstanding && !matches!(self.machine, Machine::Vegas(_));
         if restart || wire.timer(Timer::Retransmit) == Time::NEVER {
-            wire.set_timer(Timer::Retransmit, now + self.rtt.rto());
+            wire.set_timer(Timer::Retransmit, now + self.rtt.rto(&self.options));
         }
     }
 
@@ -647,9 +641,9 @@ impl Sender {
     /// Sets the retransmission timer anew after a fast retransmit and stops timing (Karn).
     pub(crate) fn reset_timer<W: Wire>(&mut self, wire: &mut W, back_off: bool) {
         if back_off {
-            self.rtt.back_off();
+            self.rtt.back_off(&self.options);
         }
-        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto());
+        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto(&self.options));
         self.timing = false;
     }
 

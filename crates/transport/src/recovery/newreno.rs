@@ -63,7 +63,7 @@ fn partial_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
     }
     if first || !s.options.impatient {
         s.machine = Machine::NewReno { partial: true };
-        wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto());
+        wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto(&s.options));
     }
     if s.options.partial_deflation {
         if s.dupwnd > acked {

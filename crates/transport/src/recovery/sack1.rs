@@ -47,7 +47,7 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blo
         s.next = s.next.max(s.una);
         report(s, blocks);
         board(s).pipe -= 1; // the retransmission has left, and so had what it replaced
-        wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto());
+        wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto(&s.options));
         s.rtt.end_backoff();
         s.hold(wire, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate: None });
     } else if !board(s).timed_out && report(s, blocks) {
