@@ -83,13 +83,15 @@ impl<T: Copy> Agenda<T> {
         self.timers.add(count)
     }
 
-    /// Schedules `item` at `at`, not before the present.
+    /// Schedules `item` at `at`, not before the present; `edit` changes what differs from the original in place.
     #[inline(always)] // or the item goes through memory twice
-    pub fn push(&mut self, at: Time, item: T, hint: &mut Hint) {
+    pub fn push(&mut self, at: Time, item: &T, hint: &mut Hint, edit: impl FnOnce(&mut T)) {
         debug_assert!(at >= self.now, "an event in the past");
         let before = self.lanes.count();
         let lane = self.lanes.choose(at, hint);
         if lane == usize::MAX {
+            let mut item = *item;
+            edit(&mut item);
             return self.park(at, item);
         }
         if lane >= before {
@@ -97,7 +99,9 @@ impl<T: Copy> Agenda<T> {
         }
         let order = self.order;
         self.order += 1;
-        if let Some(key) = self.lanes.push(lane, at, order, item) {
+        let (item, head) = self.lanes.push(lane, at, order, item);
+        edit(item);
+        if let Some(key) = head {
             self.update(LANES + lane, key);
         }
     }

@@ -13,6 +13,11 @@ impl Heap {
         self.keys.first().copied().unwrap_or(EMPTY)
     }
 
+    /// The keys below the first: among them is the next.
+    pub fn next_few(&self) -> &[Key] {
+        &self.keys[self.keys.len().min(1)..self.keys.len().min(5)]
+    }
+
     pub fn push(&mut self, key: Key) {
         let mut at = self.keys.len();
         self.keys.push(key);

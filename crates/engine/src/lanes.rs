@@ -93,15 +93,15 @@ impl<T: Copy> Lanes<T> {
         lane
     }
 
-    /// Adds an item behind all others of `lane`; its key if it is the lane's head now.
-    #[inline]
-    pub(crate) fn push(&mut self, lane: usize, at: Time, order: u64, item: T) -> Option<Key> {
+    /// Adds an item behind all others of `lane`: where it lies, and its key if it is the lane's head now.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, lane: usize, at: Time, order: u64, item: &T) -> (&mut T, Option<Key>) {
         debug_assert!(self.tails[lane] <= at.ps());
         self.tails[lane] = at.ps();
         let place = lane as u32;
         let lane = &mut self.lanes[lane];
         if lane.len == lane.ring.len() {
-            lane.grow(Entry { key: EMPTY, item });
+            lane.grow(Entry { key: EMPTY, item: *item });
         }
         let key = key(at, order, place);
         let mask = lane.ring.len() - 1;
@@ -109,9 +109,12 @@ impl<T: Copy> Lanes<T> {
         if mask >= LARGE {
             crate::prefetch(&lane.ring, (index + 8) & mask); // the stores to come would miss
         }
-        lane.ring[index] = Entry { key, item };
         lane.len += 1;
-        (lane.len == 1).then_some(key)
+        let head = (lane.len == 1).then_some(key);
+        let entry = &mut lane.ring[index];
+        entry.key = key;
+        entry.item = *item;
+        (&mut entry.item, head)
     }
 
     /// Takes the head of `lane`; with it the key of the next, or `EMPTY`.

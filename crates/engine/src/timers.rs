@@ -100,6 +100,9 @@ impl Timers {
             self.cross_border();
             return None;
         }
+        for soon in self.heap.next_few() {
+            crate::prefetch(&self.timers, (*soon as u32 & ((1 << PLACE_BITS) - 1)) as usize);
+        }
         let at = time_of(first);
         let timer = &mut self.timers[id as usize];
         if timer.entry != at {

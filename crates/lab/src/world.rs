@@ -206,7 +206,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Wire for Port<'_, WINDOWS, PACKET
         if !blocks.as_slice().is_empty() {
             packet.blocks = self.blocks.put(blocks);
         }
-        if !self.network.send(self.agenda, self.recorder, packet) && packet.blocks != Packet::NO_BLOCKS {
+        if !self.network.send(self.agenda, self.recorder, &packet) && packet.blocks != Packet::NO_BLOCKS {
             self.blocks.take(packet.blocks);
         }
     }
@@ -388,7 +388,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     if self.crowded {
                         self.look_ahead();
                     }
-                    self.arrive(packet);
+                    self.arrive(&packet);
                 }
                 Next::Timer(id) => self.fire(id),
                 Next::Nothing => {
@@ -415,11 +415,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let flow = packet.flow as usize;
             match packet.kind {
                 Kind::Data => {
-                    prefetch_all(&self.receivers, flow);
+                    engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
                     self.network.prefetch_first_link(self.first_links[flow][1]);
                 }
                 Kind::Ack => {
-                    prefetch_all(&self.senders, flow);
+                    self.senders[flow].prefetch();
                     self.agenda.prefetch_timer(packet.flow * Timer::COUNT);
                     self.network.prefetch_first_link(self.first_links[flow][0]);
                 }
@@ -429,7 +429,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 
     #[inline]
-    fn arrive(&mut self, packet: Packet) {
+    fn arrive(&mut self, packet: &Packet) {
         match self.network.arrive(&mut self.agenda, &mut self.recorder, packet) {
             Arrival::Forwarded => {}
             Arrival::Dropped => {
@@ -437,20 +437,20 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     self.blocks.take(packet.blocks);
                 }
             }
-            Arrival::Delivered(packet) => {
+            Arrival::Delivered => {
                 let flow = packet.flow as usize;
                 match packet.kind {
-                    Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), &packet),
+                    Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),
                     Kind::Ack => {
                         let blocks = match packet.blocks {
                             Packet::NO_BLOCKS => Blocks::NONE,
                             place => self.blocks.take(place),
                         };
-                        self.senders[flow].on_ack(&mut port!(self, packet.flow), &packet, blocks.as_slice());
+                        self.senders[flow].on_ack(&mut port!(self, packet.flow), packet, blocks.as_slice());
                     }
                     Kind::Udp => {
                         let now = self.agenda.now();
-                        self.udp[flow - self.senders.len()].1.arrived(&packet, now);
+                        self.udp[flow - self.senders.len()].1.arrived(packet, now);
                     }
                 }
             }
@@ -604,14 +604,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             completion_s: sender.completed().filter(|_| sender.segments_offered().is_some()).map(|at| at.since(plan.start).seconds()),
             ..arrivals(self.names[number].clone(), arrived, duration)
         }
-    }
-}
-
-/// Asks for every cache line of an item.
-#[inline]
-fn prefetch_all<T>(items: &[T], index: usize) {
-    if let Some(item) = items.get(index) {
-        engine::prefetch_item(item);
     }
 }
 

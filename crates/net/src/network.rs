@@ -20,7 +20,7 @@ pub enum Arrival {
     /// It was dropped at its next link.
     Dropped,
     /// It is where it was going.
-    Delivered(Packet),
+    Delivered,
 }
 
 /// All links, and the routes over them.
@@ -101,29 +101,28 @@ impl Network {
 
     /// Sends a packet into the first link of its route; whether it will arrive at that link's end.
     #[inline]
-    pub fn send<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: Packet) -> bool {
-        let link = self.routes[packet.route as usize];
-        self.enqueue(agenda, tap, link, packet)
+    pub fn send<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
+        self.enqueue(agenda, tap, packet.route, packet)
     }
 
     /// A packet came to the end of the link that it was on.
     #[inline]
-    pub fn arrive<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, mut packet: Packet) -> Arrival {
+    pub fn arrive<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> Arrival {
         if T::PACKETS {
             let link = LinkId(self.routes[packet.route as usize]);
-            tap.packet(&PacketEvent { at: agenda.now(), link, step: PacketStep::Deliver, packet });
+            tap.packet(&PacketEvent { at: agenda.now(), link, step: PacketStep::Deliver, packet: *packet });
         }
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
         if next == END {
-            return Arrival::Delivered(packet);
+            return Arrival::Delivered;
         }
-        packet.route += 1;
-        if self.enqueue(agenda, tap, next, packet) { Arrival::Forwarded } else { Arrival::Dropped }
+        if self.enqueue(agenda, tap, packet.route + 1, packet) { Arrival::Forwarded } else { Arrival::Dropped }
     }
 
     #[inline]
-    fn enqueue<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, id: u32, mut packet: Packet) -> bool {
+    fn enqueue<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, route: u32, packet: &Packet) -> bool {
+        let id = self.routes[route as usize];
         let now = agenda.now();
         let link = &mut self.links[id as usize];
         let start = now.max(link.free_at);
@@ -132,11 +131,11 @@ impl Network {
             let guard = &mut self.guards[link.guard as usize];
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
             let refused =
-                guard.impairment.before(&packet).or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
+                guard.impairment.before(packet).or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
             if let Some(reason) = refused {
                 guard.drops[reason as usize] += 1;
                 if T::PACKETS {
-                    tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Drop(reason), packet });
+                    tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Drop(reason), packet: *packet });
                 }
                 return false;
             }
@@ -144,7 +143,6 @@ impl Network {
         }
         let transmission = link.transmission_time(packet.size, || self.rates[id as usize]);
         let depart = start + transmission;
-        packet.began = start;
         link.free_at = depart;
         link.accepted += 1;
         if depart <= self.horizon {
@@ -157,19 +155,22 @@ impl Network {
             link.waited += start.since(now).ps() >> 10;
         }
         if T::PACKETS {
-            tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Enqueue, packet });
-            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Depart, packet });
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Enqueue, packet: *packet });
+            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Depart, packet: *packet });
         }
         if lost {
             self.lose(tap, id, depart, packet);
             return false;
         }
-        agenda.push(depart + link.delay, packet, &mut link.hint);
+        agenda.push(depart + link.delay, packet, &mut link.hint, |packet| {
+            packet.began = start;
+            packet.route = route;
+        });
         true
     }
 
     #[cold]
-    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, depart: Time, packet: Packet) {
+    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, depart: Time, packet: &Packet) {
         let guard = &mut self.guards[self.links[id as usize].guard as usize];
         if depart <= self.horizon {
             guard.drops[Reason::Loss as usize] += 1;
@@ -177,7 +178,7 @@ impl Network {
             guard.lost_later += 1;
         }
         if T::PACKETS {
-            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Drop(Reason::Loss), packet });
+            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Drop(Reason::Loss), packet: *packet });
         }
     }
 
@@ -244,13 +245,13 @@ mod tests {
         let next = net.add_link(LinkSpec { rate: Rate::from_bps(1_000_000), delay: Span::from_ms(5), qdisc: queue, ..LinkSpec::default() });
         let route = net.add_route(&vec![slow, next]);
         for seq in 0..4 {
-            net.send(&mut agenda, &mut NoTap, packet(route, seq));
+            net.send(&mut agenda, &mut NoTap, &packet(route, seq));
         }
         let mut got = Vec::new();
         loop {
             match agenda.pop(horizon) {
                 Next::Item(p) => {
-                    if let Arrival::Delivered(p) = net.arrive(&mut agenda, &mut NoTap, p) {
+                    if let Arrival::Delivered = net.arrive(&mut agenda, &mut NoTap, &p) {
                         got.push((p.seq, agenda.now().ps()));
                     }
                 }

@@ -240,6 +240,12 @@ impl Sender {
         &self.options
     }
 
+    /// Asks for the memory that an ACK will need.
+    #[inline]
+    pub fn prefetch(&self) {
+        engine::prefetch_item(self, std::mem::offset_of!(Sender, controller) + 64);
+    }
+
     /// Closes the books at the end of the run.
     pub fn finish(&mut self, now: Time) {
         self.integrate(now);
