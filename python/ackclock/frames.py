@@ -63,3 +63,13 @@ def packets(finished: _core.Finished) -> pl.DataFrame:
             pl.Series("marked", _numbers(columns["marked"], np.uint8)).cast(pl.Boolean),
         ]
     )
+
+
+def changes(trace: pl.DataFrame) -> pl.DataFrame:
+    """Of a trace with a row for every ACK, the rows at which a flow's window or threshold moved."""
+    moved = (
+        (pl.col("cwnd") != pl.col("cwnd").shift(1).over("flow"))
+        | (pl.col("ssthresh") != pl.col("ssthresh").shift(1).over("flow"))
+        | pl.col("cwnd").shift(1).over("flow").is_null()
+    )
+    return trace.filter(moved)

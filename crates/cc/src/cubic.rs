@@ -56,10 +56,30 @@ impl Law for Cubic {
         source: "RFC 9438",
         status: Status::Draft,
         params: &[
-            Param { name: "c", kind: Kind::Number { default: 0.4, min: 0.001, max: 100.0 }, unit: "segments/s^3", doc: "steepness of the curve (RFC 9438 section 4.1)" },
-            Param { name: "beta", kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 }, unit: "", doc: "part of the window kept at a loss (section 4.6)" },
-            Param { name: "fast_convergence", kind: Kind::Switch(true), unit: "", doc: "give way when the plateau shrinks (section 4.7)" },
-            Param { name: "reno_friendly", kind: Kind::Switch(true), unit: "", doc: "never below Reno's window (section 4.3)" },
+            Param {
+                name: "c",
+                kind: Kind::Number { default: 0.4, min: 0.001, max: 100.0 },
+                unit: "segments/s^3",
+                doc: "steepness of the curve (RFC 9438 section 4.1)",
+            },
+            Param {
+                name: "beta",
+                kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
+                unit: "",
+                doc: "part of the window kept at a loss (section 4.6)",
+            },
+            Param {
+                name: "fast_convergence",
+                kind: Kind::Switch(true),
+                unit: "",
+                doc: "give way when the plateau shrinks (section 4.7)",
+            },
+            Param {
+                name: "reno_friendly",
+                kind: Kind::Switch(true),
+                unit: "",
+                doc: "never below Reno's window (section 4.3)",
+            },
         ],
         probes: &["w_max", "w_est", "k"],
     };
@@ -94,7 +114,8 @@ impl Cubic {
         let t = now.since(epoch.start).seconds();
         let target = epoch.curve(c, t + self.srtt.get().unwrap_or(0.0)).clamp(cwnd, 1.5 * cwnd);
         // Equation 4; alpha becomes 1 once the estimate has reached the window before the loss.
-        let alpha = if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) } else { 1.0 };
+        let alpha =
+            if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) } else { 1.0 };
         epoch.w_est += alpha * acked / cwnd;
         let next = if self.reno_friendly && epoch.curve(c, t) < epoch.w_est {
             epoch.w_est
@@ -106,7 +127,11 @@ impl Cubic {
 
     fn remember(&mut self, reached: Segments) {
         self.cwnd_prior = reached;
-        self.w_max = if self.fast_convergence && reached < self.w_max { reached * (1.0 + self.beta) / 2.0 } else { reached };
+        self.w_max = if self.fast_convergence && reached < self.w_max {
+            reached * (1.0 + self.beta) / 2.0
+        } else {
+            reached
+        };
         self.epoch = None;
     }
 }

@@ -71,7 +71,10 @@ pub struct Params {
 
 impl Params {
     /// Checks `given` against what is `declared`.
-    pub fn new<'a>(declared: &'static [Param], given: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Params, ParamError> {
+    pub fn new<'a>(
+        declared: &'static [Param],
+        given: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Params, ParamError> {
         let mut values: Vec<(&'static str, Value)> = declared
             .iter()
             .map(|p| {
@@ -100,7 +103,9 @@ impl Params {
                 }
                 (Kind::Number { .. }, _) => return refuse(Some(format!("{value} is not a number"))),
                 (Kind::Switch(_), _) => return refuse(Some(format!("{value} is not true or false"))),
-                (Kind::Choice(words), _) => return refuse(Some(format!("{value} is not one of {}", words.join(", ")))),
+                (Kind::Choice(words), _) => {
+                    return refuse(Some(format!("{value} is not one of {}", words.join(", "))));
+                }
             }
             values[index].1 = value;
         }
@@ -150,7 +155,12 @@ mod tests {
     use super::*;
 
     const DECLARED: &[Param] = &[
-        Param { name: "alpha", kind: Kind::Number { default: 1.0, min: 0.0, max: 10.0 }, unit: "segments", doc: "" },
+        Param {
+            name: "alpha",
+            kind: Kind::Number { default: 1.0, min: 0.0, max: 10.0 },
+            unit: "segments",
+            doc: "",
+        },
         Param { name: "reading", kind: Kind::Choice(&["ns2", "linux"]), unit: "", doc: "" },
     ];
 
@@ -162,7 +172,10 @@ mod tests {
         assert_eq!(refused("alhpa", Value::Number(1.0)).reason, None);
         assert_eq!(refused("alpha", Value::Number(11.0)).reason.unwrap(), "11 is not between 0 and 10");
         assert_eq!(refused("alpha", Value::Number(f64::NAN)).reason.unwrap(), "NaN is not between 0 and 10");
-        assert_eq!(refused("reading", Value::Word("bsd".into())).reason.unwrap(), "\"bsd\" is not one of ns2, linux");
+        assert_eq!(
+            refused("reading", Value::Word("bsd".into())).reason.unwrap(),
+            "\"bsd\" is not one of ns2, linux"
+        );
         assert_eq!(refused("reading", Value::Switch(true)).reason.unwrap(), "true is not one of ns2, linux");
     }
 }

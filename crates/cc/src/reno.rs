@@ -59,7 +59,7 @@ impl Controller for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, congestion, ns2_flow, linux_flow, timeout};
+    use crate::testing::{ack, congestion, linux_flow, ns2_flow, timeout};
 
     #[test]
     fn ns2_counts_acks_and_keeps_the_fraction() {

@@ -4,12 +4,20 @@ use crate::{Ack, Arithmetic, Cause, Congestion, FlowInfo, Growth, Phase, Timeout
 use units::{Segments, Span, Time};
 
 pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
-    let arithmetic = Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
-    FlowInfo { initial_window: cwnd, initial_ssthresh: ssthresh, max_window: f64::INFINITY, arithmetic, fine_clock: false }
+    let arithmetic =
+        Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
+    FlowInfo {
+        initial_window: cwnd,
+        initial_ssthresh: ssthresh,
+        max_window: f64::INFINITY,
+        arithmetic,
+        fine_clock: false,
+    }
 }
 
 pub fn linux_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
-    let arithmetic = Arithmetic { growth: Growth::Counted, integer_windows: true, reduce_on_every_timeout: false };
+    let arithmetic =
+        Arithmetic { growth: Growth::Counted, integer_windows: true, reduce_on_every_timeout: false };
     FlowInfo { arithmetic, ..ns2_flow(cwnd, ssthresh) }
 }
 

@@ -105,13 +105,48 @@ impl Law for Vegas {
         source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; readings of ns-2.35 and Linux",
         status: Status::Checked,
         params: &[
-            Param { name: "alpha", kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 }, unit: "segments", doc: "grow below this backlog (1 in the paper and in ns-2, 2 in Linux)" },
-            Param { name: "beta", kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 }, unit: "segments", doc: "shrink above this backlog (3 in the paper and in ns-2, 4 in Linux)" },
-            Param { name: "gamma", kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 }, unit: "segments", doc: "leave slow start above this backlog" },
-            Param { name: "reading", kind: Kind::Choice(&["ns2", "brakmo", "linux"]), unit: "", doc: "whose Vegas: backlog, growth and loss rule" },
-            Param { name: "rtt_stat", kind: Kind::Choice(&["reading", "mean", "min", "srtt", "last"]), unit: "", doc: "round-trip time of a round; by default the reading's (mean, mean, min)" },
-            Param { name: "decide", kind: Kind::Choice(&["per_rtt", "per_ack"]), unit: "", doc: "how often backlog and thresholds are compared" },
-            Param { name: "base_reset_on_loss", kind: Kind::Switch(false), unit: "", doc: "forget the smallest round-trip time at every loss" },
+            Param {
+                name: "alpha",
+                kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+                unit: "segments",
+                doc: "grow below this backlog (1 in the paper and in ns-2, 2 in Linux)",
+            },
+            Param {
+                name: "beta",
+                kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 },
+                unit: "segments",
+                doc: "shrink above this backlog (3 in the paper and in ns-2, 4 in Linux)",
+            },
+            Param {
+                name: "gamma",
+                kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+                unit: "segments",
+                doc: "leave slow start above this backlog",
+            },
+            Param {
+                name: "reading",
+                kind: Kind::Choice(&["ns2", "brakmo", "linux"]),
+                unit: "",
+                doc: "whose Vegas: backlog, growth and loss rule",
+            },
+            Param {
+                name: "rtt_stat",
+                kind: Kind::Choice(&["reading", "mean", "min", "srtt", "last"]),
+                unit: "",
+                doc: "round-trip time of a round; by default the reading's (mean, mean, min)",
+            },
+            Param {
+                name: "decide",
+                kind: Kind::Choice(&["per_rtt", "per_ack"]),
+                unit: "",
+                doc: "how often backlog and thresholds are compared",
+            },
+            Param {
+                name: "base_reset_on_loss",
+                kind: Kind::Switch(false),
+                unit: "",
+                doc: "forget the smallest round-trip time at every loss",
+            },
         ],
         probes: &["base_rtt", "backlog", "fine_timeout"],
     };
@@ -137,13 +172,19 @@ impl Law for Vegas {
             statistic,
             per_ack: params.choice("decide") == "per_ack",
             reset_base_on_loss: params.switch("base_reset_on_loss"),
-            fine_clock: flow.fine_clock,
+            fine_clock: flow.fine_clock && reading != Reading::Linux,
             window: Window::new(flow),
             opened: Time::ZERO,
             base: MinRtt::default(),
             round: Round::default(),
             round_began: Time::ZERO,
-            samples: Samples { sum: 0.0, count: 0, least: MinRtt::default(), last: None, smoothed: Smoothed::new(0.125) },
+            samples: Samples {
+                sum: 0.0,
+                count: 0,
+                least: MinRtt::default(),
+                last: None,
+                smoothed: Smoothed::new(0.125),
+            },
             increment: 0.0,
             doubling: true,
             backlog: f64::NAN,
@@ -286,12 +327,14 @@ impl Controller for Vegas {
             return;
         }
         if self.fine_clock && ack.dupacks > 3 && self.window.cwnd > self.deflated {
-            self.window.set(self.deflated);
+            // ns-2 goes to zero here when no loss was told since the last timeout; two is Vegas's least window.
+            self.window.set(self.deflated.max(2.0));
             self.window.ssthresh = 2.0;
         }
         if self.per_ack || ack.acked_through >= self.round.begins {
             let began = self.round.begins;
-            let length = self.round.closed_by(ack.acked_through, ack.next).unwrap_or(ack.next.saturating_sub(began));
+            let length =
+                self.round.closed_by(ack.acked_through, ack.next).unwrap_or(ack.next.saturating_sub(began));
             self.decide(ack, length);
             self.round_began = ack.now;
         }
@@ -367,8 +410,13 @@ mod tests {
     use crate::testing::{ack, congestion, ns2_flow, seconds, timeout};
 
     fn vegas(reading: &str, alpha: f64, beta: f64, cwnd: f64) -> Vegas {
-        let given = [("reading", Value::Word(reading.into())), ("alpha", Value::Number(alpha)), ("beta", Value::Number(beta))];
-        let mut law = Vegas::new(&Params::new(Vegas::DESCRIPTOR.params, given).unwrap(), &ns2_flow(cwnd, 2.0));
+        let given = [
+            ("reading", Value::Word(reading.into())),
+            ("alpha", Value::Number(alpha)),
+            ("beta", Value::Number(beta)),
+        ];
+        let mut law =
+            Vegas::new(&Params::new(Vegas::DESCRIPTOR.params, given).unwrap(), &ns2_flow(cwnd, 2.0));
         law.on_open(Time::ZERO);
         law.fine.begin(0.1);
         law
@@ -377,7 +425,13 @@ mod tests {
     /// One round with base and round-trip times given in seconds.
     fn round(law: &mut Vegas, base: f64, rtt: f64, length: u64, outstanding: u64) {
         law.base.set(seconds(base));
-        law.samples = Samples { sum: 3.0 * rtt, count: 3, least: MinRtt::default(), last: None, smoothed: Smoothed::new(0.125) };
+        law.samples = Samples {
+            sum: 3.0 * rtt,
+            count: 3,
+            least: MinRtt::default(),
+            last: None,
+            smoothed: Smoothed::new(0.125),
+        };
         law.samples.least.set(seconds(rtt));
         law.decide(&Ack { acked_through: 100, next: 100 + outstanding, ..ack(1) }, length);
     }
@@ -393,7 +447,9 @@ mod tests {
         round(&mut law, 0.1, 0.12, 20, 21); // 4.333 rounds to 4
         assert_eq!((law.backlog, law.cwnd()), (4.0, 19.0));
 
-        for (cwnd, rtt, backlog, after) in [(20.0, 0.120001, 3.0, 20.0), (20.0, 0.115001, 2.0, 20.0), (10.0, 0.105001, 0.0, 11.0)] {
+        for (cwnd, rtt, backlog, after) in
+            [(20.0, 0.120001, 3.0, 20.0), (20.0, 0.115001, 2.0, 20.0), (10.0, 0.105001, 0.0, 11.0)]
+        {
             let mut law = vegas("linux", 2.0, 4.0, cwnd);
             round(&mut law, 0.100001, rtt, 20, 21);
             assert_eq!((law.backlog, law.cwnd()), (backlog, after), "cwnd {cwnd}, rtt {rtt}");

@@ -60,7 +60,10 @@ impl Window {
     /// Whether this ACK lets a window grow at all.
     #[inline]
     pub fn may_grow(&self, ack: &Ack) -> bool {
-        ack.newly_acked > 0 && ack.phase != Phase::Recovery && !ack.ece && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
+        ack.newly_acked > 0
+            && ack.phase != Phase::Recovery
+            && !ack.ece
+            && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
     }
 
     /// Reno's growth: slow start below the threshold, then one segment a round trip.

@@ -188,7 +188,10 @@ impl<T: Copy> Agenda<T> {
     /// Every item in flight with its time, in no particular order.
     pub fn in_flight(&self) -> impl Iterator<Item = (Time, &T)> {
         let parked = (0..self.parked.len()).filter(|slot| !self.free.contains(&(*slot as u32)));
-        self.lanes.iter().map(|(key, item)| (time_of(key), item)).chain(parked.map(|slot| (Time::NEVER, &self.parked[slot])))
+        self.lanes
+            .iter()
+            .map(|(key, item)| (time_of(key), item))
+            .chain(parked.map(|slot| (Time::NEVER, &self.parked[slot])))
     }
 
     #[inline]

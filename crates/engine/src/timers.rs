@@ -35,7 +35,13 @@ pub struct Timers {
 
 impl Default for Timers {
     fn default() -> Timers {
-        Timers { heap: Heap::default(), far: vec![Vec::new(); PLACES], far_count: 0, border: 1, timers: Vec::new() }
+        Timers {
+            heap: Heap::default(),
+            far: vec![Vec::new(); PLACES],
+            far_count: 0,
+            border: 1,
+            timers: Vec::new(),
+        }
     }
 }
 
@@ -46,7 +52,8 @@ impl Timers {
         if self.timers.is_empty() {
             self.timers = crate::large_vec(count as usize);
         }
-        self.timers.resize(self.timers.len() + count as usize, Timer { due: Time::NEVER, entry: Time::NEVER });
+        self.timers
+            .resize(self.timers.len() + count as usize, Timer { due: Time::NEVER, entry: Time::NEVER });
         first
     }
 

@@ -83,12 +83,14 @@ pub struct Auditor {
     count: u64,
 }
 
-
 const MOST: usize = 20;
 
 impl Auditor {
     /// `destinations` says where data (`false`) and ACKs (`true`) of each flow are going.
-    pub fn new(links: Vec<AuditedLink>, destinations: impl IntoIterator<Item = ((u32, bool), NodeId)>) -> Auditor {
+    pub fn new(
+        links: Vec<AuditedLink>,
+        destinations: impl IntoIterator<Item = ((u32, bool), NodeId)>,
+    ) -> Auditor {
         let books = links.iter().map(|_| Book::default()).collect();
         Auditor {
             links,
@@ -137,7 +139,11 @@ impl Auditor {
                     let last = book.last_ack;
                     book.last_ack = last.max(id.seq);
                     if id.seq < last {
-                        self.complain(at, "cumulative ack", format!("flow {} acknowledges {} after {last}", id.flow, id.seq));
+                        self.complain(
+                            at,
+                            "cumulative ack",
+                            format!("flow {} acknowledges {} after {last}", id.flow, id.seq),
+                        );
                     }
                 }
             }
@@ -154,7 +160,8 @@ impl Auditor {
         // At one instant the departure may come first: that is the milder rule.
         let idle = book.last_depart <= at;
         let start = at.max(book.last_depart);
-        let (packets, bytes) = (book.waiting.len() as u64, book.waiting.iter().map(|w| w.1 as u64).sum::<u64>());
+        let (packets, bytes) =
+            (book.waiting.len() as u64, book.waiting.iter().map(|w| w.1 as u64).sum::<u64>());
         let over = match spec.limit {
             _ if idle => false,
             Some(Limit::Packets(limit)) => packets + 1 > limit,
@@ -167,7 +174,8 @@ impl Auditor {
         book.accepted = Some((id, at));
         book.totals.0 += 1;
         if over {
-            let what = format!("{} holds {} packets, {} bytes", spec.name, packets + 1, bytes + id.size as u64);
+            let what =
+                format!("{} holds {} packets, {} bytes", spec.name, packets + 1, bytes + id.size as u64);
             self.complain(at, "queue bound", what);
         }
     }
@@ -214,10 +222,18 @@ impl Auditor {
         match first {
             Some((expected, depart, _)) if expected == id => {
                 if at < depart + spec.delay {
-                    self.complain(at, "causality", format!("{id:?} crosses {} in {} ps", spec.name, at.since(depart).ps()));
+                    self.complain(
+                        at,
+                        "causality",
+                        format!("{id:?} crosses {} in {} ps", spec.name, at.since(depart).ps()),
+                    );
                 }
             }
-            other => self.complain(at, "conservation", format!("{id:?} arrives over {} in place of {other:?}", spec.name)),
+            other => self.complain(
+                at,
+                "conservation",
+                format!("{id:?} arrives over {} in place of {other:?}", spec.name),
+            ),
         }
         let there = self.destinations.get(&(id.flow, id.kind == Kind::Ack)) == Some(&spec.to);
         if let Some((when, _, stuck)) = self.at_node.take() {
@@ -231,7 +247,11 @@ impl Auditor {
     /// A sender is about to send new data.
     pub fn sending(&mut self, at: Time, flow: u32, in_flight: u32, window: u32) {
         if in_flight > window {
-            self.complain(at, "window", format!("flow {flow} has {in_flight} in flight with a window of {window}"));
+            self.complain(
+                at,
+                "window",
+                format!("flow {flow} has {in_flight} in flight with a window of {window}"),
+            );
         }
     }
 
@@ -242,13 +262,18 @@ impl Auditor {
             let book = &mut self.books[link];
             let lost = book.totals.2;
             let (accepted, delivered) = (book.totals.0, book.totals.1);
-            let refused: u64 = account.dropped.iter().sum::<u64>() - account.dropped[net::Reason::Loss as usize];
+            let refused: u64 =
+                account.dropped.iter().sum::<u64>() - account.dropped[net::Reason::Loss as usize];
             let balanced = account.offered == accepted + refused
                 && account.delivered == delivered
-                && account.offered == account.delivered + account.dropped.iter().sum::<u64>() + account.in_flight
+                && account.offered
+                    == account.delivered + account.dropped.iter().sum::<u64>() + account.in_flight
                 && account.dropped[net::Reason::Loss as usize] <= lost;
             if !balanced {
-                let what = format!("{}: {account:?}, but {accepted} accepted, {delivered} arrived, {lost} lost", self.links[link].name);
+                let what = format!(
+                    "{}: {account:?}, but {accepted} accepted, {delivered} arrived, {lost} lost",
+                    self.links[link].name
+                );
                 self.complain(at, "conservation", what);
             }
         }

@@ -72,7 +72,10 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
         "controllers" => CONTROLLERS.iter().map(controller).collect(),
         "recoveries" => transport::Recovery::ALL.iter().map(|r| plain(r.1, r.2, "")).collect(),
         "queues" => net::qdisc::QDISCS.iter().map(|(name, params, what)| plain(name, what, params)).collect(),
-        "losses" => net::impairment::IMPAIRMENTS.iter().map(|(name, params, what)| plain(name, what, params)).collect(),
+        "losses" => net::impairment::IMPAIRMENTS
+            .iter()
+            .map(|(name, params, what)| plain(name, what, params))
+            .collect(),
         _ => return None,
     })
 }

@@ -1,9 +1,13 @@
 //! Entry points of the fuzz targets; ordinary tests replay their corpora.
 
 use crate::{Recording, Run, Scenario, Settings};
-use units::Span;
+use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params};
+use net::{Kind, Packet};
+use std::sync::Arc;
+use transport::{Block, Blocks, Options, Recovery, Sender, Setup, Timer, WindowRow, Wire};
+use units::{Span, Time};
 
-/// Parses any text as a scenario; if it is one, builds it and runs a little of it.
+/// Parses any text as a scenario; if it is one, builds it and runs a little of it under the auditor.
 pub fn scenario(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(mut scenario) = Scenario::parse("fuzz.toml", text, &[]) else { return };
@@ -13,7 +17,119 @@ pub fn scenario(data: &[u8]) {
     }
     let settings = Settings { seed: Some(1), recording: Recording { audit: true, ..Recording::default() } };
     if let Ok(mut run) = Run::new(&scenario, settings) {
-        run.advance(20_000);
+        let ended = run.advance(20_000);
         run.outcome();
+        if ended {
+            let (violations, count) = run.audit();
+            assert_eq!(count, 0, "{violations:?}");
+        }
+    }
+}
+
+/// Drives a sender with ACKs, SACK blocks and timers taken from `data`, valid or not. The first bytes choose
+/// controller, recovery and profile; then each event takes three bytes.
+pub fn sender(data: &[u8]) {
+    let [which, how, events @ ..] = data else { return };
+    let descriptor = &CONTROLLERS[*which as usize % CONTROLLERS.len()];
+    let base = if how & 1 == 0 { Options::ns2() } else { Options::linux() };
+    let options = Options {
+        recovery: Recovery::ALL[(how >> 1) as usize % Recovery::ALL.len()].0,
+        window: 1 + (how >> 3) as u32 * 4,
+        pacing: how & 128 != 0,
+        ..base
+    };
+    let flow = FlowInfo {
+        initial_window: 1.0,
+        initial_ssthresh: options.initial_ssthresh,
+        max_window: f64::INFINITY,
+        arithmetic: options.arithmetic(),
+        fine_clock: options.recovery == Recovery::Reno,
+    };
+    let Ok(params) = Params::new(descriptor.params, []) else { return };
+    let Some(controller) = AnyController::new(descriptor.name, &params, &flow) else { return };
+    let setup =
+        Setup { flow: 0, route: 0, segments: (how & 64 != 0).then_some(200), clock_phase: Span::ZERO };
+    let mut sender = Sender::new(setup, Arc::new(options), controller);
+    let mut wire = Bench { now: Time::ZERO, timers: [Time::NEVER; Timer::COUNT as usize], sent: 0 };
+    sender.on_start(&mut wire);
+    for event in events.chunks_exact(3).take(2_000) {
+        let (kind, a, b) = (event[0], event[1] as u32, event[2] as u32);
+        wire.now += Span::from_ps(1 + (kind as u64 >> 3) * 3_000_000_000);
+        match kind & 7 {
+            0 => wire.expire(&mut sender),
+            1 => sender.on_stop(&mut wire),
+            _ => {
+                let acked = (sender.highest_ack() + 1) as u32;
+                let block = Block { start: acked + b % 16, end: acked + b % 16 + b / 32 };
+                // Mostly what a receiver could say, sometimes old, sometimes never sent.
+                let seq = if kind & 4 == 0 { acked + a % 4 } else { acked.saturating_sub(a / 100) };
+                let packet = ack(seq, wire.now);
+                let blocks = if b == 0 { &[][..] } else { std::slice::from_ref(&block) };
+                sender.on_ack(&mut wire, &packet, blocks);
+            }
+        }
+        let (cwnd, ssthresh) = (sender.controller().cwnd(), sender.controller().ssthresh());
+        assert!(cwnd.is_finite() && cwnd >= 1.0 && ssthresh >= 1.0, "cwnd {cwnd}, ssthresh {ssthresh}");
+    }
+    assert!(wire.sent < 10_000_000, "a flood");
+}
+
+fn ack(seq: u32, now: Time) -> Packet {
+    Packet {
+        sent: now,
+        echo: Time::ZERO,
+        began: Time::ZERO,
+        route: 0,
+        flow: 0,
+        seq,
+        blocks: Packet::NO_BLOCKS,
+        size: 40,
+        kind: Kind::Ack,
+        marked: false,
+    }
+}
+
+/// A wire that leads nowhere.
+struct Bench {
+    now: Time,
+    timers: [Time; Timer::COUNT as usize],
+    sent: u64,
+}
+
+impl Bench {
+    /// Lets the first timer expire, if one is set.
+    fn expire(&mut self, sender: &mut Sender) {
+        let first = (0..Timer::COUNT).min_by_key(|t| self.timers[*t as usize]);
+        let Some(timer) = first.filter(|t| self.timers[*t as usize] != Time::NEVER) else { return };
+        self.now = self.now.max(self.timers[timer as usize]);
+        self.timers[timer as usize] = Time::NEVER;
+        match Timer::from_number(timer) {
+            Timer::Retransmit => sender.on_retransmit_timer(self),
+            Timer::Pace => sender.on_pace_timer(self),
+            Timer::Wake => sender.on_wake_timer(self),
+            Timer::AckDelay | Timer::Application => {}
+        }
+    }
+}
+
+impl Wire for Bench {
+    const WINDOWS: bool = true;
+    const SENDS: bool = true;
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn send(&mut self, _packet: Packet, _blocks: &Blocks) {
+        self.sent += 1;
+    }
+    fn set_timer(&mut self, timer: Timer, at: Time) {
+        assert!(at >= self.now, "a deadline in the past");
+        self.timers[timer as usize] = at;
+    }
+    fn timer(&self, timer: Timer) -> Time {
+        self.timers[timer as usize]
+    }
+    fn window(&mut self, _row: &WindowRow) {}
+    fn sending(&mut self, in_flight: u32, window: u32) {
+        assert!(in_flight <= window, "{in_flight} in flight with a window of {window}");
     }
 }

@@ -51,7 +51,8 @@ fn label(item: &Item) -> String {
     match (find("name"), find("ends")) {
         (Some(Value::Text(name)), _) => name.clone(),
         (None, Some(Value::List(ends))) => {
-            let ends: Vec<&str> = ends.iter().map(|e| if let Value::Text(t) = &e.value { t.as_str() } else { "" }).collect();
+            let ends: Vec<&str> =
+                ends.iter().map(|e| if let Value::Text(t) = &e.value { t.as_str() } else { "" }).collect();
             ends.join("->")
         }
         _ => String::new(),

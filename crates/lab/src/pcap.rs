@@ -1,7 +1,7 @@
 //! Packet capture in pcapng, written from the packet events of a run.
 //!
-//! One interface for each host at which a flow ends, as if a capture ran there: packets are seen when the host
-//! hands them to its first link and when they arrive. Headers are IPv4 and TCP (or UDP) with addresses from
+//! One interface for each host that sends data, as if a capture ran there: its data packets are seen when its
+//! first link takes them, their ACKs when they arrive. Headers are IPv4 and TCP (or UDP) with addresses from
 //! 10.0.0.0/8, one per node, and ports by flow; sequence numbers count bytes. Payload is left out: the captured
 //! length is the header's, the original length the packet's on the wire. Link type 101 (raw IP), nanoseconds.
 
@@ -32,14 +32,23 @@ pub fn write_pcapng(run: &mut Run) -> Vec<u8> {
     let (flow_ends, link_ends) = (run.flow_ends(), run.link_ends());
     let flows = run.flow_wire();
     let mut nodes: Vec<&str> = Vec::new();
-    for name in flow_ends.iter().flatten() {
+    // Sources first: their numbers are those of the interfaces.
+    for name in flow_ends.iter().map(|ends| &ends[0]) {
+        if !nodes.contains(&name.as_str()) {
+            nodes.push(name);
+        }
+    }
+    let sources = nodes.len();
+    for name in flow_ends.iter().map(|ends| &ends[1]) {
         if !nodes.contains(&name.as_str()) {
             nodes.push(name);
         }
     }
     let number = |name: &str| nodes.iter().position(|n| *n == name);
-    let interfaces: Vec<[Option<usize>; 2]> = link_ends.iter().map(|ends| ends.each_ref().map(|n| number(n))).collect();
-    let hosts: Vec<[Option<usize>; 2]> = flow_ends.iter().map(|ends| ends.each_ref().map(|n| number(n))).collect();
+    let interfaces: Vec<[Option<usize>; 2]> =
+        link_ends.iter().map(|ends| ends.each_ref().map(|n| number(n))).collect();
+    let hosts: Vec<[Option<usize>; 2]> =
+        flow_ends.iter().map(|ends| ends.each_ref().map(|n| number(n))).collect();
 
     let mut out = Vec::new();
     let mut section = Vec::new();
@@ -49,7 +58,7 @@ pub fn write_pcapng(run: &mut Run) -> Vec<u8> {
     option(&mut section, 4, b"ackclock"); // shb_userappl
     option(&mut section, 0, &[]);
     block(&mut out, 0x0a0d_0d0a, &section);
-    for node in &nodes {
+    for node in &nodes[..sources] {
         let mut interface = Vec::new();
         interface.extend(LINKTYPE_RAW.to_le_bytes());
         interface.extend([0, 0]);
@@ -62,18 +71,19 @@ pub fn write_pcapng(run: &mut Run) -> Vec<u8> {
 
     let log = run.packets();
     for i in 0..log.time.len() {
-        // Seen at the source when its first link takes it, at the destination when it arrives.
+        // Data is seen when its source's link takes it, an ACK when it arrives there.
         let (flow, ack) = (log.flow[i] as usize, log.kind[i] == 1);
         let [source, target] = if ack { [hosts[flow][1], hosts[flow][0]] } else { hosts[flow] };
         let [from, to] = interfaces[log.link[i] as usize];
         let host = match log.event[i] {
-            0 if from == source => source,
-            3 if to == target => target,
+            0 if !ack && from == source => source,
+            3 if ack && to == target => target,
             _ => None,
         };
         let (Some(host), Some(source), Some(target)) = (host, source, target) else { continue };
         let wire = &flows[flow];
-        let header = headers(wire, flow, ack, log.seq[i], log.size[i] as u32, [source, target], log.marked[i]);
+        let header =
+            headers(wire, flow, ack, log.seq[i], log.size[i] as u32, [source, target], log.marked[i]);
         let nanoseconds = log.time[i].ps() / 1000;
         let mut packet = Vec::new();
         packet.extend((host as u32).to_le_bytes());
@@ -96,7 +106,15 @@ pub(crate) struct FlowWire {
 }
 
 /// IPv4 and TCP or UDP headers without options. Packets smaller than their headers are shown with them.
-fn headers(wire: &FlowWire, flow: usize, ack: bool, seq: i64, size: u32, hosts: [usize; 2], marked: bool) -> Vec<u8> {
+fn headers(
+    wire: &FlowWire,
+    flow: usize,
+    ack: bool,
+    seq: i64,
+    size: u32,
+    hosts: [usize; 2],
+    marked: bool,
+) -> Vec<u8> {
     let transport = if wire.tcp { 20 } else { 8 };
     let syn = wire.tcp && wire.syn && !ack && seq == 0;
     let payload = if wire.tcp && (ack || syn) { 0 } else { size.saturating_sub(20 + transport) };

@@ -20,8 +20,12 @@ impl<'a> Reader<'a> {
     pub fn new(path: impl Into<String>, item: &'a Item) -> Result<Reader<'a>> {
         let path = path.into();
         match &item.value {
-            Value::Table(entries) => Ok(Reader { path, origin: &item.origin, entries, asked: RefCell::default() }),
-            other => Err(ScenarioError::new(&item.origin, &path, format!("must be a table, not {}", other.kind()))),
+            Value::Table(entries) => {
+                Ok(Reader { path, origin: &item.origin, entries, asked: RefCell::default() })
+            }
+            other => {
+                Err(ScenarioError::new(&item.origin, &path, format!("must be a table, not {}", other.kind())))
+            }
         }
     }
 
@@ -41,26 +45,51 @@ impl<'a> Reader<'a> {
 
     /// An error about `key` (or about the table, if `key` is not there).
     pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
-        let origin = self.entries.iter().find(|(k, _)| k == key).map_or(self.origin, |(_, item)| &item.origin);
+        let origin =
+            self.entries.iter().find(|(k, _)| k == key).map_or(self.origin, |(_, item)| &item.origin);
         ScenarioError::new(origin, &self.path(key), message)
     }
 
     /// `item`'s value if `pick` takes it; otherwise an error that says what was expected.
-    fn typed<T>(&self, key: &str, item: &'a Item, expected: &str, pick: impl Fn(&'a Value) -> Option<T>) -> Result<T> {
+    fn typed<T>(
+        &self,
+        key: &str,
+        item: &'a Item,
+        expected: &str,
+        pick: impl Fn(&'a Value) -> Option<T>,
+    ) -> Result<T> {
         pick(&item.value).ok_or_else(|| {
-            ScenarioError::new(&item.origin, &self.path(key), format!("must be {expected}, not {}", item.value.kind()))
+            ScenarioError::new(
+                &item.origin,
+                &self.path(key),
+                format!("must be {expected}, not {}", item.value.kind()),
+            )
         })
     }
 
     pub fn text(&self, key: &'static str) -> Result<Option<&'a str>> {
         self.get(key)
-            .map(|item| self.typed(key, item, "text", |v| if let Value::Text(t) = v { Some(t.as_str()) } else { None }))
+            .map(|item| {
+                self.typed(
+                    key,
+                    item,
+                    "text",
+                    |v| if let Value::Text(t) = v { Some(t.as_str()) } else { None },
+                )
+            })
             .transpose()
     }
 
     pub fn switch(&self, key: &'static str) -> Result<Option<bool>> {
         self.get(key)
-            .map(|item| self.typed(key, item, "true or false", |v| if let Value::Switch(b) = v { Some(*b) } else { None }))
+            .map(|item| {
+                self.typed(
+                    key,
+                    item,
+                    "true or false",
+                    |v| if let Value::Switch(b) = v { Some(*b) } else { None },
+                )
+            })
             .transpose()
     }
 
@@ -81,7 +110,13 @@ impl<'a> Reader<'a> {
     /// A whole number between `min` and `max`, both included.
     pub fn integer(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
         let Some(item) = self.get(key) else { return Ok(None) };
-        let n = self.typed(key, item, "a whole number", |v| if let Value::Integer(n) = v { Some(*n) } else { None })?;
+        let n =
+            self.typed(
+                key,
+                item,
+                "a whole number",
+                |v| if let Value::Integer(n) = v { Some(*n) } else { None },
+            )?;
         match u64::try_from(n) {
             Ok(n) if (min..=max).contains(&n) => Ok(Some(n)),
             _ => Err(self.error(key, format!("{n} is not between {min} and {max}"))),
@@ -103,7 +138,11 @@ impl<'a> Reader<'a> {
 
     pub fn list(&self, key: &'static str) -> Result<Option<&'a [Item]>> {
         self.get(key)
-            .map(|item| self.typed(key, item, "a list", |v| if let Value::List(l) = v { Some(l.as_slice()) } else { None }))
+            .map(|item| {
+                self.typed(key, item, "a list", |v| {
+                    if let Value::List(l) = v { Some(l.as_slice()) } else { None }
+                })
+            })
             .transpose()
     }
 
@@ -121,7 +160,11 @@ impl<'a> Reader<'a> {
                 let mut known: Vec<&str> = asked.clone();
                 known.sort_unstable();
                 known.dedup();
-                Err(ScenarioError::new(&item.origin, &self.path(key), format!("unknown key; {}", nearest(key, known))))
+                Err(ScenarioError::new(
+                    &item.origin,
+                    &self.path(key),
+                    format!("unknown key; {}", nearest(key, known)),
+                ))
             }
         }
     }

@@ -106,7 +106,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         } else {
             Vec::new()
         };
-        let windows = WindowLog { internals: names.into_iter().map(|n| (n, Vec::new())).collect(), ..WindowLog::default() };
+        let windows = WindowLog {
+            internals: names.into_iter().map(|n| (n, Vec::new())).collect(),
+            ..WindowLog::default()
+        };
         Recorder {
             recording,
             windows,
@@ -120,7 +123,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     #[inline]
     pub fn window(&mut self, now: Time, row: &WindowRow) {
-        if self.recording.trace == TraceMode::Off || (self.recording.trace == TraceMode::Changes && !row.changed) {
+        if self.recording.trace == TraceMode::Off
+            || (self.recording.trace == TraceMode::Changes && !row.changed)
+        {
             return;
         }
         let log = &mut self.windows;
@@ -205,7 +210,8 @@ impl PacketLog {
     /// Puts the events into the order of time (those of one instant in the order in which they were told) and
     /// leaves out what lies beyond the end of the run.
     pub(crate) fn settle(&mut self, end: Time) {
-        let mut order: Vec<u32> = (0..self.time.len() as u32).filter(|i| self.time[*i as usize] <= end).collect();
+        let mut order: Vec<u32> =
+            (0..self.time.len() as u32).filter(|i| self.time[*i as usize] <= end).collect();
         order.sort_by_key(|i| self.time[*i as usize]); // stable
         fn pick<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
             *column = order.iter().map(|i| column[*i as usize]).collect();

@@ -127,12 +127,18 @@ impl Scenario {
     fn read(document: &Item) -> Result<Scenario> {
         let top = Reader::new("", document)?;
         let title = top.text("title")?.unwrap_or("").to_string();
-        let duration: Span = top.need("duration", top.quantity("duration", "200s")?, "say how long to run, such as duration = \"200s\"")?;
+        let duration: Span = top.need(
+            "duration",
+            top.quantity("duration", "200s")?,
+            "say how long to run, such as duration = \"200s\"",
+        )?;
         if duration == Span::ZERO {
             return Err(top.error("duration", "must be more than zero"));
         }
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
-        for (key, what) in [("constellation", "satellites"), ("terminal", "satellites"), ("radio", "radio networks")] {
+        for (key, what) in
+            [("constellation", "satellites"), ("terminal", "satellites"), ("radio", "radio networks")]
+        {
             if top.get(key).is_some() {
                 return Err(top.error(key, format!("{what} are not in this version yet")));
             }
@@ -175,7 +181,13 @@ fn check_names(top: &Reader<'_>, links: &[Duplex], flows: &[Flow]) -> Result<()>
         if let Loss::List { flow, .. } = &direction.loss
             && names.binary_search(&flow.as_str()).is_err()
         {
-            return Err(top.error("link", format!("a loss list names the flow \"{flow}\", which does not exist; {}", nearest(flow, names))));
+            return Err(top.error(
+                "link",
+                format!(
+                    "a loss list names the flow \"{flow}\", which does not exist; {}",
+                    nearest(flow, names)
+                ),
+            ));
         }
     }
     Ok(())
@@ -186,7 +198,8 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     let name = plain.text("name")?.map_or(format!("link[{index}]"), |name| format!("link.{name}"));
     let reader = Reader::new(name, item)?;
     reader.text("name")?;
-    let ends = reader.need("ends", reader.list("ends")?, "name the two nodes, such as ends = [\"a\", \"b\"]")?;
+    let ends =
+        reader.need("ends", reader.list("ends")?, "name the two nodes, such as ends = [\"a\", \"b\"]")?;
     let ends: Vec<String> = ends
         .iter()
         .filter_map(|e| if let Value::Text(t) = &e.value { Some(t.clone()) } else { None })
@@ -232,7 +245,9 @@ fn read_queue(reader: &Reader<'_>) -> Result<Option<Option<Limit>>> {
     let limit = match kind {
         "droptail" => queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"")?,
         "red" | "codel" | "fq_codel" | "pie" => {
-            return Err(queue.error("kind", format!("\"{kind}\" is not in this version yet; there is \"droptail\"")));
+            return Err(
+                queue.error("kind", format!("\"{kind}\" is not in this version yet; there is \"droptail\""))
+            );
         }
         other => {
             let known = net::qdisc::QDISCS.iter().map(|q| q.0);
@@ -258,7 +273,9 @@ fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
             loss_bad: loss.number("loss_bad", 0.0, 1.0)?.unwrap_or(1.0),
         },
         "list" => Loss::List {
-            flow: loss.need("flow", loss.text("flow")?, "name the flow whose packets are dropped")?.to_string(),
+            flow: loss
+                .need("flow", loss.text("flow")?, "name the flow whose packets are dropped")?
+                .to_string(),
             packets: read_numbers(&loss)?,
         },
         "trace" => return Err(loss.error("kind", "\"trace\" is not in this version yet")),
@@ -272,12 +289,17 @@ fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
 }
 
 fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {
-    let items = loss.need("packets", loss.list("packets")?, "packet numbers from 0, such as packets = [14, 26]")?;
+    let items =
+        loss.need("packets", loss.list("packets")?, "packet numbers from 0, such as packets = [14, 26]")?;
     items
         .iter()
         .map(|item| match item.value {
             Value::Integer(n) if n >= 0 => Ok(n as u64),
-            _ => Err(ScenarioError::new(&item.origin, &loss.path("packets"), "must be whole numbers from 0 on")),
+            _ => Err(ScenarioError::new(
+                &item.origin,
+                &loss.path("packets"),
+                "must be whole numbers from 0 on",
+            )),
         })
         .collect()
 }
@@ -343,7 +365,11 @@ fn read_udp(udp: Reader<'_>) -> Result<FlowKind> {
     for item in udp.list("schedule")?.unwrap_or(&[]) {
         let path = udp.path("schedule");
         let Value::List(pair) = &item.value else {
-            return Err(ScenarioError::new(&item.origin, &path, "must be pairs, such as [[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]"));
+            return Err(ScenarioError::new(
+                &item.origin,
+                &path,
+                "must be pairs, such as [[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]",
+            ));
         };
         let [at, rate] = &pair[..] else {
             return Err(ScenarioError::new(&item.origin, &path, "each step is a time and a rate"));

@@ -41,7 +41,10 @@ impl TcpLayers<'_> {
                 None => profile,
                 Some(known @ ("ns2" | "linux")) => known,
                 Some(other) => {
-                    return Err(layer.error("profile", format!("unknown profile \"{other}\"; {}", nearest(other, ["ns2", "linux"]))));
+                    return Err(layer.error(
+                        "profile",
+                        format!("unknown profile \"{other}\"; {}", nearest(other, ["ns2", "linux"])),
+                    ));
                 }
             };
         }
@@ -89,8 +92,14 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
         let known = Recovery::ALL.iter().map(|r| r.1);
         o.recovery = match (Recovery::from_name(name), name) {
             (Some(recovery), _) => recovery,
-            (None, "rack") => return Err(layer.error("recovery", "\"rack\" is not in this version yet; there is \"sack\"")),
-            (None, _) => return Err(layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))),
+            (None, "rack") => {
+                return Err(layer.error("recovery", "\"rack\" is not in this version yet; there is \"sack\""));
+            }
+            (None, _) => {
+                return Err(
+                    layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))
+                );
+            }
         };
     }
     let span = |key: &'static str, into: &mut Span| -> Result<()> {
@@ -168,7 +177,8 @@ fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
         Value::Text(name) => (name.as_str(), None),
         _ => {
             let table = Reader::new(layer.path("control"), item)?;
-            let name = table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
+            let name =
+                table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
             (name, Some(table))
         }
     };
@@ -191,7 +201,10 @@ fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
     }
     let refused = |error: cc::ParamError| {
         let message = error.reason.unwrap_or_else(|| {
-            format!("{name} has no such parameter; {}", nearest(&error.name, descriptor.params.iter().map(|p| p.name)))
+            format!(
+                "{name} has no such parameter; {}",
+                nearest(&error.name, descriptor.params.iter().map(|p| p.name))
+            )
         });
         match &table {
             Some(table) => table.error(&error.name, message),

@@ -119,7 +119,9 @@ impl Lines<'_> {
             DeValue::Float(n) => Value::Float(n.as_str().parse().map_err(|_| refuse("not a number"))?),
             DeValue::Boolean(on) => Value::Switch(*on),
             DeValue::Datetime(_) => return Err(refuse("dates have no place in a scenario")),
-            DeValue::Array(items) => Value::List(items.iter().map(|i| self.item(i)).collect::<Result<_, _>>()?),
+            DeValue::Array(items) => {
+                Value::List(items.iter().map(|i| self.item(i)).collect::<Result<_, _>>()?)
+            }
             DeValue::Table(table) => self.table(table)?,
         };
         Ok(Item { value, origin })

@@ -1,8 +1,8 @@
 //! A scenario come alive: the event loop, and what is left when it ends.
 
 use crate::audit::{AuditedLink, Auditor, Violation};
-use crate::pcap::FlowWire;
 use crate::outcome::{Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, jain};
+use crate::pcap::FlowWire;
 use crate::recorder::{PacketLog, Recorder, Recording, TraceMode, WindowLog};
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use crate::{ScenarioError, error::Origin};
@@ -14,7 +14,9 @@ use net::{Arrival, Kind, LinkId, LinkSpec, Network, NodeId, Packet, Reason, Topo
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use transport::{BlockPool, Blocks, Options, Receiver, ReceiverStats, Sender, Setup, Timer, UdpSource, WindowRow, Wire};
+use transport::{
+    BlockPool, Blocks, Options, Receiver, ReceiverStats, Sender, Setup, Timer, UdpSource, WindowRow, Wire,
+};
 use units::{Limit, Span, Time};
 
 /// How a run is to be made.
@@ -294,11 +296,20 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 Some(Limit::Packets(n)) => Qdisc::DropTail(DropTail::packets(n)),
                 Some(Limit::Bytes(n)) => Qdisc::DropTail(DropTail::bytes(n)),
             };
-            let impairment = impairment(scenario, &direction.loss, &order, || Stream::new(seed, "loss", &topology.link_name(link)));
+            let impairment = impairment(scenario, &direction.loss, &order, || {
+                Stream::new(seed, "loss", &topology.link_name(link))
+            });
             network.add_link(LinkSpec { rate: direction.rate, delay: direction.delay, qdisc, impairment });
             if settings.recording.audit {
                 let (from, to) = topology.ends(link);
-                audited.push(AuditedLink { name: topology.link_name(link), from, to, rate: direction.rate, delay: direction.delay, limit });
+                audited.push(AuditedLink {
+                    name: topology.link_name(link),
+                    from,
+                    to,
+                    rate: direction.rate,
+                    delay: direction.delay,
+                    limit,
+                });
             }
         }
 
@@ -332,16 +343,23 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     plan.short = flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet) * packet - bytes);
                     let tick = options.clock_tick.ps();
                     let clock_phase = options.clock_phase.unwrap_or_else(|| {
-                        Span::from_ps((Stream::new(seed, "clock phase", &flow.name).uniform() * tick as f64) as u64)
+                        Span::from_ps(
+                            (Stream::new(seed, "clock phase", &flow.name).uniform() * tick as f64) as u64,
+                        )
                     });
                     let setup = Setup { flow: number, route: forward, segments, clock_phase };
                     world.receivers.push(Receiver::new(number, back, options.clone()));
                     world.senders.push(Sender::new(setup, options, controller));
-                    probes.push(cc::CONTROLLERS.iter().find(|d| d.name == tcp.control).map_or(&[][..], |d| d.probes));
+                    probes.push(
+                        cc::CONTROLLERS.iter().find(|d| d.name == tcp.control).map_or(&[][..], |d| d.probes),
+                    );
                 }
                 FlowKind::Udp { packet, schedule } => {
                     let schedule = schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
-                    world.udp.push((UdpSource::new(number, forward, *packet, schedule, stop), ReceiverStats::default()));
+                    world.udp.push((
+                        UdpSource::new(number, forward, *packet, schedule, stop),
+                        ReceiverStats::default(),
+                    ));
                 }
             }
             world.names.push(flow.name.clone());
@@ -352,7 +370,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let start = world.plans[*number as usize].start;
             agenda.set_timer(number * Timer::COUNT + Timer::Application as u32, start);
         }
-        let destinations = ends.iter().enumerate().flat_map(|(n, [a, b])| [((n as u32, false), *b), ((n as u32, true), *a)]);
+        let destinations =
+            ends.iter().enumerate().flat_map(|(n, [a, b])| [((n as u32, false), *b), ((n as u32, true), *a)]);
         let auditor = settings.recording.audit.then(|| Auditor::new(audited, destinations));
         Ok(World {
             title: scenario.title.clone(),
@@ -521,8 +540,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     fn outcome(&mut self) -> Outcome {
         let duration = self.duration.seconds();
         let accounts = self.network.account(&self.agenda, self.duration);
-        let flows: Vec<FlowOutcome> = self.order.clone().iter().map(|number| self.flow_outcome(*number as usize)).collect();
-        let goodputs = |kind: &str| -> Vec<f64> { flows.iter().filter(|f| f.kind == kind).map(|f| f.goodput_bps).collect() };
+        let flows: Vec<FlowOutcome> =
+            self.order.clone().iter().map(|number| self.flow_outcome(*number as usize)).collect();
+        let goodputs = |kind: &str| -> Vec<f64> {
+            flows.iter().filter(|f| f.kind == kind).map(|f| f.goodput_bps).collect()
+        };
         let compared = if self.senders.is_empty() { goodputs("udp") } else { goodputs("tcp") };
         let links: Vec<LinkOutcome> = self
             .link_names()
@@ -600,8 +622,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             final_ssthresh: finite(ssthresh),
             mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
             min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
-            delivery_ratio: (stats.sent > 0).then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
-            completion_s: sender.completed().filter(|_| sender.segments_offered().is_some()).map(|at| at.since(plan.start).seconds()),
+            delivery_ratio: (stats.sent > 0)
+                .then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
+            completion_s: sender
+                .completed()
+                .filter(|_| sender.segments_offered().is_some())
+                .map(|at| at.since(plan.start).seconds()),
             ..arrivals(self.names[number].clone(), arrived, duration)
         }
     }
@@ -637,14 +663,20 @@ fn lay_out(scenario: &Scenario) -> (Topology, BTreeMap<&str, NodeId>) {
     let mut topology = Topology::default();
     let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
     for link in &scenario.links {
-        let ends = link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
+        let ends =
+            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
         topology.add_link(ends[0], ends[1], link.directions[0].delay);
         topology.add_link(ends[1], ends[0], link.directions[1].delay);
     }
     (topology, nodes)
 }
 
-fn impairment(scenario: &Scenario, loss: &Loss, order: &[u32], stream: impl FnOnce() -> Stream) -> Impairment {
+fn impairment(
+    scenario: &Scenario,
+    loss: &Loss,
+    order: &[u32],
+    stream: impl FnOnce() -> Stream,
+) -> Impairment {
     match loss {
         Loss::None => Impairment::None,
         Loss::Bernoulli { rate } => Impairment::Bernoulli(Bernoulli::new(*rate, stream())),

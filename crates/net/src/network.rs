@@ -43,7 +43,15 @@ impl Network {
     /// `hops` links in all.
     pub fn new(horizon: Time, links: usize, hops: usize) -> Network {
         let (links, routes) = (large_vec(links), large_vec(hops));
-        Network { links, rates: Vec::new(), guards: Vec::new(), routes, classes: Vec::new(), horizon, cause: Time::ZERO }
+        Network {
+            links,
+            rates: Vec::new(),
+            guards: Vec::new(),
+            routes,
+            classes: Vec::new(),
+            horizon,
+            cause: Time::ZERO,
+        }
     }
 
     /// Adds a link; numbers follow each other from 0.
@@ -117,11 +125,21 @@ impl Network {
         if next == END {
             return Arrival::Delivered;
         }
-        if self.enqueue(agenda, tap, packet.route + 1, packet) { Arrival::Forwarded } else { Arrival::Dropped }
+        if self.enqueue(agenda, tap, packet.route + 1, packet) {
+            Arrival::Forwarded
+        } else {
+            Arrival::Dropped
+        }
     }
 
     #[inline]
-    fn enqueue<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, route: u32, packet: &Packet) -> bool {
+    fn enqueue<T: Tap>(
+        &mut self,
+        agenda: &mut Agenda<Packet>,
+        tap: &mut T,
+        route: u32,
+        packet: &Packet,
+    ) -> bool {
         let id = self.routes[route as usize];
         let now = agenda.now();
         let link = &mut self.links[id as usize];
@@ -130,12 +148,19 @@ impl Network {
         if link.guard != NO_GUARD {
             let guard = &mut self.guards[link.guard as usize];
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-            let refused =
-                guard.impairment.before(packet).or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
+            let refused = guard
+                .impairment
+                .before(packet)
+                .or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
             if let Some(reason) = refused {
                 guard.drops[reason as usize] += 1;
                 if T::PACKETS {
-                    tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Drop(reason), packet: *packet });
+                    tap.packet(&PacketEvent {
+                        at: now,
+                        link: LinkId(id),
+                        step: PacketStep::Drop(reason),
+                        packet: *packet,
+                    });
                 }
                 return false;
             }
@@ -155,8 +180,18 @@ impl Network {
             link.waited += start.since(now).ps() >> 10;
         }
         if T::PACKETS {
-            tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Enqueue, packet: *packet });
-            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Depart, packet: *packet });
+            tap.packet(&PacketEvent {
+                at: now,
+                link: LinkId(id),
+                step: PacketStep::Enqueue,
+                packet: *packet,
+            });
+            tap.packet(&PacketEvent {
+                at: depart,
+                link: LinkId(id),
+                step: PacketStep::Depart,
+                packet: *packet,
+            });
         }
         if lost {
             self.lose(tap, id, depart, packet);
@@ -178,7 +213,12 @@ impl Network {
             guard.lost_later += 1;
         }
         if T::PACKETS {
-            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Drop(Reason::Loss), packet: *packet });
+            tap.packet(&PacketEvent {
+                at: depart,
+                link: LinkId(id),
+                step: PacketStep::Drop(Reason::Loss),
+                packet: *packet,
+            });
         }
     }
 
@@ -198,7 +238,9 @@ impl Network {
                 let lost = guard.drops[Reason::Loss as usize];
                 let waited = (link.waited as f64) * 1024.0 / units::PS_PER_S as f64;
                 LinkAccount {
-                    offered: link.accepted + guard.drops[Reason::Queue as usize] + guard.drops[Reason::List as usize],
+                    offered: link.accepted
+                        + guard.drops[Reason::Queue as usize]
+                        + guard.drops[Reason::List as usize],
                     delivered: link.accepted - flying - lost - guard.lost_later,
                     dropped: guard.drops,
                     in_flight: flying + guard.lost_later,
@@ -218,7 +260,7 @@ mod tests {
     use crate::Kind;
     use crate::qdisc::{DropTail, Qdisc};
     use crate::tap::NoTap;
-        use engine::Next;
+    use engine::Next;
 
     fn packet(route: u32, seq: u32) -> Packet {
         Packet {
@@ -240,9 +282,18 @@ mod tests {
         let horizon = Time::ZERO + Span::from_ms(100);
         let (mut net, mut agenda) = (Network::new(horizon, 2, 3), Agenda::new());
         // 8 ms and 1 ms for 1000 bytes; one may wait at the second.
-        let slow = net.add_link(LinkSpec { rate: Rate::from_bps(8_000_000), delay: Span::from_ms(5), ..LinkSpec::default() });
+        let slow = net.add_link(LinkSpec {
+            rate: Rate::from_bps(8_000_000),
+            delay: Span::from_ms(5),
+            ..LinkSpec::default()
+        });
         let queue = Qdisc::DropTail(DropTail::packets(1));
-        let next = net.add_link(LinkSpec { rate: Rate::from_bps(1_000_000), delay: Span::from_ms(5), qdisc: queue, ..LinkSpec::default() });
+        let next = net.add_link(LinkSpec {
+            rate: Rate::from_bps(1_000_000),
+            delay: Span::from_ms(5),
+            qdisc: queue,
+            ..LinkSpec::default()
+        });
         let route = net.add_route(&vec![slow, next]);
         for seq in 0..4 {
             net.send(&mut agenda, &mut NoTap, &packet(route, seq));

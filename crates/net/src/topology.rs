@@ -136,7 +136,8 @@ impl Topology {
         while let Some(v) = leaves.pop() {
             let standing = |node: NodeId| up[node.0 as usize].is_none();
             let climb = out.of(v).iter().copied().find(|l| standing(self.ends(*l).1));
-            let down: Vec<LinkId> = into.of(v).iter().copied().filter(|l| standing(self.ends(*l).0)).collect();
+            let down: Vec<LinkId> =
+                into.of(v).iter().copied().filter(|l| standing(self.ends(*l).0)).collect();
             let (Some(climb), &[descend], 1) = (climb, &down[..], degree[v]) else { continue };
             let parent = self.ends(climb).1;
             if self.ends(descend).0 != parent {

@@ -26,8 +26,11 @@ fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
 
 /// A bug in the core becomes an ordinary exception, not an abort.
 fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(work))
-        .map_err(|_| PyRuntimeError::new_err("internal error in the simulation core (see the message above); please report it"))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        PyRuntimeError::new_err(
+            "internal error in the simulation core (see the message above); please report it",
+        )
+    })
 }
 
 /// A parsed scenario.
@@ -103,13 +106,16 @@ fn run(
         "off" => TraceMode::Off,
         "changes" => TraceMode::Changes,
         "ack" => TraceMode::EveryAck,
-        other => return Err(PyValueError::new_err(format!("trace is \"off\", \"changes\" or \"ack\", not \"{other}\""))),
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "trace is \"off\", \"changes\" or \"ack\", not \"{other}\""
+            )));
+        }
     };
     let recording = Recording { trace, packets: packets || pcapng, audit, fingerprint };
     let settings = Settings { seed, recording };
-    let mut run = py
-        .detach(|| guarded(|| Run::new(&scenario.0, settings)))?
-        .map_err(|e| scenario_error(py, e))?;
+    let mut run =
+        py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
     loop {
         let ended = py.detach(|| guarded(|| run.advance(CHUNK)))?;
         py.check_signals()?;
@@ -193,7 +199,8 @@ fn bench(py: Python<'_>, flows: u32, duration_s: f64, rate_bps: u64) -> PyResult
 /// What can be named in a scenario, as JSON; `kind` is one of `KINDS`.
 #[pyfunction]
 fn catalog(kind: &str) -> PyResult<String> {
-    let entries = lab::catalog::list(kind).ok_or_else(|| PyValueError::new_err(format!("there is no list of \"{kind}\"")))?;
+    let entries = lab::catalog::list(kind)
+        .ok_or_else(|| PyValueError::new_err(format!("there is no list of \"{kind}\"")))?;
     serde_json::to_string(&entries).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 

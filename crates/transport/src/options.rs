@@ -20,9 +20,17 @@ impl Recovery {
     /// Every recovery: name, what it is.
     pub const ALL: [(Recovery, &str, &str); 4] = [
         (Recovery::Tahoe, "tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
-        (Recovery::Reno, "reno", "fast recovery ending at the first new ACK (RFC 2581); with Vegas its fine clock"),
+        (
+            Recovery::Reno,
+            "reno",
+            "fast recovery ending at the first new ACK (RFC 2581); with Vegas its fine clock",
+        ),
         (Recovery::NewReno, "newreno", "fast recovery through partial ACKs (RFC 6582)"),
-        (Recovery::Sack, "sack", "selective acknowledgements: ns-2's Sack1 (profile ns2) or RFC 6675 (profile linux)"),
+        (
+            Recovery::Sack,
+            "sack",
+            "selective acknowledgements: ns-2's Sack1 (profile ns2) or RFC 6675 (profile linux)",
+        ),
     ];
     /// The recovery called `name`.
     pub fn from_name(name: &str) -> Option<Recovery> {

@@ -28,7 +28,13 @@ fn tick(options: &Options) -> u64 {
 impl RttEstimator {
     /// `phase` is the clock's offset at the start of the run, below the tick.
     pub fn new(options: &Options, phase: Span) -> RttEstimator {
-        RttEstimator { phase: phase.ps(), srtt8: 0, rttvar4: 0, current: options.initial_rto.ps(), backoff: 1 }
+        RttEstimator {
+            phase: phase.ps(),
+            srtt8: 0,
+            rttvar4: 0,
+            current: options.initial_rto.ps(),
+            backoff: 1,
+        }
     }
 
     /// A segment sent at `sent` was acknowledged at `now`: the ticks that passed between.
@@ -64,7 +70,8 @@ impl RttEstimator {
 
     /// The timeout, backed off and within its bounds.
     pub fn rto(&self, options: &Options) -> Span {
-        let rto = self.current.max(options.min_rto.ps()).saturating_mul(self.backoff).min(options.max_rto.ps());
+        let rto =
+            self.current.max(options.min_rto.ps()).saturating_mul(self.backoff).min(options.max_rto.ps());
         Span::from_ps(rto.max(2 * tick(options)))
     }
 

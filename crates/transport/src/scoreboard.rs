@@ -39,7 +39,8 @@ impl Scoreboard {
             self.ranges.insert(first, Block { start, end });
             return true;
         }
-        let merged = Block { start: start.min(self.ranges[first].start), end: end.max(self.ranges[last - 1].end) };
+        let merged =
+            Block { start: start.min(self.ranges[first].start), end: end.max(self.ranges[last - 1].end) };
         if last - first == 1 && self.ranges[first] == merged {
             return false;
         }

@@ -34,7 +34,8 @@ pub enum Trigger {
 
 impl Trigger {
     /// Every trigger, in the order of their numbers.
-    pub const ALL: [Trigger; 5] = [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::Timer];
+    pub const ALL: [Trigger; 5] =
+        [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::Timer];
     /// Its name in traces.
     pub const fn name(self) -> &'static str {
         match self {
@@ -273,8 +274,8 @@ impl Sender {
 
     /// An acknowledgement arrived: everything below `acked` is there.
     pub fn on_ack<W: Wire>(&mut self, wire: &mut W, packet: &Packet, blocks: &[Block]) {
-        if self.done {
-            return;
+        if self.done || packet.seq > self.high {
+            return; // over, or an ACK for what was never sent
         }
         self.sample = None;
         let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
@@ -283,7 +284,9 @@ impl Sender {
             Machine::Reno => recovery::reno_ack(self, wire, packet),
             Machine::NewReno { .. } => recovery::newreno_ack(self, wire, packet),
             Machine::Vegas(_) => recovery::vegas_ack(self, wire, packet),
-            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => recovery::sack1_ack(self, wire, packet, blocks),
+            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => {
+                recovery::sack1_ack(self, wire, packet, blocks)
+            }
             Machine::Sack(_) => recovery::sack_ack(self, wire, packet, blocks),
         }
         self.note(wire, trigger, true);
@@ -397,9 +400,11 @@ impl Sender {
         }
     }
 
-    /// Whether a third duplicate ACK may start a recovery: not for what was sent before the last cut.
+    /// Whether a third duplicate ACK may start a recovery: not for what was sent before the last cut. (ns-2 also
+    /// refuses it before the first ACK of all.)
     pub(crate) fn may_recover(&self) -> bool {
-        self.una > self.recover + 1 || self.options.fast_retransmit_after_rto || self.una == 1
+        let first = self.last_cut == LastCut::None && self.options.dialect == Dialect::Linux;
+        first || self.una > self.recover + 1 || self.options.fast_retransmit_after_rto || self.una == 1
     }
 
     // ---- acknowledgements -------------------------------------------------------------------------------
@@ -496,8 +501,9 @@ impl Sender {
 
     #[inline]
     fn tell<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress, phase: Phase) {
-        let quantum = self.options.timestamp_quantum.ps();
-        let stamp = if quantum == 0 { packet.sent.ps() } else { packet.sent.ps() / quantum * quantum };
+        // The receiver's clock shows whole quanta.
+        let past = packet.sent.ps().checked_rem(self.options.timestamp_quantum.ps()).unwrap_or(0);
+        let stamp = packet.sent.ps() - past;
         let in_flight = (self.next - self.una) as f64;
         self.controller.on_ack(&Ack {
             now: wire.now(),
@@ -511,7 +517,8 @@ impl Sender {
             ece: false,
             rate: progress.rate,
             phase,
-            window_limited: in_flight + progress.acked as f64 + 1.0 > self.controller.cwnd().min(self.options.window as f64),
+            window_limited: in_flight + progress.acked as f64 + 1.0
+                > self.controller.cwnd().min(self.options.window as f64),
         });
     }
 
@@ -531,7 +538,9 @@ impl Sender {
     #[inline]
     pub(crate) fn send_much<W: Wire>(&mut self, wire: &mut W, burst: u32) {
         match self.machine {
-            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => return recovery::sack1_send(self, wire, burst),
+            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => {
+                return recovery::sack1_send(self, wire, burst);
+            }
             Machine::Sack(_) => return recovery::sack_send(self, wire, burst),
             _ => {}
         }

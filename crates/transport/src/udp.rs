@@ -44,7 +44,7 @@ impl UdpSource {
                 sent: now,
                 echo: Time::ZERO,
                 began: Time::ZERO,
-            route: self.route,
+                route: self.route,
                 flow: self.flow,
                 seq: self.sent,
                 blocks: Packet::NO_BLOCKS,

@@ -22,11 +22,17 @@ impl FromStr for Limit {
         let (number, unit) = split(text, expected)?;
         match unit {
             "p" => suffixed(text, &[("p", 1)], expected).and_then(|n| {
-                if number.fract() == 0.0 { Ok(Limit::Packets(n)) } else { Err(UnitError::new(text, "whole packets, such as \"50p\"")) }
+                if number.fract() == 0.0 {
+                    Ok(Limit::Packets(n))
+                } else {
+                    Err(UnitError::new(text, "whole packets, such as \"50p\""))
+                }
             }),
             "bdp" => Ok(Limit::Bdp(number)),
-            _ => suffixed(text, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)], expected)
-                .map(Limit::Bytes),
+            _ => {
+                suffixed(text, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)], expected)
+                    .map(Limit::Bytes)
+            }
         }
     }
 }

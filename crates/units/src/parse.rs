@@ -29,8 +29,12 @@ pub(crate) fn split<'a>(text: &'a str, expected: &str) -> Result<(f64, &'a str),
     let end = text
         .char_indices()
         .find(|&(i, c)| {
-            let exponent = matches!(c, 'e' | 'E') && text[i + 1..].starts_with(|d: char| d.is_ascii_digit() || d == '-' || d == '+');
-            !(c.is_ascii_digit() || c == '.' || exponent || (matches!(c, '-' | '+') && (i == 0 || text[..i].ends_with(['e', 'E']))))
+            let exponent = matches!(c, 'e' | 'E')
+                && text[i + 1..].starts_with(|d: char| d.is_ascii_digit() || d == '-' || d == '+');
+            !(c.is_ascii_digit()
+                || c == '.'
+                || exponent
+                || (matches!(c, '-' | '+') && (i == 0 || text[..i].ends_with(['e', 'E']))))
         })
         .map_or(text.len(), |(i, _)| i);
     let number = text[..end].parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);

@@ -95,7 +95,8 @@ pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
     let mut packets = 0;
     while s.una < s.limit {
         let recovering = board(s).recovering;
-        let room = if recovering { board(s).pipe < s.controller.cwnd() as i64 } else { s.next - s.una < window };
+        let room =
+            if recovering { board(s).pipe < s.controller.cwnd() as i64 } else { s.next - s.una < window };
         if !room {
             break;
         }

@@ -2,8 +2,8 @@
 //! first two new ACKs after a retransmission, look at the age of the first unacknowledged segment.
 
 use super::DUP_THRESH;
-use crate::sender::{LastCut, Sender};
 use crate::sender::Machine;
+use crate::sender::{LastCut, Sender};
 use crate::wire::Wire;
 use cc::Controller;
 use net::Packet;

@@ -1,0 +1,61 @@
+# Every target works as the first command in a fresh clone of a machine with Rust, Python 3.11 and gcc.
+PYTHON ?= python3.11
+VENV   := .venv
+BIN    := $(VENV)/bin
+CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
+FIGURE := out/dumbbell.svg
+
+.PHONY: build run test bench lint format validate fuzz clean
+
+build: $(VENV)/.built
+
+# What is pinned in requirements.lock, with hashes.
+$(VENV)/.installed: requirements.lock
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+	$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: build
+	@mkdir -p out
+	$(BIN)/ackclock run scenarios/dumbbell.toml --plot $(FIGURE)
+
+# Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
+test: build lint
+	cargo test --locked --quiet
+	$(BIN)/python -m pytest -n 2
+	$(BIN)/python benches/instructions.py
+
+lint: build
+	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(shell find crates/cc/src -name '*.rs')
+	cargo clippy --locked --quiet --workspace --all-targets -- --deny warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: build
+	cargo fmt --all
+	rustfmt --edition 2024 $(shell find crates/cc/src -name '*.rs')
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: build
+	$(BIN)/ackclock bench
+	cargo bench --locked --quiet -p engine --bench order
+	cargo bench --locked --quiet -p cc --bench per_ack
+
+# Beside ns-2 itself, where it is installed (Debian: ns2).
+validate: build
+	$(BIN)/python validation/ns2/live.py
+
+# Needs `cargo install cargo-fuzz`; FUZZ is `scenario` or `sender`.
+FUZZ ?= scenario
+fuzz:
+	cargo fuzz run --sanitizer none $(FUZZ) -- -max_total_time=60 -max_len=4096
+
+clean:
+	rm -rf $(VENV) target fuzz/target out

@@ -1,0 +1,235 @@
+//! What every registered controller must hold, whatever happens to it. A new controller is here by its line in
+//! the list.
+
+use cc::{
+    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Hint,
+    Params, Phase, RateSample, Restart, Timeout, Value,
+};
+use proptest::prelude::*;
+use units::{Rate, Span, Time};
+
+/// Something that happens to a sender.
+#[derive(Clone, Debug)]
+enum Op {
+    /// So many segments acknowledged, round-trip time in µs (none: no sample).
+    Ack(u32, Option<u64>),
+    DupAck,
+    Loss,
+    Ecn,
+    Rto(bool),
+    /// The transport moves the window, in tenths of a segment.
+    Move(u32),
+    Restart(u32),
+    Timer,
+    Hint(bool),
+    Undo,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        20 => (1u32..4, prop::option::of(1u64..2_000_000)).prop_map(|(n, rtt)| Op::Ack(n, rtt)),
+        4 => Just(Op::DupAck),
+        2 => Just(Op::Loss),
+        1 => Just(Op::Ecn),
+        1 => any::<bool>().prop_map(Op::Rto),
+        1 => (10u32..5000).prop_map(Op::Move),
+        1 => (10u32..100).prop_map(Op::Restart),
+        1 => Just(Op::Timer),
+        1 => any::<bool>().prop_map(Op::Hint),
+        1 => Just(Op::Undo),
+    ]
+}
+
+fn flows() -> Vec<FlowInfo> {
+    let flow = |growth, integer_windows, ssthresh, max_window, fine_clock| FlowInfo {
+        initial_window: 2.0,
+        initial_ssthresh: ssthresh,
+        max_window,
+        arithmetic: Arithmetic { growth, integer_windows, reduce_on_every_timeout: growth == Growth::PerAck },
+        fine_clock,
+    };
+    vec![
+        flow(Growth::PerAck, false, 20.0, f64::INFINITY, true),
+        flow(Growth::PerAck, true, 1000.0, 50.0, false),
+        flow(Growth::Counted, true, f64::INFINITY, f64::INFINITY, false),
+    ]
+}
+
+/// Every controller with its defaults, and with each other choice of each word.
+fn variants() -> Vec<(&'static str, Params)> {
+    let mut found = Vec::new();
+    for d in CONTROLLERS {
+        found.push((d.name, Params::new(d.params, []).unwrap()));
+        for p in d.params {
+            let others: Vec<Value> = match p.kind {
+                cc::Kind::Choice(words) => words[1..].iter().map(|w| Value::Word((*w).into())).collect(),
+                cc::Kind::Switch(on) => vec![Value::Switch(!on)],
+                cc::Kind::Number { min, max, .. } => vec![Value::Number(min), Value::Number(max)],
+            };
+            found.extend(others.into_iter().map(|v| (d.name, Params::new(d.params, [(p.name, v)]).unwrap())));
+        }
+    }
+    found
+}
+
+/// A sender's bookkeeping around a controller; every state that a controller shows goes into the log.
+struct Harness {
+    controller: AnyController,
+    shift: Span,
+    now: Span,
+    una: u64,
+    next: u64,
+    dupacks: u32,
+    phase: Phase,
+    log: Vec<[u64; 2]>,
+    probes: usize,
+}
+
+impl Harness {
+    fn new(name: &'static str, params: &Params, flow: &FlowInfo, shift: Span) -> Harness {
+        let mut controller = AnyController::new(name, params, flow).unwrap();
+        assert_eq!(controller.name(), name);
+        controller.on_open(Time::ZERO + shift);
+        let probes = CONTROLLERS.iter().find(|d| d.name == name).unwrap().probes.len();
+        Harness {
+            controller,
+            shift,
+            now: Span::ZERO,
+            una: 0,
+            next: 1,
+            dupacks: 0,
+            phase: Phase::Open,
+            log: Vec::new(),
+            probes,
+        }
+    }
+
+    fn time(&self) -> Time {
+        Time::ZERO + self.shift + self.now
+    }
+
+    fn ack(&mut self, acked: u32, rtt: Option<u64>) {
+        let acked = acked.min((self.next - self.una) as u32);
+        let dupacks = if acked > 0 { self.dupacks } else { self.dupacks + 1 };
+        self.una += acked as u64;
+        self.dupacks = if acked > 0 { 0 } else { dupacks };
+        let event = Ack {
+            now: self.time(),
+            newly_acked: acked,
+            dupacks,
+            acked_through: self.una.wrapping_sub(1),
+            next: self.next,
+            in_flight: (self.next - self.una) as f64,
+            rtt: rtt.map(|us| Span::from_ps(us * 1_000_000).min(self.now)),
+            receiver_time: Some(self.time()),
+            ece: false,
+            rate: Some(RateSample {
+                delivered: acked as u64,
+                interval: Span::from_ms(10),
+                app_limited: false,
+            }),
+            phase: self.phase,
+            window_limited: true,
+        };
+        self.controller.on_ack(&event);
+        if acked > 0 {
+            self.phase = Phase::Open;
+        }
+    }
+
+    fn step(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        self.now = self.now + Span::from_ps(1_700_000_000);
+        let before = self.controller.cwnd();
+        let window = before.max(1.0);
+        match *op {
+            Op::Ack(n, rtt) => self.ack(n, rtt),
+            Op::DupAck => self.ack(0, None),
+            Op::Loss | Op::Ecn => {
+                let cause = if matches!(op, Op::Loss) { Cause::FastRetransmit } else { Cause::Ecn };
+                let event = Congestion {
+                    now: self.time(),
+                    cause,
+                    window,
+                    in_flight: (self.next - self.una) as f64,
+                    segment_sent: Some(self.time()),
+                    retransmitted: self.una.is_multiple_of(3),
+                    dupacks: 3,
+                };
+                self.controller.on_congestion(&event);
+                self.phase = Phase::Recovery;
+            }
+            Op::Rto(repeated) => {
+                self.controller.on_timeout(&Timeout { now: self.time(), window, repeated });
+                self.phase = Phase::Loss;
+                let cwnd = self.controller.cwnd();
+                prop_assert!(cwnd <= 2.0, "{cwnd} segments after a timeout");
+            }
+            Op::Move(tenths) => self.controller.set_window(tenths as f64 / 10.0),
+            Op::Restart(tenths) => {
+                let event =
+                    Restart { now: self.time(), idle: Span::from_ms(900), window: tenths as f64 / 10.0 };
+                self.controller.on_restart(&event);
+            }
+            Op::Timer => self.controller.on_timer(self.time()),
+            Op::Hint(begins) => {
+                let hint =
+                    if begins { Hint::HandoffBegins } else { Hint::RouterRate(Rate::from_bps(1_000_000)) };
+                self.controller.on_hint(self.time(), &hint);
+            }
+            Op::Undo => self.controller.on_undo(self.time()),
+        }
+        self.next = self.next.max(self.una + self.controller.cwnd() as u64).max(self.una + 1);
+        let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
+        prop_assert!(cwnd.is_finite() && cwnd >= 1.0, "cwnd {cwnd} after {op:?}");
+        prop_assert!(ssthresh >= 1.0, "ssthresh {ssthresh} after {op:?}");
+        if matches!(op, Op::Ack(..) | Op::DupAck) && self.phase != Phase::Open {
+            // One reduction per window and cause: no ACK repeats it.
+            prop_assert!(cwnd >= before - 1.0 - before / 8.0, "an ACK takes {before} to {cwnd}");
+        }
+        if let Some(rate) = self.controller.pacing() {
+            prop_assert!(rate.bps() > 0, "pacing rate of zero");
+        }
+        let mut probes = vec![f64::NAN; self.probes];
+        self.controller.probe(&mut probes);
+        self.log.push([cwnd.to_bits(), ssthresh.to_bits()]);
+        self.log.extend(probes.iter().map(|p| [p.to_bits(), 0]));
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn survives_anything_and_depends_on_nothing_else(ops in prop::collection::vec(op(), 1..300)) {
+        for (name, params) in variants() {
+            for flow in flows() {
+                let run = |shift: Span| -> Result<Vec<[u64; 2]>, TestCaseError> {
+                    let mut harness = Harness::new(name, &params, &flow, shift);
+                    for op in &ops {
+                        harness.step(op).map_err(|error| TestCaseError::fail(format!("{name} {params:?}: {error}")))?;
+                    }
+                    Ok(harness.log)
+                };
+                let log = run(Span::ZERO)?;
+                prop_assert_eq!(&log, &run(Span::ZERO)?, "{} is not repeatable", name);
+                // A clock that starts elsewhere changes nothing.
+                let shifted = run(Span::from_ps(0x05a1_38fb_de87_4300))?;
+                prop_assert_eq!(&log, &shifted, "{} depends on the time of day", name);
+            }
+        }
+    }
+}
+
+#[test]
+fn descriptors_are_complete() {
+    let mut names: Vec<&str> = CONTROLLERS.iter().map(|d| d.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), CONTROLLERS.len(), "two controllers of one name");
+    for d in CONTROLLERS {
+        assert!(!d.summary.is_empty() && !d.source.is_empty(), "{} lacks words", d.name);
+        for p in d.params {
+            assert!(!p.doc.is_empty(), "{}.{} lacks words", d.name, p.name);
+        }
+    }
+}

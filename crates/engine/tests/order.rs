@@ -1,0 +1,153 @@
+//! The agenda against a plain sorted list: the same events in the same order.
+
+use engine::{Agenda, Hint, Next};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use units::{Span, Time};
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// An item so many picoseconds ahead, from source 0 to 5.
+    Push(u64, usize),
+    /// Timer 0 to 3 set so far ahead.
+    Set(u32, u64),
+    Stop(u32),
+    Pop,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    // Spans of every size, ties among them, some beyond the timers' near stretch.
+    let ahead = prop_oneof![4 => 0u64..50, 2 => 0u64..100_000, 1 => (0u64..64).prop_map(|n| n << 31), 1 => (0u64..40).prop_map(|n| n << 40)];
+    prop_oneof![
+        5 => (ahead.clone(), 0usize..6).prop_map(|(t, s)| Op::Push(t, s)),
+        2 => (0u32..4, ahead).prop_map(|(id, t)| Op::Set(id, t)),
+        1 => (0u32..4).prop_map(Op::Stop),
+        5 => Just(Op::Pop),
+    ]
+}
+
+/// What the rule says: time, then order of scheduling; a timer moved to later is scheduled anew when its older
+/// entry comes up.
+#[derive(Default)]
+struct Model {
+    events: BTreeMap<(u64, u64), What>,
+    due: [Option<u64>; 4],
+    entry: [Option<u64>; 4],
+    order: u64,
+    now: u64,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Item(u64),
+    Timer(u32),
+}
+
+impl Model {
+    fn add(&mut self, at: u64, what: What) {
+        self.events.insert((at, self.order), what);
+        self.order += 1;
+    }
+    fn set(&mut self, id: u32, at: u64) {
+        self.due[id as usize] = Some(at);
+        if self.entry[id as usize].is_none_or(|entry| at < entry) {
+            self.entry[id as usize] = Some(at);
+            self.add(at, What::Timer(id));
+        }
+    }
+    fn pop(&mut self) -> Option<(u64, Next<u64>)> {
+        while let Some(((at, _), what)) = self.events.pop_first() {
+            self.now = at;
+            match what {
+                What::Item(item) => return Some((at, Next::Item(item))),
+                What::Timer(id) => {
+                    let i = id as usize;
+                    if self.entry[i] != Some(at) {
+                        continue;
+                    }
+                    self.entry[i] = None;
+                    match self.due[i] {
+                        Some(due) if due == at => {
+                            self.due[i] = None;
+                            return Some((at, Next::Timer(id)));
+                        }
+                        Some(due) => {
+                            self.entry[i] = Some(due);
+                            self.add(due, What::Timer(id));
+                        }
+                        None => {}
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn same_order_as_a_sorted_list(ops in prop::collection::vec(op(), 0..400)) {
+        let (mut agenda, mut model) = (Agenda::new(), Model::default());
+        agenda.add_timers(4);
+        let mut hints = [Hint::default(); 6];
+        let mut name = 0u64;
+        let check = |agenda: &mut Agenda<u64>, model: &mut Model| {
+            let got = agenda.pop(Time::from_ps(u64::MAX - 1));
+            match model.pop() {
+                Some((at, expected)) => {
+                    prop_assert_eq!(got, expected);
+                    prop_assert_eq!(agenda.now().ps(), at);
+                }
+                None => prop_assert_eq!(got, Next::Nothing),
+            }
+            Ok(())
+        };
+        for op in ops {
+            // Both clocks stand at the last event.
+            match op {
+                Op::Push(ahead, source) => {
+                    name += 1;
+                    agenda.push(agenda.now() + Span::from_ps(ahead), &0, &mut hints[source], |item| *item = name);
+                    let at = agenda.now().ps() + ahead;
+                    model.add(at, What::Item(name));
+                }
+                Op::Set(id, ahead) => {
+                    agenda.set_timer(id, agenda.now() + Span::from_ps(ahead));
+                    model.set(id, agenda.now().ps() + ahead);
+                }
+                Op::Stop(id) => {
+                    agenda.set_timer(id, Time::NEVER);
+                    model.due[id as usize] = None;
+                }
+                Op::Pop => check(&mut agenda, &mut model)?,
+            }
+        }
+        while !model.events.is_empty() {
+            check(&mut agenda, &mut model)?;
+        }
+    }
+}
+
+#[test]
+fn more_sources_than_lanes() {
+    // Falling times: every item needs a lane of its own, then the overflow.
+    let mut agenda = Agenda::new();
+    let n = 600u64;
+    for i in 0..n {
+        agenda.push(Time::from_ps(10_000 - i), &i, &mut Hint::default(), |_| ());
+    }
+    assert_eq!(agenda.in_flight().count(), n as usize);
+    for i in (0..n).rev() {
+        assert_eq!(agenda.pop(Time::from_ps(20_000)), Next::Item(i));
+    }
+    assert_eq!(agenda.pop(Time::from_ps(20_000)), Next::Nothing);
+}
+
+#[test]
+fn nothing_beyond_the_horizon() {
+    let mut agenda = Agenda::new();
+    agenda.push(Time::from_ps(11), &1u64, &mut Hint::default(), |_| ());
+    assert_eq!(agenda.pop(Time::from_ps(10)), Next::Nothing);
+    assert_eq!(agenda.pop(Time::from_ps(11)), Next::Item(1));
+}

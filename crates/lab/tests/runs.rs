@@ -1,0 +1,299 @@
+//! Whole runs: the auditor over many networks, repeatability, and what the outcome says.
+
+use lab::{Recording, Run, Scenario, Settings, TraceMode};
+use proptest::prelude::*;
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn finished(scenario: &Scenario, recording: Recording) -> Run {
+    let mut run = Run::new(scenario, Settings { seed: None, recording }).unwrap();
+    run.finish();
+    run
+}
+
+/// Runs with the auditor on; panics on any violation.
+fn audited(text: &str) -> lab::Outcome {
+    let mut run = finished(&scenario(text), Recording { audit: true, ..Recording::default() });
+    let (violations, count) = run.audit();
+    assert_eq!(count, 0, "{:#?}\n{text}", violations);
+    run.outcome()
+}
+
+/// A bottleneck with access links, two TCP flows one way and one the other, and a UDP stream.
+fn network(seed: u64, tcp: &str, queue: &str, loss: &str, rate: &str) -> String {
+    format!(
+        r#"
+duration = "8s"
+seed = {seed}
+tcp = {tcp}
+link = [
+  {{ ends = ["s", "r1"], rate = "20Mbps", delay = "1ms" }},
+  {{ name = "bottleneck", ends = ["r1", "r2"], rate = "{rate}", delay = "12ms", queue = {queue}, loss = {loss} }},
+  {{ ends = ["r2", "d"], rate = "20Mbps", delay = "3ms" }},
+]
+flow = [
+  {{ name = "one", from = "s", to = "d" }},
+  {{ name = "two", from = "s", to = "d", start = "300ms", bytes = "60kB" }},
+  {{ name = "back", from = "d", to = "s", stop = "5s" }},
+  {{ name = "noise", from = "s", to = "d", udp = {{ packet = 500, schedule = [["1s", "100kbps"], ["2s", "0bps"], ["3s", "300kbps"]] }} }},
+]
+"#
+    )
+}
+
+fn profiles() -> Vec<String> {
+    let mut found = Vec::new();
+    for d in cc::CONTROLLERS {
+        for recovery in transport::Recovery::ALL {
+            for profile in ["ns2", "linux"] {
+                found.push(format!(
+                    r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60 }}"#,
+                    d.name, recovery.1
+                ));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_controller_on_every_recovery_passes_the_audit() {
+    for tcp in profiles() {
+        for (queue, loss) in [
+            (r#"{ kind = "droptail", limit = "6p" }"#, r#"{ kind = "none" }"#),
+            (r#"{ kind = "droptail", limit = "15kB" }"#, r#"{ kind = "bernoulli", rate = 0.02 }"#),
+            (
+                r#"{ kind = "droptail", limit = "1bdp" }"#,
+                r#"{ kind = "gilbert_elliott", p = 0.01, r = 0.3 }"#,
+            ),
+        ] {
+            let outcome = audited(&network(1, &tcp, queue, loss, "2Mbps"));
+            let one = &outcome.flows[0];
+            assert!(one.goodput_bps > 50_000.0, "{tcp} {queue} {loss}: {} bit/s", one.goodput_bps);
+            assert_eq!(
+                outcome.flows[1].delivered_bytes, 60_000,
+                "{tcp} {queue} {loss}: the file did not arrive"
+            );
+            assert!(outcome.flows[1].completion_s.is_some());
+            assert_eq!(
+                outcome.flows.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(),
+                ["one", "two", "back", "noise"]
+            );
+        }
+    }
+}
+
+#[test]
+fn options_pass_the_audit() {
+    for option in [
+        "delayed_ack = true",
+        "limited_transmit = false",
+        "max_burst = 2",
+        "max_cwnd = 12",
+        "pacing = true",
+        "syn = false",
+        "delay_growth = false",
+        "timestamps = true, timestamp_quantum = \"10ms\"",
+        "clock_tick = \"0s\"",
+        "clock_tick = \"100ms\"",
+        "integer_windows = true",
+        "impatient = false",
+        "partial_deflation = false",
+        "fast_retransmit_after_rto = true",
+        "min_rto = \"1s\"",
+        "window = 1",
+        "initial_window = 40, initial_ssthresh = 3",
+        "header = 0, packet = 1",
+    ] {
+        for (profile, recovery) in [("ns2", "newreno"), ("ns2", "sack"), ("linux", "sack"), ("linux", "reno")]
+        {
+            let tcp = format!(r#"{{ profile = "{profile}", recovery = "{recovery}", {option} }}"#);
+            let text =
+                network(1, &tcp, r#"{ kind = "droptail", limit = "6p" }"#, r#"{ kind = "none" }"#, "2Mbps");
+            let outcome = audited(&text);
+            assert!(outcome.flows[0].delivered_bytes > 0, "{tcp}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_network_passes_the_audit(
+        seed in 0u64..1000,
+        which in 0usize..24,
+        limit in prop_oneof![(0u64..40).prop_map(|n| format!("{n}p")), (0u64..40_000).prop_map(|n| format!("{n}B"))],
+        rate in 50u64..20_000,
+        loss in prop_oneof![Just(0.0), Just(0.01), Just(0.2), Just(1.0)],
+    ) {
+        let all = profiles();
+        let queue = format!(r#"{{ kind = "droptail", limit = "{limit}" }}"#);
+        let loss = format!(r#"{{ kind = "bernoulli", rate = {loss} }}"#);
+        audited(&network(seed, &all[which % all.len()], &queue, &loss, &format!("{rate}kbps")));
+    }
+}
+
+/// The hash of every packet event of a run.
+fn fingerprint(scenario: &Scenario) -> String {
+    finished(scenario, Recording { fingerprint: true, ..Recording::default() }).fingerprint()
+}
+
+#[test]
+fn the_same_scenario_and_seed_give_the_same_bytes() {
+    let made: Vec<Scenario> = [
+        network(
+            7,
+            r#"{ profile = "ns2", control = "reno", recovery = "newreno" }"#,
+            r#"{ kind = "droptail", limit = "6p" }"#,
+            r#"{ kind = "bernoulli", rate = 0.01 }"#,
+            "2Mbps",
+        ),
+        network(
+            7,
+            r#"{ profile = "ns2", control = "vegas", recovery = "reno" }"#,
+            r#"{ kind = "droptail", limit = "6p" }"#,
+            r#"{ kind = "bernoulli", rate = 0.01 }"#,
+            "2Mbps",
+        ),
+        network(
+            7,
+            r#"{ profile = "linux", control = "cubic" }"#,
+            r#"{ kind = "droptail", limit = "1bdp" }"#,
+            r#"{ kind = "gilbert_elliott", p = 0.01, r = 0.3 }"#,
+            "2Mbps",
+        ),
+    ]
+    .iter()
+    .map(|text| scenario(text))
+    .collect();
+    // Written down: they are the same in debug and release builds, on every machine. A change of these is a
+    // change of results and belongs into CHANGELOG.md.
+    let known = include_str!("fingerprints.txt").lines().map(str::to_string).collect::<Vec<_>>();
+    let prints: Vec<String> = made.iter().map(fingerprint).collect();
+    assert_eq!(prints, known);
+    // In any chunks, on any thread, beside any other run, with any log on.
+    let mut chunked = Run::new(
+        &made[0],
+        Settings {
+            seed: None,
+            recording: Recording {
+                fingerprint: true,
+                audit: true,
+                packets: true,
+                trace: TraceMode::EveryAck,
+            },
+        },
+    )
+    .unwrap();
+    while !chunked.advance(997) {}
+    assert_eq!(chunked.fingerprint(), prints[0]);
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..6)
+            .map(|i| {
+                scope.spawn({
+                    let made = &made;
+                    move || (i % 3, fingerprint(&made[i % 3]))
+                })
+            })
+            .collect();
+        for run in runs {
+            let (i, print) = run.join().unwrap();
+            assert_eq!(print, prints[i]);
+        }
+    });
+}
+
+#[test]
+fn another_seed_gives_other_losses_and_another_flow_does_not() {
+    let text = |seed, more: &str| {
+        format!(
+            r#"
+duration = "5s"
+seed = {seed}
+link = [{{ ends = ["a", "b"], rate = "10Mbps", delay = "5ms", loss = {{ kind = "bernoulli", rate = 0.05 }} }}, {{ ends = ["b", "c"], rate = "1Mbps", delay = "5ms" }}]
+flow = [{{ name = "u", from = "a", to = "b", udp = {{ rate = "500kbps", packet = 500 }} }}{more}]
+"#
+        )
+    };
+    let arrived = |text: &str| {
+        let mut run = finished(&scenario(text), Recording { packets: true, ..Recording::default() });
+        let log = run.packets();
+        (0..log.time.len())
+            .filter(|i| log.event[*i] == 1 && log.link[*i] == 0)
+            .map(|i| log.seq[i])
+            .collect::<Vec<_>>()
+    };
+    let losses = arrived(&text(1, ""));
+    assert!(losses.len() > 10);
+    assert_eq!(losses, arrived(&text(1, r#", { name = "t", from = "b", to = "c" }"#)));
+    assert_ne!(losses, arrived(&text(2, "")));
+}
+
+#[test]
+fn outcome_of_a_hand_computed_run() {
+    // 10 packets of 1,000 bytes at 80 kb/s over 800 kb/s and 5 ms: one every 0.1 s, 10 ms on the wire each.
+    let outcome = audited(
+        r#"
+duration = "1s"
+link = [{ ends = ["a", "b"], rate = "800kbps", delay = "5ms" }]
+flow = [{ name = "u", from = "a", to = "b", udp = { rate = "80kbps", packet = 1000 } }]
+"#,
+    );
+    let (flow, link) = (&outcome.flows[0], &outcome.links[0]);
+    assert_eq!((flow.sent_packets, flow.delivered_bytes, link.delivered_packets), (11, 10_000, 10)); // one leaves at 1 s
+    assert!((flow.goodput_bps - 80_000.0).abs() < 1e-9);
+    assert!((flow.mean_delay_s.unwrap() - 0.015).abs() < 1e-12);
+    assert!((flow.mean_gap_s.unwrap() - 0.1).abs() < 1e-12);
+    assert_eq!(flow.jitter2_s, Some(0.0));
+    assert!((link.utilisation - 0.1).abs() < 1e-9);
+    assert_eq!(link.name, "a->b");
+    assert_eq!(outcome.engine.packet_hops, 10);
+    // A file of 10 kB over TCP: hand-shake (one round trip), then 2, 4, 4 segments in three more.
+    let outcome = audited(
+        r#"
+duration = "5s"
+tcp = { profile = "ns2", packet = 1000 }
+link = [{ ends = ["a", "b"], rate = "1Gbps", delay = "50ms" }]
+flow = [{ name = "t", from = "a", to = "b", bytes = "9500B" }]
+"#,
+    );
+    let flow = &outcome.flows[0];
+    assert_eq!((flow.delivered_bytes, flow.sent_packets, flow.acked_packets), (9_500, 10, Some(10)));
+    assert!((flow.completion_s.unwrap() - 0.4).abs() < 0.001, "{:?}", flow.completion_s);
+    assert_eq!((flow.timeouts, flow.retransmitted_packets), (Some(0), Some(0)));
+}
+
+#[test]
+fn listed_packets_are_dropped_and_repaired() {
+    let text = |recovery: &str| {
+        format!(
+            r#"
+duration = "6s"
+tcp = {{ profile = "ns2", recovery = "{recovery}", window = 28 }}
+link = [{{ ends = ["a", "b"], rate = "800kbps", delay = "100ms", loss = {{ kind = "list", flow = "f", packets = [14, 26, 28] }}, back = {{ loss = {{ kind = "none" }} }} }}]
+flow = [{{ name = "f", from = "a", to = "b" }}]
+"#
+        )
+    };
+    for (_, recovery, _) in transport::Recovery::ALL {
+        let outcome = audited(&text(recovery));
+        assert_eq!(outcome.links[0].dropped_packets.list, 3, "{recovery}");
+        assert!(outcome.flows[0].retransmitted_packets.unwrap() >= 3, "{recovery}");
+    }
+}
+
+#[test]
+fn fuzz_corpora_are_replayed() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+    let mut replayed = 0;
+    for (target, run) in [("scenario", lab::fuzzing::scenario as fn(&[u8])), ("sender", lab::fuzzing::sender)]
+    {
+        for entry in std::fs::read_dir(format!("{root}/{target}")).unwrap() {
+            run(&std::fs::read(entry.unwrap().path()).unwrap());
+            replayed += 1;
+        }
+    }
+    assert!(replayed >= 10, "only {replayed} files in the corpora");
+}

@@ -1,0 +1,139 @@
+//! The scenario format: what is wrong is told with file, line, key and a remedy.
+
+use lab::Scenario;
+
+const GOOD: &str = r#"duration = "10s"
+
+[tcp]
+profile = "ns2"
+
+[[link]]
+name  = "bottleneck"
+ends  = ["a", "b"]
+rate  = "1Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "7p" }
+
+[[flow]]
+name = "f"
+from = "a"
+to   = "b"
+tcp  = { control = { kind = "vegas", alpha = 2 } }
+"#;
+
+#[test]
+fn errors_name_line_key_and_remedy() {
+    let cases = [
+        (
+            "duration = \"10s\"",
+            "duration = \"10\"",
+            "s.toml:1: duration: \"10\" is not a time such as \"10ms\" or \"1.5s\"",
+        ),
+        ("duration = \"10s\"", "duration = 10", "s.toml:1: duration: 10 has no unit: write it like \"200s\""),
+        (
+            "duration = \"10s\"",
+            "duratoin = \"10s\"",
+            "s.toml:1: duration: is missing: say how long to run, such as duration = \"200s\"",
+        ),
+        ("duration = \"10s\"", "duration = \"0s\"", "s.toml:1: duration: must be more than zero"),
+        ("duration = \"10s\"", "duration = 10s", "s.toml:1: not TOML"),
+        ("name = \"f\"", "nmae = \"f\"", "s.toml:14: flow.flow0.nmae: unknown key; did you mean \"name\"?"),
+        (
+            "rate  = \"1Mbps\"",
+            "rate  = \"1mb\"",
+            "s.toml:9: link.bottleneck.rate: \"1mb\" is not a rate such as",
+        ),
+        ("rate  = \"1Mbps\"", "rate  = \"0bps\"", "s.toml:9: link.bottleneck.rate: must be more than zero"),
+        ("rate  = \"1Mbps\"", "", "s.toml:6: link.bottleneck.rate: is missing: such as rate = \"10Mbps\""),
+        (
+            "limit = \"7p\"",
+            "limit = \"7\"",
+            "s.toml:11: link.bottleneck.queue.limit: \"7\" is not a queue limit such as",
+        ),
+        (
+            "droptail",
+            "dropttail",
+            "s.toml:11: link.bottleneck.queue.kind: unknown queue \"dropttail\"; did you mean \"droptail\"?",
+        ),
+        ("droptail", "red", "s.toml:11: link.bottleneck.queue.kind: \"red\" is not in this version yet"),
+        (
+            "profile = \"ns2\"",
+            "profile = \"ns3\"",
+            "s.toml:4: tcp.profile: unknown profile \"ns3\"; did you mean \"ns2\"?",
+        ),
+        ("profile = \"ns2\"", "windw = 3", "s.toml:4: tcp.windw: unknown key; did you mean \"window\"?"),
+        ("profile = \"ns2\"", "window = 0", "s.toml:4: tcp.window: 0 is not between 1 and 1073741824"),
+        ("profile = \"ns2\"", "window = 2.5", "s.toml:4: tcp.window: must be a whole number, not a number"),
+        (
+            "profile = \"ns2\"",
+            "recovery = \"sak\"",
+            "s.toml:4: tcp.recovery: unknown recovery \"sak\"; did you mean \"sack\"?",
+        ),
+        ("profile = \"ns2\"", "ecn = true", "s.toml:4: tcp.ecn: needs a queue that marks"),
+        (
+            "kind = \"vegas\"",
+            "kind = \"vegsa\"",
+            "s.toml:17: flow.f.tcp.control: unknown controller \"vegsa\"; did you mean \"vegas\"?",
+        ),
+        (
+            "alpha = 2",
+            "alhpa = 2",
+            "s.toml:17: flow.f.tcp.control.alhpa: vegas has no such parameter; did you mean \"alpha\"?",
+        ),
+        ("alpha = 2", "alpha = -2", "s.toml:17: flow.f.tcp.control.alpha: -2 is not between 0 and 1000000"),
+        (
+            "to   = \"b\"",
+            "to   = \"bb\"",
+            "s.toml:16: flow.f.to: no link has a node \"bb\"; did you mean \"b\"?",
+        ),
+        ("to   = \"b\"", "to   = \"a\"", "s.toml:16: flow.f.to: a flow needs two different nodes"),
+        (
+            "ends  = [\"a\", \"b\"]",
+            "ends  = [\"a\"]",
+            "s.toml:8: link.bottleneck.ends: must be two node names",
+        ),
+        ("[[flow]]", "[radio]\n[[flow]]", "s.toml:13: radio: radio networks are not in this version yet"),
+    ];
+    for (good, bad, expected) in cases {
+        let text = GOOD.replace(good, bad);
+        assert_ne!(text, GOOD, "{good}");
+        let error = Scenario::parse("s.toml", &text, &[]).expect_err(bad).to_string();
+        assert!(error.starts_with(expected), "{bad}\n  got      {error}\n  expected {expected}");
+    }
+}
+
+#[test]
+fn assignments_replace_values() {
+    let parse = |assignment: &str| Scenario::parse("s.toml", GOOD, &[assignment.to_string()]);
+    assert_eq!(parse("duration=3s").unwrap().duration, units::Span::from_ms(3000));
+    assert_eq!(parse("link.bottleneck.rate=5Mbps").unwrap().links[0].directions[1].rate.bps(), 5_000_000);
+    assert_eq!(
+        parse("link.bottleneck.back.rate=\"40kbps\"").unwrap().links[0].directions[1].rate.bps(),
+        40_000
+    );
+    parse("flow.f.tcp.control.beta=9").unwrap();
+    parse("flow.f.tcp.control=cubic").unwrap();
+    for (bad, expected) in [
+        ("duration", "--set duration: must be KEY=VALUE"),
+        (
+            "link.neck.rate=1Mbps",
+            "--set link.neck.rate: link.neck.rate: there is no \"neck\" here; did you mean \"bottleneck\"?",
+        ),
+        ("duration.x=1", "--set duration.x: duration.x: \"x\" lies within text, which has no parts"),
+        ("tcp.windw=1", "--set tcp.windw: tcp.windw: unknown key; did you mean \"window\"?"),
+        ("a..b=1", "--set a..b: a..b: a key is names joined by dots"),
+    ] {
+        let error = parse(bad).expect_err(bad).to_string();
+        assert!(error.starts_with(expected), "{bad}: {error}");
+    }
+}
+
+#[test]
+fn no_path_is_told() {
+    let text = GOOD
+        .replace("[[flow]]", "[[link]]\nends = [\"c\", \"d\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n[[flow]]")
+        .replace("to   = \"b\"", "to   = \"d\"");
+    let scenario = Scenario::parse("s.toml", &text, &[]).unwrap();
+    let error = lab::Run::new(&scenario, lab::Settings::default()).err().unwrap().to_string();
+    assert!(error.contains("no path from \"a\" to \"d\""), "{error}");
+}

@@ -1,0 +1,31 @@
+"""What a scenario can name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ackclock import _core
+from ackclock._core import ScenarioError
+from ackclock.experiment import Scenario
+
+
+def entries(kind: str) -> list[dict[str, Any]]:
+    """List one kind of thing: dictionaries with name, summary, status, source, params."""
+    if kind == "scenarios":
+        return _scenarios(Path("scenarios"))
+    found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
+    return found
+
+
+def _scenarios(folder: Path) -> list[dict[str, Any]]:
+    """Those in the folder `scenarios` below the present one."""
+    found = []
+    for path in sorted(folder.rglob("*.toml")):
+        try:
+            summary = Scenario.load(path).title
+        except ScenarioError as error:
+            summary = f"cannot be run: {error.message}"
+        found.append({"name": str(path), "summary": summary, "status": None, "source": None, "params": []})
+    return found

@@ -1,0 +1,243 @@
+"""The command line: `ackclock run|check|list|bench`. Exit status: 0 done, 1 a run failed, 2 bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from ackclock._core import ScenarioError, __version__
+from ackclock.experiment import Result, Scenario, Trace
+from ackclock.files import BadInput, check_targets, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = App(
+    name="ackclock",
+    help="A laboratory for congestion control.",
+    version=__version__,
+    version_flags=["--version"],
+    help_format="plaintext",
+    default_parameter=Parameter(negative=(), json_list=False, json_dict=False),
+    suppress_keyboard_interrupt=False,
+    result_action="return_value",
+)
+
+Kind = Literal["controllers", "recoveries", "queues", "losses", "scenarios"]
+File = Annotated[str, Parameter(allow_leading_hyphen=False)]
+
+
+def _seed(_type: object, tokens: Sequence[object]) -> int:
+    text = str(getattr(tokens[0], "value", ""))
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise ValueError(f"seed {text} is not a whole number from 0 to 2^63 - 1")
+    return int(text)
+
+
+@app.command
+def run(
+    file: File,
+    /,
+    *,
+    seed: Annotated[int | None, Parameter(converter=_seed)] = None,
+    set_: Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)] = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    trace: Path | None = None,
+    trace_every: Literal["change", "ack"] = "change",
+    packets: Path | None = None,
+    pcap: Path | None = None,
+    plot: Path | None = None,
+    audit: bool = False,
+) -> int:
+    """Run one scenario and summarise it.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML).
+    seed
+        Seed of all random streams, instead of the file's.
+    set_
+        Replace one value first: KEY=VALUE, such as link.bottleneck.rate=5Mbps. May be repeated.
+    as_json
+        Print the outcome as one JSON object and nothing else.
+    trace
+        Write the window trace to this Parquet file.
+    trace_every
+        A row of the trace at every change of a window, or at every ACK.
+    packets
+        Write every packet event to this Parquet file.
+    pcap
+        Write a capture at every sending host to this pcapng file.
+    plot
+        Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
+    audit
+        Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
+    """
+    targets = [path for path in (trace, packets, pcap, plot) if path is not None]
+    if plot is not None and plot.suffix not in {".svg", ".png", ".pdf"}:
+        raise BadInput(f"--plot {plot}: the name must end in .svg, .png or .pdf")
+    check_targets(targets)
+    scenario = Scenario.load(file, set_ or ())
+    if scenario.is_study:
+        raise BadInput(f"{file}: sweep: a study of many runs; this version runs single scenarios only (remove `sweep`)")
+    rows: Trace = "off"
+    if trace is not None or plot is not None:
+        # A figure shows round-trip times, which come with every ACK.
+        rows = "ack" if trace_every == "ack" or plot is not None else "changes"
+    from ackclock.terminal import progress, summary
+
+    with progress(scenario, quiet=as_json) as advance:
+        result = scenario.run(
+            seed=seed,
+            trace=rows,
+            packets=packets is not None or plot is not None,
+            audit=audit,
+            pcapng=pcap is not None,
+            progress=advance,
+        )
+    _write_all(scenario, result, trace, trace_every, packets, pcap, plot)
+    if as_json:
+        print(result.json)
+    else:
+        summary(result, [str(path) for path in targets])
+    if result.violation_count:
+        print(f"ackclock: the audit found {result.violation_count} violations:", file=sys.stderr)
+        for violation in result.violations:
+            print(f"  {violation}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _write_all(
+    scenario: Scenario,
+    result: Result,
+    trace: Path | None,
+    trace_every: str,
+    packets: Path | None,
+    pcap: Path | None,
+    plot: Path | None,
+) -> None:
+    if trace is not None:
+        from ackclock import frames
+
+        frame = result.trace if trace_every == "ack" else frames.changes(result.trace)
+        write(trace, lambda path: frame.write_parquet(path, compression="zstd", compression_level=1))
+    if packets is not None:
+        write(packets, lambda path: result.packets.write_parquet(path, compression="zstd", compression_level=1))
+    if pcap is not None:
+        write(pcap, lambda path: path.write_bytes(result.pcapng))
+    if plot is not None:
+        from ackclock.plot import timelines
+
+        figure = timelines(result, title=scenario.title)
+        write(plot, lambda path: figure.savefig(path, format=plot.suffix[1:]))
+
+
+@app.command
+def check(file: File, /, *files: File) -> int:
+    """Validate scenarios without running them.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML).
+    files
+        More of them.
+    """
+    failed = False
+    for name in (file, *files):
+        try:
+            scenario = Scenario.load(name)
+        except ScenarioError as error:
+            print(f"ackclock: {error}", file=sys.stderr)
+            failed = True
+        else:
+            print(f"{name}: good ({scenario.title or 'no title'}; {scenario.duration_s:g} s)")
+    return 2 if failed else 0
+
+
+@app.command(name="list")
+def list_(kind: Kind, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
+    """List what there is, with parameters, units, defaults and sources.
+
+    Parameters
+    ----------
+    kind
+        What to list.
+    as_json
+        Print a JSON list.
+    """
+    from ackclock.catalog import entries
+    from ackclock.terminal import listing
+
+    found = entries(kind)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        listing(kind, found)
+
+
+@app.command
+def bench(
+    flows: Annotated[list[int] | None, Parameter(consume_multiple=True)] = None,
+    *,
+    repeat: int = 3,
+    quick: bool = False,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Run the speed benchmark, beside ns-2 where it is installed.
+
+    Parameters
+    ----------
+    flows
+        Numbers of flows; by default 1, 10, 100, 1000 beside ns-2, then 10000 and 100000 alone.
+    repeat
+        Runs of each; ours and ns-2's take turns.
+    quick
+        A tenth of the simulated time.
+    as_json
+        Print the measurements as JSON.
+    """
+    from ackclock.bench import main as bench_main
+
+    if repeat < 1 or any(n < 1 for n in flows or []):
+        raise BadInput("flows and --repeat are numbers from 1 on")
+    return bench_main(flows, repeat=repeat, quick=quick, as_json=as_json)
+
+
+def fail(message: str, status: int) -> int:
+    """One line on standard error."""
+    print(f"ackclock: {message}", file=sys.stderr)
+    return status
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = app(arguments, exit_on_error=False, print_error=False, help_on_error=False)
+    except CycloptsError as error:
+        return fail(" ".join(str(error).split()), 2)
+    except (ScenarioError, BadInput) as error:
+        return fail(str(error), 2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone; say nothing more
+        return 1
+    except OSError as error:
+        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
+    except MemoryError:
+        return fail("out of memory", 1)
+    except RuntimeError as error:
+        return fail(str(error), 1)
+    except KeyboardInterrupt:
+        return fail("interrupted; nothing was written", 130)
+    return status if isinstance(status, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Output files: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+
+class BadInput(Exception):
+    """Something that the user can put right: one line, exit status 2."""
+
+
+def check_targets(paths: Sequence[Path]) -> None:
+    """Refuse before a run what could not be written after it."""
+    for path in paths:
+        folder = path.parent
+        if not folder.is_dir():
+            raise BadInput(f"{path}: the folder {folder} does not exist")
+        if path.is_dir() or not os.access(folder, os.W_OK):
+            raise BadInput(f"{path}: cannot be written")
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise BadInput("two outputs go to the same file")
+
+
+def write(path: Path, save: Callable[[Path], object]) -> None:
+    """Save to a neighbour of `path`, then put it in place: `path` is never half written."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        save(Path(name))
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
