@@ -77,6 +77,7 @@ def run(
         Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
     audit
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
+
     """
     targets = [path for path in (trace, packets, pcap, plot) if path is not None]
     if plot is not None and plot.suffix not in {".svg", ".png", ".pdf"}:
@@ -84,7 +85,9 @@ def run(
     check_targets(targets)
     scenario = Scenario.load(file, set_ or ())
     if scenario.is_study:
-        raise BadInput(f"{file}: sweep: a study of many runs; this version runs single scenarios only (remove `sweep`)")
+        raise BadInput(
+            f"{file}: sweep: a study of many runs; this version runs single scenarios only (remove `sweep`)"
+        )
     rows: Trace = "off"
     if trace is not None or plot is not None:
         # A figure shows round-trip times, which come with every ACK.
@@ -128,7 +131,9 @@ def _write_all(
         frame = result.trace if trace_every == "ack" else frames.changes(result.trace)
         write(trace, lambda path: frame.write_parquet(path, compression="zstd", compression_level=1))
     if packets is not None:
-        write(packets, lambda path: result.packets.write_parquet(path, compression="zstd", compression_level=1))
+        write(
+            packets, lambda path: result.packets.write_parquet(path, compression="zstd", compression_level=1)
+        )
     if pcap is not None:
         write(pcap, lambda path: path.write_bytes(result.pcapng))
     if plot is not None:
@@ -148,6 +153,7 @@ def check(file: File, /, *files: File) -> int:
         Scenario file (TOML).
     files
         More of them.
+
     """
     failed = False
     for name in (file, *files):
@@ -171,6 +177,7 @@ def list_(kind: Kind, /, *, as_json: Annotated[bool, Parameter(name="--json")] =
         What to list.
     as_json
         Print a JSON list.
+
     """
     from ackclock.catalog import entries
     from ackclock.terminal import listing
@@ -202,6 +209,7 @@ def bench(
         A tenth of the simulated time.
     as_json
         Print the measurements as JSON.
+
     """
     from ackclock.bench import main as bench_main
 

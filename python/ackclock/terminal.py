@@ -22,7 +22,12 @@ def progress(scenario: Scenario, *, quiet: bool) -> Iterator[Callable[[float], N
     if quiet or not console.is_terminal:
         yield None
         return
-    columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeRemainingColumn())
+    columns = (
+        TextColumn("simulating"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f} %"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("run", total=1.0)
         yield lambda part: bar.update(task, completed=part)
@@ -118,7 +123,9 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
     """Print what `ackclock list` found."""
     console = Console()
     if not entries:
-        console.print(f"no {kind} here" + (" (run in a folder that has `scenarios/`)" if kind == "scenarios" else ""))
+        console.print(
+            f"no {kind} here" + (" (run in a folder that has `scenarios/`)" if kind == "scenarios" else "")
+        )
     for entry in entries:
         status = f"  [dim]({entry['status']})[/]" if entry["status"] else ""
         console.print(f"[bold]{entry['name']}[/]{status}  {entry['summary']}", highlight=False)

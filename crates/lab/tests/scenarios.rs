@@ -117,7 +117,7 @@ fn assignments_replace_values() {
         ("duration", "--set duration: must be KEY=VALUE"),
         (
             "link.neck.rate=1Mbps",
-            "--set link.neck.rate: link.neck.rate: there is no \"neck\" here; did you mean \"bottleneck\"?",
+            "--set link.neck.rate: link.neck.rate: there is no \"neck\" here; known: bottleneck",
         ),
         ("duration.x=1", "--set duration.x: duration.x: \"x\" lies within text, which has no parts"),
         ("tcp.windw=1", "--set tcp.windw: tcp.windw: unknown key; did you mean \"window\"?"),

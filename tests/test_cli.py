@@ -1,0 +1,263 @@
+"""The command line, as docs and contract have it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SMALL = """
+duration = "5s"
+[[link]]
+name = "bottleneck"
+ends = ["a", "b"]
+rate = "1Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "7p" }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+tcp = { profile = "ns2", control = "reno", recovery = "newreno", window = 100 }
+"""
+
+FLOW_KEYS = [
+    "name",
+    "kind",
+    "control",
+    "recovery",
+    "goodput_bps",
+    "throughput_bps",
+    "delivered_bytes",
+    "sent_packets",
+    "acked_packets",
+    "retransmitted_packets",
+    "timeouts",
+    "window_cuts",
+    "mean_cwnd",
+    "mean_ssthresh",
+    "final_cwnd",
+    "final_ssthresh",
+    "mean_rtt_s",
+    "min_rtt_s",
+    "mean_delay_s",
+    "mean_gap_s",
+    "jitter1_s",
+    "jitter2_s",
+    "delivery_ratio",
+    "completion_s",
+]
+LINK_KEYS = [
+    "name",
+    "delivered_packets",
+    "dropped_packets",
+    "marked_packets",
+    "utilisation",
+    "mean_queue_packets",
+    "mean_sojourn_s",
+]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def test_json_is_the_outcome_and_nothing_else(ackclock: Run) -> None:
+    done = ackclock("run", "scenarios/dumbbell.toml", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    outcome = json.loads(done.stdout)
+    top = [
+        "title",
+        "seed",
+        "duration_s",
+        "version",
+        "flows",
+        "links",
+        "radio",
+        "satellite",
+        "fairness",
+        "engine",
+    ]
+    assert sorted(outcome) == sorted(top)
+    assert list(outcome["flows"][0]) == FLOW_KEYS
+    assert list(outcome["links"][0]) == LINK_KEYS
+    assert [flow["name"] for flow in outcome["flows"]] == ["reno", "vegas", "cubic"]
+    assert [link["name"] for link in outcome["links"]][:2] == ["s1->r1", "r1->s1"]
+    assert outcome["engine"]["packet_hops"] == sum(link["delivered_packets"] for link in outcome["links"])
+    assert outcome["radio"] is None
+    assert outcome["satellite"] is None
+
+
+def test_the_scenario_of_the_contract_runs(ackclock: Run) -> None:
+    done = ackclock("run", "scenarios/asymmetric.toml", "--json")
+    outcome = json.loads(done.stdout)
+    assert outcome["title"] == "Vegas on an asymmetric path, two reverse FTP flows"
+    assert [flow["kind"] for flow in outcome["flows"]] == ["tcp", "udp"]
+    losses = {link["name"]: link["dropped_packets"]["loss"] for link in outcome["links"]}
+    assert losses["r1->r2"] > 0
+    assert losses["r2->r1"] == 0
+
+
+def test_seed_and_set(ackclock: Run, small: Path) -> None:
+    one = json.loads(ackclock("run", small, "--json", "--seed", "5").stdout)
+    assert one["seed"] == 5
+    fast = [
+        "--set",
+        "link.bottleneck.rate=2Mbps",
+        "--set",
+        "flow.f.tcp.control=cubic",
+        "--set",
+        "duration=2s",
+    ]
+    other = json.loads(ackclock("run", small, "--json", *fast).stdout)
+    assert (other["duration_s"], other["flows"][0]["control"]) == (2.0, "cubic")
+    assert other["flows"][0]["goodput_bps"] > 1e6
+
+
+def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
+    names = {"--trace": "t.parquet", "--packets": "p.parquet", "--pcap": "c.pcapng", "--plot": "f.svg"}
+    options = [part for key, name in names.items() for part in (key, str(tmp_path / name))]
+    done = ackclock("run", small, "--audit", *options)
+    assert done.returncode == 0, done.stderr
+    assert "bottleneck" not in done.stderr
+    trace = pl.read_parquet(tmp_path / "t.parquet")
+    assert trace.columns == [
+        "time_s",
+        "flow",
+        "event",
+        "cwnd",
+        "ssthresh",
+        "ack",
+        "rtt_s",
+        "in_flight",
+        "phase",
+    ]
+    assert trace.row(0) == (0.0, "f", "start", 1.0, 100.0, -1, None, 1.0, "open") or trace["cwnd"][0] == 1.0
+    assert trace["time_s"].is_sorted()
+    # A row is a change of window or threshold, and nothing changes without one.
+    pairs = trace.select("cwnd", "ssthresh").rows()
+    assert all(a != b for a, b in zip(pairs, pairs[1:], strict=False))
+    plain = tmp_path / "plain.parquet"
+    assert ackclock("run", small, "--trace", plain).returncode == 0
+    assert pl.read_parquet(plain).equals(trace)
+    every = tmp_path / "every.parquet"
+    assert ackclock("run", small, "--trace", every, "--trace-every", "ack").returncode == 0
+    assert len(pl.read_parquet(every)) > len(trace)
+    packets = pl.read_parquet(tmp_path / "p.parquet")
+    assert packets.schema == pl.Schema(
+        {
+            "time_s": pl.Float64,
+            "link": pl.String,
+            "event": pl.String,
+            "reason": pl.String,
+            "flow": pl.String,
+            "kind": pl.String,
+            "seq": pl.Int64,
+            "size": pl.Int32,
+            "marked": pl.Boolean,
+        }
+    )
+    assert packets["time_s"].is_sorted()
+    assert packets.row(0) == (0.0, "a->b", "enqueue", None, "f", "data", 0, 40, False)
+    assert set(packets.filter(pl.col("event") == "drop")["reason"]) == {"queue"}
+    assert (tmp_path / "c.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+    assert "<svg" in (tmp_path / "f.svg").read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        [*names.values(), "small.toml", "plain.parquet", "every.parquet"]
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["run", "nope.toml"], "nope.toml: No such file or directory"),
+        (["run", "{small}", "--set", "tcp.windw=3"], "tcp.windw: unknown key; did you mean"),
+        (["run", "{small}", "--set", "flow.g.tcp.window=3"], 'there is no "g" here'),
+        (["run", "{small}", "--seed", "-1"], "not a whole number"),
+        (["run", "{small}", "--seed", "1.5"], "not a whole number"),
+        (["run", "{small}", "--trace", "/nowhere/t.parquet"], "the folder /nowhere does not exist"),
+        (["run", "{small}", "--plot", "f.gif"], "must end in .svg, .png or .pdf"),
+        (
+            ["run", "{small}", "--trace", "x.parquet", "--packets", "x.parquet"],
+            "two outputs go to the same file",
+        ),
+        (["run", "{small}", "--set", "sweep={ seed = [1, 2] }"], "a study of many runs"),
+        (["run"], "requires an argument"),
+        (["fly"], "Unknown command"),
+        (["list", "planets"], "Invalid value"),
+        (["run", "{small}", "--bogus"], "Unknown option"),
+        (["run", "{folder}"], "Is a directory"),
+        (["check", "{small}", "nope.toml"], "nope.toml: No such file"),
+        (["bench", "0"], "numbers from 1 on"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(
+    ackclock: Run, small: Path, arguments: list[str], message: str
+) -> None:
+    filled = [a.replace("{small}", str(small)).replace("{folder}", str(small.parent)) for a in arguments]
+    before = sorted(small.parent.iterdir())
+    done = ackclock(*filled)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+    assert sorted(small.parent.iterdir()) == before
+
+
+def test_broken_files(ackclock: Run, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    for content in (b"\xff\xfe", b"duration = ", b"[[[", b"", SMALL.replace('"1Mbps"', "1").encode()):
+        bad.write_bytes(content)
+        for command in ("run", "check"):
+            done = ackclock(command, bad)
+            assert done.returncode == 2
+            assert "bad.toml" in done.stderr
+            assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_check_and_list(ackclock: Run, root: Path) -> None:
+    scenarios = sorted(str(path.relative_to(root)) for path in (root / "scenarios").rglob("*.toml"))
+    assert ackclock("check", *scenarios).returncode == 0
+    listed = json.loads(ackclock("list", "scenarios", "--json").stdout)
+    assert [entry["name"] for entry in listed] == scenarios
+    assert all(entry["summary"] for entry in listed)
+    controllers = json.loads(ackclock("list", "controllers", "--json").stdout)
+    assert {"reno", "vegas", "cubic"} <= {entry["name"] for entry in controllers}
+    for kind in ("controllers", "recoveries", "queues", "losses", "scenarios"):
+        assert ackclock("list", kind).returncode == 0
+    assert "alpha = 1 segments" in ackclock("list", "controllers").stdout
+
+
+def test_every_scenario_runs_clean(ackclock: Run, root: Path) -> None:
+    for path in (root / "scenarios").rglob("*.toml"):
+        done = ackclock("run", path, "--audit", "--json", "--set", "duration=10s")
+        assert done.returncode == 0, f"{path}: {done.stderr}"
+
+
+def test_interrupt(small: Path) -> None:
+    """Ctrl-C ends a long run at once; nothing is written."""
+    target = small.parent / "t.parquet"
+    command = [str(Path(sys.executable).parent / "ackclock"), "run", str(small)]
+    command += ["--set", "duration=2000000s", "--trace", str(target)]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err.strip().splitlines()[-1] == "ackclock: interrupted; nothing was written"
+    assert not target.exists()

@@ -1,0 +1,112 @@
+"""The Python interface."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ackclock import Result, Scenario, ScenarioError
+
+DOCUMENT = {
+    "duration": "5s",
+    "link": [
+        {
+            "name": "l",
+            "ends": ["a", "b"],
+            "rate": "1Mbps",
+            "delay": "10ms",
+            "queue": {"kind": "droptail", "limit": "7p"},
+        }
+    ],
+    "flow": [{"name": "f", "from": "a", "to": "b", "tcp": {"profile": "ns2", "window": 100}}],
+}
+
+
+def run(**options: object) -> Result:
+    return Scenario.build(DOCUMENT).run(**options)  # type: ignore[arg-type]
+
+
+def test_build_run_frames() -> None:
+    result = run(trace="ack", packets=True, audit=True)
+    assert result.violations == []
+    flow = result.flows.row(0, named=True)
+    assert flow["goodput_bps"] == pytest.approx(0.9e6, rel=0.1)
+    links = result.links
+    assert links["name"].to_list() == ["a->b", "b->a"]
+    drops = result.packets.filter(result.packets["event"] == "drop").height
+    assert drops == links["dropped_queue"][0] > 0
+    assert result.trace.filter(result.trace["rtt_s"].is_not_null()).height > 100
+
+
+def test_time_mean_of_the_window_is_that_of_the_trace() -> None:
+    result = run(trace="changes")
+    times = [*result.trace["time_s"].to_list(), 5.0]
+    area = sum(w * (b - a) for w, a, b in zip(result.trace["cwnd"], times, times[1:], strict=False))
+    assert result.outcome["flows"][0]["mean_cwnd"] == pytest.approx(area / 5.0, rel=1e-9)
+
+
+def test_errors_have_parts() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse('duration = "1s"\nspeed = 3\n', file="x.toml")
+    error = caught.value
+    assert (error.file, error.line, error.key) == ("x.toml", 1, "link")
+    with pytest.raises(ScenarioError, match="tcp.windw"):
+        Scenario.build(DOCUMENT, ["tcp.windw=1"])
+    with pytest.raises(OSError, match="nowhere"):
+        Scenario.load("nowhere.toml")
+
+
+def test_the_interpreter_goes_on_while_a_run_lasts() -> None:
+    scenario = Scenario.build(DOCUMENT, ["duration=20000s"])
+    ticks = 0
+    thread = threading.Thread(target=scenario.run)
+    thread.start()
+    while thread.is_alive():
+        ticks += 1
+        thread.join(0.001)
+    assert ticks > 20
+
+
+def test_runs_in_threads_are_the_same_as_alone() -> None:
+    scenario = Scenario.build(DOCUMENT)
+    alone = scenario.run(fingerprint=True).fingerprint
+    prints: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: prints.append(scenario.run(fingerprint=True).fingerprint))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert prints == [alone] * 4
+
+
+def test_progress_is_told() -> None:
+    told: list[float] = []
+    Scenario.build(DOCUMENT, ["duration=20000s"]).run(progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert len(told) > 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_no_override_breaks_it(key: str, value: str) -> None:
+    try:
+        scenario = Scenario.build(DOCUMENT, [f"{key}={value}"])
+    except ScenarioError:
+        return
+    assert scenario.duration_s > 0
+
+
+def test_examples_run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import runpy
+
+    monkeypatch.chdir(tmp_path)
+    for example in sorted((root / "examples").glob("*.py")):
+        runpy.run_path(str(example), run_name="__main__")

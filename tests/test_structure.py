@@ -1,0 +1,99 @@
+"""The dependency rule and other properties of the tree (docs/design.md)."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+ALLOWED = {
+    "units": set(),
+    "engine": {"units"},
+    "cc": {"units"},
+    "net": {"units", "engine"},
+    "transport": {"units", "engine", "cc", "net"},
+    "lab": {"units", "engine", "cc", "net", "transport"},
+    "ackclock-py": {"lab", "units"},
+}
+# Nothing that brings num-traits or another source of floating-point variation into the core.
+CORE_EXTERNAL = {
+    "units": set(),
+    "engine": {"rand_xoshiro", "rand_core", "rustix"},
+    "cc": {"libm"},
+    "net": set(),
+    "transport": {"smallvec"},
+}
+LINES = 600
+
+
+def metadata(root: Path) -> dict[str, dict[str, object]]:
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
+    done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    members = set(found["workspace_members"])
+    return {package["name"]: package for package in found["packages"] if package["id"] in members}
+
+
+def test_crates_depend_one_way(root: Path) -> None:
+    packages = metadata(root)
+    assert set(packages) == set(ALLOWED)
+    for name, package in packages.items():
+        dependencies = package["dependencies"]
+        assert isinstance(dependencies, list)
+        inner = {d["name"] for d in dependencies if d.get("path") and d["kind"] != "dev"}
+        assert inner <= ALLOWED[name], f"{name} may not depend on {inner - ALLOWED[name]}"
+        outer = {d["name"] for d in dependencies if not d.get("path") and d["kind"] is None}
+        if name in CORE_EXTERNAL:
+            assert outer <= CORE_EXTERNAL[name], f"{name} brings in {outer - CORE_EXTERNAL[name]}"
+        assert ("pyo3" in outer) == (name == "ackclock-py")
+
+
+def test_only_two_modules_touch_the_core(root: Path) -> None:
+    """Experiments, frames and lists; everything else goes through them."""
+    touching = set()
+    for path in (root / "python" / "ackclock").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += (
+                [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            )
+            if "_core" in names or any(name.endswith("._core") for name in names):
+                touching.add(path.stem)
+    assert touching <= {"__init__", "experiment", "frames", "catalog", "bench", "cli"}
+
+
+def test_files_stay_readable(root: Path) -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "*.rs", "*.py"], cwd=root, capture_output=True, text=True, check=True
+    )
+    long = [
+        p
+        for p in tracked.stdout.split()
+        if (root / p).exists() and len((root / p).read_text().splitlines()) > LINES
+    ]
+    assert long == []
+
+
+def test_one_version(root: Path) -> None:
+    cargo = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert cargo == project
+    assert f"## {cargo}" in (root / "CHANGELOG.md").read_text()
+
+
+def test_links_between_pages_lead_somewhere(root: Path) -> None:
+    pages = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("validation/**/*.md")]
+    missing = []
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            if "://" not in target and not (page.parent / target).exists():
+                missing.append(f"{page.relative_to(root)}: {target}")
+    assert missing == []
+
+
+def test_ci_runs_the_test_command(root: Path) -> None:
+    assert "make test" in (root / ".ci" / "run").read_text()
+    assert "make test" in (root / "README.md").read_text()

@@ -1,0 +1,41 @@
+"""Write the table of agreement into docs/validation.md, between its markers: `python validation/ns2/report.py`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from cases import Agreement, cases, compare
+
+PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
+HEAD = (
+    "| case | rows that agree | first difference | acked (ns-2) | retransmitted (ns-2) | timeouts (ns-2) | drops (ns-2) |\n"
+    "|---|---|---|---|---|---|---|\n"
+)
+
+
+def line(found: Agreement) -> str:
+    """One row of the table."""
+    first = "none" if found.head == found.rows else f"row {found.head + 1}"
+    totals = " | ".join(f"{ours} ({theirs})" for theirs, ours in found.totals.values())
+    return f"| {found.case.name} | {found.same} of {found.rows} | {first} | {totals} |\n"
+
+
+def main() -> int:
+    """Compare everything; print a summary."""
+    found = [compare(case) for case in cases()]
+    exact = sum(a.exact for a in found)
+    summary = f"**{exact} of {len(found)} cases agree in every row and every total.**\n\n"
+    table = summary + HEAD + "".join(line(a) for a in found)
+    page = PAGE.read_text()
+    page = re.sub(
+        r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.DOTALL
+    )
+    PAGE.write_text(page)
+    print(summary.strip().strip("*"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
