@@ -15,7 +15,11 @@ pub fn scenario(data: &[u8]) {
     if scenario.flows.len() > 50 {
         return;
     }
-    let settings = Settings { seed: Some(1), recording: Recording { audit: true, ..Recording::default() } };
+    let settings = Settings {
+        seed: Some(1),
+        recording: Recording { audit: true, ..Recording::default() },
+        ..Settings::default()
+    };
     if let Ok(mut run) = Run::new(&scenario, settings) {
         let ended = run.advance(20_000);
         run.outcome();

@@ -26,6 +26,9 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// What to write down.
     pub recording: Recording,
+    /// Give every hop an event of its own, where otherwise hops that cannot interfere are computed at once: for
+    /// tests; the results are the same.
+    pub unfolded: bool,
 }
 
 /// A run in progress.
@@ -270,6 +273,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let directions: Vec<&Direction> = scenario.links.iter().flat_map(|l| &l.directions).collect();
         let hops = routes.iter().map(|route| route.len() + 1).sum();
         let mut network = Network::new(end, directions.len(), hops);
+        if settings.unfolded {
+            network.unfold();
+        }
         let delay_of = |route: &Vec<LinkId>| {
             route.iter().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
         };

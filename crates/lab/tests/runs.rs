@@ -8,7 +8,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn finished(scenario: &Scenario, recording: Recording) -> Run {
-    let mut run = Run::new(scenario, Settings { seed: None, recording }).unwrap();
+    let mut run = Run::new(scenario, Settings { recording, ..Settings::default() }).unwrap();
     run.finish();
     run
 }
@@ -135,6 +135,32 @@ proptest! {
     }
 }
 
+/// Everything that a run says, but for what it cost: the outcome and every packet event.
+fn account(text: &str, unfolded: bool) -> (String, Vec<impl Ord + std::fmt::Debug>) {
+    let recording = Recording { packets: true, ..Recording::default() };
+    let mut run = Run::new(&scenario(text), Settings { recording, unfolded, ..Settings::default() }).unwrap();
+    run.finish();
+    let json = run.outcome().to_json();
+    let log = run.packets();
+    let mut rows: Vec<_> = (0..log.time.len())
+        .map(|i| (log.time[i], log.link[i], log.flow[i], log.kind[i], log.seq[i], log.event[i], log.reason[i], log.size[i]))
+        .collect();
+    rows.sort_unstable();
+    (json[..json.find("\"engine\"").unwrap()].to_string(), rows)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn hops_computed_at_once_change_nothing(seed in 0u64..1000, which in 0usize..24, limit in 1u64..30, rate in 300u64..9_000) {
+        let all = profiles();
+        let queue = format!(r#"{{ kind = "droptail", limit = "{limit}p" }}"#);
+        let loss = r#"{ kind = "bernoulli", rate = 0.01 }"#;
+        let text = network(seed, &all[which % all.len()], &queue, loss, &format!("{rate}kbps"));
+        prop_assert_eq!(account(&text, false), account(&text, true));
+    }
+}
+
 /// The hash of every packet event of a run.
 fn fingerprint(scenario: &Scenario) -> String {
     finished(scenario, Recording { fingerprint: true, ..Recording::default() }).fingerprint()
@@ -176,15 +202,12 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
     // In any chunks, on any thread, beside any other run, with any log on.
     let mut chunked = Run::new(
         &made[0],
-        Settings {
-            seed: None,
-            recording: Recording {
+        Settings { recording: Recording {
                 fingerprint: true,
                 audit: true,
                 packets: true,
                 trace: TraceMode::EveryAck,
-            },
-        },
+            }, ..Settings::default() },
     )
     .unwrap();
     while !chunked.advance(997) {}

@@ -32,6 +32,8 @@ pub(crate) struct Link {
     pub hint: Hint,
     /// Place of its queue and impairment; `NO_GUARD` if there is nothing to ask.
     pub guard: u32,
+    /// Every packet comes from one and the same link: see `Network::enqueue`.
+    pub folded: bool,
     /// Packets accepted.
     pub accepted: u64,
     /// Transmission time of what was accepted, up to the horizon.
@@ -60,6 +62,7 @@ impl Link {
             memo_size: 0,
             hint,
             guard: NO_GUARD,
+            folded: false,
             accepted: 0,
             busy: Span::ZERO,
             waited: 0,

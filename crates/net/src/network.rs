@@ -27,16 +27,20 @@ pub enum Arrival {
 pub struct Network {
     links: Vec<Link>,
     rates: Vec<Rate>,
+    /// By which link packets come to each link: one, `SEVERAL` (a source counts as another), or `END` for none yet.
+    feeders: Vec<u32>,
     guards: Vec<Guard>,
     /// Routes end to end, each closed by `END`.
     routes: Vec<u32>,
     classes: Vec<(Rate, Span)>,
     horizon: Time,
+    folding: bool,
     /// When the present event was scheduled, see [`Offer::cause`].
     cause: Time,
 }
 
 const END: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX - 1;
 
 impl Network {
     /// A network without links yet, for a run that ends at `horizon`: room for `links` of them and for routes of
@@ -46,12 +50,19 @@ impl Network {
         Network {
             links,
             rates: Vec::new(),
+            feeders: Vec::new(),
             guards: Vec::new(),
             routes,
             classes: Vec::new(),
             horizon,
+            folding: true,
             cause: Time::ZERO,
         }
+    }
+
+    /// Gives every hop an event of its own, before any route is added: slower, the same results.
+    pub fn unfold(&mut self) {
+        self.folding = false;
     }
 
     /// Adds a link; numbers follow each other from 0.
@@ -70,12 +81,21 @@ impl Network {
         }
         self.links.push(link);
         self.rates.push(spec.rate);
+        self.feeders.push(END);
         LinkId(self.links.len() as u32 - 1)
     }
 
     /// Adds a route; what to put into [`Packet::route`] at its source. A route without links delivers nothing.
     pub fn add_route(&mut self, route: &Route) -> u32 {
         let start = self.routes.len() as u32;
+        let mut from = SEVERAL;
+        for LinkId(id) in route.iter().copied() {
+            let feeder = &mut self.feeders[id as usize];
+            *feeder = if *feeder == END || *feeder == from { from } else { SEVERAL };
+            let link = &mut self.links[id as usize];
+            link.folded = self.folding && *feeder != SEVERAL && link.guard == NO_GUARD;
+            from = id;
+        }
         self.routes.extend(route.iter().map(|link| link.0));
         self.routes.push(END);
         start
@@ -97,8 +117,13 @@ impl Network {
     #[inline]
     pub fn prefetch_link(&self, packet: &Packet) -> bool {
         let next = self.routes[packet.route as usize + 1];
+        if next == END {
+            return true;
+        }
         prefetch(&self.links, next as usize);
-        next == END
+        // The link after that may be folded into the same step.
+        prefetch(&self.links, self.routes[packet.route as usize + 2] as usize);
+        false
     }
 
     /// The present event is a timer's, not an arrival.
@@ -132,40 +157,64 @@ impl Network {
         }
     }
 
+    /// A packet comes to the link at place `route` of its route; whether it will arrive anywhere.
+    ///
+    /// A link whose packets all come from one other link, and that neither drops nor loses, meets them in the
+    /// order in which that link sends them: what happens there can be computed at once, and the packet's next
+    /// event is its arrival behind it. So a hop over such a link costs no event.
     #[inline]
-    fn enqueue<T: Tap>(
-        &mut self,
-        agenda: &mut Agenda<Packet>,
-        tap: &mut T,
-        route: u32,
-        packet: &Packet,
-    ) -> bool {
-        let id = self.routes[route as usize];
+    fn enqueue<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, mut route: u32, packet: &Packet) -> bool {
         let now = agenda.now();
+        let mut id = self.routes[route as usize];
         let link = &mut self.links[id as usize];
-        let start = now.max(link.free_at);
         let mut lost = false;
         if link.guard != NO_GUARD {
             let guard = &mut self.guards[link.guard as usize];
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-            let refused = guard
-                .impairment
-                .before(packet)
-                .or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
+            let refused =
+                guard.impairment.before(packet).or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
             if let Some(reason) = refused {
                 guard.drops[reason as usize] += 1;
                 if T::PACKETS {
-                    tap.packet(&PacketEvent {
-                        at: now,
-                        link: LinkId(id),
-                        step: PacketStep::Drop(reason),
-                        packet: *packet,
-                    });
+                    let step = PacketStep::Drop(reason);
+                    tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet });
                 }
                 return false;
             }
             lost = guard.impairment.after().is_some();
         }
+        let mut start = self.transmit(tap, id, now, packet);
+        if lost {
+            self.lose(tap, id, packet);
+            return false;
+        }
+        loop {
+            let link = &mut self.links[id as usize];
+            let arrival = link.free_at + link.delay;
+            let next = self.routes[route as usize + 1];
+            if next == END || !self.links[next as usize].folded || arrival > self.horizon {
+                let link = &mut self.links[id as usize];
+                agenda.push(arrival, packet, &mut link.hint, |packet| {
+                    packet.began = start;
+                    packet.route = route;
+                });
+                return true;
+            }
+            if T::PACKETS {
+                tap.packet(&PacketEvent { at: arrival, link: LinkId(id), step: PacketStep::Deliver, packet: *packet });
+            }
+            route += 1;
+            id = next;
+            start = self.transmit(tap, id, arrival, packet);
+        }
+    }
+
+    /// Puts a packet that is taken by link `id` at `now` behind what the link has; when its transmission begins.
+    /// It ends at the link's `free_at`.
+    #[inline]
+    fn transmit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Time {
+        let link = &mut self.links[id as usize];
+        let start = now.max(link.free_at);
         let transmission = link.transmission_time(packet.size, || self.rates[id as usize]);
         let depart = start + transmission;
         link.free_at = depart;
@@ -180,33 +229,16 @@ impl Network {
             link.waited += start.since(now).ps() >> 10;
         }
         if T::PACKETS {
-            tap.packet(&PacketEvent {
-                at: now,
-                link: LinkId(id),
-                step: PacketStep::Enqueue,
-                packet: *packet,
-            });
-            tap.packet(&PacketEvent {
-                at: depart,
-                link: LinkId(id),
-                step: PacketStep::Depart,
-                packet: *packet,
-            });
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Enqueue, packet: *packet });
+            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Depart, packet: *packet });
         }
-        if lost {
-            self.lose(tap, id, depart, packet);
-            return false;
-        }
-        agenda.push(depart + link.delay, packet, &mut link.hint, |packet| {
-            packet.began = start;
-            packet.route = route;
-        });
-        true
+        start
     }
 
     #[cold]
-    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, depart: Time, packet: &Packet) {
-        let guard = &mut self.guards[self.links[id as usize].guard as usize];
+    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet) {
+        let link = &self.links[id as usize];
+        let (guard, depart) = (&mut self.guards[link.guard as usize], link.free_at);
         if depart <= self.horizon {
             guard.drops[Reason::Loss as usize] += 1;
         } else {

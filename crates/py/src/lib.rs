@@ -113,7 +113,7 @@ fn run(
         }
     };
     let recording = Recording { trace, packets: packets || pcapng, audit, fingerprint };
-    let settings = Settings { seed, recording };
+    let settings = Settings { seed, recording, unfolded: false };
     let mut run =
         py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
     loop {
