@@ -183,17 +183,20 @@ fn packet_columns(py: Python<'_>, run: &mut Run, wanted: bool) -> PyResult<Py<Py
     Ok(columns.unbind())
 }
 
-/// The speed benchmark's dumbbell; the outcome as JSON.
+/// The speed benchmark's dumbbell: what it cost and its goodput, as JSON.
 #[pyfunction]
 fn bench(py: Python<'_>, flows: u32, duration_s: f64, rate_bps: u64) -> PyResult<String> {
     let scenario = lab::dumbbell(flows, Rate::from_bps(rate_bps), Span::from_seconds(duration_s));
-    let mut run = py
-        .detach(|| guarded(|| Run::new(&scenario, Settings::default())))?
-        .map_err(|e| scenario_error(py, e))?;
+    let mut run =
+        py.detach(|| guarded(|| Run::new(&scenario, Settings::default())))?.map_err(|e| scenario_error(py, e))?;
     while !py.detach(|| guarded(|| run.advance(CHUNK)))? {
         py.check_signals()?;
     }
-    Ok(run.outcome().to_json())
+    let (cost, goodput) = run.cost();
+    Ok(format!(
+        "{{\"packet_hops\": {}, \"events\": {}, \"cpu_s\": {}, \"goodput_bps\": {goodput}}}",
+        cost.packet_hops, cost.events, cost.cpu_s
+    ))
 }
 
 /// What can be named in a scenario, as JSON; `kind` is one of `KINDS`.

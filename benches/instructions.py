@@ -1,0 +1,56 @@
+"""Guard against slowing down: instructions per packet-hop and per ACK, counted by callgrind.
+
+Counts do not depend on the machine's mood; seconds do, and stay out of CI. A count above its bound fails; so does one
+far below it, which asks for the bound to be lowered with the change that earned it. `--write` takes today's counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BOUNDS = Path(__file__).with_suffix(".json")
+SLACK = 0.05
+# Flows and simulated seconds: enough for the steady state to dominate, and still a few seconds under callgrind.
+CASES = {"dumbbell 1": (1, 2.0), "dumbbell 10": (10, 2.0), "dumbbell 100": (100, 2.0), "dumbbell 1000": (1000, 1.0)}
+
+
+def count(flows: int, seconds: float) -> float:
+    """Instructions per packet-hop of the whole process, setting up included."""
+    binary = ROOT / "target" / "release" / "examples" / "dumbbell"
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary), str(flows), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if found is None:
+        raise RuntimeError(f"callgrind counted nothing: {done.stderr[-300:]}")
+    return int(found[1]) / int(json.loads(done.stdout)["packet_hops"])
+
+
+def main() -> int:
+    """Count, compare, report; 1 if a bound is broken."""
+    if shutil.which("valgrind") is None:
+        print("instructions: valgrind is not installed; not counted", file=sys.stderr)
+        return 0
+    build = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "lab", "--example", "dumbbell"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    counts = {name: round(count(*case), 1) for name, case in CASES.items()}
+    if "--write" in sys.argv:
+        BOUNDS.write_text(json.dumps(counts, indent=2) + "\n")
+        return 0
+    bounds = json.loads(BOUNDS.read_text())
+    broken = 0
+    for name, found in counts.items():
+        off = found / bounds[name] - 1
+        verdict = "ok" if abs(off) <= SLACK else ("MORE than the bound" if off > 0 else "LESS: lower the bound")
+        broken += abs(off) > SLACK
+        print(f"{name:14} {found:7.1f} instructions a packet-hop ({off * 100:+.1f} % of the bound): {verdict}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

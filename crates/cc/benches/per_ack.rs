@@ -1,0 +1,67 @@
+//! Nanoseconds per ACK of each controller, the window law alone: a loss every 2,000 ACKs, a round-trip sample on each.
+
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+
+use cc::{Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Params, Phase};
+use std::hint::black_box;
+use std::time::Instant;
+use units::{Span, Time};
+
+const ACKS: u64 = 4_000_000;
+
+fn run(controller: &mut AnyController) -> f64 {
+    let begin = Instant::now();
+    let mut now = Time::ZERO;
+    controller.on_open(now);
+    for i in 0..ACKS {
+        now += Span::from_ps(100_000_000);
+        let window = controller.cwnd();
+        let ack = Ack {
+            now,
+            newly_acked: 1,
+            dupacks: 0,
+            acked_through: i,
+            next: i + window as u64,
+            in_flight: window,
+            rtt: Some(Span::from_ps(20_000_000_000 + i % 1000)),
+            receiver_time: None,
+            ece: false,
+            rate: None,
+            phase: Phase::Open,
+            window_limited: true,
+        };
+        controller.on_ack(&ack);
+        if i % 2000 == 1999 {
+            controller.on_congestion(&Congestion {
+                now,
+                cause: Cause::FastRetransmit,
+                window,
+                in_flight: window,
+                segment_sent: None,
+                retransmitted: false,
+                dupacks: 3,
+            });
+        }
+    }
+    black_box(controller.cwnd());
+    begin.elapsed().as_nanos() as f64 / ACKS as f64
+}
+
+fn main() {
+    let arithmetic = Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
+    let flow = FlowInfo {
+        initial_window: 2.0,
+        initial_ssthresh: 100.0,
+        max_window: f64::INFINITY,
+        arithmetic,
+        fine_clock: false,
+    };
+    println!("Window laws, ns per ACK (median of 5)");
+    for d in CONTROLLERS {
+        let Ok(params) = Params::new(d.params, []) else { continue };
+        let mut times: Vec<f64> =
+            (0..5).filter_map(|_| AnyController::new(d.name, &params, &flow)).map(|mut c| run(&mut c)).collect();
+        times.sort_by(f64::total_cmp);
+        println!("{:>16} {:>6.1}", d.name, times[2]);
+    }
+}

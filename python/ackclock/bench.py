@@ -1,0 +1,137 @@
+"""The speed benchmark: a dumbbell, beside ns-2 where it is installed.
+
+What is compared is packet-hops per CPU second of the event loop; a packet-hop is one packet crossing one link. Both
+simulators run the same network in turns, so that a machine that slows down slows both. CPU time of setting up is
+left out on both sides.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+BESIDE = (1, 10, 100, 1000)
+ALONE = (10_000, 100_000)
+SECONDS = 100.0
+LARGE_SECONDS = 10.0
+RATE_BPS = 100_000_000
+LARGE_RATE_BPS = 10_000_000_000
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of one simulator."""
+
+    packet_hops: int
+    cpu_s: float
+    goodput_bps: float
+    events: int = 0
+    peak_bytes: int = 0
+
+    @property
+    def speed(self) -> float:
+        """Packet-hops per CPU second."""
+        return self.packet_hops / self.cpu_s if self.cpu_s > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs with one number of flows."""
+
+    flows: int
+    ours: list[Measurement]
+    theirs: list[Measurement]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Ours over theirs, pair by pair."""
+        return [a.speed / b.speed for a, b in zip(self.ours, self.theirs, strict=False)]
+
+
+CHILD = """
+import json, resource, sys
+from ackclock import _core
+flows, seconds, rate = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+found = json.loads(_core.bench(flows, seconds, rate))
+found["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps(found))
+"""
+
+
+def _run(command: list[str]) -> Measurement:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} failed: {done.stderr.strip().splitlines()[-1:]}")
+    return Measurement(**json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def ours(flows: int, seconds: float, rate_bps: int) -> Measurement:
+    """Run Ackclock in a process of its own, for its memory."""
+    return _run([sys.executable, "-c", CHILD, str(flows), str(seconds), str(rate_bps)])
+
+
+def ns2_script() -> Path | None:
+    """The benchmark for ns-2, if both are here."""
+    script = Path("benches/peers/dumbbell.tcl")
+    return script if script.exists() and shutil.which("ns") else None
+
+
+def compare(flows: int, repeat: int, quick: bool, console: Console) -> Comparison:
+    """Run one number of flows `repeat` times, in turns with ns-2."""
+    large = flows > max(BESIDE)
+    seconds = (LARGE_SECONDS if large else SECONDS) / (10 if quick else 1)
+    rate = LARGE_RATE_BPS if large else RATE_BPS
+    script = None if large else ns2_script()
+    mine, theirs = [], []
+    with console.status(f"{flows:,} flows"):
+        for _ in range(repeat):
+            mine.append(ours(flows, seconds, rate))
+            if script is not None:
+                command = ["ns", str(script), f"n={flows}", f"dur={seconds:g}", f"mbps={rate // 1_000_000}"]
+                theirs.append(_run(command))
+    return Comparison(flows, mine, theirs)
+
+
+def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) -> int:
+    """Measure and print."""
+    console = Console(stderr=True)
+    if ns2_script() is None:
+        console.print("ns-2 or benches/peers is not here (Debian: ns2; run in the repository): measured alone")
+    floor = ours(1, 0.01, RATE_BPS).peak_bytes
+    found = [compare(n, repeat, quick, console) for n in flows or (*BESIDE, *ALONE)]
+    if as_json:
+        print(json.dumps([asdict(c) | {"ratios": c.ratios} for c in found]))
+    else:
+        Console().print(table(found, floor))
+    return 0
+
+
+def table(found: list[Comparison], floor: int) -> Table:
+    """Medians, with the ratio's least and greatest; memory per flow above what a single flow takes."""
+    table = Table(title="Packet-hops per CPU second, millions", title_justify="left", box=None, pad_edge=False)
+    for name in ("flows", "ackclock", "ns-2", "ratio", "least-most", "goodput differs", "events/hop", "memory/flow"):
+        table.add_column(name, justify="right")
+    for c in found:
+        speed = statistics.median(m.speed for m in c.ours) / 1e6
+        row = [f"{c.flows:,}", f"{speed:.1f}"]
+        if c.theirs:
+            off = c.ours[0].goodput_bps / c.theirs[0].goodput_bps - 1
+            row.append(f"{statistics.median(m.speed for m in c.theirs) / 1e6:.2f}")
+            row += [f"{statistics.median(c.ratios):.1f}", f"{min(c.ratios):.1f}-{max(c.ratios):.1f}", f"{off * 100:+.2f} %"]
+        else:
+            row += ["-"] * 4
+        memory = (c.ours[0].peak_bytes - floor) / c.flows
+        row += [
+            f"{c.ours[0].events / c.ours[0].packet_hops:.2f}",
+            f"{memory / 1000:.1f} kB" if c.flows >= max(BESIDE) else "-",
+        ]
+        table.add_row(*row)
+    return table
