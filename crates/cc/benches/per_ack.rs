@@ -2,7 +2,10 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
-use cc::{Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Params, Phase};
+use cc::{
+    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Params,
+    Phase,
+};
 use std::hint::black_box;
 use std::time::Instant;
 use units::{Span, Time};
@@ -48,7 +51,8 @@ fn run(controller: &mut AnyController) -> f64 {
 }
 
 fn main() {
-    let arithmetic = Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
+    let arithmetic =
+        Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
     let flow = FlowInfo {
         initial_window: 2.0,
         initial_ssthresh: 100.0,
@@ -59,8 +63,10 @@ fn main() {
     println!("Window laws, ns per ACK (median of 5)");
     for d in CONTROLLERS {
         let Ok(params) = Params::new(d.params, []) else { continue };
-        let mut times: Vec<f64> =
-            (0..5).filter_map(|_| AnyController::new(d.name, &params, &flow)).map(|mut c| run(&mut c)).collect();
+        let mut times: Vec<f64> = (0..5)
+            .filter_map(|_| AnyController::new(d.name, &params, &flow))
+            .map(|mut c| run(&mut c))
+            .collect();
         times.sort_by(f64::total_cmp);
         println!("{:>16} {:>6.1}", d.name, times[2]);
     }

@@ -55,13 +55,12 @@ fn heap_of_packets(links: u64, each: u64, mixed: bool) {
         bodies.push(Packet { link, _body: [0; 9] });
         heap.push(Reverse((model.send(link, at), n as u64, n as u32)));
     }
-    let mut order = heap.len() as u64;
-    for _ in 0..HOPS {
+    let seeded = heap.len() as u64;
+    for order in seeded..seeded + HOPS {
         let Some(Reverse((now, _, slot))) = heap.pop() else { return };
         let packet = &mut bodies[slot as usize];
         packet.link = (packet.link + 1) % links as u32;
         heap.push(Reverse((model.send(packet.link, now), order, slot)));
-        order += 1;
     }
     black_box(heap.len());
 }
@@ -100,7 +99,11 @@ fn heads(links: u64, each: u64, mixed: bool, tree: bool) {
         queue.push_back((arrival, packet));
         if queue.len() == 1 {
             let head = key(arrival, packet.link as u64);
-            if tree { update(&mut winners, leaves, packet.link as usize, head) } else { push(&mut heap, head) }
+            if tree {
+                update(&mut winners, leaves, packet.link as usize, head)
+            } else {
+                push(&mut heap, head)
+            }
         }
     }
     black_box(&queues);
@@ -173,9 +176,14 @@ fn median(run: impl Fn()) -> f64 {
 
 fn main() {
     println!("Order of events, ns per packet-hop, setting up included (median of 5)");
-    println!("{:>24} {:>12} {:>12} {:>12} {:>12}", "links x packets, delays", "packet heap", "heads heap", "heads tree", "lanes");
+    println!(
+        "{:>24} {:>12} {:>12} {:>12} {:>12}",
+        "links x packets, delays", "packet heap", "heads heap", "heads tree", "lanes"
+    );
     for mixed in [false, true] {
-        for (links, each) in [(4, 1000), (16, 100), (64, 100), (256, 100), (1024, 20), (4096, 10), (65_536, 4)] {
+        for (links, each) in
+            [(4, 1000), (16, 100), (64, 100), (256, 100), (1024, 20), (4096, 10), (65_536, 4)]
+        {
             let what = format!("{links} x {each}, {}", if mixed { "mixed" } else { "alike" });
             println!(
                 "{what:>24} {:>12.1} {:>12.1} {:>12.1} {:>12.1}",

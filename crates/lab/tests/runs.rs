@@ -143,7 +143,18 @@ fn account(text: &str, unfolded: bool) -> (String, Vec<impl Ord + std::fmt::Debu
     let json = run.outcome().to_json();
     let log = run.packets();
     let mut rows: Vec<_> = (0..log.time.len())
-        .map(|i| (log.time[i], log.link[i], log.flow[i], log.kind[i], log.seq[i], log.event[i], log.reason[i], log.size[i]))
+        .map(|i| {
+            (
+                log.time[i],
+                log.link[i],
+                log.flow[i],
+                log.kind[i],
+                log.seq[i],
+                log.event[i],
+                log.reason[i],
+                log.size[i],
+            )
+        })
         .collect();
     rows.sort_unstable();
     (json[..json.find("\"engine\"").unwrap()].to_string(), rows)
@@ -202,12 +213,15 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
     // In any chunks, on any thread, beside any other run, with any log on.
     let mut chunked = Run::new(
         &made[0],
-        Settings { recording: Recording {
+        Settings {
+            recording: Recording {
                 fingerprint: true,
                 audit: true,
                 packets: true,
                 trace: TraceMode::EveryAck,
-            }, ..Settings::default() },
+            },
+            ..Settings::default()
+        },
     )
     .unwrap();
     while !chunked.advance(997) {}

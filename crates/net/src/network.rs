@@ -163,7 +163,13 @@ impl Network {
     /// order in which that link sends them: what happens there can be computed at once, and the packet's next
     /// event is its arrival behind it. So a hop over such a link costs no event.
     #[inline]
-    fn enqueue<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, mut route: u32, packet: &Packet) -> bool {
+    fn enqueue<T: Tap>(
+        &mut self,
+        agenda: &mut Agenda<Packet>,
+        tap: &mut T,
+        mut route: u32,
+        packet: &Packet,
+    ) -> bool {
         let now = agenda.now();
         let mut id = self.routes[route as usize];
         let link = &mut self.links[id as usize];
@@ -171,8 +177,10 @@ impl Network {
         if link.guard != NO_GUARD {
             let guard = &mut self.guards[link.guard as usize];
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-            let refused =
-                guard.impairment.before(packet).or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
+            let refused = guard
+                .impairment
+                .before(packet)
+                .or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
             if let Some(reason) = refused {
                 guard.drops[reason as usize] += 1;
                 if T::PACKETS {
@@ -201,7 +209,12 @@ impl Network {
                 return true;
             }
             if T::PACKETS {
-                tap.packet(&PacketEvent { at: arrival, link: LinkId(id), step: PacketStep::Deliver, packet: *packet });
+                tap.packet(&PacketEvent {
+                    at: arrival,
+                    link: LinkId(id),
+                    step: PacketStep::Deliver,
+                    packet: *packet,
+                });
             }
             route += 1;
             id = next;
@@ -229,8 +242,18 @@ impl Network {
             link.waited += start.since(now).ps() >> 10;
         }
         if T::PACKETS {
-            tap.packet(&PacketEvent { at: now, link: LinkId(id), step: PacketStep::Enqueue, packet: *packet });
-            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step: PacketStep::Depart, packet: *packet });
+            tap.packet(&PacketEvent {
+                at: now,
+                link: LinkId(id),
+                step: PacketStep::Enqueue,
+                packet: *packet,
+            });
+            tap.packet(&PacketEvent {
+                at: depart,
+                link: LinkId(id),
+                step: PacketStep::Depart,
+                packet: *packet,
+            });
         }
         start
     }

@@ -187,8 +187,9 @@ fn packet_columns(py: Python<'_>, run: &mut Run, wanted: bool) -> PyResult<Py<Py
 #[pyfunction]
 fn bench(py: Python<'_>, flows: u32, duration_s: f64, rate_bps: u64) -> PyResult<String> {
     let scenario = lab::dumbbell(flows, Rate::from_bps(rate_bps), Span::from_seconds(duration_s));
-    let mut run =
-        py.detach(|| guarded(|| Run::new(&scenario, Settings::default())))?.map_err(|e| scenario_error(py, e))?;
+    let mut run = py
+        .detach(|| guarded(|| Run::new(&scenario, Settings::default())))?
+        .map_err(|e| scenario_error(py, e))?;
     while !py.detach(|| guarded(|| run.advance(CHUNK)))? {
         py.check_signals()?;
     }

@@ -1,0 +1,227 @@
+//! From a scenario to a world: nodes and routes, links, senders and receivers, in a fixed order.
+
+use super::{Plan, Settings, World};
+use crate::ScenarioError;
+use crate::audit::{AuditedLink, Auditor};
+use crate::error::Origin;
+use crate::recorder::Recorder;
+use crate::scenario::{Direction, FlowKind, Loss, Scenario};
+use cc::{AnyController, FlowInfo};
+use engine::{Agenda, Stream};
+use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
+use net::qdisc::{DropTail, Qdisc};
+use net::{LinkId, LinkSpec, Network, NodeId, Topology};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use transport::{BlockPool, Options, Receiver, ReceiverStats, Sender, Setup, Timer, UdpSource};
+use units::{Limit, Span, Time};
+
+impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
+    pub(super) fn build(scenario: &Scenario, settings: Settings) -> Result<Self, ScenarioError> {
+        let seed = settings.seed.unwrap_or(scenario.seed);
+        let end = Time::ZERO + scenario.duration;
+        let (topology, nodes) = lay_out(scenario);
+        // TCP flows first, UDP flows after them.
+        let is_tcp = |i: &usize| matches!(scenario.flows[*i].kind, FlowKind::Tcp(_));
+        let all = || 0..scenario.flows.len();
+        let numbered: Vec<usize> = all().filter(is_tcp).chain(all().filter(|i| !is_tcp(i))).collect();
+        let mut order = vec![0u32; numbered.len()];
+        for (number, index) in numbered.iter().enumerate() {
+            order[*index] = number as u32;
+        }
+        let ends: Vec<[NodeId; 2]> = numbered
+            .iter()
+            .map(|i| [nodes[scenario.flows[*i].from.as_str()], nodes[scenario.flows[*i].to.as_str()]])
+            .collect();
+        let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
+        let routes = topology.routes(&pairs).map_err(|error| {
+            let (from, to) = (topology.node_name(error.from), topology.node_name(error.to));
+            let origin = Origin::Line { file: "scenario".into(), line: 1 };
+            ScenarioError::new(&origin, "link", format!("no path from \"{from}\" to \"{to}\""))
+        })?;
+
+        let directions: Vec<&Direction> = scenario.links.iter().flat_map(|l| &l.directions).collect();
+        let hops = routes.iter().map(|route| route.len() + 1).sum();
+        let mut network = Network::new(end, directions.len(), hops);
+        if settings.unfolded {
+            network.unfold();
+        }
+        let delay_of = |route: &Vec<LinkId>| {
+            route.iter().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
+        };
+        let mut round_trip = vec![Span::ZERO; directions.len()];
+        for pair in routes.chunks_exact(2) {
+            let both = delay_of(&pair[0]) + delay_of(&pair[1]);
+            for link in pair.iter().flatten() {
+                let longest = &mut round_trip[link.0 as usize];
+                *longest = both.max(*longest);
+            }
+        }
+        let mut audited = Vec::new();
+        for (i, direction) in directions.iter().enumerate() {
+            let link = LinkId(i as u32);
+            // Without a flow over it, a link's own two directions make its round trip.
+            let own = direction.delay + directions[i ^ 1].delay;
+            let rtt = if round_trip[i] == Span::ZERO { own } else { round_trip[i] };
+            let limit = direction.limit.map(|limit| match limit {
+                Limit::Bdp(n) => Limit::Bytes((n * direction.rate.bytes_in(rtt) as f64) as u64),
+                fixed => fixed,
+            });
+            let qdisc = match limit {
+                None | Some(Limit::Bdp(_)) => Qdisc::Unlimited,
+                Some(Limit::Packets(n)) => Qdisc::DropTail(DropTail::packets(n)),
+                Some(Limit::Bytes(n)) => Qdisc::DropTail(DropTail::bytes(n)),
+            };
+            let impairment = impairment(scenario, &direction.loss, &order, || {
+                Stream::new(seed, "loss", &topology.link_name(link))
+            });
+            network.add_link(LinkSpec { rate: direction.rate, delay: direction.delay, qdisc, impairment });
+            if settings.recording.audit {
+                let (from, to) = topology.ends(link);
+                audited.push(AuditedLink {
+                    name: topology.link_name(link),
+                    from,
+                    to,
+                    rate: direction.rate,
+                    delay: direction.delay,
+                    limit,
+                });
+            }
+        }
+
+        let mut agenda = Agenda::new();
+        agenda.add_timers(numbered.len() as u32 * Timer::COUNT);
+        let mut world = Parts {
+            senders: engine::large_vec(numbered.len()),
+            receivers: engine::large_vec(numbered.len()),
+            ..Parts::default()
+        };
+        let mut probes = Vec::new();
+        let mut shared: Vec<Arc<Options>> = Vec::new();
+        for (number, index) in numbered.iter().enumerate() {
+            let flow = &scenario.flows[*index];
+            let number = number as u32;
+            let forward = network.add_route(&routes[2 * number as usize]);
+            let back = network.add_route(&routes[2 * number as usize + 1]);
+            let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            let mut plan = Plan { start: Time::ZERO + flow.start, stop, started: false, short: 0 };
+            match &flow.kind {
+                FlowKind::Tcp(tcp) => {
+                    let options = shared.iter().find(|o| ***o == tcp.options).cloned().unwrap_or_else(|| {
+                        shared.push(Arc::new(tcp.options.clone()));
+                        shared[shared.len() - 1].clone()
+                    });
+                    let info = flow_info(&options);
+                    let controller = AnyController::new(tcp.control, &tcp.params, &info)
+                        .unwrap_or_else(|| unreachable!("the scenario names registered controllers only"));
+                    let packet = options.packet as u64;
+                    let segments = flow.bytes.map(|bytes| bytes.div_ceil(packet) as u32);
+                    plan.short = flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet) * packet - bytes);
+                    let tick = options.clock_tick.ps();
+                    let clock_phase = options.clock_phase.unwrap_or_else(|| {
+                        Span::from_ps(
+                            (Stream::new(seed, "clock phase", &flow.name).uniform() * tick as f64) as u64,
+                        )
+                    });
+                    let setup = Setup { flow: number, route: forward, segments, clock_phase };
+                    world.receivers.push(Receiver::new(number, back, options.clone()));
+                    world.senders.push(Sender::new(setup, options, controller));
+                    probes.push(
+                        cc::CONTROLLERS.iter().find(|d| d.name == tcp.control).map_or(&[][..], |d| d.probes),
+                    );
+                }
+                FlowKind::Udp { packet, schedule } => {
+                    let schedule = schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
+                    world.udp.push((
+                        UdpSource::new(number, forward, *packet, schedule, stop),
+                        ReceiverStats::default(),
+                    ));
+                }
+            }
+            world.names.push(flow.name.clone());
+            world.plans.push(plan);
+        }
+        // In the order of the file: flows that start at one instant start in that order.
+        for number in &order {
+            let start = world.plans[*number as usize].start;
+            agenda.set_timer(number * Timer::COUNT + Timer::Application as u32, start);
+        }
+        let destinations =
+            ends.iter().enumerate().flat_map(|(n, [a, b])| [((n as u32, false), *b), ((n as u32, true), *a)]);
+        let auditor = settings.recording.audit.then(|| Auditor::new(audited, destinations));
+        Ok(World {
+            title: scenario.title.clone(),
+            seed,
+            duration: scenario.duration,
+            end,
+            agenda,
+            network,
+            recorder: Recorder::new(settings.recording, &probes, auditor),
+            blocks: BlockPool::default(),
+            senders: world.senders,
+            receivers: world.receivers,
+            udp: world.udp,
+            plans: world.plans,
+            names: world.names,
+            ends,
+            topology,
+            crowded: order.len() > 1000,
+            first_links: routes.chunks_exact(2).map(|pair| [pair[0][0], pair[1][0]]).collect(),
+            order,
+            cpu: Span::ZERO,
+            wall: Span::ZERO,
+        })
+    }
+}
+
+/// What is being built for each flow.
+#[derive(Default)]
+struct Parts {
+    senders: Vec<Sender>,
+    receivers: Vec<Receiver>,
+    udp: Vec<(UdpSource, ReceiverStats)>,
+    plans: Vec<Plan>,
+    names: Vec<String>,
+}
+
+/// Nodes in the order in which links name them, and the links between them.
+fn lay_out(scenario: &Scenario) -> (Topology, BTreeMap<&str, NodeId>) {
+    let mut topology = Topology::default();
+    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+    for link in &scenario.links {
+        let ends =
+            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
+        topology.add_link(ends[0], ends[1], link.directions[0].delay);
+        topology.add_link(ends[1], ends[0], link.directions[1].delay);
+    }
+    (topology, nodes)
+}
+
+fn impairment(
+    scenario: &Scenario,
+    loss: &Loss,
+    order: &[u32],
+    stream: impl FnOnce() -> Stream,
+) -> Impairment {
+    match loss {
+        Loss::None => Impairment::None,
+        Loss::Bernoulli { rate } => Impairment::Bernoulli(Bernoulli::new(*rate, stream())),
+        Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
+            Impairment::GilbertElliott(GilbertElliott::new(*p, *r, *loss_good, *loss_bad, stream()))
+        }
+        Loss::List { flow, packets } => {
+            let index = scenario.flows.iter().position(|f| f.name == *flow);
+            index.map_or(Impairment::None, |i| Impairment::List(List::new(order[i], packets.clone())))
+        }
+    }
+}
+
+fn flow_info(options: &Options) -> FlowInfo {
+    FlowInfo {
+        initial_window: if options.delay_growth { 1.0 } else { options.initial_window },
+        initial_ssthresh: options.initial_ssthresh,
+        max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
+        arithmetic: options.arithmetic(),
+        fine_clock: options.recovery == transport::Recovery::Reno,
+    }
+}

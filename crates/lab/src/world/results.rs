@@ -1,0 +1,146 @@
+//! What a finished world says: the outcome.
+
+use super::World;
+use crate::outcome::{Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, jain};
+use net::{LinkId, Reason};
+use transport::ReceiverStats;
+
+impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
+    pub(super) fn links(&self) -> impl Iterator<Item = LinkId> + use<WINDOWS, PACKETS> {
+        (0..self.topology.links() as u32).map(LinkId)
+    }
+
+    pub(super) fn link_names(&self) -> Vec<String> {
+        self.links().map(|link| self.topology.link_name(link)).collect()
+    }
+
+    pub(super) fn cost(&self) -> (EngineCost, f64) {
+        let hops = self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
+        let cost = EngineCost {
+            events: self.agenda.events(),
+            packet_hops: hops,
+            cpu_s: self.cpu.seconds(),
+            wall_s: self.wall.seconds(),
+        };
+        let bytes: u64 = (0..self.senders.len()).map(|n| self.delivered_bytes(n)).sum();
+        (cost, bytes as f64 * 8.0 / self.duration.seconds())
+    }
+
+    /// Payload delivered in order, once, by a TCP flow.
+    fn delivered_bytes(&self, number: usize) -> u64 {
+        let (sender, received) = (&self.senders[number], self.receivers[number].in_order());
+        let in_order = (received - (sender.options().syn && received > 0) as u32) as u64;
+        let complete = sender.segments_offered().is_some_and(|n| in_order >= n as u64);
+        in_order * sender.options().packet as u64 - if complete { self.plans[number].short } else { 0 }
+    }
+
+    pub(super) fn outcome(&mut self) -> Outcome {
+        let duration = self.duration.seconds();
+        let accounts = self.network.account(&self.agenda, self.duration);
+        let flows: Vec<FlowOutcome> =
+            self.order.clone().iter().map(|number| self.flow_outcome(*number as usize)).collect();
+        let goodputs = |kind: &str| -> Vec<f64> {
+            flows.iter().filter(|f| f.kind == kind).map(|f| f.goodput_bps).collect()
+        };
+        let compared = if self.senders.is_empty() { goodputs("udp") } else { goodputs("tcp") };
+        let links: Vec<LinkOutcome> = self
+            .link_names()
+            .into_iter()
+            .zip(&accounts)
+            .map(|(name, a)| LinkOutcome {
+                name,
+                delivered_packets: a.delivered,
+                dropped_packets: Drops {
+                    queue: a.dropped[Reason::Queue as usize],
+                    loss: a.dropped[Reason::Loss as usize],
+                    list: a.dropped[Reason::List as usize],
+                },
+                marked_packets: a.marked,
+                utilisation: a.utilisation,
+                mean_queue_packets: a.mean_queue_packets,
+                mean_sojourn_s: a.mean_sojourn_s,
+            })
+            .collect();
+        Outcome {
+            title: self.title.clone(),
+            seed: self.seed,
+            duration_s: duration,
+            version: crate::VERSION,
+            flows,
+            radio: None,
+            satellite: None,
+            fairness: Fairness { jain: jain(&compared) },
+            engine: self.cost().0,
+            links,
+        }
+    }
+
+    fn flow_outcome(&mut self, number: usize) -> FlowOutcome {
+        let duration = self.duration.seconds();
+        let rate = |bytes: u64| bytes as f64 * 8.0 / duration;
+        if let Some(index) = number.checked_sub(self.senders.len()) {
+            let (source, stats) = &self.udp[index];
+            let sent = source.sent() as u64;
+            return FlowOutcome {
+                kind: "udp",
+                goodput_bps: rate(stats.wire_bytes),
+                delivered_bytes: stats.wire_bytes,
+                sent_packets: sent,
+                delivery_ratio: (sent > 0).then(|| stats.packets as f64 / sent as f64),
+                ..arrivals(self.names[number].clone(), stats, duration)
+            };
+        }
+        let (end, plan, delivered) = (self.end, self.plans[number], self.delivered_bytes(number));
+        let sender = &mut self.senders[number];
+        if plan.started {
+            sender.finish(end);
+        }
+        let (options, stats) = (sender.options(), &sender.stats);
+        let active = end.since(plan.start).seconds();
+        let mean = |area: f64| (plan.started && active > 0.0 && area.is_finite()).then(|| area / active);
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let (cwnd, ssthresh) = sender.shown_window();
+        let receiver = &self.receivers[number];
+        let arrived = &receiver.stats;
+        FlowOutcome {
+            kind: "tcp",
+            control: Some(sender.controller().name()),
+            recovery: Some(options.recovery.name()),
+            goodput_bps: rate(delivered),
+            delivered_bytes: delivered,
+            sent_packets: stats.sent as u64,
+            acked_packets: Some(sender.acked_segments() as u64),
+            retransmitted_packets: Some(stats.retransmitted as u64),
+            timeouts: Some(stats.timeouts as u64),
+            window_cuts: Some(stats.cuts as u64),
+            mean_cwnd: mean(stats.cwnd_area),
+            mean_ssthresh: mean(stats.ssthresh_area),
+            final_cwnd: finite(cwnd),
+            final_ssthresh: finite(ssthresh),
+            mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
+            min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
+            delivery_ratio: (stats.sent > 0)
+                .then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
+            completion_s: sender
+                .completed()
+                .filter(|_| sender.segments_offered().is_some())
+                .map(|at| at.since(plan.start).seconds()),
+            ..arrivals(self.names[number].clone(), arrived, duration)
+        }
+    }
+}
+
+/// What a sink's counters say: throughput, delay, gaps, jitter.
+fn arrivals(name: String, stats: &ReceiverStats, duration: f64) -> FlowOutcome {
+    let n = stats.packets as f64;
+    let some = stats.packets > 0;
+    FlowOutcome {
+        name,
+        throughput_bps: stats.wire_bytes as f64 * 8.0 / duration,
+        mean_delay_s: some.then(|| stats.delay_sum / n),
+        mean_gap_s: (stats.packets > 1).then(|| stats.last_at.since(stats.first_at).seconds() / (n - 1.0)),
+        jitter1_s: some.then(|| (stats.last_delay.seconds() - stats.first_delay.seconds()) / n),
+        jitter2_s: some.then(|| stats.jitter_sum / n),
+        ..FlowOutcome::default()
+    }
+}

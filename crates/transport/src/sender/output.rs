@@ -1,0 +1,157 @@
+//! Sending: what the window allows, when pacing lets it, and the retransmission timer.
+
+use super::{Machine, Sender};
+use crate::blocks::Blocks;
+use crate::options::Dialect;
+use crate::recovery;
+use crate::wire::{Timer, Wire};
+use cc::{Controller, Signals};
+use net::{Kind, Packet};
+use units::{Rate, Time};
+
+impl Sender {
+    /// Sends what the window allows, at most `burst` packets if that is not zero.
+    #[inline]
+    pub(crate) fn send_much<W: Wire>(&mut self, wire: &mut W, burst: u32) {
+        match self.machine {
+            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => {
+                return recovery::sack1_send(self, wire, burst);
+            }
+            Machine::Sack(_) => return recovery::sack_send(self, wire, burst),
+            _ => {}
+        }
+        let window = self.window();
+        let mut packets = 0;
+        while self.next - self.una < window && self.next < self.limit && self.may_leave(wire) {
+            let seq = self.next;
+            self.next += 1;
+            self.output(wire, seq);
+            packets += 1;
+            if packets == burst {
+                break;
+            }
+        }
+    }
+
+    /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
+    pub(crate) fn send_one<W: Wire>(&mut self, wire: &mut W) {
+        let flight = self.next - self.una;
+        let allowed = flight < self.options.window
+            && flight as f64 + 1.0 <= self.controller.cwnd() + self.dupacks as f64
+            && self.next < self.limit;
+        if allowed && self.may_leave(wire) {
+            let seq = self.next;
+            self.next += 1;
+            self.output(wire, seq);
+        }
+    }
+
+    /// Whether pacing lets a packet go now; if not, a timer is set for when it does.
+    #[inline]
+    pub(crate) fn may_leave<W: Wire>(&mut self, wire: &mut W) -> bool {
+        if !self.options.pacing && !self.needs.has(Signals::PACING) {
+            return true;
+        }
+        let now = wire.now();
+        if self.pace_at > now {
+            wire.set_timer(Timer::Pace, self.pace_at);
+            return false;
+        }
+        if let Some(rate) = self.pacing_rate() {
+            self.pace_at = now + rate.time_for(self.wire_size as u64);
+        }
+        true
+    }
+
+    /// The controller's rate, or the window over the round-trip time: twice that in slow start, 1.2 times
+    /// after, as Linux has it.
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.controller.pacing().or_else(|| {
+            let rtt = self.rtt.smoothed(&self.options)?.seconds();
+            let gain = if self.controller.cwnd() < self.controller.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+            let bps = gain * self.controller.cwnd() * self.wire_size as f64 * 8.0 / rtt;
+            (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
+        })
+    }
+
+    /// Sends segment `seq`. The caller moves `next`.
+    #[inline]
+    pub(crate) fn output<W: Wire>(&mut self, wire: &mut W, seq: u32) {
+        let now = wire.now();
+        let syn = seq == 0 && self.options.syn;
+        let packet = Packet {
+            sent: now,
+            echo: Time::ZERO,
+            began: Time::ZERO,
+            route: self.route,
+            flow: self.flow,
+            seq,
+            blocks: Packet::NO_BLOCKS,
+            size: if syn { self.options.syn_size } else { self.wire_size },
+            kind: Kind::Data,
+            marked: false,
+        };
+        let nothing_outstanding = self.una == self.high;
+        let again = seq < self.high;
+        if W::SENDS && !again {
+            wire.sending(self.in_flight(), self.allowance());
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.on_send(self.una, seq, now, nothing_outstanding);
+        }
+        self.segments.sent(self.una, self.high, seq, now);
+        if !syn {
+            self.stats.sent += 1;
+            self.stats.retransmitted += again as u32;
+        }
+        if !again {
+            self.high = seq + 1;
+            if !self.timing {
+                self.timing = true;
+                self.timed_seq = seq;
+                self.timed_at = now;
+            }
+        }
+        wire.send(packet, &Blocks::NONE);
+        let restart = nothing_outstanding && !matches!(self.machine, Machine::Vegas(_));
+        if restart || wire.timer(Timer::Retransmit) == Time::NEVER {
+            wire.set_timer(Timer::Retransmit, now + self.rtt.rto(&self.options));
+        }
+    }
+
+    /// The most that may be outstanding with limited transmit and inflation: what an auditor compares with.
+    pub(super) fn allowance(&self) -> u32 {
+        let inflation = match self.machine {
+            Machine::Vegas(_) => 0,
+            _ if self.options.limited_transmit => self.dupacks.min(2),
+            _ => 0,
+        };
+        self.window().saturating_add(inflation)
+    }
+
+    /// Sets the retransmission timer anew after a fast retransmit and stops timing (Karn).
+    pub(crate) fn reset_timer<W: Wire>(&mut self, wire: &mut W, back_off: bool) {
+        if back_off {
+            self.rtt.back_off(&self.options);
+        }
+        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto(&self.options));
+        self.timing = false;
+    }
+
+    /// A partial ACK ends the timing of a segment that it covers, without a sample.
+    pub(crate) fn drop_timing(&mut self, newest: u32) {
+        if self.timing && newest >= self.timed_seq {
+            self.timing = false;
+            self.rtt.end_backoff();
+        }
+    }
+
+    pub(crate) fn opened(&self) -> bool {
+        self.opened
+    }
+    /// Vegas opens at its second new ACK.
+    pub(crate) fn open_late(&mut self) {
+        self.opened = true;
+        self.controller.set_window(self.initial_window);
+    }
+}
