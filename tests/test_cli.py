@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -149,7 +150,7 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
     assert trace["time_s"].is_sorted()
     # A row is a change of window or threshold, and nothing changes without one.
     pairs = trace.select("cwnd", "ssthresh").rows()
-    assert all(a != b for a, b in zip(pairs, pairs[1:], strict=False))
+    assert all(a != b for a, b in itertools.pairwise(pairs))
     plain = tmp_path / "plain.parquet"
     assert ackclock("run", small, "--trace", plain).returncode == 0
     assert pl.read_parquet(plain).equals(trace)
@@ -204,9 +205,7 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
         (["bench", "0"], "numbers from 1 on"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(
-    ackclock: Run, small: Path, arguments: list[str], message: str
-) -> None:
+def test_bad_input_is_one_line_and_status_2(ackclock: Run, small: Path, arguments: list[str], message: str) -> None:
     filled = [a.replace("{small}", str(small)).replace("{folder}", str(small.parent)) for a in arguments]
     before = sorted(small.parent.iterdir())
     done = ackclock(*filled)
@@ -252,9 +251,7 @@ def test_interrupt(small: Path) -> None:
     target = small.parent / "t.parquet"
     command = [str(Path(sys.executable).parent / "ackclock"), "run", str(small)]
     command += ["--set", "duration=2000000s", "--trace", str(target)]
-    process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ
-    )
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ)
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)

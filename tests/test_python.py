@@ -54,7 +54,7 @@ def test_errors_have_parts() -> None:
         Scenario.parse('duration = "1s"\nspeed = 3\n', file="x.toml")
     error = caught.value
     assert (error.file, error.line, error.key) == ("x.toml", 1, "link")
-    with pytest.raises(ScenarioError, match="tcp.windw"):
+    with pytest.raises(ScenarioError, match=r"tcp\.windw"):
         Scenario.build(DOCUMENT, ["tcp.windw=1"])
     with pytest.raises(OSError, match="nowhere"):
         Scenario.load("nowhere.toml")
@@ -76,8 +76,7 @@ def test_runs_in_threads_are_the_same_as_alone() -> None:
     alone = scenario.run(fingerprint=True).fingerprint
     prints: list[str] = []
     threads = [
-        threading.Thread(target=lambda: prints.append(scenario.run(fingerprint=True).fingerprint))
-        for _ in range(4)
+        threading.Thread(target=lambda: prints.append(scenario.run(fingerprint=True).fingerprint)) for _ in range(4)
     ]
     for thread in threads:
         thread.start()

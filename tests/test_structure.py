@@ -57,22 +57,16 @@ def test_only_two_modules_touch_the_core(root: Path) -> None:
     for path in (root / "python" / "ackclock").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += (
-                [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-            )
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             if "_core" in names or any(name.endswith("._core") for name in names):
                 touching.add(path.stem)
     assert touching <= {"__init__", "experiment", "frames", "catalog", "bench", "cli"}
 
 
 def test_files_stay_readable(root: Path) -> None:
-    tracked = subprocess.run(
-        ["git", "ls-files", "*.rs", "*.py"], cwd=root, capture_output=True, text=True, check=True
-    )
+    tracked = subprocess.run(["git", "ls-files", "*.rs", "*.py"], cwd=root, capture_output=True, text=True, check=True)
     long = [
-        p
-        for p in tracked.stdout.split()
-        if (root / p).exists() and len((root / p).read_text().splitlines()) > LINES
+        p for p in tracked.stdout.split() if (root / p).exists() and len((root / p).read_text().splitlines()) > LINES
     ]
     assert long == []
 

@@ -125,7 +125,11 @@ def table(found: list[Comparison], floor: int) -> Table:
         if c.theirs:
             off = c.ours[0].goodput_bps / c.theirs[0].goodput_bps - 1
             row.append(f"{statistics.median(m.speed for m in c.theirs) / 1e6:.2f}")
-            row += [f"{statistics.median(c.ratios):.1f}", f"{min(c.ratios):.1f}-{max(c.ratios):.1f}", f"{off * 100:+.2f} %"]
+            row += [
+                f"{statistics.median(c.ratios):.1f}",
+                f"{min(c.ratios):.1f}-{max(c.ratios):.1f}",
+                f"{off * 100:+.2f} %",
+            ]
         else:
             row += ["-"] * 4
         memory = (c.ours[0].peak_bytes - floor) / c.flows

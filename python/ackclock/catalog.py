@@ -21,7 +21,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
 
 def _scenarios(folder: Path) -> list[dict[str, Any]]:
     """Those in the folder `scenarios` below the present one."""
-    found = []
+    found: list[dict[str, Any]] = []
     for path in sorted(folder.rglob("*.toml")):
         try:
             summary = Scenario.load(path).title

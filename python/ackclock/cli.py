@@ -85,9 +85,7 @@ def run(
     check_targets(targets)
     scenario = Scenario.load(file, set_ or ())
     if scenario.is_study:
-        raise BadInput(
-            f"{file}: sweep: a study of many runs; this version runs single scenarios only (remove `sweep`)"
-        )
+        raise BadInput(f"{file}: sweep: a study of many runs; this version runs single scenarios only (remove `sweep`)")
     rows: Trace = "off"
     if trace is not None or plot is not None:
         # A figure shows round-trip times, which come with every ACK.
@@ -131,9 +129,7 @@ def _write_all(
         frame = result.trace if trace_every == "ack" else frames.changes(result.trace)
         write(trace, lambda path: frame.write_parquet(path, compression="zstd", compression_level=1))
     if packets is not None:
-        write(
-            packets, lambda path: result.packets.write_parquet(path, compression="zstd", compression_level=1)
-        )
+        write(packets, lambda path: result.packets.write_parquet(path, compression="zstd", compression_level=1))
     if pcap is not None:
         write(pcap, lambda path: path.write_bytes(result.pcapng))
     if plot is not None:

@@ -39,9 +39,7 @@ def windows(finished: _core.Finished) -> pl.DataFrame:
     ]
     internals = columns["internals"]
     assert isinstance(internals, dict)
-    series += [
-        pl.Series(name, _numbers(column, np.float64), nan_to_null=True) for name, column in internals.items()
-    ]
+    series += [pl.Series(name, _numbers(column, np.float64), nan_to_null=True) for name, column in internals.items()]
     return pl.DataFrame(series)
 
 

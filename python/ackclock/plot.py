@@ -93,9 +93,7 @@ def _queue(axes: Axes, result: Result, packets: pl.DataFrame) -> None:
     if len(drops):
         times = drops["time_s"].to_numpy()
         label = f"{len(drops)} drops"
-        axes.plot(
-            times, np.zeros(len(times)), "|", color="#D55E00", markersize=10, label=label, clip_on=False
-        )
+        axes.plot(times, np.zeros(len(times)), "|", color="#D55E00", markersize=10, label=label, clip_on=False)
         axes.legend(loc="upper right", fontsize=8)
     axes.set_ylabel(f"queue {link}\n(packets held)")
 

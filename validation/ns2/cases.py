@@ -93,8 +93,7 @@ class Case:
         path = HERE / self.folder / self.algorithm / f"{self.row['case']}.csv.gz"
         with gzip.open(path, "rt", newline="") as file:
             return [
-                (float(r["t"]), float(r["cwnd"]), float(r["ssthresh"]), int(r["ack"]))
-                for r in csv.DictReader(file)
+                (float(r["t"]), float(r["cwnd"]), float(r["ssthresh"]), int(r["ack"])) for r in csv.DictReader(file)
             ]
 
     def first_drop(self) -> float | None:

@@ -51,9 +51,7 @@ def main() -> int:
         theirs = reference["flows"][0]
         result = case.scenario().run()
         ours = result.outcome["flows"][0]
-        drops = next(link for link in result.outcome["links"] if link["name"] == "x->y")["dropped_packets"][
-            "queue"
-        ]
+        drops = next(link for link in result.outcome["links"] if link["name"] == "x->y")["dropped_packets"]["queue"]
         off = abs(ours["acked_packets"] / theirs["acked_pkts"] - 1)
         worst = max(worst, off)
         print(

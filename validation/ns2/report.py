@@ -10,7 +10,7 @@ from cases import Agreement, cases, compare
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 HEAD = (
-    "| case | rows that agree | first difference | acked (ns-2) | retransmitted (ns-2) | timeouts (ns-2) | drops (ns-2) |\n"
+    "| case | rows that agree | first difference | acked (ns-2) | repeated (ns-2) | timeouts (ns-2) | drops (ns-2) |\n"
     "|---|---|---|---|---|---|---|\n"
 )
 
@@ -29,9 +29,7 @@ def main() -> int:
     summary = f"**{exact} of {len(found)} cases agree in every row and every total.**\n\n"
     table = summary + HEAD + "".join(line(a) for a in found)
     page = PAGE.read_text()
-    page = re.sub(
-        r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.DOTALL
-    )
+    page = re.sub(r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.DOTALL)
     PAGE.write_text(page)
     print(summary.strip().strip("*"))
     return 0
