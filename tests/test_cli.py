@@ -235,7 +235,7 @@ def test_check_and_list(ackclock: Run, root: Path) -> None:
     assert all(entry["summary"] for entry in listed)
     controllers = json.loads(ackclock("list", "controllers", "--json").stdout)
     assert {"reno", "vegas", "cubic"} <= {entry["name"] for entry in controllers}
-    for kind in ("controllers", "recoveries", "queues", "losses", "scenarios"):
+    for kind in ("controllers", "recoveries", "queues", "losses", "scenarios", "papers"):
         assert ackclock("list", kind).returncode == 0
     assert "alpha = 1 segments" in ackclock("list", "controllers").stdout
 

@@ -15,6 +15,8 @@ def entries(kind: str) -> list[dict[str, Any]]:
     """List one kind of thing: dictionaries with name, summary, status, source, params."""
     if kind == "scenarios":
         return _scenarios(Path("scenarios"))
+    if kind == "papers":
+        return []  # none yet
     found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
     return found
 

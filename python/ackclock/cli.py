@@ -27,7 +27,7 @@ app = App(
     result_action="return_value",
 )
 
-Kind = Literal["controllers", "recoveries", "queues", "losses", "scenarios"]
+Kind = Literal["controllers", "recoveries", "queues", "losses", "scenarios", "papers"]
 File = Annotated[str, Parameter(allow_leading_hyphen=False)]
 
 

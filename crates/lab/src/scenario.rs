@@ -218,7 +218,6 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
         loss: read_loss(&reader)?.unwrap_or(Loss::None),
     };
     let mut back = forward.clone();
-    // A list names packets of one flow: it holds one way unless `back` says otherwise.
     if let Some(differs) = reader.table("back")? {
         back.rate = read_rate(&differs)?.unwrap_or(back.rate);
         back.delay = differs.quantity("delay", "10ms")?.unwrap_or(back.delay);

@@ -1,8 +1,8 @@
 //! Named packets, for tests.
 
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 
-/// Drops the n-th packets of one flow that come to the link, counted from 0.
+/// Drops the n-th data packets of one flow that come to the link, counted from 0; its ACKs are left alone.
 #[derive(Clone, Debug)]
 pub struct List {
     flow: u32,
@@ -18,7 +18,7 @@ impl List {
     }
     /// Whether this one is among them.
     pub fn drops(&mut self, packet: &Packet) -> bool {
-        if packet.flow != self.flow {
+        if packet.flow != self.flow || packet.kind == Kind::Ack {
             return false;
         }
         self.seen += 1;

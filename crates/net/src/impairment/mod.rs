@@ -64,6 +64,6 @@ pub const IMPAIRMENTS: &[(&str, &str, &str)] = &[
     (
         "list",
         "flow: name; packets: numbers counted from 0, the SYN included",
-        "drops the n-th packets of a flow at this link, before the queue: for tests",
+        "drops the n-th data packets of a flow at this link, before the queue: for tests",
     ),
 ];
