@@ -16,7 +16,7 @@ $(VENV)/.installed: requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
-	$(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: build

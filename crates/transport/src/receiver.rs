@@ -110,7 +110,8 @@ impl Receiver {
         if in_order {
             self.next += 1;
         } else {
-            self.reassemble(seq);
+            let repeated = self.reassemble(seq);
+            self.stats.duplicates += (repeated && !syn) as u64;
         }
         if self.options.delayed_ack && self.may_wait(seq, in_order) {
             self.delayed = Some(packet.sent);
@@ -145,13 +146,13 @@ impl Receiver {
         true
     }
 
+    /// Puts a segment out of order in its place; whether it was there before.
     #[cold]
-    fn reassemble(&mut self, seq: u32) {
+    fn reassemble(&mut self, seq: u32) -> bool {
         let at = self.beyond.partition_point(|b| b.end <= seq);
         let known = seq < self.next || self.beyond.get(at).is_some_and(|b| b.start <= seq);
         if known {
-            self.stats.duplicates += 1;
-            return;
+            return true;
         }
         let mut merged = Block { start: seq, end: seq + 1 };
         let first = if at > 0 && self.beyond[at - 1].end == seq { at - 1 } else { at };
@@ -166,6 +167,7 @@ impl Receiver {
         } else {
             self.beyond.splice(first..last, [merged]);
         }
+        false
     }
 
     /// The blocks to report after segment `seq` arrived: the one that holds it first, then those reported
