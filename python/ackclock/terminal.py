@@ -123,7 +123,8 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
     """Print what `ackclock list` found."""
     console = Console()
     if not entries:
-        console.print(f"no {kind} here" + (" (run in a folder that has `scenarios/`)" if kind == "scenarios" else " yet"))
+        where = "here (run in a folder that has `scenarios/`)" if kind == "scenarios" else "yet"
+        console.print(f"no {kind} {where}")
     for entry in entries:
         status = f"  [dim]({entry['status']})[/]" if entry["status"] else ""
         console.print(f"[bold]{entry['name']}[/]{status}  {entry['summary']}", highlight=False)
