@@ -331,7 +331,9 @@ impl Controller for Vegas {
             self.window.set(self.deflated.max(2.0));
             self.window.ssthresh = 2.0;
         }
-        if self.per_ack || ack.acked_through >= self.round.begins {
+        // Only ns-2's reading goes on deciding while losses are repaired.
+        let decides = self.reading == Reading::Ns2 || ack.phase == Phase::Open;
+        if decides && (self.per_ack || ack.acked_through >= self.round.begins) {
             let began = self.round.begins;
             let length =
                 self.round.closed_by(ack.acked_through, ack.next).unwrap_or(ack.next.saturating_sub(began));
@@ -379,7 +381,9 @@ impl Controller for Vegas {
             self.base.reset();
         }
         self.window.timeout(event, 0.5);
-        self.window.set(2.0);
+        if self.reading != Reading::Linux {
+            self.window.set(2.0);
+        }
         self.deflated = 0.0;
         self.changed = event.now;
     }

@@ -142,6 +142,11 @@ impl<T: Copy> Agenda<T> {
             if at > horizon || first == EMPTY {
                 return Next::Nothing;
             }
+            if first == self.tree[self.tree.len() / 2 + TIMERS] && Timers::at_border(first) {
+                self.timers.cross_border();
+                self.update(TIMERS, self.timers.first());
+                continue;
+            }
             self.now = at;
             self.events += 1;
             // The lanes carry their number in the key; timers and overflow are told by their leaves.

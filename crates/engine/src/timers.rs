@@ -16,6 +16,8 @@ struct Timer {
 const STRETCH: u32 = 33;
 /// Stretches kept apart; later ones share a place and are passed over until their time comes.
 const PLACES: usize = 1024;
+/// So many far entries may be looked through when nothing is near.
+const FEW: usize = 64;
 /// The name that stands for the end of the near stretch.
 const BORDER: u32 = (1 << PLACE_BITS) - 1;
 
@@ -97,16 +99,18 @@ impl Timers {
         near.min(key(Time::from_ps(self.border << STRETCH), 0, BORDER))
     }
 
-    /// Takes the first entry off; the timer if its deadline has come, none if the entry was stale, early, or the
-    /// border.
+    /// Whether the border comes first.
+    #[inline]
+    pub(crate) fn at_border(first: Key) -> bool {
+        first as u32 & ((1 << PLACE_BITS) - 1) == BORDER && first != EMPTY
+    }
+
+    /// Takes the first entry off, which is not the border; the timer if its deadline has come, none if the entry
+    /// was stale or early.
     pub(crate) fn pop(&mut self, order: &mut u64) -> Option<u32> {
         let first = self.first();
         debug_assert_ne!(first, EMPTY);
         let id = (first as u32) & ((1 << PLACE_BITS) - 1);
-        if id == BORDER {
-            self.cross_border();
-            return None;
-        }
         for soon in self.heap.next_few() {
             crate::prefetch(&self.timers, (*soon as u32 & ((1 << PLACE_BITS) - 1)) as usize);
         }
@@ -132,7 +136,12 @@ impl Timers {
     }
 
     /// The next stretch goes into the heap.
-    fn cross_border(&mut self) {
+    pub(crate) fn cross_border(&mut self) {
+        if self.heap.first() == EMPTY && self.far_count <= FEW {
+            // Nothing is near: go straight to what comes next.
+            let stretches = self.far.iter().flatten().map(|key| time_of(*key).ps() >> STRETCH);
+            self.border = stretches.min().unwrap_or(self.border);
+        }
         let place = self.border as usize % PLACES;
         let mut entries = std::mem::take(&mut self.far[place]);
         let before = entries.len();

@@ -68,17 +68,24 @@ struct Book {
 
 #[derive(Default)]
 struct FlowBook {
+    /// The last cumulative ACK that the receiver sent.
     last_ack: u32,
+    /// The highest that reached the sender.
+    acked: u32,
 }
 
 /// Watches one run.
 pub struct Auditor {
     links: Vec<AuditedLink>,
     books: Vec<Book>,
-    flows: BTreeMap<(u32, u8), FlowBook>,
+    flows: BTreeMap<u32, FlowBook>,
     /// Packets that arrived at a node at this instant and must go on or be there: (node, packet).
     at_node: Option<(Time, NodeId, Id)>,
+    /// Where data (`false`) and ACKs (`true`) of each flow come from, and where they go.
+    sources: BTreeMap<(u32, bool), NodeId>,
     destinations: BTreeMap<(u32, bool), NodeId>,
+    /// The receiver's window of each TCP flow, segments.
+    windows: BTreeMap<u32, u32>,
     violations: Vec<Violation>,
     count: u64,
 }
@@ -86,18 +93,22 @@ pub struct Auditor {
 const MOST: usize = 20;
 
 impl Auditor {
-    /// `destinations` says where data (`false`) and ACKs (`true`) of each flow are going.
-    pub fn new(
-        links: Vec<AuditedLink>,
-        destinations: impl IntoIterator<Item = ((u32, bool), NodeId)>,
-    ) -> Auditor {
+    /// `ends` are the two nodes of each flow, source first; `windows` the receivers' windows of the TCP flows, which
+    /// have the first numbers.
+    pub fn new(links: Vec<AuditedLink>, ends: &[[NodeId; 2]], windows: Vec<u32>) -> Auditor {
         let books = links.iter().map(|_| Book::default()).collect();
+        let from = |data: usize, acks: usize| -> BTreeMap<(u32, bool), NodeId> {
+            let numbered = || ends.iter().enumerate().map(|(n, ends)| (n as u32, ends));
+            numbered().flat_map(|(n, ends)| [((n, false), ends[data]), ((n, true), ends[acks])]).collect()
+        };
         Auditor {
             links,
             books,
             flows: BTreeMap::new(),
             at_node: None,
-            destinations: destinations.into_iter().collect(),
+            sources: from(0, 1),
+            destinations: from(1, 0),
+            windows: windows.into_iter().enumerate().map(|(n, window)| (n as u32, window)).collect(),
             violations: Vec::new(),
             count: 0,
         }
@@ -130,23 +141,40 @@ impl Auditor {
             Some((when, node, other)) if other == id && when == at && node == self.links[link].from => {}
             other => {
                 self.at_node = other;
-                if id.sent != at {
+                let source =
+                    self.sources.get(&(id.flow, id.kind == Kind::Ack)) == Some(&self.links[link].from);
+                if id.sent != at || !source {
                     let name = self.links[link].name.clone();
                     self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
                 }
-                if id.kind == Kind::Ack {
-                    let book = self.flows.entry((id.flow, 1)).or_default();
-                    let last = book.last_ack;
-                    book.last_ack = last.max(id.seq);
-                    if id.seq < last {
-                        self.complain(
-                            at,
-                            "cumulative ack",
-                            format!("flow {} acknowledges {} after {last}", id.flow, id.seq),
-                        );
-                    }
+                self.left_source(at, id);
+            }
+        }
+    }
+
+    /// A packet leaves its source: ACKs do not go back, data stays within the receiver's window.
+    fn left_source(&mut self, at: Time, id: Id) {
+        let book = self.flows.entry(id.flow).or_default();
+        match id.kind {
+            Kind::Ack => {
+                let last = book.last_ack;
+                book.last_ack = last.max(id.seq);
+                if id.seq < last {
+                    let what = format!("flow {} acknowledges {} after {last}", id.flow, id.seq);
+                    self.complain(at, "cumulative ack", what);
                 }
             }
+            Kind::Data => {
+                let (known, window) = (book.acked, self.windows.get(&id.flow).copied().unwrap_or(u32::MAX));
+                if id.seq >= known && id.seq - known >= window {
+                    let what = format!(
+                        "flow {} sends {} with {known} acknowledged and a window of {window}",
+                        id.flow, id.seq
+                    );
+                    self.complain(at, "window", what);
+                }
+            }
+            Kind::Udp => {}
         }
     }
 
@@ -183,15 +211,16 @@ impl Auditor {
     fn depart(&mut self, at: Time, link: usize, id: Id) {
         let spec = &self.links[link];
         let book = &mut self.books[link];
-        // In bits and picoseconds: the last bit cannot leave earlier than size / rate after the first.
+        // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
         let taken = (id.size as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
         let (accepted, came) = book.accepted.take().unwrap_or((id, Time::NEVER));
         let start = came.max(book.last_depart);
-        let early = (at.since(start).ps() as u128) < taken || at < start;
+        // To the picosecond; a time beyond the range of the clock says nothing.
+        let exact = at == Time::NEVER || (at >= start && (at.since(start).ps() as u128).abs_diff(taken) <= 1);
         let matches = accepted == id;
         book.last_depart = book.last_depart.max(at);
         book.under_way.push_back((id, at, false));
-        if early {
+        if !exact {
             let what = format!("{} sends {} bytes in {} ps", spec.name, id.size, at.since(start).ps());
             self.complain(at, "link rate", what);
         }
@@ -221,7 +250,7 @@ impl Auditor {
         book.totals.1 += 1;
         match first {
             Some((expected, depart, _)) if expected == id => {
-                if at < depart + spec.delay {
+                if at != depart + spec.delay {
                     self.complain(
                         at,
                         "causality",
@@ -236,6 +265,10 @@ impl Auditor {
             ),
         }
         let there = self.destinations.get(&(id.flow, id.kind == Kind::Ack)) == Some(&spec.to);
+        if there && id.kind == Kind::Ack {
+            let book = self.flows.entry(id.flow).or_default();
+            book.acked = book.acked.max(id.seq);
+        }
         if let Some((when, _, stuck)) = self.at_node.take() {
             self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
         }
@@ -258,6 +291,9 @@ impl Auditor {
     /// Closes the books: what the network says of each link (accepted by the queue, delivered, lost, in flight)
     /// must be what was seen. The first violations, and how many there were.
     pub fn close(mut self, at: Time, accounts: &[net::LinkAccount]) -> (Vec<Violation>, u64) {
+        if let Some((when, _, stuck)) = self.at_node.take() {
+            self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
+        }
         for (link, account) in accounts.iter().enumerate() {
             let book = &mut self.books[link];
             let lost = book.totals.2;
@@ -278,5 +314,90 @@ impl Auditor {
             }
         }
         (self.violations, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::{Packet, Reason};
+
+    const MS: u64 = 1_000_000_000;
+
+    /// Two links of 8 Mb/s (1 ms for 1,000 bytes) and 5 ms, one packet may wait; flow 0 goes from node 0 to node 2.
+    fn auditor() -> Auditor {
+        let link = |from, to| AuditedLink {
+            name: format!("{from}->{to}"),
+            from: NodeId(from),
+            to: NodeId(to),
+            rate: Rate::from_bps(8_000_000),
+            delay: Span::from_ms(5),
+            limit: Some(Limit::Packets(1)),
+        };
+        Auditor::new(vec![link(0, 1), link(1, 2), link(2, 0)], &[[NodeId(0), NodeId(2)]], vec![4])
+    }
+
+    /// An event of data packet `seq`, sent at `sent` ms, at `at` ps.
+    fn event(at: u64, link: u32, step: PacketStep, seq: u32, sent: u64) -> PacketEvent {
+        let packet = Packet {
+            sent: Time::from_ps(sent * MS),
+            echo: Time::ZERO,
+            began: Time::ZERO,
+            route: 0,
+            flow: 0,
+            seq,
+            blocks: Packet::NO_BLOCKS,
+            size: 1000,
+            kind: if link == 2 { Kind::Ack } else { Kind::Data },
+            marked: false,
+        };
+        PacketEvent { at: Time::from_ps(at), link: LinkId(link), step, packet }
+    }
+
+    /// The rules that a course of events breaks.
+    fn broken(events: &[PacketEvent]) -> Vec<&'static str> {
+        let mut auditor = auditor();
+        events.iter().for_each(|event| auditor.packet(event));
+        auditor.violations.iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn every_rule_can_be_broken() {
+        use PacketStep::{Deliver, Depart, Drop, Enqueue};
+        let sent = [event(0, 0, Enqueue, 0, 0), event(MS, 0, Depart, 0, 0)];
+        let arrived = [sent[0], sent[1], event(6 * MS, 0, Deliver, 0, 0)];
+        assert!(broken(&arrived).is_empty());
+        let with = |more: &[PacketEvent]| broken(&[&arrived[..], more].concat());
+        assert!(with(&[event(6 * MS, 1, Enqueue, 0, 0), event(7 * MS, 1, Depart, 0, 0)]).is_empty());
+        assert!(with(&[event(6 * MS, 1, Drop(Reason::Queue), 0, 0)]).is_empty());
+        // Too soon, too late, over the wrong link, from nowhere, twice, never departed.
+        assert_eq!(broken(&[sent[0], sent[1], event(6 * MS - 1, 0, Deliver, 0, 0)]), ["causality"]);
+        assert_eq!(broken(&[sent[0], sent[1], event(6 * MS + 1, 0, Deliver, 0, 0)]), ["causality"]);
+        assert_eq!(broken(&[event(0, 1, Enqueue, 0, 0)]), ["causality"]);
+        assert_eq!(broken(&[event(MS, 0, Enqueue, 0, 0)]), ["causality"]);
+        assert_eq!(with(&[event(6 * MS, 0, Deliver, 0, 0)])[0], "conservation");
+        assert_eq!(broken(&[sent[0], event(MS, 0, Drop(Reason::Loss), 0, 0)]), ["conservation"]);
+        // Faster or slower than the rate.
+        assert_eq!(broken(&[sent[0], event(MS - 2, 0, Depart, 0, 0)]), ["link rate"]);
+        assert_eq!(broken(&[sent[0], event(2 * MS, 0, Depart, 0, 0)]), ["link rate"]);
+        // A second one waits; a third has no room.
+        let departs = |seq: u32| event((seq as u64 + 1) * MS, 0, Depart, seq, 0);
+        let queued = [sent[0], sent[1], event(0, 0, Enqueue, 1, 0), departs(1)];
+        assert!(broken(&queued).is_empty());
+        let third = [event(0, 0, Enqueue, 2, 0), departs(2)];
+        assert_eq!(broken(&[&queued[..], &third[..]].concat()), ["queue bound"]);
+        // ACKs go back; data beyond the window of four.
+        let ack = |at: u64, seq| {
+            [
+                event(at * 10 * MS, 2, Enqueue, seq, at * 10),
+                event((at * 10 + 1) * MS, 2, Depart, seq, at * 10),
+            ]
+        };
+        assert_eq!(broken(&[ack(1, 3), ack(2, 2)].concat()), ["cumulative ack"]);
+        assert_eq!(broken(&[event(0, 0, Enqueue, 4, 0)]), ["window"]);
+        // What passed no second link and did not stay is missed at the end.
+        let mut open = auditor();
+        arrived.iter().for_each(|event| open.packet(event));
+        assert!(open.close(Time::from_ps(9 * MS), &[]).0.iter().any(|v| v.rule == "conservation"));
     }
 }

@@ -22,7 +22,7 @@ pub fn apply(document: &mut Item, assignment: &str) -> Result<(), ScenarioError>
         let kind = at.value.kind();
         at = match &mut at.value {
             Value::List(items) => {
-                let names: Vec<String> = items.iter().map(label).collect();
+                let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
                 let Some(index) = names.iter().position(|n| n == part) else {
                     let remark = nearest(part, names.iter().map(String::as_str));
                     return Err(refuse(format!("there is no \"{part}\" here; {remark}")));
@@ -44,8 +44,8 @@ pub fn apply(document: &mut Item, assignment: &str) -> Result<(), ScenarioError>
     Ok(())
 }
 
-/// By what name a table in a list goes: `name`, or a link's ends joined by an arrow.
-fn label(item: &Item) -> String {
+/// By what name a table in a list goes: `name`, a link's ends joined by an arrow, or a flow's number.
+fn label(index: usize, item: &Item) -> String {
     let Value::Table(entries) = &item.value else { return String::new() };
     let find = |key: &str| entries.iter().find(|(k, _)| k == key).map(|(_, item)| &item.value);
     match (find("name"), find("ends")) {
@@ -55,6 +55,6 @@ fn label(item: &Item) -> String {
                 ends.iter().map(|e| if let Value::Text(t) = &e.value { t.as_str() } else { "" }).collect();
             ends.join("->")
         }
-        _ => String::new(),
+        _ => format!("flow{index}"),
     }
 }

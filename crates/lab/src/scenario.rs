@@ -5,6 +5,7 @@ use crate::overrides;
 use crate::reader::{Reader, quantity};
 use crate::tcp::{TcpFlow, TcpLayers};
 use crate::value::{self, Item, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{Limit, Rate, Span};
 
@@ -113,6 +114,10 @@ pub enum FlowKind {
 }
 
 const MOST_FLOWS: usize = 1_000_000;
+/// A byte takes a picosecond.
+const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
+/// Eleven days.
+const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
@@ -146,48 +151,89 @@ impl Scenario {
         let is_study = top.table("sweep")?.is_some();
         let tcp = top.get("tcp");
 
-        let mut links = Vec::new();
-        for (i, item) in top.list("link")?.unwrap_or(&[]).iter().enumerate() {
-            links.push(read_link(i, item)?);
-        }
+        // Read once for its own sake: it may have no flow to be read with.
+        TcpLayers { defaults: tcp, own: None, path: String::new() }.read()?;
+
+        let link_items = top.list("link")?.unwrap_or(&[]);
+        let links: Vec<Duplex> =
+            link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
         if links.is_empty() {
             return Err(top.error("link", "is missing: name at least one [[link]]"));
         }
-        let mut flows: Vec<Flow> = Vec::new();
-        let items = top.list("flow")?.unwrap_or(&[]);
-        if items.len() > MOST_FLOWS {
-            return Err(top.error("flow", format!("{} flows are more than {MOST_FLOWS}", items.len())));
+        let nodes = Nodes::new(&links);
+        let flow_items = top.list("flow")?.unwrap_or(&[]);
+        if flow_items.len() > MOST_FLOWS {
+            return Err(top.error("flow", format!("{} flows are more than {MOST_FLOWS}", flow_items.len())));
         }
-        for (i, item) in items.iter().enumerate() {
-            flows.push(read_flow(i, item, tcp, &links)?);
-        }
+        let flows: Vec<Flow> = flow_items
+            .iter()
+            .enumerate()
+            .map(|(i, item)| read_flow(i, item, tcp, &nodes))
+            .collect::<Result<_>>()?;
         if flows.is_empty() {
             return Err(top.error("flow", "is missing: name at least one [[flow]]"));
         }
-        check_names(&top, &links, &flows)?;
+        check_names(link_items, &links, flow_items, &flows)?;
         top.finish()?;
         Ok(Scenario { title, duration, seed, links, flows, is_study })
     }
 }
 
-/// Names are unique, and losses name flows that exist.
-fn check_names(top: &Reader<'_>, links: &[Duplex], flows: &[Flow]) -> Result<()> {
-    let mut names: Vec<&str> = flows.iter().map(|f| f.name.as_str()).collect();
-    names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(top.error("flow", format!("two flows are called \"{}\"", pair[0])));
+/// The nodes that links name, each with the part of the network that it belongs to.
+struct Nodes<'a> {
+    parts: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Nodes<'a> {
+    fn new(links: &'a [Duplex]) -> Nodes<'a> {
+        let mut parts = BTreeMap::new();
+        for name in links.iter().flat_map(|link| &link.ends) {
+            let number = parts.len();
+            parts.entry(name.as_str()).or_insert(number);
+        }
+        // Every link joins two parts: the lower number stands for both (union-find with halved paths).
+        let mut lower: Vec<usize> = (0..parts.len()).collect();
+        fn find(lower: &mut [usize], mut part: usize) -> usize {
+            while lower[part] != part {
+                lower[part] = lower[lower[part]];
+                part = lower[part];
+            }
+            part
+        }
+        for link in links {
+            let [a, b] = link.ends.each_ref().map(|name| find(&mut lower, parts[name.as_str()]));
+            lower[a.max(b)] = a.min(b);
+        }
+        let parts = parts.into_iter().map(|(name, part)| (name, find(&mut lower, part))).collect();
+        Nodes { parts }
     }
-    for direction in links.iter().flat_map(|link| &link.directions) {
-        if let Loss::List { flow, .. } = &direction.loss
-            && names.binary_search(&flow.as_str()).is_err()
+}
+
+/// Names are unique, and losses name flows that exist.
+fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows: &[Flow]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for (item, flow) in flow_items.iter().zip(flows) {
+        if !seen.insert(flow.name.as_str()) {
+            let message = format!("another flow is called \"{}\" too", flow.name);
+            return Err(ScenarioError::new(&item.origin, &format!("flow.{}.name", flow.name), message));
+        }
+    }
+    let mut named = BTreeSet::new();
+    for (item, link) in link_items.iter().zip(links) {
+        let reader = Reader::new("link", item)?;
+        if let Some(name) = reader.text("name")?
+            && !named.insert(name)
         {
-            return Err(top.error(
-                "link",
-                format!(
-                    "a loss list names the flow \"{flow}\", which does not exist; {}",
-                    nearest(flow, names)
-                ),
-            ));
+            return Err(reader.error("name", format!("another link is called \"{name}\" too")));
+        }
+        for direction in &link.directions {
+            if let Loss::List { flow, .. } = &direction.loss
+                && !seen.contains(flow.as_str())
+            {
+                let message =
+                    format!("names the flow \"{flow}\", which does not exist; {}", nearest(flow, seen));
+                return Err(reader.error("loss", message));
+            }
         }
     }
     Ok(())
@@ -213,14 +259,14 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     }
     let forward = Direction {
         rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,
-        delay: reader.need("delay", reader.quantity("delay", "10ms")?, "such as delay = \"10ms\"")?,
+        delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
         limit: read_queue(&reader)?.flatten(),
         loss: read_loss(&reader)?.unwrap_or(Loss::None),
     };
     let mut back = forward.clone();
     if let Some(differs) = reader.table("back")? {
         back.rate = read_rate(&differs)?.unwrap_or(back.rate);
-        back.delay = differs.quantity("delay", "10ms")?.unwrap_or(back.delay);
+        back.delay = read_delay(&differs)?.unwrap_or(back.delay);
         back.limit = read_queue(&differs)?.unwrap_or(back.limit);
         back.loss = read_loss(&differs)?.unwrap_or(back.loss);
         differs.finish()?;
@@ -231,10 +277,21 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
 
 fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
     let rate: Option<Rate> = reader.quantity("rate", "10Mbps")?;
-    if rate == Some(Rate::from_bps(0)) {
-        return Err(reader.error("rate", "must be more than zero"));
+    match rate {
+        Some(rate) if rate.bps() == 0 => Err(reader.error("rate", "must be more than zero")),
+        Some(rate) if rate > FASTEST => Err(reader.error("rate", format!("{rate} is more than {FASTEST}"))),
+        rate => Ok(rate),
     }
-    Ok(rate)
+}
+
+fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
+    let delay: Option<Span> = reader.quantity("delay", "10ms")?;
+    match delay {
+        Some(delay) if delay > LONGEST_DELAY => {
+            Err(reader.error("delay", format!("{delay} is more than {LONGEST_DELAY}")))
+        }
+        delay => Ok(delay),
+    }
 }
 
 /// The outer option: whether a queue is named; the inner: whether it has a limit.
@@ -303,22 +360,27 @@ fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {
         .collect()
 }
 
-fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, links: &[Duplex]) -> Result<Flow> {
+fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes<'_>) -> Result<Flow> {
     let plain = Reader::new(format!("flow[{index}]"), item)?;
     let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
     let reader = Reader::new(format!("flow.{name}"), item)?;
     reader.text("name")?;
     let node = |key: &'static str| -> Result<String> {
         let node = reader.need(key, reader.text(key)?, "name a node")?;
-        if links.iter().any(|link| link.ends.iter().any(|end| end == node)) {
+        if nodes.parts.contains_key(node) {
             return Ok(node.to_string());
         }
-        let known = links.iter().flat_map(|link| link.ends.iter().map(String::as_str));
-        Err(reader.error(key, format!("no link has a node \"{node}\"; {}", nearest(node, known))))
+        Err(reader.error(
+            key,
+            format!("no link has a node \"{node}\"; {}", nearest(node, nodes.parts.keys().copied())),
+        ))
     };
     let (from, to) = (node("from")?, node("to")?);
     if from == to {
         return Err(reader.error("to", "a flow needs two different nodes"));
+    }
+    if nodes.parts[from.as_str()] != nodes.parts[to.as_str()] {
+        return Err(reader.error("to", format!("there is no path from \"{from}\" to \"{to}\"")));
     }
     let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
     let stop: Option<Span> = reader.quantity("stop", "150s")?;
@@ -382,6 +444,9 @@ fn read_udp(udp: Reader<'_>) -> Result<FlowKind> {
             schedule.clear(); // it replaces the plain rate
         }
         schedule.push(step);
+    }
+    if let Some((_, rate)) = schedule.iter().find(|(_, rate)| *rate > FASTEST) {
+        return Err(udp.error("rate", format!("{rate} is more than {FASTEST}")));
     }
     if schedule.is_empty() {
         return Err(udp.error("rate", "is missing: give a rate such as \"20kbps\", or a schedule"));

@@ -164,8 +164,10 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
     if o.max_rto == Span::ZERO || o.max_rto < o.min_rto {
         return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
     }
-    if o.initial_rto == Span::ZERO {
-        return Err(layer.error("initial_rto", "must be more than zero"));
+    for (key, rto) in [("initial_rto", o.initial_rto), ("max_rto", o.max_rto)] {
+        if rto < Span::from_ms(1) {
+            return Err(layer.error(key, format!("{rto} is less than a millisecond")));
+        }
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ impl Item {
 /// Parses a whole document called `file`.
 pub fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     let file: Rc<str> = file.into();
-    let lines = Lines { file: file.clone(), text };
+    let lines = Lines::new(file.clone(), text);
     let table = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
     let value = lines.table(table.get_ref())?;
     Ok(Item { value, origin: Origin::Line { file, line: 1 } })
@@ -54,7 +54,7 @@ pub fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
 /// Parses the value of `--set key=value`; what is not TOML is taken as text, so `10ms` needs no quotes.
 pub fn parse_override(key: &str, text: &str) -> Result<Item, ScenarioError> {
     let origin = Origin::Set(key.into());
-    let lines = Lines { file: "--set".into(), text };
+    let lines = Lines::new("--set".into(), text);
     let mut item = match DeValue::parse(text.trim()) {
         Ok(value) => lines.item(&value)?,
         Err(_) => Item { value: Value::Text(text.trim().into()), origin: origin.clone() },
@@ -72,15 +72,22 @@ fn rename(item: &mut Item, origin: &Origin) {
     }
 }
 
-struct Lines<'a> {
+struct Lines {
     file: Rc<str>,
-    text: &'a str,
+    /// Offsets of the newlines.
+    ends: Vec<usize>,
 }
 
-impl Lines<'_> {
+impl Lines {
+    fn new(file: Rc<str>, text: &str) -> Lines {
+        Lines {
+            file,
+            ends: text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(i, _)| i).collect(),
+        }
+    }
+
     fn at(&self, offset: usize) -> Origin {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        Origin::Line { file: self.file.clone(), line: before.iter().filter(|b| **b == b'\n').count() + 1 }
+        Origin::Line { file: self.file.clone(), line: self.ends.partition_point(|end| *end < offset) + 1 }
     }
 
     fn syntax(&self, error: &toml::de::Error) -> ScenarioError {

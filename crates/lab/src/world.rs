@@ -23,7 +23,7 @@ pub struct Settings {
     /// What to write down.
     pub recording: Recording,
     /// Give every hop an event of its own, where otherwise hops that cannot interfere are computed at once: for
-    /// tests; the results are the same.
+    /// tests; the results are the same, but for ties between links (docs/adr/0002-ties.md).
     pub unfolded: bool,
 }
 
@@ -171,8 +171,9 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     first_links: Vec<[LinkId; 2]>,
     /// The scenario's order: numbers of flows.
     order: Vec<u32>,
-    cpu: Span,
-    wall: Span,
+    /// What the event loop took so far, ns.
+    cpu: u64,
+    wall: u64,
 }
 
 /// When a flow starts and stops, and how much of its last segment is payload.
@@ -181,7 +182,9 @@ struct Plan {
     start: Time,
     stop: Time,
     started: bool,
-    /// Bytes by which the last segment falls short of a full one.
+    /// Segments of the whole file; none for a flow without end.
+    segments: Option<u32>,
+    /// Bytes by which the last of them falls short of a full one.
     short: u64,
 }
 
@@ -262,8 +265,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
             }
         }
-        self.cpu = self.cpu + (cpu_time() - cpu);
-        self.wall = self.wall + (wall_time() - wall);
+        self.cpu += cpu_time() - cpu;
+        self.wall += wall_time() - wall;
         ended
     }
 
@@ -356,15 +359,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 }
 
-fn cpu_time() -> Span {
+/// CPU time of this thread, ns.
+fn cpu_time() -> u64 {
     clock(ClockId::ThreadCPUTime)
 }
 
-fn wall_time() -> Span {
+/// Elapsed time, ns since some moment.
+fn wall_time() -> u64 {
     clock(ClockId::Monotonic)
 }
 
-fn clock(id: ClockId) -> Span {
+fn clock(id: ClockId) -> u64 {
     let t = clock_gettime(id);
-    Span::from_ps(t.tv_sec as u64 * units::PS_PER_S + t.tv_nsec as u64 * 1000)
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

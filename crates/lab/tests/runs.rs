@@ -303,6 +303,45 @@ flow = [{ name = "t", from = "a", to = "b", bytes = "9500B" }]
 }
 
 #[test]
+fn a_file_that_is_stopped_counts_what_arrived() {
+    for (bytes, stop, delivered) in [("10500B", "1ms", 0), ("100500B", "250ms", 6_000)] {
+        let outcome = audited(&format!(
+            r#"
+duration = "2s"
+tcp = {{ profile = "ns2" }}
+link = [{{ ends = ["a", "b"], rate = "10Mbps", delay = "50ms" }}]
+flow = [{{ name = "f", from = "a", to = "b", bytes = "{bytes}", stop = "{stop}" }}]
+"#
+        ));
+        assert_eq!(
+            (outcome.flows[0].delivered_bytes, outcome.flows[0].completion_s),
+            (delivered, None),
+            "{bytes}"
+        );
+    }
+}
+
+#[test]
+fn extremes_neither_panic_nor_hang() {
+    for (link, flow) in [
+        (r#"rate = "1bps", delay = "10ms""#, r#"bytes = "30kB""#),
+        (r#"rate = "1Mbps", delay = "200h""#, r#"bytes = "30kB""#),
+        (r#"rate = "1Mbps", delay = "1000000s""#, r#"tcp = { profile = "linux" }"#),
+        (r#"rate = "8Tbps", delay = "0s""#, r#"bytes = "1MB""#),
+        (r#"rate = "1Mbps", delay = "1ms""#, r#"start = "4000h", bytes = "30kB""#),
+        (
+            r#"rate = "1Mbps", delay = "1ms", queue = { kind = "droptail", limit = "0p" }"#,
+            r#"bytes = "30kB""#,
+        ),
+        (r#"rate = "1Mbps", delay = "1ms", loss = { kind = "bernoulli", rate = 1 }"#, r#"bytes = "30kB""#),
+    ] {
+        audited(&format!(
+            "duration = \"5000h\"\nlink = [{{ ends = [\"a\", \"b\"], {link} }}]\nflow = [{{ name = \"f\", from = \"a\", to = \"b\", {flow}, stop = \"4100h\" }}]"
+        ));
+    }
+}
+
+#[test]
 fn listed_packets_are_dropped_and_repaired() {
     let text = |recovery: &str| {
         format!(

@@ -129,11 +129,39 @@ fn assignments_replace_values() {
 }
 
 #[test]
-fn no_path_is_told() {
-    let text = GOOD
-        .replace("[[flow]]", "[[link]]\nends = [\"c\", \"d\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n[[flow]]")
-        .replace("to   = \"b\"", "to   = \"d\"");
-    let scenario = Scenario::parse("s.toml", &text, &[]).unwrap();
-    let error = lab::Run::new(&scenario, lab::Settings::default()).err().unwrap().to_string();
-    assert!(error.contains("no path from \"a\" to \"d\""), "{error}");
+fn no_path_and_repeated_names_are_told() {
+    let apart = "[[link]]\nends = [\"c\", \"d\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n[[flow]]";
+    let twice = format!("{GOOD}\n[[flow]]\nname = \"f\"\nfrom = \"b\"\nto = \"a\"\n");
+    for (text, expected) in [
+        (
+            GOOD.replace("[[flow]]", apart).replace("to   = \"b\"", "to   = \"d\""),
+            "s.toml:20: flow.f.to: there is no path from \"a\" to \"d\"",
+        ),
+        (twice, "s.toml:19: flow.f.name: another flow is called \"f\" too"),
+        (
+            GOOD.replace(
+                "delay = \"10ms\"",
+                "delay = \"10ms\"\nloss = { kind = \"list\", flow = \"g\", packets = [1] }",
+            ),
+            "s.toml:11: link.loss: names the flow \"g\", which does not exist; did you mean \"f\"?",
+        ),
+        (
+            GOOD.replace("rate  = \"1Mbps\"", "rate  = \"9Tbps\""),
+            "s.toml:9: link.bottleneck.rate: 9Tbps is more than 8Tbps",
+        ),
+    ] {
+        let error = Scenario::parse("s.toml", &text, &[]).unwrap_err().to_string();
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
+fn a_large_file_is_read_in_linear_time() {
+    // 4,000 flows of their own links, some 1 MB: minutes if every value counted its line from the top.
+    let mut text = String::from("duration = \"1s\"\n");
+    for i in 0..4000 {
+        text += &format!("[[link]]\nends = [\"s{i}\", \"r\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n");
+        text += &format!("[[flow]]\nname = \"f{i}\"\nfrom = \"s{i}\"\nto = \"r\"\n");
+    }
+    assert_eq!(Scenario::parse("s.toml", &text, &[]).unwrap().flows.len(), 4000);
 }

@@ -38,8 +38,8 @@ pub(crate) struct Link {
     pub accepted: u64,
     /// Transmission time of what was accepted, up to the horizon.
     pub busy: Span,
-    /// Sum of waiting times up to the horizon, in units of 1,024 ps.
-    pub waited: u64,
+    /// Sum of waiting times up to the horizon, ps.
+    pub waited: f64,
 }
 
 const _: () = assert!(size_of::<Link>() == 64);
@@ -65,7 +65,7 @@ impl Link {
             folded: false,
             accepted: 0,
             busy: Span::ZERO,
-            waited: 0,
+            waited: 0.0,
         }
     }
 

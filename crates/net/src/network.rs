@@ -60,7 +60,7 @@ impl Network {
         }
     }
 
-    /// Gives every hop an event of its own, before any route is added: slower, the same results.
+    /// Gives every hop an event of its own, before any route is added: slower, the same results (but for ties between links).
     pub fn unfold(&mut self) {
         self.folding = false;
     }
@@ -234,12 +234,12 @@ impl Network {
         link.accepted += 1;
         if depart <= self.horizon {
             link.busy = link.busy + transmission;
-            link.waited += start.since(now).ps() >> 10;
+            link.waited += start.since(now).ps() as f64;
         } else {
             // Only what lies before the end of the run counts.
             let start = start.min(self.horizon);
             link.busy = link.busy + self.horizon.since(start);
-            link.waited += start.since(now).ps() >> 10;
+            link.waited += start.since(now).ps() as f64;
         }
         if T::PACKETS {
             tap.packet(&PacketEvent {
@@ -291,7 +291,7 @@ impl Network {
             .map(|(link, flying)| {
                 let guard = self.guards.get(link.guard as usize).unwrap_or(&none);
                 let lost = guard.drops[Reason::Loss as usize];
-                let waited = (link.waited as f64) * 1024.0 / units::PS_PER_S as f64;
+                let waited = link.waited / units::PS_PER_S as f64;
                 LinkAccount {
                     offered: link.accepted
                         + guard.drops[Reason::Queue as usize]
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!((account[0].delivered, account[0].in_flight), (4, 0));
         assert_eq!((account[1].offered, account[1].delivered, account[1].dropped[0]), (4, 2, 2));
         assert!((account[1].utilisation - 0.16).abs() < 1e-12);
-        assert!((account[1].mean_queue_packets - 0.07).abs() < 1e-7); // waiting is kept in units of 1,024 ps
-        assert!((account[0].mean_queue_packets - 0.06).abs() < 1e-7);
+        assert!((account[1].mean_queue_packets - 0.07).abs() < 1e-12);
+        assert!((account[0].mean_queue_packets - 0.06).abs() < 1e-12);
     }
 }

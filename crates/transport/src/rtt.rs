@@ -21,6 +21,9 @@ pub struct RttEstimator {
     backoff: u64,
 }
 
+/// No timeout is shorter than a microsecond, whatever the options say.
+const LEAST: u64 = 1_000_000;
+
 fn tick(options: &Options) -> u64 {
     options.clock_tick.ps().max(1)
 }
@@ -51,7 +54,7 @@ impl RttEstimator {
     }
 
     fn update(&mut self, options: &Options, ticks: u64) {
-        let ticks = (ticks as i64).max(1);
+        let ticks = (ticks.min(1 << 56) as i64).max(1); // the sums below stay within 63 bits
         if self.srtt8 == 0 {
             self.srtt8 = ticks << 3;
             self.rttvar4 = ticks << 1;
@@ -62,9 +65,11 @@ impl RttEstimator {
         }
         let (mean, deviation) = ((self.srtt8 >> 3) as u64, self.rttvar4 as u64);
         self.current = match options.dialect {
-            Dialect::Ns2 => (((self.rttvar4 << 3) + self.srtt8) >> 3) as u64 * tick(options),
+            Dialect::Ns2 => ((((self.rttvar4 << 3) + self.srtt8) >> 3) as u64).saturating_mul(tick(options)),
             // Linux puts the floor under the deviation, not under the sum.
-            Dialect::Linux => mean * tick(options) + (deviation * tick(options)).max(options.min_rto.ps()),
+            Dialect::Linux => mean
+                .saturating_mul(tick(options))
+                .saturating_add(deviation.saturating_mul(tick(options)).max(options.min_rto.ps())),
         };
     }
 
@@ -72,7 +77,7 @@ impl RttEstimator {
     pub fn rto(&self, options: &Options) -> Span {
         let rto =
             self.current.max(options.min_rto.ps()).saturating_mul(self.backoff).min(options.max_rto.ps());
-        Span::from_ps(rto.max(2 * tick(options)))
+        Span::from_ps(rto.max(2 * tick(options)).max(LEAST))
     }
 
     /// A timeout happened: double.

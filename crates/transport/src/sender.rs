@@ -215,10 +215,6 @@ impl Sender {
     pub fn acked_segments(&self) -> u32 {
         self.una - self.options.syn.min(self.una > 0) as u32
     }
-    /// Data segments that the application gave; none for no end.
-    pub fn segments_offered(&self) -> Option<u32> {
-        (self.limit < u32::MAX).then(|| self.limit - self.options.syn as u32)
-    }
     /// Segments outstanding.
     pub fn in_flight(&self) -> u32 {
         match &self.machine {
@@ -406,7 +402,10 @@ impl Sender {
     /// refuses it before the first ACK of all.)
     pub(crate) fn may_recover(&self) -> bool {
         let first = self.last_cut == LastCut::None && self.options.dialect == Dialect::Linux;
-        first || self.una > self.recover + 1 || self.options.fast_retransmit_after_rto || self.una == 1
+        first
+            || self.una > self.recover + 1
+            || self.options.fast_retransmit_after_rto
+            || (self.una == 1 && self.options.dialect == Dialect::Ns2)
     }
 
     // ---- acknowledgements -------------------------------------------------------------------------------
@@ -448,8 +447,11 @@ impl Sender {
             if self.options.dialect == Dialect::Linux {
                 self.rtt.end_backoff();
             }
-        } else if segment.transmits == 1 {
+        } else if segment.transmits == 1 && self.may_sample(newest) {
             self.sample = Some(now.since(segment.sent));
+        }
+        if newest == 0 && self.options.syn {
+            self.sample = None; // the handshake's, which is not the controller's business
         }
         if self.timing && newest >= self.timed_seq {
             self.timing = false;
@@ -463,6 +465,14 @@ impl Sender {
             self.stats.rtt_min = if self.stats.rtt_count == 0 { rtt } else { self.stats.rtt_min.min(rtt) };
             self.stats.rtt_count += 1;
         }
+    }
+
+    /// Whether the newest segment of this ACK tells the round-trip time: not if an older one was sent again, whose
+    /// arrival released this ACK. (ns-2's Vegas looks at the newest alone.)
+    #[inline]
+    fn may_sample(&self, newest: u32) -> bool {
+        matches!(self.machine, Machine::Vegas(_))
+            || (self.una..newest).all(|seq| self.segments.get(seq).transmits == 1)
     }
 
     fn delivered(&mut self, now: Time, to: u32) -> Option<RateSample> {
@@ -519,8 +529,7 @@ impl Sender {
             ece: false,
             rate: progress.rate,
             phase,
-            window_limited: in_flight + progress.acked as f64 + 1.0
-                > self.controller.cwnd().min(self.options.window as f64),
+            window_limited: in_flight + progress.acked as f64 + 1.0 > self.controller.cwnd(),
         });
     }
 

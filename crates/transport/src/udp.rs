@@ -3,7 +3,7 @@
 use crate::blocks::Blocks;
 use crate::wire::{Timer, Wire};
 use net::{Kind, Packet};
-use units::{Rate, Time};
+use units::{PS_PER_S, Rate, Span, Time};
 
 /// Sends packets of one size at a constant rate.
 #[derive(Clone, Debug)]
@@ -54,11 +54,49 @@ impl UdpSource {
             };
             self.sent += 1;
             wire.send(packet, &Blocks::NONE);
-            // The gap is the packet's own; a new rate begins with the first packet after the step.
-            now + rate.time_for(self.size as u64)
+            self.after_gap(now)
         };
         if next < self.stop {
             wire.set_timer(Timer::Application, next);
         }
+    }
+
+    /// When the next packet leaves after one at `now`: its bits go out at the rates that hold meanwhile.
+    fn after_gap(&self, now: Time) -> Time {
+        let mut left = self.size as u128 * 8 * PS_PER_S as u128; // bits, times picoseconds in a second
+        let mut at = now;
+        loop {
+            let step = self.schedule.partition_point(|(from, _)| *from <= at);
+            let rate = step.checked_sub(1).map_or(0, |i| self.schedule[i].1.bps()) as u128;
+            let change = self.schedule.get(step).map_or(Time::NEVER, |(from, _)| *from);
+            let sent = rate * change.since(at).ps() as u128;
+            if sent >= left && rate > 0 {
+                return at + Span::from_ps(left.div_ceil(rate).clamp(1, u64::MAX as u128) as u64);
+            }
+            if change == Time::NEVER {
+                return Time::NEVER;
+            }
+            left -= sent;
+            at = change;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_within_a_gap_is_not_overslept() {
+        // 1,000 bytes at 1 kb/s take 8 s; after 1 s, 1 of 8 kbit is out and the rest leaves at 7 Mb/s.
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let schedule = vec![
+            (at(0), Rate::from_bps(1_000)),
+            (at(1_000), Rate::from_bps(7_000_000)),
+            (at(2_000), Rate::from_bps(0)),
+        ];
+        let source = UdpSource::new(0, 0, 1000, schedule, Time::NEVER);
+        assert_eq!(source.after_gap(at(0)), at(1_001));
+        assert_eq!(source.after_gap(at(1_999)), Time::NEVER);
     }
 }

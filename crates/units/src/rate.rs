@@ -41,7 +41,8 @@ impl Rate {
     }
     /// The bytes that pass in `span`, rounded down.
     pub const fn bytes_in(self, span: Span) -> u64 {
-        (self.0 as u128 * span.ps() as u128 / (8 * PS_PER_S as u128)) as u64
+        let bytes = self.0 as u128 * span.ps() as u128 / (8 * PS_PER_S as u128);
+        if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }
     }
 }
 

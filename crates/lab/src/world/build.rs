@@ -73,7 +73,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 Some(Limit::Bytes(n)) => Qdisc::DropTail(DropTail::bytes(n)),
             };
             let impairment = impairment(scenario, &direction.loss, &order, || {
-                Stream::new(seed, "loss", &topology.link_name(link))
+                // Parallel links have one name: the later ones add their number.
+                let twin = (0..i).any(|other| topology.ends(LinkId(other as u32)) == topology.ends(link));
+                let number = if twin { format!("#{i}") } else { String::new() };
+                Stream::new(seed, "loss", &format!("{}{number}", topology.link_name(link)))
             });
             network.add_link(LinkSpec { rate: direction.rate, delay: direction.delay, qdisc, impairment });
             if settings.recording.audit {
@@ -104,7 +107,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let forward = network.add_route(&routes[2 * number as usize]);
             let back = network.add_route(&routes[2 * number as usize + 1]);
             let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
-            let mut plan = Plan { start: Time::ZERO + flow.start, stop, started: false, short: 0 };
+            let mut plan =
+                Plan { start: Time::ZERO + flow.start, stop, started: false, segments: None, short: 0 };
             match &flow.kind {
                 FlowKind::Tcp(tcp) => {
                     let options = shared.iter().find(|o| ***o == tcp.options).cloned().unwrap_or_else(|| {
@@ -116,6 +120,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                         .unwrap_or_else(|| unreachable!("the scenario names registered controllers only"));
                     let packet = options.packet as u64;
                     let segments = flow.bytes.map(|bytes| bytes.div_ceil(packet) as u32);
+                    plan.segments = segments;
                     plan.short = flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet) * packet - bytes);
                     let tick = options.clock_tick.ps();
                     let clock_phase = options.clock_phase.unwrap_or_else(|| {
@@ -146,9 +151,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let start = world.plans[*number as usize].start;
             agenda.set_timer(number * Timer::COUNT + Timer::Application as u32, start);
         }
-        let destinations =
-            ends.iter().enumerate().flat_map(|(n, [a, b])| [((n as u32, false), *b), ((n as u32, true), *a)]);
-        let auditor = settings.recording.audit.then(|| Auditor::new(audited, destinations));
+        let windows = world.senders.iter().map(|sender| sender.options().window).collect();
+        let auditor = settings.recording.audit.then(|| Auditor::new(audited, &ends, windows));
         Ok(World {
             title: scenario.title.clone(),
             seed,
@@ -168,8 +172,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             crowded: order.len() > 1000,
             first_links: routes.chunks_exact(2).map(|pair| [pair[0][0], pair[1][0]]).collect(),
             order,
-            cpu: Span::ZERO,
-            wall: Span::ZERO,
+            cpu: 0,
+            wall: 0,
         })
     }
 }

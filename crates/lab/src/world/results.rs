@@ -19,8 +19,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let cost = EngineCost {
             events: self.agenda.events(),
             packet_hops: hops,
-            cpu_s: self.cpu.seconds(),
-            wall_s: self.wall.seconds(),
+            cpu_s: self.cpu as f64 / 1e9,
+            wall_s: self.wall as f64 / 1e9,
         };
         let bytes: u64 = (0..self.senders.len()).map(|n| self.delivered_bytes(n)).sum();
         (cost, bytes as f64 * 8.0 / self.duration.seconds())
@@ -30,8 +30,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     fn delivered_bytes(&self, number: usize) -> u64 {
         let (sender, received) = (&self.senders[number], self.receivers[number].in_order());
         let in_order = (received - (sender.options().syn && received > 0) as u32) as u64;
-        let complete = sender.segments_offered().is_some_and(|n| in_order >= n as u64);
-        in_order * sender.options().packet as u64 - if complete { self.plans[number].short } else { 0 }
+        let plan = &self.plans[number];
+        let complete = plan.segments.is_some_and(|n| in_order >= n as u64);
+        in_order * sender.options().packet as u64 - if complete { plan.short } else { 0 }
     }
 
     pub(super) fn outcome(&mut self) -> Outcome {
@@ -96,8 +97,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             sender.finish(end);
         }
         let (options, stats) = (sender.options(), &sender.stats);
-        let active = end.since(plan.start).seconds();
-        let mean = |area: f64| (plan.started && active > 0.0 && area.is_finite()).then(|| area / active);
+        let mean = |area: f64| (plan.started && area.is_finite()).then(|| area / duration);
         let finite = |x: f64| x.is_finite().then_some(x);
         let (cwnd, ssthresh) = sender.shown_window();
         let receiver = &self.receivers[number];
@@ -123,7 +123,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 .then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
             completion_s: sender
                 .completed()
-                .filter(|_| sender.segments_offered().is_some())
+                .filter(|_| plan.segments.is_some_and(|n| sender.acked_segments() >= n))
                 .map(|at| at.since(plan.start).seconds()),
             ..arrivals(self.names[number].clone(), arrived, duration)
         }

@@ -5,7 +5,7 @@ use super::{DUP_THRESH, reno};
 use crate::options::Dialect;
 use crate::sender::{LastCut, Machine, Progress, Sender};
 use crate::wire::{Timer, Wire};
-use cc::Controller;
+use cc::{Controller, Phase};
 use net::Packet;
 
 pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
@@ -38,7 +38,7 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
 }
 
 fn full_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
-    let recovering = s.dupwnd > 0;
+    let recovering = s.dupwnd > 0 || s.phase() == Phase::Recovery;
     if recovering {
         s.dupwnd = 0;
         s.leave_recovery(wire.now());

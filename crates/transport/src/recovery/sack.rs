@@ -75,24 +75,28 @@ impl Sack {
     }
 
     /// What to send next in recovery (RFC 6675 section 4, NextSeg); new data is `high`.
+    /// The rescue retransmission does not move HighRxt.
     fn next_segment(&mut self, una: u32, high: u32, new_data: bool) -> Option<u32> {
         let hole = self.board.next_hole(self.retransmitted_to.max(una));
         let below_report = self.board.highest().is_some_and(|top| hole < top);
         if below_report && hole < self.board.lost_below() {
+            self.mark_retransmitted(hole);
             return Some(hole);
         }
         if new_data {
             return Some(high);
         }
         if below_report {
+            self.mark_retransmitted(hole);
             return Some(hole);
         }
-        if !self.rescued {
-            self.rescued = true;
-            let last = (una..high).rev().find(|seq| !self.board.has(*seq));
-            return last.filter(|seq| *seq >= self.retransmitted_to);
+        let last =
+            (una..high).rev().find(|seq| !self.board.has(*seq)).filter(|seq| *seq >= self.retransmitted_to);
+        if self.rescued || last.is_none() {
+            return None;
         }
-        None
+        self.rescued = true;
+        last
     }
 }
 
@@ -150,8 +154,10 @@ pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
         if board(s).pipe(una, next, high) >= window {
             break;
         }
-        let recovering = board(s).recovering;
-        let seq = if recovering {
+        if !s.may_leave(wire) {
+            break;
+        }
+        let seq = if board(s).recovering {
             let new_data = next < s.limit && next - una < s.options.window;
             match board(s).next_segment(una, high, new_data) {
                 Some(seq) => seq,
@@ -164,12 +170,6 @@ pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
             }
             seq
         };
-        if !s.may_leave(wire) {
-            break;
-        }
-        if recovering && seq < high {
-            board(s).mark_retransmitted(seq);
-        }
         s.next = s.next.max(seq + 1);
         s.output(wire, seq);
         packets += 1;
