@@ -3,7 +3,7 @@
 use crate::heap::Heap;
 use crate::lanes::{Hint, Lanes};
 use crate::timers::Timers;
-use crate::{EMPTY, Key, PLACE_BITS, time_of};
+use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, time_of};
 use units::Time;
 
 /// What has come due.
@@ -142,34 +142,41 @@ impl<T: Copy> Agenda<T> {
             if at > horizon || first == EMPTY {
                 return Next::Nothing;
             }
-            if first == self.tree[self.tree.len() / 2 + TIMERS] && Timers::at_border(first) {
-                self.timers.cross_border();
-                self.update(TIMERS, self.timers.first());
-                continue;
+            let place = first as u32 & ((1 << PLACE_BITS) - 1);
+            if place >= FIRST_LANE {
+                let lane = (place - FIRST_LANE) as usize;
+                self.now = at;
+                self.events += 1;
+                self.last_lane = lane;
+                let (item, next) = self.lanes.pop(lane);
+                self.update(LANES + lane, next);
+                return Next::Item(item);
             }
-            self.now = at;
-            self.events += 1;
-            // The lanes carry their number in the key; timers and overflow are told by their leaves.
-            if first == self.tree[self.tree.len() / 2 + TIMERS] {
-                let fired = self.timers.pop(&mut self.order);
-                self.update(TIMERS, self.timers.first());
-                match fired {
-                    Some(id) => return Next::Timer(id),
-                    None => continue,
-                }
+            if let Some(next) = self.pop_other(first, place) {
+                return next;
             }
-            let place = (first as u32 & ((1 << PLACE_BITS) - 1)) as usize;
-            if first == self.tree[self.tree.len() / 2 + OVERFLOW] {
-                self.overflow.pop();
-                self.update(OVERFLOW, self.overflow.first());
-                self.free.push(place as u32);
-                return Next::Item(self.parked[place]);
-            }
-            self.last_lane = place;
-            let (item, next) = self.lanes.pop(place);
-            self.update(LANES + place, next);
-            return Next::Item(item);
         }
+    }
+
+    /// The next event lies in no lane: a timer's entry, the border of the near timers, or an overflow item.
+    fn pop_other(&mut self, first: Key, place: u32) -> Option<Next<T>> {
+        let timer = first == self.tree[self.tree.len() / 2 + TIMERS];
+        if timer && Timers::at_border(first) {
+            self.timers.cross_border();
+            self.update(TIMERS, self.timers.first());
+            return None;
+        }
+        self.now = time_of(first);
+        self.events += 1;
+        if timer {
+            let fired = self.timers.pop(&mut self.order);
+            self.update(TIMERS, self.timers.first());
+            return fired.map(Next::Timer);
+        }
+        self.overflow.pop();
+        self.update(OVERFLOW, self.overflow.first());
+        self.free.push(place);
+        Some(Next::Item(self.parked[place as usize]))
     }
 
     /// What will arrive soon after the last item, in the same lane: for prefetching, nothing else.

@@ -7,7 +7,7 @@
 //! lanes is at most the number of links that are backlogged at once, plus the kinds of idle links: a few.
 //! Within a lane memory is touched in sequence. See docs/adr/0001 for the measurement that chose this.
 
-use crate::{EMPTY, Key, key};
+use crate::{EMPTY, FIRST_LANE, Key, key};
 use units::Time;
 
 /// Where a source of items last found room; a wrong hint costs a search, never the order.
@@ -98,7 +98,7 @@ impl<T: Copy> Lanes<T> {
     pub(crate) fn push(&mut self, lane: usize, at: Time, order: u64, item: &T) -> (&mut T, Option<Key>) {
         debug_assert!(self.tails[lane] <= at.ps());
         self.tails[lane] = at.ps();
-        let place = lane as u32;
+        let place = FIRST_LANE + lane as u32;
         let lane = &mut self.lanes[lane];
         if lane.len == lane.ring.len() {
             lane.grow(Entry { key: EMPTY, item: *item });

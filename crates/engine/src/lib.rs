@@ -24,6 +24,8 @@ pub(crate) type Key = u128;
 
 /// Bits of a key that say where the event lies (which lane or which timer).
 pub(crate) const PLACE_BITS: u32 = 24;
+/// Places from here on are lanes; below lie timers, or what no lane would take.
+pub(crate) const FIRST_LANE: u32 = (1 << PLACE_BITS) - 256;
 /// The key of an empty place: after every event.
 pub(crate) const EMPTY: Key = Key::MAX;
 

@@ -1,7 +1,7 @@
 //! Timers: each has at most one deadline, moved cheaply.
 
 use crate::heap::Heap;
-use crate::{EMPTY, Key, PLACE_BITS, key, time_of};
+use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, key, time_of};
 use units::Time;
 
 /// One timer: the deadline that holds, and the entry of it in the heap.
@@ -19,7 +19,7 @@ const PLACES: usize = 1024;
 /// So many far entries may be looked through when nothing is near.
 const FEW: usize = 64;
 /// The name that stands for the end of the near stretch.
-const BORDER: u32 = (1 << PLACE_BITS) - 1;
+const BORDER: u32 = FIRST_LANE - 1;
 
 /// A set of timers with small integer names.
 ///
