@@ -29,5 +29,5 @@ def _scenarios(folder: Path) -> list[dict[str, Any]]:
             summary = Scenario.load(path).title
         except ScenarioError as error:
             summary = f"cannot be run: {error.message}"
-        found.append({"name": str(path), "summary": summary, "status": None, "source": None, "params": []})
+        found.append({"name": str(path), "summary": summary, "status": None, "source": None, "params": [], "trace": []})
     return found

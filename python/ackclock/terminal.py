@@ -134,3 +134,5 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
             unit = f" {param['unit']}" if param["unit"] else ""
             text = f"    {param['name']} = {param['default']}{unit}: {param['doc']}"
             console.print(text, highlight=False, markup=False)
+        if entry["trace"]:
+            console.print(f"    in the trace: {', '.join(entry['trace'])}", highlight=False)

@@ -16,6 +16,8 @@ pub struct Entry {
     pub source: Option<String>,
     /// Its parameters.
     pub params: Vec<Parameter>,
+    /// Columns of its own in the window trace.
+    pub trace: &'static [&'static str],
 }
 
 /// A parameter of it.
@@ -67,6 +69,7 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
         status: None,
         source: None,
         params: Vec::new(),
+        trace: &[],
     };
     Some(match kind {
         "controllers" => CONTROLLERS.iter().map(controller).collect(),
@@ -95,5 +98,6 @@ fn controller(d: &cc::Descriptor) -> Entry {
         status: Some(d.status.to_string()),
         source: Some(d.source.into()),
         params: params.collect(),
+        trace: d.probes,
     }
 }
