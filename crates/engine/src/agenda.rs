@@ -26,7 +26,7 @@ pub struct Agenda<T> {
     timers: Timers,
     /// Items that no lane would take (never seen outside tests): a plain heap over a slab.
     overflow: Heap,
-    parked: Vec<T>,
+    parked: Vec<Option<T>>,
     free: Vec<u32>,
     /// Winner tree: `tree[1]` is the least key, leaves start at `tree.len() / 2`.
     tree: Vec<Key>,
@@ -109,10 +109,10 @@ impl<T: Copy> Agenda<T> {
     #[cold]
     fn park(&mut self, at: Time, item: T) {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.parked.push(item);
+            self.parked.push(None);
             self.parked.len() as u32 - 1
         });
-        self.parked[slot as usize] = item;
+        self.parked[slot as usize] = Some(item);
         self.overflow.push(crate::key(at, self.order, slot));
         self.order += 1;
         self.update(OVERFLOW, self.overflow.first());
@@ -176,7 +176,7 @@ impl<T: Copy> Agenda<T> {
         self.overflow.pop();
         self.update(OVERFLOW, self.overflow.first());
         self.free.push(place);
-        Some(Next::Item(self.parked[place as usize]))
+        self.parked[place as usize].take().map(Next::Item)
     }
 
     /// What will arrive soon after the last item, in the same lane: for prefetching, nothing else.
@@ -199,11 +199,8 @@ impl<T: Copy> Agenda<T> {
 
     /// Every item in flight with its time, in no particular order.
     pub fn in_flight(&self) -> impl Iterator<Item = (Time, &T)> {
-        let parked = (0..self.parked.len()).filter(|slot| !self.free.contains(&(*slot as u32)));
-        self.lanes
-            .iter()
-            .map(|(key, item)| (time_of(key), item))
-            .chain(parked.map(|slot| (Time::NEVER, &self.parked[slot])))
+        let parked = self.parked.iter().flatten().map(|item| (Time::NEVER, item));
+        self.lanes.iter().map(|(key, item)| (time_of(key), item)).chain(parked)
     }
 
     #[inline]

@@ -39,7 +39,7 @@ const MAX_LANES: usize = 255;
 const LARGE: usize = 4096;
 
 /// The lanes, with the time of each one's last item.
-pub struct Lanes<T> {
+pub(crate) struct Lanes<T> {
     lanes: Vec<Lane<T>>,
     /// Time of the last item of each lane; zero when empty.
     tails: Vec<u64>,

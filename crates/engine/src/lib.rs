@@ -14,10 +14,9 @@ mod random;
 mod timers;
 
 pub use agenda::{Agenda, Next};
-pub use lanes::{Hint, Lanes};
+pub use lanes::Hint;
 pub use memory::{large_vec, prefetch, prefetch_item};
 pub use random::Stream;
-pub use timers::Timers;
 
 /// Time and order of an event in one integer: picoseconds (64 bits), order of scheduling (40), place (24).
 pub(crate) type Key = u128;

@@ -26,7 +26,7 @@ const BORDER: u32 = FIRST_LANE - 1;
 /// Moving a deadline to later costs one store: the entry stays, comes up early, and is moved on then. So a
 /// retransmission timer that every ACK pushes back is touched about once a round trip. Entries of the present
 /// stretch of time lie in a heap, later ones in unsorted lists: with 100,000 flows the heap stays small.
-pub struct Timers {
+pub(crate) struct Timers {
     heap: Heap,
     far: Vec<Vec<Key>>,
     far_count: usize,

@@ -339,18 +339,8 @@ mod tests {
 
     /// An event of data packet `seq`, sent at `sent` ms, at `at` ps.
     fn event(at: u64, link: u32, step: PacketStep, seq: u32, sent: u64) -> PacketEvent {
-        let packet = Packet {
-            sent: Time::from_ps(sent * MS),
-            echo: Time::ZERO,
-            began: Time::ZERO,
-            route: 0,
-            flow: 0,
-            seq,
-            blocks: Packet::NO_BLOCKS,
-            size: 1000,
-            kind: if link == 2 { Kind::Ack } else { Kind::Data },
-            marked: false,
-        };
+        let kind = if link == 2 { Kind::Ack } else { Kind::Data };
+        let packet = Packet::new(kind, 0, 0, seq, 1000, Time::from_ps(sent * MS));
         PacketEvent { at: Time::from_ps(at), link: LinkId(link), step, packet }
     }
 

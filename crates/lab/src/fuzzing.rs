@@ -79,18 +79,7 @@ pub fn sender(data: &[u8]) {
 }
 
 fn ack(seq: u32, now: Time) -> Packet {
-    Packet {
-        sent: now,
-        echo: Time::ZERO,
-        began: Time::ZERO,
-        route: 0,
-        flow: 0,
-        seq,
-        blocks: Packet::NO_BLOCKS,
-        size: 40,
-        kind: Kind::Ack,
-        marked: false,
-    }
+    Packet::new(Kind::Ack, 0, 0, seq, 40, now)
 }
 
 /// A wire that leads nowhere.

@@ -260,14 +260,14 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     let forward = Direction {
         rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,
         delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
-        limit: read_queue(&reader)?.flatten(),
+        limit: read_queue(&reader)?,
         loss: read_loss(&reader)?.unwrap_or(Loss::None),
     };
     let mut back = forward.clone();
     if let Some(differs) = reader.table("back")? {
         back.rate = read_rate(&differs)?.unwrap_or(back.rate);
         back.delay = read_delay(&differs)?.unwrap_or(back.delay);
-        back.limit = read_queue(&differs)?.unwrap_or(back.limit);
+        back.limit = read_queue(&differs)?.or(back.limit);
         back.loss = read_loss(&differs)?.unwrap_or(back.loss);
         differs.finish()?;
     }
@@ -294,8 +294,8 @@ fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
     }
 }
 
-/// The outer option: whether a queue is named; the inner: whether it has a limit.
-fn read_queue(reader: &Reader<'_>) -> Result<Option<Option<Limit>>> {
+/// The limit of the queue, if one is named.
+fn read_queue(reader: &Reader<'_>) -> Result<Option<Limit>> {
     let Some(queue) = reader.table("queue")? else { return Ok(None) };
     let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
     let limit = match kind {
@@ -311,7 +311,7 @@ fn read_queue(reader: &Reader<'_>) -> Result<Option<Option<Limit>>> {
         }
     };
     queue.finish()?;
-    Ok(Some(Some(limit)))
+    Ok(Some(limit))
 }
 
 fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {

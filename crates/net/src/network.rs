@@ -318,18 +318,7 @@ mod tests {
     use engine::Next;
 
     fn packet(route: u32, seq: u32) -> Packet {
-        Packet {
-            sent: Time::ZERO,
-            began: Time::ZERO,
-            echo: Time::ZERO,
-            route,
-            flow: 0,
-            seq,
-            blocks: Packet::NO_BLOCKS,
-            size: 1000,
-            kind: Kind::Udp,
-            marked: false,
-        }
+        Packet::new(Kind::Udp, 0, route, seq, 1000, Time::ZERO)
     }
 
     #[test]

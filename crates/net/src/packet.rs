@@ -42,4 +42,21 @@ pub struct Packet {
 impl Packet {
     /// The value of `blocks` for an ACK without any.
     pub const NO_BLOCKS: u32 = u32::MAX;
+
+    /// A packet of `size` bytes that its source sends at `sent` into `route`.
+    #[inline]
+    pub fn new(kind: Kind, flow: u32, route: u32, seq: u32, size: u32, sent: Time) -> Packet {
+        Packet {
+            sent,
+            echo: Time::ZERO,
+            began: Time::ZERO,
+            route,
+            flow,
+            seq,
+            blocks: Packet::NO_BLOCKS,
+            size,
+            kind,
+            marked: false,
+        }
+    }
 }

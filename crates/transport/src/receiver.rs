@@ -61,8 +61,8 @@ pub struct Receiver {
     beyond: Vec<Block>,
     /// Blocks reported, the most recent first.
     recent: Vec<Block>,
-    /// The delayed segment's timestamp, while its ACK waits.
-    delayed: Option<Time>,
+    /// An ACK waits for a second segment.
+    delayed: bool,
     /// Timestamp to echo (RFC 7323: of the segment that advanced the last ACK sent).
     echo: Time,
     last_ack: u32,
@@ -80,7 +80,7 @@ impl Receiver {
             next: 0,
             beyond: Vec::new(),
             recent: Vec::new(),
-            delayed: None,
+            delayed: false,
             echo: Time::ZERO,
             last_ack: 0,
             quick_acks: options.quick_acks,
@@ -114,11 +114,11 @@ impl Receiver {
             self.stats.duplicates += (repeated && !syn) as u64;
         }
         if self.options.delayed_ack && self.may_wait(seq, in_order) {
-            self.delayed = Some(packet.sent);
+            self.delayed = true;
             wire.set_timer(Timer::AckDelay, now + self.options.ack_delay);
             return;
         }
-        if self.delayed.take().is_some() {
+        if std::mem::take(&mut self.delayed) {
             wire.set_timer(Timer::AckDelay, Time::NEVER);
         }
         self.acknowledge(wire, seq);
@@ -126,7 +126,7 @@ impl Receiver {
 
     /// The delayed ACK is due.
     pub fn on_ack_delay<W: Wire>(&mut self, wire: &mut W) {
-        if self.delayed.take().is_some() {
+        if std::mem::take(&mut self.delayed) {
             self.acknowledge(wire, self.next.wrapping_sub(1));
         }
     }
@@ -136,7 +136,7 @@ impl Receiver {
     fn may_wait(&mut self, seq: u32, in_order: bool) -> bool {
         let last = seq + 1 == self.next && self.beyond.is_empty();
         let fresh = in_order || self.options.dialect == Dialect::Ns2;
-        if seq == 0 || !last || !fresh || self.delayed.is_some() {
+        if seq == 0 || !last || !fresh || self.delayed {
             return false;
         }
         if self.quick_acks > 0 {
@@ -201,18 +201,9 @@ impl Receiver {
             _ => Blocks::NONE,
         };
         self.last_ack = self.next;
-        let packet = Packet {
-            sent: wire.now(),
-            echo: self.echo,
-            began: Time::ZERO,
-            route: self.route,
-            flow: self.flow,
-            seq: self.next,
-            blocks: Packet::NO_BLOCKS,
-            size: self.options.ack_size + 8 * blocks.as_slice().len() as u32,
-            kind: Kind::Ack,
-            marked: false,
-        };
+        let size = self.options.ack_size + 8 * blocks.as_slice().len() as u32;
+        let ack = Packet::new(Kind::Ack, self.flow, self.route, self.next, size, wire.now());
+        let packet = Packet { echo: self.echo, ..ack };
         wire.send(packet, &blocks);
     }
 }

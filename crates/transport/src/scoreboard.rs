@@ -14,10 +14,6 @@ impl Scoreboard {
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
-    /// Whether nothing is reported.
-    pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
     /// Segments below `una` are acknowledged cumulatively; whether anything was forgotten.
     pub fn advance(&mut self, una: u32) -> bool {
         let before = (self.ranges.len(), self.total());

@@ -259,7 +259,7 @@ impl Sender {
         if !self.options.delay_growth {
             self.opened = true;
         }
-        self.note(wire, Trigger::Start, true);
+        self.note(wire, Trigger::Start);
         self.send_much(wire, self.options.max_burst);
         self.after(wire);
     }
@@ -287,7 +287,7 @@ impl Sender {
             }
             Machine::Sack(_) => recovery::sack_ack(self, wire, packet, blocks),
         }
-        self.note(wire, trigger, true);
+        self.note(wire, trigger);
         self.after(wire);
     }
 
@@ -320,7 +320,7 @@ impl Sender {
         }
         self.next = self.una;
         self.send_much(wire, self.options.max_burst);
-        self.note(wire, Trigger::Rto, false);
+        self.note(wire, Trigger::Rto);
         self.after(wire);
     }
 
@@ -338,7 +338,7 @@ impl Sender {
         }
         self.controller.on_timer(wire.now());
         self.send_much(wire, self.options.max_burst);
-        self.note(wire, Trigger::Timer, false);
+        self.note(wire, Trigger::Timer);
         self.after(wire);
     }
 
@@ -554,14 +554,14 @@ impl Sender {
 
     /// After an event: integrate the window over time and write the trace.
     #[inline]
-    fn note<W: Wire>(&mut self, wire: &mut W, trigger: Trigger, acked: bool) {
+    fn note<W: Wire>(&mut self, wire: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
         let changed = window != self.seen || trigger == Trigger::Start;
         if changed {
             self.integrate(wire.now());
             self.seen = window;
         }
-        if W::WINDOWS && (changed || acked) {
+        if W::WINDOWS && (changed || matches!(trigger, Trigger::Ack | Trigger::DupAck)) {
             wire.window(&WindowRow { sender: self, trigger, rtt: self.sample, changed });
         }
     }

@@ -40,18 +40,7 @@ impl UdpSource {
         let next = if rate.bps() == 0 {
             change
         } else {
-            let packet = Packet {
-                sent: now,
-                echo: Time::ZERO,
-                began: Time::ZERO,
-                route: self.route,
-                flow: self.flow,
-                seq: self.sent,
-                blocks: Packet::NO_BLOCKS,
-                size: self.size,
-                kind: Kind::Udp,
-                marked: false,
-            };
+            let packet = Packet::new(Kind::Udp, self.flow, self.route, self.sent, self.size, now);
             self.sent += 1;
             wire.send(packet, &Blocks::NONE);
             self.after_gap(now)

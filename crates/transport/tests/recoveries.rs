@@ -71,18 +71,7 @@ impl Driver {
     fn ack(&mut self, next: u32, blocks: &[Block]) -> Vec<u32> {
         self.notes.now += Span::from_ms(1);
         self.notes.sent.clear();
-        let packet = Packet {
-            sent: self.notes.now,
-            echo: Time::ZERO,
-            began: Time::ZERO,
-            route: 0,
-            flow: 0,
-            seq: next,
-            blocks: Packet::NO_BLOCKS,
-            size: 40,
-            kind: Kind::Ack,
-            marked: false,
-        };
+        let packet = Packet::new(Kind::Ack, 0, 0, next, 40, self.notes.now);
         self.sender.on_ack(&mut self.notes, &packet, blocks);
         self.notes.sent.clone()
     }

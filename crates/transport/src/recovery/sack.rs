@@ -110,7 +110,6 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blo
         let progress = s.new_ack(wire, packet);
         let una = s.una;
         board(s).board.advance(una);
-        board(s).timed_out = false;
         if board(s).recovering {
             s.hold(wire, packet, progress);
             if s.una > s.recover {

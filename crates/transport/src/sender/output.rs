@@ -79,18 +79,8 @@ impl Sender {
     pub(crate) fn output<W: Wire>(&mut self, wire: &mut W, seq: u32) {
         let now = wire.now();
         let syn = seq == 0 && self.options.syn;
-        let packet = Packet {
-            sent: now,
-            echo: Time::ZERO,
-            began: Time::ZERO,
-            route: self.route,
-            flow: self.flow,
-            seq,
-            blocks: Packet::NO_BLOCKS,
-            size: if syn { self.options.syn_size } else { self.wire_size },
-            kind: Kind::Data,
-            marked: false,
-        };
+        let size = if syn { self.options.syn_size } else { self.wire_size };
+        let packet = Packet::new(Kind::Data, self.flow, self.route, seq, size, now);
         let nothing_outstanding = self.una == self.high;
         let again = seq < self.high;
         if W::SENDS && !again {
