@@ -22,7 +22,7 @@ ALLOWED = {
 CORE_EXTERNAL = {
     "units": set(),
     "engine": {"rand_xoshiro", "rand_core", "rustix"},
-    "cc": {"libm"},
+    "cc": {"libm", "rand_xoshiro", "rand_core"},
     "net": set(),
     "transport": {"smallvec"},
 }

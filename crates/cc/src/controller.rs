@@ -1,6 +1,6 @@
 //! The trait, and a struct for each event.
 
-use crate::params::Params;
+use crate::params::{ParamError, Params};
 use crate::registry::Descriptor;
 use crate::window::Arithmetic;
 use units::{Rate, Segments, Span, Time};
@@ -47,6 +47,8 @@ pub struct FlowInfo {
     /// Whether the transport lets the controller's fine clock cause retransmissions; the controller then
     /// inflates its own window by the duplicate ACKs.
     pub fine_clock: bool,
+    /// A number of the flow's own, made from the run's seed, for a law that needs chance.
+    pub seed: u64,
 }
 
 /// Where the sender stands.
@@ -227,6 +229,10 @@ pub trait Controller {
 pub trait Law: Controller + Sized {
     /// Name, source, parameters, internals.
     const DESCRIPTOR: Descriptor;
+    /// Refuses values that are allowed each by itself but not together.
+    fn check(_params: &Params) -> Result<(), ParamError> {
+        Ok(())
+    }
     /// A fresh controller. `params` were made for this descriptor.
     fn new(params: &Params, flow: &FlowInfo) -> Self;
 }

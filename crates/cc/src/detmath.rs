@@ -6,3 +6,13 @@
 pub fn cbrt(x: f64) -> f64 {
     libm::cbrt(x)
 }
+
+/// The natural logarithm.
+pub fn ln(x: f64) -> f64 {
+    libm::log(x)
+}
+
+/// The cosine of an angle in radians.
+pub fn cos(x: f64) -> f64 {
+    libm::cos(x)
+}

@@ -11,6 +11,7 @@
 mod controller;
 pub mod detmath;
 pub mod estimators;
+mod noise;
 mod params;
 mod registry;
 #[cfg(test)]
@@ -27,5 +28,7 @@ pub use window::{Arithmetic, Growth, Window};
 registry::controllers! {
     reno: Reno,
     vegas: Vegas,
+    veno: Veno,
     cubic: Cubic,
+    ca_artt: CaArtt,
 }

@@ -59,6 +59,13 @@ macro_rules! controllers {
             pub fn name(&self) -> &'static str {
                 match self { $(AnyController::$law(_) => <$law as $crate::Law>::DESCRIPTOR.name),* }
             }
+            /// Whether the controller called `name` takes these `params` together.
+            pub fn check(name: &str, params: &$crate::Params) -> Result<(), $crate::ParamError> {
+                $(if name == <$law as $crate::Law>::DESCRIPTOR.name {
+                    return <$law as $crate::Law>::check(params);
+                })*
+                Ok(())
+            }
             /// The controller called `name` with `params` (see [`Params::new`]); `None` if there is none of that name.
             pub fn new(name: &str, params: &$crate::Params, flow: &$crate::FlowInfo) -> Option<AnyController> {
                 $(if name == <$law as $crate::Law>::DESCRIPTOR.name {

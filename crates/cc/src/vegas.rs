@@ -58,6 +58,8 @@ pub struct Vegas {
     /// Slow start doubles in every other round: whether this is one.
     doubling: bool,
     backlog: f64,
+    /// A backlog measured otherwise, in place of Vegas's own (see [`Vegas::judge_by`]).
+    judged: Option<f64>,
     fine: FineClock,
     /// Window to return to when duplicate ACKs end, segments.
     deflated: Segments,
@@ -188,6 +190,7 @@ impl Law for Vegas {
             increment: 0.0,
             doubling: true,
             backlog: f64::NAN,
+            judged: None,
             fine: FineClock::default(),
             deflated: 0.0,
             changed: Time::ZERO,
@@ -196,6 +199,26 @@ impl Law for Vegas {
 }
 
 impl Vegas {
+    /// From the next ACK on decide by `backlog` segments instead of Vegas's own measure; none: by its own.
+    pub(crate) fn judge_by(&mut self, backlog: Option<f64>) {
+        self.judged = backlog;
+    }
+
+    /// Whether the window is below its threshold.
+    pub(crate) fn slow_start(&self) -> bool {
+        self.window.slow_start()
+    }
+
+    /// The backlog that the last decision went by, segments; NaN before the first.
+    pub(crate) fn backlog(&self) -> f64 {
+        self.backlog
+    }
+
+    /// The mean sample of the round so far.
+    pub(crate) fn round_mean(&self) -> Option<f64> {
+        (self.samples.count > 0).then(|| self.samples.sum / self.samples.count as f64)
+    }
+
     /// The round-trip time of the round that ends at `now`, and the number of samples that it rests on.
     fn round_rtt(&mut self, now: Time) -> (Span, u32) {
         let count = self.samples.count;
@@ -227,14 +250,15 @@ impl Vegas {
         }
         let (base, rtt) = (self.base.get().map_or(0.0, Span::seconds), rtt.seconds());
         let cwnd = self.window.cwnd;
-        self.backlog = match self.reading {
-            Reading::Ns2 => {
+        self.backlog = match (self.judged, self.reading) {
+            (Some(backlog), _) => backlog,
+            (None, Reading::Ns2) => {
                 let expected = (ack.next - ack.acked_through) as f64 / base;
                 // Truncated toward zero, as a C cast does.
                 ((expected - length as f64 / rtt) * base + 0.5).trunc()
             }
-            Reading::Brakmo => cwnd * (1.0 - base / rtt),
-            Reading::Linux => (cwnd * (rtt - base) / base).floor(),
+            (None, Reading::Brakmo) => cwnd * (1.0 - base / rtt),
+            (None, Reading::Linux) => (cwnd * (rtt - base) / base).floor(),
         };
         if self.window.slow_start() {
             self.decide_slow_start(base, rtt);

@@ -96,8 +96,9 @@ impl Window {
         }
     }
 
+    /// Congestion avoidance: one segment for every window of `acked` segments.
     #[inline]
-    fn additive_step(&mut self, acked: f64) {
+    pub fn additive_step(&mut self, acked: f64) {
         match self.arithmetic.growth {
             Growth::PerAck => self.set(self.cwnd + 1.0 / self.cwnd),
             Growth::Counted => {

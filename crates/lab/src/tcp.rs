@@ -3,7 +3,7 @@
 use crate::error::{ScenarioError, nearest};
 use crate::reader::Reader;
 use crate::value::{Item, Value};
-use cc::{CONTROLLERS, Params};
+use cc::{AnyController, CONTROLLERS, Params};
 use transport::{Options, Recovery};
 use units::Span;
 
@@ -213,7 +213,9 @@ fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
             None => layer.error("control", message),
         }
     };
-    flow.params = Params::new(descriptor.params, values).map_err(refused)?;
+    flow.params = Params::new(descriptor.params, values)
+        .and_then(|params| AnyController::check(name, &params).map(|()| params))
+        .map_err(refused)?;
     flow.control = descriptor.name;
     Ok(())
 }

@@ -58,6 +58,7 @@ impl Driver {
             max_window: f64::INFINITY,
             arithmetic: options.arithmetic(),
             fine_clock: false,
+            seed: 1,
         };
         let controller = AnyController::new("reno", &Params::none(), &flow).unwrap();
         let setup = Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO };

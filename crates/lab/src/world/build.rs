@@ -115,7 +115,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                         shared.push(Arc::new(tcp.options.clone()));
                         shared[shared.len() - 1].clone()
                     });
-                    let info = flow_info(&options);
+                    let info = flow_info(&options, Stream::new(seed, "controller", &flow.name).bits());
                     let controller = AnyController::new(tcp.control, &tcp.params, &info)
                         .unwrap_or_else(|| unreachable!("the scenario names registered controllers only"));
                     let packet = options.packet as u64;
@@ -220,12 +220,13 @@ fn impairment(
     }
 }
 
-fn flow_info(options: &Options) -> FlowInfo {
+fn flow_info(options: &Options, seed: u64) -> FlowInfo {
     FlowInfo {
         initial_window: if options.delay_growth { 1.0 } else { options.initial_window },
         initial_ssthresh: options.initial_ssthresh,
         max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
         arithmetic: options.arithmetic(),
         fine_clock: options.recovery == transport::Recovery::Reno,
+        seed,
     }
 }

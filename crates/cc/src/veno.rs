@@ -1,0 +1,239 @@
+//! Veno. Fu and Liew, IEEE JSAC 21(2), 2003: Reno that tells random from congestive losses by Vegas's backlog
+//! `N = cwnd (RTT - base) / RTT`, and grows at half the pace above `beta`.
+//!
+//! Readings (specs/vegas-veno.md section 5):
+//! - `paper` (default): smoothed round-trip time, base of the connection's life; a loss with N < beta keeps
+//!   four fifths, any other a half; above beta every other ACK grows the window.
+//! - `seed` (JATIT 66(1), 2014, Eq. 2): as `paper`, but the base is forgotten at every loss.
+//! - `linux`: the last sample against the base, both a microsecond longer, in half segments of an integer
+//!   (`2 cwnd - floor(2 cwnd base / rtt)` against 2 beta), Reno until three samples were seen, above beta one
+//!   segment in every other round; a timeout too goes by the backlog.
+//!
+//! Slow start is Reno's, and so is the timeout in `paper` and `seed`. Status: draft.
+
+use crate::estimators::{MinRtt, Smoothed};
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::{Segments, Span};
+
+/// Tells random from congestive losses.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    beta: Segments,
+    linux: bool,
+    reset_base_on_loss: bool,
+    window: Window,
+    base: MinRtt,
+    smoothed: Smoothed,
+    last: Option<Span>,
+    samples: u32,
+    /// Whether the next ACK grows the window while there is congestion.
+    turn: bool,
+    backlog: f64,
+}
+
+impl Law for Veno {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "veno",
+        summary: "Reno that keeps four fifths of the window at a loss without backlog",
+        source: "Fu and Liew, IEEE JSAC 21(2), 2003; readings of Linux and of JATIT 66(1), 2014",
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "beta",
+                kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 },
+                unit: "segments",
+                doc: "backlog from which a loss counts as congestion",
+            },
+            Param {
+                name: "reading",
+                kind: Kind::Choice(&["paper", "linux", "seed"]),
+                unit: "",
+                doc: "whose Veno: round-trip time, base, rounding",
+            },
+            Param {
+                name: "base_reset_on_loss",
+                kind: Kind::Choice(&["reading", "yes", "no"]),
+                unit: "",
+                doc: "forget the smallest round-trip time at every loss; by default the reading's (no, no, yes)",
+            },
+        ],
+        probes: &["base_rtt", "backlog"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Veno {
+        let reading = params.choice("reading");
+        Veno {
+            beta: params.number("beta"),
+            linux: reading == "linux",
+            reset_base_on_loss: match params.choice("base_reset_on_loss") {
+                "yes" => true,
+                "no" => false,
+                _ => reading == "seed",
+            },
+            window: Window::new(flow),
+            base: MinRtt::default(),
+            smoothed: Smoothed::new(0.125),
+            last: None,
+            samples: 0,
+            turn: true,
+            backlog: f64::NAN,
+        }
+    }
+}
+
+impl Veno {
+    fn sample(&mut self, rtt: Span) {
+        self.base.update(rtt);
+        self.smoothed.update(rtt.seconds());
+        self.last = Some(rtt);
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    /// Segments queued at the bottleneck; none without samples.
+    fn measure(&self, cwnd: Segments) -> Option<f64> {
+        let base = self.base.get()?.seconds();
+        if self.linux {
+            let rtt = self.last.filter(|_| self.samples > 2)?.seconds();
+            let doubled = 2.0 * cwnd.floor();
+            return Some((doubled - (doubled * (base + 1e-6) / (rtt + 1e-6)).floor()) / 2.0);
+        }
+        let rtt = self.smoothed.get()?;
+        (rtt > 0.0).then(|| cwnd * (rtt - base) / rtt)
+    }
+
+    /// What part of the window to keep at a loss.
+    fn keep(&self, cwnd: Segments) -> f64 {
+        match self.measure(cwnd) {
+            Some(backlog) if backlog < self.beta => 0.8,
+            _ => 0.5,
+        }
+    }
+
+    fn forget(&mut self) {
+        if self.reset_base_on_loss {
+            self.base.reset();
+        }
+    }
+}
+
+impl Controller for Veno {
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.sample(rtt);
+        }
+        let measured = self.measure(self.window.cwnd);
+        self.backlog = measured.unwrap_or(f64::NAN);
+        if !self.window.may_grow(ack) {
+            return;
+        }
+        let acked = self.window.slow_start_step(ack);
+        if acked == 0.0 {
+            return;
+        }
+        if measured.is_none_or(|backlog| backlog < self.beta) {
+            self.window.additive_step(acked);
+        } else if self.linux {
+            self.window.additive_step(acked / 2.0);
+        } else {
+            if self.turn {
+                self.window.additive_step(acked);
+            }
+            self.turn = !self.turn;
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event.window, self.keep(event.window));
+        self.forget();
+    }
+
+    fn on_timeout(&mut self, event: &Timeout) {
+        let keep = if self.linux { self.keep(event.window) } else { 0.5 };
+        self.window.timeout(event, keep);
+        self.forget();
+    }
+
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.base.get().map_or(f64::NAN, Span::seconds);
+        out[1] = self.backlog;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use crate::testing::{ack, congestion, linux_flow, ns2_flow, seconds, timeout};
+
+    fn veno(reading: &str, flow: &FlowInfo) -> Veno {
+        let given = [("reading", Value::Word(reading.into()))];
+        Veno::new(&Params::new(Veno::DESCRIPTOR.params, given).unwrap(), flow)
+    }
+
+    #[test]
+    fn published_loss_rules() {
+        // specs/vegas-veno.md section 7: N = 2.9 at cwnd 20 keeps 16.
+        let mut law = veno("paper", &ns2_flow(20.0, 2.0));
+        law.base.set(seconds(0.1));
+        law.smoothed.update(0.1 * 20.0 / (20.0 - 2.9));
+        assert!((law.measure(20.0).unwrap() - 2.9).abs() < 1e-9);
+        law.on_congestion(&congestion(20.0));
+        assert_eq!(law.ssthresh(), 16.0);
+        // N = 20 (1 - 100/120) = 3.33: congestion.
+        let mut law = veno("paper", &ns2_flow(20.0, 2.0));
+        law.base.set(seconds(0.1));
+        law.smoothed.update(0.12);
+        law.on_congestion(&congestion(20.0));
+        assert_eq!(law.ssthresh(), 10.0);
+        law.on_timeout(&timeout(10.0, false));
+        assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 5.0));
+        assert!(law.base.get().is_some());
+    }
+
+    #[test]
+    fn the_module_of_linux() {
+        // cwnd 20, base 100001 us, sample 120001 us: doubled target 33, diff 7 >= 6: ssthresh 10.
+        let mut law = veno("linux", &linux_flow(20.0, 20.0));
+        for rtt in [0.1, 0.12, 0.12] {
+            law.sample(seconds(rtt));
+        }
+        assert_eq!(law.measure(20.0), Some(3.5));
+        law.on_congestion(&congestion(20.0));
+        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
+        // Two samples are too few to know: half.
+        let mut law = veno("linux", &linux_flow(20.0, 20.0));
+        law.sample(seconds(0.1));
+        law.sample(seconds(0.1));
+        assert_eq!((law.measure(20.0), law.keep(20.0)), (None, 0.5));
+        law.sample(seconds(0.1));
+        law.on_timeout(&timeout(20.0, false));
+        assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 16.0));
+    }
+
+    #[test]
+    fn grows_on_every_other_ack_when_there_is_a_queue_and_forgets_as_the_seed_says() {
+        let mut law = veno("seed", &ns2_flow(10.0, 2.0));
+        law.base.set(seconds(0.1));
+        for _ in 0..200 {
+            law.smoothed.update(0.2);
+        }
+        for _ in 0..4 {
+            law.on_ack(&ack(1));
+        }
+        let twice = 10.1 + 1.0 / 10.1;
+        assert_eq!(law.cwnd(), twice);
+        law.on_congestion(&congestion(10.0));
+        assert_eq!(law.base.get(), None);
+    }
+}
