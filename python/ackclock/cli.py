@@ -1,4 +1,4 @@
-"""The command line: `ackclock run|check|list|bench`. Exit status: 0 done, 1 a run failed, 2 bad input."""
+"""The command line: one function a command. Exit status: 0 done, 1 a run failed, 2 bad input."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def run(
     check_targets(targets)
     scenario = Scenario.load(file, set_ or ())
     if scenario.is_study:
-        raise BadInput(f"{file}: sweep: a study of many runs; this version runs single scenarios only (remove `sweep`)")
+        raise BadInput(f"{file}: sweep: a study of many runs; ackclock sweep {file} --out DIR runs it")
     rows: Trace = "off"
     if trace is not None or plot is not None:
         # A figure shows round-trip times, which come with every ACK.
@@ -153,13 +153,17 @@ def check(file: File, /, *files: File) -> int:
     """
     failed = False
     for name in (file, *files):
+        from ackclock.study import Study
+
         try:
-            scenario = Scenario.load(name)
+            study = Study.load(name)
         except ScenarioError as error:
             print(f"ackclock: {error}", file=sys.stderr)
             failed = True
         else:
-            print(f"{name}: good ({scenario.title or 'no title'}; {scenario.duration_s:g} s)")
+            many = f"; {study.points * len(study.seeds)} runs" if study.is_sweep else ""
+            duration = study.scenario(0).duration_s
+            print(f"{name}: good ({study.title or 'no title'}; {duration:g} s{many})")
     return 2 if failed else 0
 
 
@@ -183,6 +187,111 @@ def list_(kind: Kind, /, *, as_json: Annotated[bool, Parameter(name="--json")] =
         print(json.dumps(found))
     else:
         listing(kind, found)
+
+
+@app.command
+def sweep(
+    file: File,
+    /,
+    *,
+    out: Path,
+    set_: Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)] = None,
+    jobs: int | None = None,
+    engine: Literal["local", "ray"] = "local",
+    until: str | None = None,
+    most: int = 200,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Run a study: every point of its axes under every seed. May be killed and repeated: finished runs are kept.
+
+    Parameters
+    ----------
+    file
+        Scenario file with a `sweep`.
+    out
+        Folder of the study; made if it is not there.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    jobs
+        Threads (CPUs of a local Ray); by default all of the machine.
+    engine
+        Where the runs run: on this machine, or on a Ray cluster (extra `ackclock[cluster]`).
+    until
+        Add seeds to a point until the 95 % interval of a metric is narrow: METRIC:PERCENT, such as fwd.goodput_bps:2%.
+    most
+        With --until: seeds of a point at the most.
+    as_json
+        Print {"runs", "kept", "done", "failed"} at the end and nothing else.
+
+    """
+    from dataclasses import asdict
+
+    from ackclock.study import Store, Study, Until
+    from ackclock.study import sweep as run_study
+    from ackclock.study.executors import ENGINES
+    from ackclock.terminal import study_progress
+
+    if (jobs is not None and jobs < 1) or most < 2:
+        raise BadInput("--jobs is a number from 1 on, --most from 2 on")
+    study = Study.load(file, set_ or ())
+    stop = None if until is None else Until.parse(until, most)
+    with Store.create(out) as store:
+        try:
+            with study_progress(quiet=as_json) as advance:
+                summary = run_study(study, store, ENGINES[engine](jobs), until=stop, progress=advance)
+        except KeyboardInterrupt:
+            there = sum(1 for _ in store.runs())
+            return fail(f"interrupted; {there} finished runs are kept in {out}; the same command goes on", 130)
+        for run_id, error in store.failures()[:10]:
+            fail(f"run {run_id}: {error}", 1)
+    if as_json:
+        print(json.dumps(asdict(summary)))
+    else:
+        print(f"{summary.runs} runs: {summary.kept} kept, {summary.done} done, {summary.failed} failed")
+        print(f"written: {out} (ackclock results {out})")
+    return 1 if summary.failed else 0
+
+
+@app.command
+def results(
+    folder: Path,
+    /,
+    *,
+    runs: bool = False,
+    export: Path | None = None,
+    metric: list[str] | None = None,
+    where: list[str] | None = None,
+) -> int:
+    """Show a study's results: means and 95 % intervals over its seeds, point by point. Works while a study runs.
+
+    Parameters
+    ----------
+    folder
+        Folder of the study.
+    runs
+        Print one JSON object for each finished run instead.
+    export
+        Write one row a run (.parquet or .csv): run_id, seed, axes, outcome.
+    metric
+        A number of the outcome, such as fwd.goodput_bps, "r1->r2.utilisation" or jain. May be repeated.
+    where
+        Keep the points where an axis has a value: AXIS=LABEL. May be repeated.
+
+    """
+    from ackclock.study import Store
+    from ackclock.study import results as tables
+    from ackclock.terminal import study_results
+
+    with Store.open(folder) as store:
+        if runs:
+            for run in store.runs():
+                print(json.dumps(run))
+        if export is not None:
+            tables.export(store, export)
+            print(f"written: {export}", file=sys.stderr)
+        if not runs and export is None:
+            study_results(store.about("title") or str(folder), tables.summary(store, metric or (), where or ()))
+    return 0
 
 
 @app.command

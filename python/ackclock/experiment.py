@@ -34,11 +34,7 @@ class Scenario:
 
         Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise _unreadable(str(path), f"not UTF-8 text (byte {error.start})") from None
-        return cls.parse(text, overrides, file=str(path))
+        return cls.parse(read_text(path), overrides, file=str(path))
 
     @classmethod
     def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "scenario") -> Scenario:
@@ -101,10 +97,15 @@ class Scenario:
         return Result(finished)
 
 
-def _unreadable(file: str, message: str) -> ScenarioError:
-    error = ScenarioError(f"{file}: {message}")
-    error.file, error.line, error.key, error.message = file, None, "", message
-    return error
+def read_text(path: str | Path) -> str:
+    """Read a scenario's text. Raises ScenarioError if it is not UTF-8, OSError if it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 text (byte {error.start})"
+        refused = ScenarioError(f"{path}: {message}")
+        refused.file, refused.line, refused.key, refused.message = str(path), None, "", message
+        raise refused from None
 
 
 class Result:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ackclock.experiment import Result, Scenario
+from ackclock.stats import Estimate
 
 MOST_ROWS = 40
 
@@ -31,6 +33,79 @@ def progress(scenario: Scenario, *, quiet: bool) -> Iterator[Callable[[float], N
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("run", total=1.0)
         yield lambda part: bar.update(task, completed=part)
+
+
+@contextmanager
+def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar with rate and time left on standard error while a study runs; none where that is no terminal."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("running"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    began, first = time.monotonic(), -1
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("study", total=None, rate="")
+
+        def advance(ended: int, total: int) -> None:
+            nonlocal first
+            first = ended if first < 0 else first
+            elapsed = time.monotonic() - began
+            rate = f"{(ended - first) / elapsed:.3g} runs/s" if elapsed > 0.5 else ""
+            bar.update(task, completed=ended, total=total, rate=rate)
+
+        yield advance
+
+
+def study_results(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print a table of points: axes, runs, means with 95 % intervals."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = 240  # a file or a pipe has room
+    if not rows:
+        console.print(f"{title}: no run has finished yet", highlight=False)
+        return
+    table = Table(
+        title=f"{title}: mean and 95 % interval over the seeds", title_justify="left", box=None, pad_edge=False
+    )
+    for axis in rows[0]["axes"]:
+        table.add_column(axis, overflow="fold")
+    table.add_column("runs", justify="right")
+    for name in rows[0]["means"]:
+        table.add_column(_headed(name), justify="right", overflow="fold")
+    for row in rows:
+        cells = [_interval(name, estimate) for name, estimate in row["means"].items()]
+        table.add_row(*row["axes"].values(), str(row["runs"]), *cells)
+    console.print(table, highlight=False)
+
+
+SCALES = {"_bps": (1e-3, "kb/s"), "_s": (1e3, "ms"), "_bytes": (1e-3, "kB")}
+"""How quantities are shown: by the ending of their name, a factor and a unit."""
+
+
+def _scale(name: str) -> tuple[float, str]:
+    return next((scale for ending, scale in SCALES.items() if name.endswith(ending)), (1.0, ""))
+
+
+def _headed(name: str) -> str:
+    unit = _scale(name)[1]
+    ending = next((ending for ending in SCALES if name.endswith(ending)), "")
+    return f"{name.removesuffix(ending)} ({unit})" if unit else name
+
+
+def _interval(name: str, estimate: Estimate) -> str:
+    factor = _scale(name)[0]
+    if estimate.n == 0:
+        return "-"
+    if estimate.half_width is None:
+        return f"{estimate.value * factor:.5g}"
+    return f"{estimate.value * factor:.5g} ± {estimate.half_width * factor:.2g}"
 
 
 def rate(bps: float | None) -> str:

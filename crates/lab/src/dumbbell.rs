@@ -37,10 +37,19 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
             from: format!("s{i}"),
             to: format!("d{i}"),
             start: Span::from_ps(Span::from_ms(100).ps() / flows as u64 * i as u64),
+            start_jitter: Span::ZERO,
             stop: None,
             bytes: None,
             kind: FlowKind::Tcp(tcp.clone()),
         })
         .collect();
-    Scenario { title: "dumbbell".into(), duration, seed: 1, links, flows, is_study: false }
+    Scenario {
+        title: "dumbbell".into(),
+        duration,
+        warmup: Span::ZERO,
+        seed: 1,
+        links,
+        flows,
+        is_study: false,
+    }
 }

@@ -1,7 +1,7 @@
 //! Errors that a user can cause: one message with the place, the key and a remedy.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,12 +9,12 @@ pub enum Origin {
     /// In a file.
     Line {
         /// The file.
-        file: Rc<str>,
+        file: Arc<str>,
         /// Counted from 1.
         line: usize,
     },
     /// On the command line.
-    Set(Rc<str>),
+    Set(Arc<str>),
 }
 
 /// A scenario that cannot be run.

@@ -9,11 +9,14 @@ pub mod fuzzing;
 mod outcome;
 mod overrides;
 mod pcap;
+mod pool;
 mod reader;
 mod recorder;
 mod scenario;
+mod study;
 mod tcp;
 mod value;
+mod warmup;
 mod world;
 
 pub use audit::{Auditor, Violation};
@@ -21,10 +24,15 @@ pub use dumbbell::dumbbell;
 pub use error::{Origin, ScenarioError};
 pub use outcome::{EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome};
 pub use pcap::write_pcapng;
+pub use pool::{Done, Job, Pool};
 pub use recorder::{PacketLog, Recording, TraceMode, WindowLog};
 pub use scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
+pub use study::{Axis, Step, Study};
 pub use tcp::TcpFlow;
 pub use world::{Run, Settings};
 
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version with a hash of the core's sources: part of every run's identity.
+pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ACKCLOCK_SOURCES"));

@@ -11,6 +11,9 @@ pub struct Outcome {
     pub seed: u64,
     /// Simulated time, seconds.
     pub duration_s: f64,
+    /// How much of the beginning is left out of everything below, seconds; no such key where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup_s: Option<f64>,
     /// Version of engine and models.
     pub version: &'static str,
     /// One per flow, in the order of the scenario.
@@ -78,6 +81,12 @@ pub struct FlowOutcome {
     pub delivery_ratio: Option<f64>,
     /// From the start to the last acknowledgement; null for a flow that did not end.
     pub completion_s: Option<f64>,
+    /// Data packets that arrived, duplicates included: what the means above are over.
+    #[serde(skip)]
+    pub arrived_packets: u64,
+    /// Round-trip samples that the mean is over.
+    #[serde(skip)]
+    pub rtt_samples: u64,
 }
 
 /// A link's result: one direction.
@@ -97,6 +106,9 @@ pub struct LinkOutcome {
     pub mean_queue_packets: f64,
     /// Mean time that a packet waits before its transmission.
     pub mean_sojourn_s: Option<f64>,
+    /// Packets taken by the queue: what the mean sojourn is over.
+    #[serde(skip)]
+    pub accepted_packets: u64,
 }
 
 /// Packets dropped, by reason.

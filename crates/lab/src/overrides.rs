@@ -10,8 +10,12 @@ pub fn apply(document: &mut Item, assignment: &str) -> Result<(), ScenarioError>
         return Err(ScenarioError::new(&origin, "", "must be KEY=VALUE, such as duration=10s"));
     };
     let key = key.trim();
-    let value = parse_override(key, text)?;
-    let refuse = |message: String| ScenarioError::new(&Origin::Set(key.into()), key, message);
+    assign(document, key, parse_override(key, text)?)
+}
+
+/// Puts `value` in the place of what `key` names.
+pub fn assign(document: &mut Item, key: &str, value: Item) -> Result<(), ScenarioError> {
+    let refuse = |message: String| ScenarioError::new(&value.origin, key, message);
     let parts: Vec<&str> = key.split('.').collect();
     if parts.iter().any(|p| p.is_empty()) {
         return Err(refuse("a key is names joined by dots, such as link.bottleneck.rate".into()));

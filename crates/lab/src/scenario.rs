@@ -18,6 +18,8 @@ pub struct Scenario {
     pub title: String,
     /// How long it runs.
     pub duration: Span,
+    /// How much of its beginning the outcome leaves out.
+    pub warmup: Span,
     /// The seed that the file names; 1 where it names none.
     pub seed: u64,
     /// The links, each with its two directions.
@@ -91,6 +93,8 @@ pub struct Flow {
     pub to: String,
     /// When it starts.
     pub start: Span,
+    /// The seed adds up to this much to its start.
+    pub start_jitter: Span,
     /// When it stops offering data.
     pub stop: Option<Span>,
     /// How much it has to send.
@@ -129,7 +133,8 @@ impl Scenario {
         Scenario::read(&document)
     }
 
-    fn read(document: &Item) -> Result<Scenario> {
+    /// Takes a scenario from a document, whatever its `sweep` says.
+    pub(crate) fn read(document: &Item) -> Result<Scenario> {
         let top = Reader::new("", document)?;
         let title = top.text("title")?.unwrap_or("").to_string();
         let duration: Span = top.need(
@@ -140,6 +145,10 @@ impl Scenario {
         if duration == Span::ZERO {
             return Err(top.error("duration", "must be more than zero"));
         }
+        let warmup: Span = top.quantity("warmup", "20s")?.unwrap_or(Span::ZERO);
+        if warmup >= duration {
+            return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
+        }
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
         for (key, what) in
             [("constellation", "satellites"), ("terminal", "satellites"), ("radio", "radio networks")]
@@ -148,7 +157,7 @@ impl Scenario {
                 return Err(top.error(key, format!("{what} are not in this version yet")));
             }
         }
-        let is_study = top.table("sweep")?.is_some();
+        let is_study = top.get("sweep").is_some();
         let tcp = top.get("tcp");
 
         // Read once for its own sake: it may have no flow to be read with.
@@ -175,7 +184,7 @@ impl Scenario {
         }
         check_names(link_items, &links, flow_items, &flows)?;
         top.finish()?;
-        Ok(Scenario { title, duration, seed, links, flows, is_study })
+        Ok(Scenario { title, duration, warmup, seed, links, flows, is_study })
     }
 }
 
@@ -383,9 +392,10 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes<'_>) -
         return Err(reader.error("to", format!("there is no path from \"{from}\" to \"{to}\"")));
     }
     let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
+    let start_jitter: Span = reader.quantity("start_jitter", "1s")?.unwrap_or(Span::ZERO);
     let stop: Option<Span> = reader.quantity("stop", "150s")?;
-    if stop.is_some_and(|stop| stop <= start) {
-        return Err(reader.error("stop", "must be later than the start"));
+    if stop.is_some_and(|stop| stop <= start + start_jitter) {
+        return Err(reader.error("stop", "must be later than the start and its jitter"));
     }
     let bytes = read_bytes(&reader)?;
     let udp = reader.table("udp")?;
@@ -407,7 +417,7 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes<'_>) -
         return Err(reader.error("bytes", "is for tcp; give a udp flow a stop time"));
     }
     reader.finish()?;
-    Ok(Flow { name, from, to, start, stop, bytes, kind })
+    Ok(Flow { name, from, to, start, start_jitter, stop, bytes, kind })
 }
 
 fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {

@@ -1,9 +1,10 @@
 //! TCP options of a flow: profile, then `[tcp]`, then the flow's own.
 
-use crate::error::{ScenarioError, nearest};
+use crate::error::{Origin, ScenarioError, nearest};
 use crate::reader::Reader;
-use crate::value::{Item, Value};
+use crate::value::{self, Item, Value};
 use cc::{AnyController, CONTROLLERS, Params};
+use std::path::Path;
 use transport::{Options, Recovery};
 use units::Span;
 
@@ -172,6 +173,21 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
     Ok(())
 }
 
+/// The parameters in a file of their own (`ackclock identify --fit`), named from the folder of the scenario.
+fn read_fit(table: &Reader<'_>, item: &Item, file: &str) -> Result<Vec<(String, Item)>> {
+    let folder = match &item.origin {
+        Origin::Line { file, .. } => Path::new(&**file).parent(),
+        Origin::Set(_) => None,
+    };
+    let path = folder.map_or_else(|| file.into(), |folder| folder.join(file));
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| table.error("fit", format!("{}: {error}", path.display())))?;
+    match value::parse(&path.to_string_lossy(), &text)?.value {
+        Value::Table(entries) => Ok(entries),
+        _ => unreachable!("a TOML document is a table"),
+    }
+}
+
 /// `control = "vegas"` or `control = { kind = "vegas", alpha = 1 }`.
 fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
     let Some(item) = layer.get("control") else { return Ok(()) };
@@ -190,7 +206,10 @@ fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
     };
     let mut values = Vec::new();
     if let (Some(table), Value::Table(entries)) = (&table, &item.value) {
-        for (key, entry) in entries.iter().filter(|(key, _)| key != "kind") {
+        let fitted = table.text("fit")?.map(|file| read_fit(table, item, file)).transpose()?;
+        let fitted = fitted.iter().flatten();
+        let own = entries.iter().filter(|(key, _)| key != "kind" && key != "fit");
+        for (key, entry) in fitted.chain(own) {
             let value = match &entry.value {
                 Value::Integer(n) => cc::Value::Number(*n as f64),
                 Value::Float(n) => cc::Value::Number(*n),
@@ -198,7 +217,7 @@ fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
                 Value::Text(word) => cc::Value::Word(word.clone()),
                 other => return Err(table.error(key, format!("must not be {}", other.kind()))),
             };
-            values.push((key.as_str(), value));
+            values.push((key.clone(), value));
         }
     }
     let refused = |error: cc::ParamError| {
@@ -213,6 +232,7 @@ fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
             None => layer.error("control", message),
         }
     };
+    let values = values.iter().map(|(key, value)| (key.as_str(), value.clone()));
     flow.params = Params::new(descriptor.params, values)
         .and_then(|params| AnyController::check(name, &params).map(|()| params))
         .map_err(refused)?;

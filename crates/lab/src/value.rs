@@ -1,7 +1,7 @@
 //! A scenario's text as a tree in which every value knows where it was written.
 
 use crate::error::{Origin, ScenarioError};
-use std::rc::Rc;
+use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -44,7 +44,7 @@ impl Item {
 
 /// Parses a whole document called `file`.
 pub fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
-    let file: Rc<str> = file.into();
+    let file: Arc<str> = file.into();
     let lines = Lines::new(file.clone(), text);
     let table = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
     let value = lines.table(table.get_ref())?;
@@ -73,13 +73,13 @@ fn rename(item: &mut Item, origin: &Origin) {
 }
 
 struct Lines {
-    file: Rc<str>,
+    file: Arc<str>,
     /// Offsets of the newlines.
     ends: Vec<usize>,
 }
 
 impl Lines {
-    fn new(file: Rc<str>, text: &str) -> Lines {
+    fn new(file: Arc<str>, text: &str) -> Lines {
         Lines {
             file,
             ends: text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(i, _)| i).collect(),

@@ -28,7 +28,11 @@ pub struct Settings {
 }
 
 /// A run in progress.
-pub struct Run(Inner);
+pub struct Run {
+    /// The same run stopped at the end of its warm-up, if it has one: advanced first.
+    beginning: Option<Box<Run>>,
+    inner: Inner,
+}
 
 /// Three ways to run, so that what is off costs nothing.
 enum Inner {
@@ -58,12 +62,21 @@ impl Run {
         } else {
             Inner::Plain(Box::new(World::build(scenario, settings)?))
         };
-        Ok(Run(inner))
+        let beginning = (scenario.warmup > Span::ZERO).then(|| {
+            let short = Scenario { duration: scenario.warmup, warmup: Span::ZERO, ..scenario.clone() };
+            Run::new(&short, Settings { recording: Recording::default(), ..settings }).map(Box::new)
+        });
+        Ok(Run { beginning: beginning.transpose()?, inner })
     }
 
     /// Processes up to `events` events; whether the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
-        each!(&mut self.0, world => world.advance(events))
+        if let Some(beginning) = &mut self.beginning
+            && !beginning.advance(events)
+        {
+            return false;
+        }
+        each!(&mut self.inner, world => world.advance(events))
     }
 
     /// Runs to the end.
@@ -73,27 +86,31 @@ impl Run {
 
     /// Simulated time so far over the whole, 0 to 1.
     pub fn progress(&self) -> f64 {
-        each!(&self.0, world => world.agenda.now().seconds() / world.end.seconds())
+        each!(&self.inner, world => world.agenda.now().seconds() / world.end.seconds())
     }
 
     /// The result. Call when the run has ended.
     pub fn outcome(&mut self) -> Outcome {
-        each!(&mut self.0, world => world.outcome())
+        let whole = each!(&mut self.inner, world => world.outcome());
+        match &mut self.beginning {
+            Some(beginning) => whole.without(&beginning.outcome()),
+            None => whole,
+        }
     }
 
     /// What the run cost so far, and the goodput of all TCP flows together, bit/s: the outcome without its lists.
     pub fn cost(&self) -> (EngineCost, f64) {
-        each!(&self.0, world => world.cost())
+        each!(&self.inner, world => world.cost())
     }
 
     /// The window trace.
     pub fn windows(&self) -> &WindowLog {
-        each!(&self.0, world => &world.recorder.windows)
+        each!(&self.inner, world => &world.recorder.windows)
     }
 
     /// The packet events in order. Call when the run has ended.
     pub fn packets(&mut self) -> &PacketLog {
-        each!(&mut self.0, world => {
+        each!(&mut self.inner, world => {
             let end = world.end;
             world.recorder.packets.settle(end);
             &world.recorder.packets
@@ -102,7 +119,7 @@ impl Run {
 
     /// What the auditor found, the first of it, and how much there is. Call once, when the run has ended.
     pub fn audit(&mut self) -> (Vec<Violation>, u64) {
-        each!(&mut self.0, world => {
+        each!(&mut self.inner, world => {
             let accounts = world.network.account(&world.agenda, world.duration);
             let end = world.end;
             world.recorder.auditor.take().map_or((Vec::new(), 0), |auditor| auditor.close(end, &accounts))
@@ -111,27 +128,27 @@ impl Run {
 
     /// A hash of every packet event, in hexadecimal.
     pub fn fingerprint(&self) -> String {
-        each!(&self.0, world => world.recorder.hasher.finalize().to_hex().to_string())
+        each!(&self.inner, world => world.recorder.hasher.finalize().to_hex().to_string())
     }
 
     /// Names of the links, by number.
     pub fn link_names(&self) -> Vec<String> {
-        each!(&self.0, world => world.link_names())
+        each!(&self.inner, world => world.link_names())
     }
 
     /// Names of the flows, by the numbers in the logs.
     pub fn flow_names(&self) -> Vec<String> {
-        each!(&self.0, world => world.names.clone())
+        each!(&self.inner, world => world.names.clone())
     }
 
     /// The nodes at the ends of each flow (names), by the numbers in the logs.
     pub fn flow_ends(&self) -> Vec<[String; 2]> {
-        each!(&self.0, world => world.ends.iter().map(|ends| ends.map(|n| world.topology.node_name(n).to_string())).collect())
+        each!(&self.inner, world => world.ends.iter().map(|ends| ends.map(|n| world.topology.node_name(n).to_string())).collect())
     }
 
     /// What each flow's packets look like, by the numbers in the logs.
     pub(crate) fn flow_wire(&self) -> Vec<FlowWire> {
-        each!(&self.0, world => {
+        each!(&self.inner, world => {
             let tcp = world.senders.iter().map(|s| FlowWire { tcp: true, syn: s.options().syn, payload: s.options().packet });
             let udp = world.udp.iter().map(|_| FlowWire { tcp: false, syn: false, payload: 0 });
             tcp.chain(udp).collect()
@@ -140,7 +157,7 @@ impl Run {
 
     /// The nodes at the ends of each link (names), by number.
     pub fn link_ends(&self) -> Vec<[String; 2]> {
-        each!(&self.0, world => world.links().map(|l| {
+        each!(&self.inner, world => world.links().map(|l| {
             let (from, to) = world.topology.ends(l);
             [from, to].map(|n| world.topology.node_name(n).to_string())
         }).collect())
@@ -360,7 +377,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
 }
 
 /// CPU time of this thread, ns.
-fn cpu_time() -> u64 {
+pub(crate) fn cpu_time() -> u64 {
     clock(ClockId::ThreadCPUTime)
 }
 

@@ -96,6 +96,8 @@ pub(crate) struct Guard {
 pub struct LinkAccount {
     /// Packets that came: delivered + dropped + in_flight.
     pub offered: u64,
+    /// Packets that the queue took.
+    pub accepted: u64,
     /// Packets that arrived at the far end.
     pub delivered: u64,
     /// Dropped packets by reason, in the order of [`Reason::ALL`].

@@ -296,6 +296,7 @@ impl Network {
                     offered: link.accepted
                         + guard.drops[Reason::Queue as usize]
                         + guard.drops[Reason::List as usize],
+                    accepted: link.accepted,
                     delivered: link.accepted - flying - lost - guard.lost_later,
                     dropped: guard.drops,
                     in_flight: flying + guard.lost_later,

@@ -1,6 +1,8 @@
 //! The Python module `ackclock._core`: scenarios, runs, lists. Thin: columns go over as bytes.
 #![forbid(unsafe_code)]
 
+mod study;
+
 use lab::{Recording, Run, Scenario, Settings, TraceMode};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -223,12 +225,15 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::study::{PyPool, PyStudy, parse_study};
     use super::*;
     #[pymodule_export]
     use super::{Finished, PyScenario, ScenarioError, bench, catalog, codes, parse, run};
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add("__version__", lab::VERSION)?;
+        m.add("ENGINE", lab::ENGINE)?;
         m.add("KINDS", lab::catalog::KINDS.to_vec())
     }
 }

@@ -107,8 +107,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let forward = network.add_route(&routes[2 * number as usize]);
             let back = network.add_route(&routes[2 * number as usize + 1]);
             let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
-            let mut plan =
-                Plan { start: Time::ZERO + flow.start, stop, started: false, segments: None, short: 0 };
+            let mut start = Time::ZERO + flow.start;
+            if flow.start_jitter > Span::ZERO {
+                let part = Stream::new(seed, "start", &flow.name).uniform();
+                start += Span::from_ps((part * flow.start_jitter.ps() as f64) as u64);
+            }
+            let mut plan = Plan { start, stop, started: false, segments: None, short: 0 };
             match &flow.kind {
                 FlowKind::Tcp(tcp) => {
                     let options = shared.iter().find(|o| ***o == tcp.options).cloned().unwrap_or_else(|| {

@@ -60,12 +60,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 utilisation: a.utilisation,
                 mean_queue_packets: a.mean_queue_packets,
                 mean_sojourn_s: a.mean_sojourn_s,
+                accepted_packets: a.accepted,
             })
             .collect();
         Outcome {
             title: self.title.clone(),
             seed: self.seed,
             duration_s: duration,
+            warmup_s: None,
             version: crate::VERSION,
             flows,
             radio: None,
@@ -121,6 +123,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
             delivery_ratio: (stats.sent > 0)
                 .then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
+            rtt_samples: stats.rtt_count as u64,
             completion_s: sender
                 .completed()
                 .filter(|_| plan.segments.is_some_and(|n| sender.acked_segments() >= n))
@@ -141,6 +144,7 @@ fn arrivals(name: String, stats: &ReceiverStats, duration: f64) -> FlowOutcome {
         mean_gap_s: (stats.packets > 1).then(|| stats.last_at.since(stats.first_at).seconds() / (n - 1.0)),
         jitter1_s: some.then(|| (stats.last_delay.seconds() - stats.first_delay.seconds()) / n),
         jitter2_s: some.then(|| stats.jitter_sum / n),
+        arrived_packets: stats.packets,
         ..FlowOutcome::default()
     }
 }

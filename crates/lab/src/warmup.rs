@@ -1,0 +1,99 @@
+//! Warm-up removal: a run minus its own beginning.
+//!
+//! A run is decided by scenario and seed, so a run that stops at the end of the warm-up is exactly the beginning of
+//! the whole one. Counters are subtracted; means are turned into sums, subtracted, and divided again.
+
+use crate::outcome::{Drops, FlowOutcome, LinkOutcome, Outcome, jain};
+
+impl Outcome {
+    /// What remains of this run without `beginning`, the same run stopped at the end of its warm-up. Smallest
+    /// round-trip time, final windows and completion stay those of the whole run.
+    pub(crate) fn without(mut self, beginning: &Outcome) -> Outcome {
+        let cut = Cut { whole: self.duration_s, warmup: beginning.duration_s };
+        for (flow, early) in self.flows.iter_mut().zip(&beginning.flows) {
+            cut.flow(flow, early);
+        }
+        for (link, early) in self.links.iter_mut().zip(&beginning.links) {
+            cut.link(link, early);
+        }
+        let tcp = self.flows.iter().any(|flow| flow.kind == "tcp");
+        let compared: Vec<f64> =
+            self.flows.iter().filter(|f| !tcp || f.kind == "tcp").map(|f| f.goodput_bps).collect();
+        self.fairness.jain = jain(&compared);
+        self.engine.cpu_s += beginning.engine.cpu_s;
+        self.engine.wall_s += beginning.engine.wall_s;
+        self.warmup_s = Some(cut.warmup);
+        self
+    }
+}
+
+/// Mean over the `late` of two counts, from the means over all and over the early ones.
+fn late_mean(all: (Option<f64>, u64), early: (Option<f64>, u64)) -> Option<f64> {
+    let sum = |(mean, n): (Option<f64>, u64)| mean.unwrap_or(0.0) * n as f64;
+    (all.1 > early.1).then(|| (sum(all) - sum(early)) / (all.1 - early.1) as f64)
+}
+
+struct Cut {
+    whole: f64,
+    warmup: f64,
+}
+
+impl Cut {
+    /// A mean over time.
+    fn over_time(&self, all: f64, early: f64) -> f64 {
+        (all * self.whole - early * self.warmup) / (self.whole - self.warmup)
+    }
+
+    fn flow(&self, flow: &mut FlowOutcome, early: &FlowOutcome) {
+        flow.goodput_bps = self.over_time(flow.goodput_bps, early.goodput_bps);
+        flow.throughput_bps = self.over_time(flow.throughput_bps, early.throughput_bps);
+        let time_mean =
+            |all: Option<f64>, early: Option<f64>| all.map(|all| self.over_time(all, early.unwrap_or(0.0)));
+        flow.mean_cwnd = time_mean(flow.mean_cwnd, early.mean_cwnd);
+        flow.mean_ssthresh = time_mean(flow.mean_ssthresh, early.mean_ssthresh);
+
+        flow.mean_rtt_s =
+            late_mean((flow.mean_rtt_s, flow.rtt_samples), (early.mean_rtt_s, early.rtt_samples));
+        let counted = |of: fn(&FlowOutcome) -> Option<f64>, less: u64| {
+            late_mean(
+                (of(flow), flow.arrived_packets.saturating_sub(less)),
+                (of(early), early.arrived_packets.saturating_sub(less)),
+            )
+        };
+        let delay = counted(|f| f.mean_delay_s, 0);
+        let jitters = [counted(|f| f.jitter1_s, 0), counted(|f| f.jitter2_s, 0)];
+        let gap = counted(|f| f.mean_gap_s, 1); // n arrivals have n - 1 gaps
+        flow.mean_delay_s = delay;
+        [flow.jitter1_s, flow.jitter2_s] = jitters;
+        flow.mean_gap_s = gap;
+        flow.delivery_ratio =
+            late_mean((flow.delivery_ratio, flow.sent_packets), (early.delivery_ratio, early.sent_packets));
+
+        flow.delivered_bytes -= early.delivered_bytes;
+        flow.sent_packets -= early.sent_packets;
+        let less = |all: &mut Option<u64>, early: Option<u64>| {
+            *all = all.map(|all| all - early.unwrap_or(0));
+        };
+        less(&mut flow.acked_packets, early.acked_packets);
+        less(&mut flow.retransmitted_packets, early.retransmitted_packets);
+        less(&mut flow.timeouts, early.timeouts);
+        less(&mut flow.window_cuts, early.window_cuts);
+    }
+
+    fn link(&self, link: &mut LinkOutcome, early: &LinkOutcome) {
+        link.mean_sojourn_s = late_mean(
+            (link.mean_sojourn_s, link.accepted_packets),
+            (early.mean_sojourn_s, early.accepted_packets),
+        );
+        link.delivered_packets -= early.delivered_packets;
+        link.marked_packets -= early.marked_packets;
+        let (all, early_drops) = (link.dropped_packets, early.dropped_packets);
+        link.dropped_packets = Drops {
+            queue: all.queue - early_drops.queue,
+            loss: all.loss - early_drops.loss,
+            list: all.list - early_drops.list,
+        };
+        link.utilisation = self.over_time(link.utilisation, early.utilisation);
+        link.mean_queue_packets = self.over_time(link.mean_queue_packets, early.mean_queue_packets);
+    }
+}

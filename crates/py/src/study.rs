@@ -1,0 +1,102 @@
+//! Studies: axes, identities, and a pool of runs.
+
+use crate::{PyScenario, guarded, scenario_error};
+use lab::{Job, Pool, Study};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A parsed study.
+#[pyclass(frozen, module = "ackclock._core", name = "Study")]
+pub struct PyStudy(Study);
+
+/// A finished run: place in the list of jobs, outcome as JSON or none, why there is none, CPU seconds.
+type Done = (usize, Option<String>, Option<String>, f64);
+
+#[pymethods]
+impl PyStudy {
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+    /// Name and labels of each axis.
+    #[getter]
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        let labels = |axis: &lab::Axis| axis.steps.iter().map(|step| step.label.clone()).collect();
+        self.0.axes.iter().map(|axis| (axis.name.clone(), labels(axis))).collect()
+    }
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.0.seeds.clone()
+    }
+    /// How many combinations of the axes there are, seeds apart.
+    #[getter]
+    fn points(&self) -> usize {
+        self.0.points()
+    }
+    /// The label of each axis at a point.
+    fn labels(&self, point: usize) -> PyResult<Vec<String>> {
+        self.check(point)?;
+        Ok(self.0.labels(point).into_iter().map(str::to_string).collect())
+    }
+    /// The scenario of a point.
+    fn scenario(&self, py: Python<'_>, point: usize) -> PyResult<PyScenario> {
+        self.check(point)?;
+        self.0.scenario(point).map(PyScenario).map_err(|error| scenario_error(py, error))
+    }
+    /// The identities of the runs of a point, one per seed.
+    fn run_ids(&self, point: usize, seeds: Vec<u64>) -> PyResult<Vec<String>> {
+        self.check(point)?;
+        Ok(seeds.into_iter().map(|seed| self.0.run_id(point, seed)).collect())
+    }
+}
+
+impl PyStudy {
+    fn check(&self, point: usize) -> PyResult<()> {
+        if point < self.0.points() {
+            return Ok(());
+        }
+        Err(PyIndexError::new_err(format!("point {point} of {}", self.0.points())))
+    }
+}
+
+#[pyfunction]
+pub fn parse_study(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> PyResult<PyStudy> {
+    py.detach(|| guarded(|| Study::parse(file, text, &assignments)))?
+        .map(PyStudy)
+        .map_err(|error| scenario_error(py, error))
+}
+
+/// Worker threads over a list of (point, seed).
+#[pyclass(frozen, module = "ackclock._core", name = "Pool")]
+pub struct PyPool(Mutex<Pool>);
+
+#[pymethods]
+impl PyPool {
+    #[new]
+    fn new(study: &PyStudy, jobs: Vec<(usize, u64)>, threads: usize) -> PyResult<PyPool> {
+        let jobs = jobs.into_iter().map(|(point, seed)| study.check(point).map(|()| Job { point, seed }));
+        let jobs = jobs.collect::<PyResult<_>>()?;
+        Ok(PyPool(Mutex::new(Pool::new(study.0.clone(), jobs, threads))))
+    }
+
+    /// What ended since the last call; waits for the first up to `timeout_s`. None: everything has ended.
+    fn collect(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<Vec<Done>>> {
+        py.check_signals()?;
+        let wait = Duration::from_secs_f64(timeout_s.clamp(0.0, 60.0));
+        let found = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).collect(wait));
+        Ok(found.map(|done| {
+            let row = |d: lab::Done| match d.outcome {
+                Ok(outcome) => (d.job, Some(outcome), None, d.cpu_s),
+                Err(reason) => (d.job, None, Some(reason), d.cpu_s),
+            };
+            done.into_iter().map(row).collect()
+        }))
+    }
+
+    /// Gives up what has not ended yet.
+    fn stop(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).stop();
+    }
+}

@@ -1,0 +1,165 @@
+"""Statistics of repeated runs: intervals, paired comparisons, ratios, several claims at once, warm-up.
+
+Intervals are 95 % unless told. Formulas and test values: specs/metrics.md section 4; scipy does the work where it can.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its interval; `low` and `high` are None where there is too little to say (n < 2)."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the interval's width."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
+    """Mean with Student's interval; NaN of no values."""
+    from scipy import stats
+
+    x = np.asarray(values, dtype=float)
+    n = len(x)
+    if n == 0:
+        return Estimate(math.nan, None, None, 0)
+    centre = float(x.mean())
+    if n == 1:
+        return Estimate(centre, None, None, 1)
+    half = float(stats.t.ppf((1 + level) / 2, n - 1) * x.std(ddof=1) / math.sqrt(n))
+    return Estimate(centre, centre - half, centre + half, n)
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Differences a - b under common random numbers.
+
+    `wilcoxon` is the p-value of the signed-rank test, a check on the interval (None where every difference is zero);
+    `variance_ratio` is how many times the variance of an unpaired comparison is that of this one.
+    """
+
+    difference: Estimate
+    wilcoxon: float | None
+    variance_ratio: float | None
+
+
+def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Paired:
+    """Compare two lists whose i-th entries had the same seed. Raises ValueError if the lengths differ."""
+    from scipy import stats
+
+    x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if len(x) != len(y):
+        raise ValueError(f"paired lists of {len(x)} and {len(y)} values")
+    d = x - y
+    p = float(stats.wilcoxon(d).pvalue) if len(d) > 1 and np.any(d != 0) else None
+    spread = float(d.var(ddof=1)) if len(d) > 1 else 0.0
+    gain = float(x.var(ddof=1) + y.var(ddof=1)) / spread if spread > 0 else None
+    return Paired(mean(d.tolist(), level), p, gain)
+
+
+def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estimate:
+    """Geometric mean of a_i / b_i with its interval, by the logarithms of the ratios.
+
+    Where a value is zero or less the logarithm does not exist: then the ratio of the means, by bootstrap over pairs.
+    """
+    x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if len(x) != len(y):
+        raise ValueError(f"paired lists of {len(x)} and {len(y)} values")
+    if len(x) == 0:
+        return Estimate(math.nan, None, None, 0)
+    if np.all(x > 0) and np.all(y > 0):
+        logs = mean(np.log(x / y).tolist(), level)
+        return Estimate(
+            math.exp(logs.value),
+            None if logs.low is None else math.exp(logs.low),
+            None if logs.high is None else math.exp(logs.high),
+            logs.n,
+        )
+    total = float(y.mean())
+    if total == 0:
+        return Estimate(math.nan, None, None, len(x))
+    return bootstrap(lambda u, v: float(u.mean() / v.mean()) if v.mean() != 0 else math.nan, x, y, level=level)
+
+
+def bootstrap(
+    statistic: Callable[..., float], *samples: np.ndarray, level: float = LEVEL, resamples: int = 10_000
+) -> Estimate:
+    """A statistic with its percentile bootstrap interval; samples are drawn together (paired)."""
+    from scipy import stats
+
+    value, n = statistic(*samples), len(samples[0])
+    if n < 2 or all(np.ptp(sample) == 0 for sample in samples):
+        return Estimate(value, value if n > 1 else None, value if n > 1 else None, n)
+    found = stats.bootstrap(
+        samples,
+        statistic,
+        paired=True,
+        vectorized=False,
+        n_resamples=resamples,
+        confidence_level=level,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    )
+    low, high = found.confidence_interval
+    return Estimate(value, float(low), float(high), n)
+
+
+def p_value(values: Sequence[float], reference: float, direction: int) -> float | None:
+    """One-sided t test of the mean: small if it lies above (`direction` 1) or below (-1) the reference.
+
+    None for fewer than two values; 0 or 1 where all are equal.
+    """
+    from scipy import stats
+
+    x = np.asarray(values, dtype=float)
+    if len(x) < 2:
+        return None
+    if x.std() == 0:
+        return float(not direction * (x[0] - reference) > 0)
+    side = "greater" if direction > 0 else "less"
+    return float(stats.ttest_1samp(x, reference, alternative=side).pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: p-values that may be compared with the level as if there were one test."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def mser(series: Sequence[float], batch: int = 5) -> int:
+    """Where to cut the warm-up off a series: MSER-5 (White 1997), the number of leading values to leave out.
+
+    The cut minimises the squared standard error of what remains, over means of `batch` values, within the first half.
+    """
+    x = np.asarray(series, dtype=float)
+    groups = len(x) // batch
+    if groups < 4:
+        return 0
+    means = x[: groups * batch].reshape(groups, batch).mean(axis=1)
+    errors = [float(means[d:].var() / (groups - d)) for d in range(groups // 2)]
+    return int(np.argmin(errors)) * batch
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's fairness index, 1/n to 1; NaN if all are zero."""
+    x = np.asarray(values, dtype=float)
+    squares = float((x * x).sum())
+    return float(x.sum()) ** 2 / (len(x) * squares) if squares > 0 else math.nan

@@ -1,0 +1,7 @@
+"""Studies: many runs of one scenario, kept in a store that survives everything, read as tables."""
+
+from ackclock.study.plan import Run, Study
+from ackclock.study.store import Store
+from ackclock.study.sweep import Summary, Until, sweep
+
+__all__ = ["Run", "Store", "Study", "Summary", "Until", "sweep"]

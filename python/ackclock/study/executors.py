@@ -1,0 +1,134 @@
+"""Who runs the runs: one small interface, here on all cores of this machine or on a Ray cluster.
+
+An executor is given runs and yields them back in batches as they end. It keeps no state of its own: what was yielded
+is the store's, everything else is simply done again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ackclock import _core
+from ackclock.files import BadInput
+from ackclock.study.plan import Run, Study
+from ackclock.study.store import Finished, Part, journal_line, now, write_part
+
+Batch = list[Finished] | Part
+
+
+class Executor(Protocol):
+    """Runs a study's runs somewhere."""
+
+    def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
+        """Yield every run once, in batches, in any order; an empty batch is a sign of life. Closing stops the work."""
+        ...
+
+
+class Local:
+    """All cores of this machine, as threads of this process."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs or len(os.sched_getaffinity(0))
+
+    def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
+        """See Executor."""
+        pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
+        try:
+            while (done := pool.collect(0.2)) is not None:
+                yield [Finished(runs[i].run_id, outcome, error) for i, outcome, error, _ in done]
+        finally:
+            pool.stop()
+
+
+class Ray:
+    """A Ray cluster (extra `ackclock[cluster]`): the one that `ray start` or RAY_ADDRESS names, or a local one.
+
+    A task is a batch of some seconds. Where the store's folder is also the workers', they write their own parts into
+    it; elsewhere the outcomes travel back. Ray repeats a task whose worker has died.
+    """
+
+    BATCH_S = 3.0
+    """CPU seconds that a task should take."""
+    AHEAD = 4
+    """Tasks in flight per CPU of the cluster."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs
+
+    def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
+        """See Executor."""
+        if not runs:
+            return
+        ray = self._connect()
+        remote = ray.remote(max_retries=3)(_ray_task)
+        what = ray.put((study.file, study.text, study.overrides, str(store.resolve()), _token(store)))
+        cpus = int(ray.cluster_resources().get("CPU", 1))
+        # Nobody knows yet how long a run takes: the first tasks are one run each, then the batches grow.
+        size, rest, seconds, counted = 1, list(reversed(runs)), 0.0, 0
+        flying: list[Any] = []
+        try:
+            while rest or flying:
+                while rest and len(flying) < self.AHEAD * cpus:
+                    batch = [rest.pop() for _ in range(min(size, len(rest)))]
+                    flying.append(remote.remote(what, batch))
+                ready, flying = ray.wait(flying, timeout=0.5)
+                if not ready:
+                    yield []
+                for task in ready:
+                    result, cpu_s = ray.get(task)
+                    seconds, counted = seconds + cpu_s, counted + len(_ids(result))
+                    yield result
+                mean = seconds / counted if counted else 0.0
+                fair = max(1, len(rest) // (2 * cpus))
+                size = min(fair, max(1, round(self.BATCH_S / mean))) if mean > 0 else size
+        finally:
+            for task in flying:
+                ray.cancel(task, force=True)
+            ray.shutdown()
+
+    def _connect(self) -> Any:
+        try:
+            import ray
+        except ImportError:
+            raise BadInput("--engine ray needs Ray: pip install 'ackclock[cluster]'") from None
+        quiet: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a notice about GPUs
+        try:
+            ray.init(address="auto", **quiet)
+        except ConnectionError:
+            ray.init(num_cpus=self.jobs, include_dashboard=False, **quiet)
+        return ray
+
+
+def _ids(batch: Batch) -> list[str]:
+    return batch.run_ids if isinstance(batch, Part) else [run.run_id for run in batch]
+
+
+def _token(folder: Path) -> str | None:
+    try:
+        return (folder / "parts" / "token").read_text()
+    except OSError:
+        return None
+
+
+def _ray_task(what: tuple[str, str, list[str], str, str | None], runs: list[Run]) -> tuple[Batch, float]:
+    """Run a batch on one CPU of the cluster; the batch and its CPU seconds."""
+    file, text, overrides, folder, token = what
+    study = Study.parse(text, overrides, file=file)
+    pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], 1)
+    finished, seconds = [], 0.0
+    while (done := pool.collect(1.0)) is not None:
+        finished += [Finished(runs[i].run_id, outcome, error) for i, outcome, error, _ in done]
+        seconds += sum(cpu_s for _, _, _, cpu_s in done)
+    shared = token is not None and _token(Path(folder)) == token
+    if shared and len(finished) > 1 and all(run.outcome is not None for run in finished):
+        lines = "".join(journal_line(run.run_id, now(), run.outcome or "{}") for run in finished)
+        return write_part(Path(folder), lines.encode()), seconds
+    return finished, seconds
+
+
+ENGINES: dict[str, type[Local] | type[Ray]] = {"local": Local, "ray": Ray}
+"""Executors by the names of `--engine`."""

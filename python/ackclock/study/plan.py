@@ -1,0 +1,97 @@
+"""What a study is made of: axes, points, seeds, and the identity of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ackclock import _core
+from ackclock.experiment import Scenario, read_text
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a study. `run_id` is a hash of all that decides its result: scenario, seed, engine."""
+
+    run_id: str
+    point: int
+    seed: int
+
+
+class Study:
+    """A scenario with axes (`sweep`); without, a study of one run. The format is that of docs/studies.md."""
+
+    def __init__(self, parsed: _core.Study, file: str, text: str, overrides: Sequence[str]) -> None:
+        self.core = parsed
+        self.file = file
+        self.text = text
+        self.overrides = list(overrides)
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Study:
+        """Read a file; every point is checked.
+
+        Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read.
+        """
+        return cls.parse(read_text(path), overrides, file=str(path))
+
+    @classmethod
+    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Study:
+        """Take a study from TOML text."""
+        return cls(_core.parse_study(file, text, list(overrides)), file, text, overrides)
+
+    @classmethod
+    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Study:
+        """Take a study from a dictionary of the same shape as the TOML file."""
+        import tomli_w
+
+        return cls.parse(tomli_w.dumps(document), overrides, file="dictionary")
+
+    @property
+    def title(self) -> str:
+        """The question that the scenario asks."""
+        return self.core.title
+
+    @property
+    def engine(self) -> str:
+        """Version of the core with a hash of its sources."""
+        return _core.ENGINE
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """Labels of each axis, seeds apart."""
+        return dict(self.core.axes)
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether there is more than one run."""
+        return self.points * len(self.seeds) > 1
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of every point."""
+        return self.core.seeds
+
+    @property
+    def points(self) -> int:
+        """How many combinations of the axes there are, seeds apart."""
+        return self.core.points
+
+    def labels(self, point: int) -> dict[str, str]:
+        """What each axis is at a point."""
+        return dict(zip(self.axes, self.core.labels(point), strict=True))
+
+    def scenario(self, point: int) -> Scenario:
+        """The scenario of a point, for a single run."""
+        return Scenario(self.core.scenario(point), self.file, self.text)
+
+    def runs(self, seeds: Mapping[int, Iterable[int]] | None = None) -> list[Run]:
+        """Every run; `seeds` gives the seeds of each point in place of the study's."""
+        found = []
+        for point in range(self.points):
+            own = self.seeds if seeds is None else list(seeds[point])
+            ids = self.core.run_ids(point, own)
+            found += [Run(run_id, point, seed) for run_id, seed in zip(ids, own, strict=True)]
+        return found

@@ -1,0 +1,131 @@
+"""Runs a study into a store: what is there is kept, the rest is run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ackclock import stats
+from ackclock.files import BadInput
+from ackclock.study.executors import Executor
+from ackclock.study.plan import Run, Study
+from ackclock.study.results import metric_of, metrics_of
+from ackclock.study.store import Store
+
+Progress = Callable[[int, int], object]
+"""Told how many runs are there, of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a sweep came to, in runs: those planned, those that were there, those done now, those that failed."""
+
+    runs: int
+    kept: int
+    done: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Sequential stopping: more seeds for a point until the 95 % interval of `metric` is narrow.
+
+    `part` is the half-width allowed, as a part of the mean; `least` seeds are always run, never more than `most`.
+    Looking at the interval again and again makes it somewhat too narrow; `least` keeps that small.
+    """
+
+    metric: str
+    part: float
+    least: int = 10
+    most: int = 200
+
+    @classmethod
+    def parse(cls, text: str, most: int) -> Until:
+        """Take `METRIC:PERCENT`, such as `fwd.goodput_bps:2%`. Raises BadInput."""
+        metric, colon, percent = text.rpartition(":")
+        try:
+            part = float(percent.removesuffix("%")) / 100
+        except ValueError:
+            part = 0.0
+        if not colon or not metric or not 0 < part < 1:
+            raise BadInput(f"--until {text}: must be METRIC:PERCENT, such as fwd.goodput_bps:2%")
+        return cls(metric, part, min(10, most), most)
+
+
+def sweep(
+    study: Study, store: Store, executor: Executor, *, until: Until | None = None, progress: Progress | None = None
+) -> Summary:
+    """Run what is missing. May be interrupted at any moment and repeated: finished runs are kept.
+
+    Raises BadInput if `until` names a metric that the outcomes do not have.
+    """
+    first = study.seeds if until is None else list(range(1, until.least + 1))
+    seeds = dict.fromkeys(range(study.points), first)
+    kept, done = 0, 0
+    while True:
+        runs = study.runs(seeds)
+        wanted = list({run.run_id: run for run in runs}.values())
+        store.set_plan(study, runs)
+        there = store.finished()
+        missing = [run for run in wanted if run.run_id not in there]
+        if done == 0:
+            kept = len(wanted) - len(missing)
+        done += _run(study, missing, store, executor, progress, len(wanted))
+        if until is None or not _extend(store, runs, seeds, until):
+            break
+    store.compact()
+    failed = len(store.failures())
+    return Summary(runs=len(wanted), kept=kept, done=done, failed=failed)
+
+
+def _run(
+    study: Study, missing: Sequence[Run], store: Store, executor: Executor, progress: Progress | None, total: int
+) -> int:
+    """Run what is missing; how many of it succeeded."""
+    done, ended = 0, total - len(missing)
+    if progress is not None:
+        progress(ended, total)
+    batches = executor.run(study, missing, store.folder)
+    try:
+        for batch in batches:
+            if isinstance(batch, list):
+                good, count = sum(run.outcome is not None for run in batch), len(batch)
+            else:
+                good = count = len(batch.run_ids)
+            if count:
+                store.add(batch)
+            done, ended = done + good, ended + count
+            if progress is not None:
+                progress(ended, total)
+    finally:
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
+    return done
+
+
+def _extend(store: Store, runs: Sequence[Run], seeds: dict[int, list[int]], until: Until) -> bool:
+    """Give more seeds to the points whose interval is too wide; whether there were any."""
+    frame = store.outcomes()
+    values = defaultdict(list)
+    points = {position: run.point for position, run in enumerate(runs)}
+    for row in frame.iter_rows(named=True):
+        try:
+            value = metric_of(row, until.metric)
+        except KeyError:
+            known = ", ".join(list(metrics_of(row))[:8])
+            raise BadInput(f"--until: the outcomes have no {until.metric}; they have {known}, ...") from None
+        if value is not None:
+            values[points[row["position"]]].append(value)
+    wide = []
+    for point, own in seeds.items():
+        if len(own) >= until.most:
+            continue
+        mean = stats.mean(values[point])
+        if mean.half_width is None or mean.half_width > until.part * abs(mean.value):
+            wide.append(point)
+    for point in wide:
+        more = max(5, len(seeds[point]) // 2)
+        seeds[point] = list(range(1, min(until.most, len(seeds[point]) + more) + 1))
+    return bool(wide)

@@ -1,0 +1,240 @@
+"""Studies: the store survives everything, the table is the same however it came about."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ackclock.files import BadInput
+from ackclock.study import Run, Store, Study, Until, results, sweep
+from ackclock.study.executors import Local
+from ackclock.study.store import JOURNAL, Finished, write_part
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+STUDY = """
+title = "a small study"
+duration = "1s"
+sweep = { "link.l.rate" = ["1Mbps", "2Mbps"], "flow.f.tcp.control" = ["reno", "vegas"], seed = "1..5" }
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "1Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "7p" }
+loss = { kind = "bernoulli", rate = 0.01 }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+start_jitter = "100ms"
+tcp = { profile = "ns2", window = 100 }
+"""
+
+
+@pytest.fixture
+def study() -> Study:
+    return Study.parse(STUDY)
+
+
+def fill(study: Study, folder: Path, **options: object) -> pl.DataFrame:
+    with Store.create(folder) as store:
+        sweep(study, store, Local(2), **options)  # type: ignore[arg-type]
+        return results.table(store)
+
+
+def test_table_has_every_run_once_in_order(study: Study, tmp_path: Path) -> None:
+    table = fill(study, tmp_path / "s")
+    assert table.height == table["run_id"].n_unique() == 20
+    assert table["seed"].to_list() == [1, 2, 3, 4, 5] * 4
+    assert table["link.l.rate"].to_list() == ["1Mbps"] * 10 + ["2Mbps"] * 10
+    row = table.row(6, named=True)
+    alone = Study.parse(STUDY).scenario(1).run(seed=2).outcome
+    assert row["f.goodput_bps"] == alone["flows"][0]["goodput_bps"]
+    assert row["a->b.dropped_loss"] == alone["links"][0]["dropped_packets"]["loss"]
+    assert row["jain"] == 1.0
+    assert not {"cpu_s", "wall_s", "finished_at"} & set(table.columns)
+
+
+def test_what_is_there_is_kept_and_more_seeds_are_added(study: Study, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s") as store:
+        assert vars_of(sweep(study, store, Local(2))) == (20, 0, 20, 0)
+        before = list(store.runs())
+        assert vars_of(sweep(study, store, Local(2))) == (20, 20, 0, 0)
+        assert list(store.runs()) == before
+        more = Study.parse(STUDY.replace("1..5", "1..7"))
+        assert vars_of(sweep(more, store, Local(2))) == (28, 20, 8, 0)
+
+
+def vars_of(summary: object) -> tuple[int, ...]:
+    return tuple(getattr(summary, name) for name in ("runs", "kept", "done", "failed"))
+
+
+def test_a_store_takes_in_what_a_kill_left(study: Study, tmp_path: Path) -> None:
+    whole = fill(study, tmp_path / "whole")
+    folder = tmp_path / "killed"
+    with Store.create(folder) as store:
+        runs = study.runs()
+        store.set_plan(study, runs)
+        outcomes = {run.run_id: study.scenario(run.point).run(seed=run.seed).json for run in runs}
+        store.add([Finished(run.run_id, outcomes[run.run_id]) for run in runs[:4]])
+        at = next(store.runs())["finished_at"]
+    # A journal with lines that the index does not have, the last cut off; a part that nobody named; a half-written one.
+    line = [f'{{"run_id":"{r.run_id}","finished_at":"2026-01-01T00:00:00Z",{outcomes[r.run_id][1:]}\n' for r in runs]
+    with open(folder / "parts" / JOURNAL, "a") as journal:
+        journal.write("".join(line[4:6]) + line[6][:50])
+    write_part(folder, "".join(line[10:12]).encode())
+    (folder / "parts" / ".x.parquet.tmp").write_bytes(b"PAR1")
+    with Store.create(folder) as store:
+        assert len(store.finished()) == 8
+        assert vars_of(sweep(study, store, Local(2))) == (20, 8, 12, 0)
+        assert next(store.runs())["finished_at"] == at
+        assert results.table(store).equals(whole)
+
+
+def test_one_writer_at_a_time(study: Study, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s"):
+        with pytest.raises(BadInput, match="another sweep is at work"):
+            Store.create(tmp_path / "s")
+        with Store.open(tmp_path / "s") as reader:  # anybody may read
+            assert list(reader.runs()) == []
+
+
+def test_sequential_stopping(study: Study, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s") as store:
+        sweep(study, store, Local(2), until=Until("f.goodput_bps", 0.02, least=5, most=60))
+        rows = results.summary(store, ["f.goodput_bps"])
+    assert len({row["runs"] for row in rows}) > 1
+    for row in rows:
+        mean = row["means"]["f.goodput_bps"]
+        assert row["runs"] == 60 or mean.half_width <= 0.02 * mean.value
+    with Store.open(tmp_path / "s") as store, pytest.raises(BadInput, match=r"there is no f\.speed"):
+        results.summary(store, ["f.speed"])
+
+
+def test_a_warm_up_is_left_out() -> None:
+    text = STUDY.replace('duration = "1s"', 'duration = "10s"\nwarmup = "4s"').replace('start_jitter = "100ms"', "")
+    result = Study.parse(text).scenario(0).run(seed=1, trace="changes", packets=True, audit=True)
+    flow, link = result.outcome["flows"][0], result.outcome["links"][0]
+    assert result.outcome["warmup_s"] == 4.0
+    late = result.packets.filter(pl.col("time_s") > 4.0, pl.col("link") == "a->b")
+    delivered = late.filter(pl.col("event") == "deliver")
+    assert link["delivered_packets"] == delivered.height
+    assert flow["throughput_bps"] == pytest.approx(float(delivered["size"].sum()) * 8 / 6.0)
+    assert link["dropped_packets"]["loss"] == late.filter(pl.col("reason") == "loss").height
+    sent = float(late.filter(pl.col("event") == "depart")["size"].cast(pl.Float64).sum())
+    assert link["utilisation"] == pytest.approx(sent * 8 / 6e6, rel=3e-3)
+    trace = result.trace.filter(pl.col("time_s") <= 4.0).tail(1).vstack(result.trace.filter(pl.col("time_s") > 4.0))
+    times = [4.0, *trace["time_s"].to_list()[1:], 10.0]
+    area = sum(w * (b - a) for w, a, b in zip(trace["cwnd"], times, times[1:], strict=False))
+    assert flow["mean_cwnd"] == pytest.approx(area / 6.0)
+
+
+def kill_and_repeat(root: Path, folder: Path, file: Path, engine: str) -> dict[str, int]:
+    """Start a sweep, kill -9 it twice on its way, let it end; what the last one says."""
+    environment = os.environ | {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    command = [str(Path(sys.executable).parent / "ackclock"), "sweep", str(file), "--out", str(folder), "--json"]
+    command += ["--engine", engine, "--jobs", "2"]
+    seen: set[str] = set()
+    for part in (0.2, 0.6):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if len(seen := finished(folder)) >= part * 1000:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert seen <= finished(folder)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert seen <= finished(folder)
+    summary: dict[str, int] = json.loads(done.stdout)
+    return summary
+
+
+def finished(folder: Path) -> set[str]:
+    try:
+        with Store.open(folder) as store:
+            return {str(run["run_id"]) for run in store.runs()}
+    except (BadInput, OSError):
+        return set()
+
+
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_killed_twice_and_repeated(root: Path, tmp_path: Path, engine: str) -> None:
+    text = (root / "scenarios" / "dumbbell.toml").read_text()
+    file = tmp_path / "study.toml"
+    text = text.replace('duration = "60s"', 'duration = "20s"')
+    file.write_text(text.replace("duration", 'sweep = { seed = "1..1000" }\nduration', 1))
+    whole = fill(Study.load(file), tmp_path / "whole")
+    summary = kill_and_repeat(root, tmp_path / "killed", file, engine)
+    assert (summary["runs"], summary["failed"]) == (1000, 0)
+    assert summary["kept"] + summary["done"] == 1000
+    assert summary["kept"] >= 600
+    with Store.open(tmp_path / "killed") as store:
+        table = results.table(store)
+    assert table["run_id"].n_unique() == table.height == 1000
+    assert table.equals(whole)
+
+
+def test_commands(ackclock: Command, tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(STUDY)
+    assert "20 runs" in ackclock("check", file).stdout
+    done = ackclock("sweep", file, "--out", tmp_path / "o", "--json")
+    assert json.loads(done.stdout) == {"runs": 20, "kept": 0, "done": 20, "failed": 0}
+    assert done.stderr == ""
+    rows = [json.loads(line) for line in ackclock("results", tmp_path / "o", "--runs").stdout.splitlines()]
+    assert len(rows) == 20
+    assert list(rows[0]) == ["run_id", "finished_at", "seed", "axes"]
+    assert rows[0]["axes"] == {"link.l.rate": "1Mbps", "flow.f.tcp.control": "reno"}
+    shown = ackclock("results", tmp_path / "o", "--metric", "f.goodput_bps", "--where", "link.l.rate=2Mbps").stdout
+    assert shown.count("2Mbps") == 2
+    assert "±" in shown
+    for name in ("t.csv", "t.parquet"):
+        assert ackclock("results", tmp_path / "o", "--export", tmp_path / name).returncode == 0
+    assert pl.read_csv(tmp_path / "t.csv").columns == pl.read_parquet(tmp_path / "t.parquet").columns
+    text = pl.read_csv(tmp_path / "t.csv")
+    assert text.columns[:4] == ["run_id", "seed", "link.l.rate", "flow.f.tcp.control"]
+    assert text.height == 20
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["sweep", "{file}"], "requires an argument"),
+        (["sweep", "{file}", "--out", "{file}"], "is a file"),
+        (["sweep", "{file}", "--out", "{folder}"], "holds s.toml and no study"),
+        (["sweep", "{file}", "--out", "{folder}/o", "--jobs", "0"], "--jobs is a number from 1 on"),
+        (["sweep", "{file}", "--out", "{folder}/o", "--until", "speed"], "must be METRIC:PERCENT"),
+        (["sweep", "{file}", "--out", "{folder}/o", "--set", "link.l.rate=slow"], "link.l.rate"),
+        (["sweep", "{folder}/none.toml", "--out", "{folder}/o"], "No such file"),
+        (["results", "{folder}"], "there is no study here"),
+    ],
+)
+def test_bad_input(ackclock: Command, tmp_path: Path, arguments: list[str], message: str) -> None:
+    (tmp_path / "s.toml").write_text(STUDY)
+    filled = [a.replace("{file}", str(tmp_path / "s.toml")).replace("{folder}", str(tmp_path)) for a in arguments]
+    done = ackclock(*filled)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+
+
+def test_identity(study: Study) -> None:
+    first = study.runs()
+    assert first == Study.parse(STUDY + "\n# a remark\n").runs()
+    assert isinstance(first[0], Run)
+    assert len({run.run_id for run in first}) == 20
+    assert not {r.run_id for r in first} & {r.run_id for r in Study.parse(STUDY.replace('"1s"', '"2s"')).runs()}
