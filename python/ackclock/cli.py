@@ -295,6 +295,71 @@ def results(
 
 
 @app.command
+def identify(
+    series: Path,
+    /,
+    *,
+    flow: str | None = None,
+    every: float | None = None,
+    d: int = 1,
+    method: Literal["css", "mle"] = "css",
+    plot: Path | None = None,
+    fit: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Identify an ARIMA model of round-trip times: correlations, eight candidates, residuals.
+
+    Parameters
+    ----------
+    series
+        CSV or Parquet file with a column rtt_s (seconds); a window trace of `ackclock run --trace-every ack` will do.
+    flow
+        Whose samples to take, where the file has a column flow.
+    every
+        Take the last sample of each interval of so many seconds (needs a column time_s), as a probe would.
+    d
+        How often to difference.
+    method
+        Conditional least squares, or the exact Gaussian likelihood.
+    plot
+        Draw series, correlations and residuals to this file (.svg, .png or .pdf).
+    fit
+        Write the coefficients of ARIMA(2,1,1) to this file (.toml); a scenario takes them with
+        control = { kind = "ca_artt", fit = "FILE" }.
+    as_json
+        Print one JSON object and nothing else.
+
+    """
+    from ackclock.arima import identify as find
+    from ackclock.arima import read_series
+    from ackclock.arima.files import write_fit, write_plot
+    from ackclock.terminal import identification
+
+    if plot is not None and plot.suffix not in {".svg", ".png", ".pdf"}:
+        raise BadInput(f"--plot {plot}: the name must end in .svg, .png or .pdf")
+    if fit is not None and (fit.suffix != ".toml" or d != 1):
+        raise BadInput("--fit: the name must end in .toml, and --d must be 1: the controller's model is ARIMA(2,1,1)")
+    if (every is not None and not every > 0) or not 0 <= d <= 2:
+        raise BadInput("--every is a time above zero, --d is 0, 1 or 2")
+    targets = [path for path in (plot, fit) if path is not None]
+    check_targets(targets)
+    x = read_series(series, flow, every)
+    try:
+        found = find(x, d, method)
+    except ValueError as error:
+        raise BadInput(f"{series}: {error}") from None
+    if plot is not None:
+        write_plot(plot, found, series.name)
+    if fit is not None:
+        write_fit(fit, found, series.name)
+    if as_json:
+        print(json.dumps(found.to_dict()))
+    else:
+        identification(series.name, found, [str(path) for path in targets])
+    return 0
+
+
+@app.command
 def bench(
     flows: Annotated[list[int] | None, Parameter(consume_multiple=True)] = None,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -13,6 +13,9 @@ from rich.table import Table
 
 from ackclock.experiment import Result, Scenario
 from ackclock.stats import Estimate
+
+if TYPE_CHECKING:
+    from ackclock.arima import Identification
 
 MOST_ROWS = 40
 
@@ -192,6 +195,48 @@ def _more(console: Console, outcome: dict[str, Any]) -> None:
     flows, links = len(outcome["flows"]) - MOST_ROWS, len(outcome["links"]) - MOST_ROWS
     if flows > 0 or links > 0:
         console.print(f"(and {max(flows, 0)} more flows, {max(links, 0)} more links; --json has all)")
+
+
+def identification(name: str, found: Identification, written: list[str]) -> None:
+    """Print correlations, candidates and diagnostics of an identification."""
+    console = Console()
+    console.print(
+        f"[bold]{name}[/]  {len(found.x)} samples, mean {found.x.mean() * 1e3:.2f} ms; "
+        f"{found.n} differences (d = {found.d}); fitted by {found.method}",
+        highlight=False,
+    )
+    shown = " ".join(f"{value:+.3f}" for value in found.acf[:8])
+    partial = " ".join(f"{value:+.3f}" for value in found.pacf[:8])
+    console.print(f"ACF  lags 1-8  {shown}   (white noise: ±{1.96 / found.n**0.5:.3f})", highlight=False)
+    console.print(f"PACF lags 1-8  {partial}", highlight=False)
+    table = Table(box=None, pad_edge=False)
+    for head in ("model", "ar (s.e.)", "ma (s.e.)", "sd (ms)", "AIC, paper", "FPE (s²)", "AIC", "AICc", "BIC"):
+        table.add_column(head, justify="left" if head.startswith(("model", "ar", "ma")) else "right")
+    for candidate in found.candidates:
+        mark = " *" if candidate is found.chosen else ""
+        table.add_row(
+            candidate.name + mark,
+            _coefficients(candidate.ar, candidate.ar_se),
+            _coefficients(candidate.ma, candidate.ma_se),
+            f"{candidate.sigma2**0.5 * 1e3:.4g}",
+            f"{candidate.aic_seed:.4f}",
+            f"{candidate.fpe:.4g}",
+            *(f"{value:.1f}" for value in (candidate.aic, candidate.aicc, candidate.bic)),
+        )
+    console.print(table, highlight=False)
+    about = found.diagnostics()
+    box = about["ljung_box"]
+    console.print(
+        f"* least AIC (and FPE). Its residuals: Ljung-Box Q({box['lag']}) = {box['q']:.1f}, p = {box['p']:.3f}; "
+        f"normal probability plot r = {about['normal_plot_correlation']:.4f}",
+        highlight=False,
+    )
+    for path in written:
+        console.print(f"written: {path}", highlight=False, soft_wrap=True)
+
+
+def _coefficients(values: list[float], errors: list[float]) -> str:
+    return "  ".join(f"{v:+.4f} ({e:.4f})" for v, e in zip(values, errors, strict=True))
 
 
 def listing(kind: str, entries: list[dict[str, Any]]) -> None:

@@ -126,7 +126,7 @@ const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
-        let mut document = value::parse(file, text)?;
+        let mut document = value::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }

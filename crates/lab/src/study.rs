@@ -50,7 +50,7 @@ impl Study {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first. Every point is read,
     /// so that a mistake shows before the first run. A scenario without `sweep` is a study of one run.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
-        let mut document = value::parse(file, text)?;
+        let mut document = value::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }

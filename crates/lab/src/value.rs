@@ -1,6 +1,7 @@
 //! A scenario's text as a tree in which every value knows where it was written.
 
 use crate::error::{Origin, ScenarioError};
+use std::path::Path;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -49,6 +50,47 @@ pub fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     let table = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
     let value = lines.table(table.get_ref())?;
     Ok(Item { value, origin: Origin::Line { file, line: 1 } })
+}
+
+/// Parses a scenario: `extends = "base.toml"` (named from the file's folder) puts it over another file. Tables are
+/// laid over each other key by key; everything else replaces what it finds.
+pub fn parse_scenario(file: &str, text: &str) -> Result<Item, ScenarioError> {
+    extended(file, text, 0)
+}
+
+const DEEPEST: u32 = 8;
+
+fn extended(file: &str, text: &str, depth: u32) -> Result<Item, ScenarioError> {
+    let mut document = parse(file, text)?;
+    let Value::Table(entries) = &mut document.value else { return Ok(document) };
+    let Some(index) = entries.iter().position(|(key, _)| key == "extends") else { return Ok(document) };
+    let (_, base) = entries.remove(index);
+    let refuse = |message: String| ScenarioError::new(&base.origin, "extends", message);
+    let Value::Text(name) = &base.value else {
+        return Err(refuse(format!("must name a file, not {}", base.value.kind())));
+    };
+    let path = Path::new(file).parent().map_or_else(|| name.into(), |folder| folder.join(name));
+    if depth == DEEPEST {
+        return Err(refuse(format!("more than {DEEPEST} files deep")));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|e| refuse(format!("{}: {e}", path.display())))?;
+    let mut base = extended(&path.to_string_lossy(), &text, depth + 1)?;
+    lay_over(&mut base, document);
+    Ok(base)
+}
+
+fn lay_over(base: &mut Item, own: Item) {
+    match (&mut base.value, own.value) {
+        (Value::Table(under), Value::Table(over)) => {
+            for (key, item) in over {
+                match under.iter_mut().find(|(k, _)| *k == key) {
+                    Some((_, below)) => lay_over(below, item),
+                    None => under.push((key, item)),
+                }
+            }
+        }
+        (_, value) => *base = Item { value, origin: own.origin },
+    }
 }
 
 /// Parses the value of `--set key=value`; what is not TOML is taken as text, so `10ms` needs no quotes.

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ackclock.files import BadInput, write
 
@@ -82,19 +82,18 @@ def outcome_schema() -> pl.Schema:
     link = {"name": text, "delivered_packets": count, "marked_packets": count}
     link_numbers = ("utilisation", "mean_queue_packets", "mean_sojourn_s")
     drops = pl.Struct(dict.fromkeys(("queue", "loss", "list"), count))
-    return pl.Schema(
-        {
-            "title": text,
-            "seed": count,
-            "duration_s": number,
-            "warmup_s": number,
-            "version": text,
-            "flows": pl.List(pl.Struct(flow | dict.fromkeys(numbers, number) | dict.fromkeys(counts, count))),
-            "links": pl.List(pl.Struct(link | {"dropped_packets": drops} | dict.fromkeys(link_numbers, number))),
-            "fairness": pl.Struct({"jain": number}),
-            "engine": pl.Struct({"events": count, "packet_hops": count, "cpu_s": number, "wall_s": number}),
-        }
-    )
+    columns: dict[str, Any] = {
+        "title": text,
+        "seed": count,
+        "duration_s": number,
+        "warmup_s": number,
+        "version": text,
+        "flows": pl.List(pl.Struct(flow | dict.fromkeys(numbers, number) | dict.fromkeys(counts, count))),
+        "links": pl.List(pl.Struct(link | {"dropped_packets": drops} | dict.fromkeys(link_numbers, number))),
+        "fairness": pl.Struct({"jain": number}),
+        "engine": pl.Struct({"events": count, "packet_hops": count, "cpu_s": number, "wall_s": number}),
+    }
+    return pl.Schema(columns)
 
 
 def journal_line(run_id: str, finished_at: str, outcome: str) -> str:

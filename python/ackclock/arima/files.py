@@ -1,0 +1,33 @@
+"""What an identification writes: a figure, and coefficients that a scenario can name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ackclock.arima.identify import Identification
+from ackclock.arima.plots import overview
+from ackclock.files import write
+
+
+def write_plot(path: Path, found: Identification, name: str) -> None:
+    """Draw all panels to a file; its ending is its format."""
+    figure = overview(found, f"{name}: {len(found.x)} samples, {found.chosen.name} chosen by {found.method}")
+    write(path, lambda target: figure.savefig(target, format=path.suffix[1:], dpi=120))
+
+
+def write_fit(path: Path, found: Identification, name: str) -> None:
+    """Write the ARIMA(2,1,1) coefficients as parameters of `ca_artt` (TOML)."""
+    model = found.candidate(2, 1)
+    lines = [
+        f"# ARIMA(2,1,1) of {name}: {found.n} differences, fitted by {found.method}.",
+        f'# A scenario takes it with control = {{ kind = "ca_artt", fit = "{path.name}" }}.',
+    ]
+    if found.chosen is not model:
+        gain = model.aic - found.chosen.aic
+        lines.append(f"# {found.chosen.name} has the least AIC, {gain:.1f} less; the controller knows (2,1,1) only.")
+    for key, value, error in zip(
+        ("phi1", "phi2", "theta1"), [*model.ar, *model.ma], [*model.ar_se, *model.ma_se], strict=True
+    ):
+        lines.append(f"{key} = {value!r}  # standard error {error:.2g}")
+    lines.append(f"sigma = {model.sigma2**0.5!r}  # s")
+    write(path, lambda target: target.write_text("\n".join(lines) + "\n", encoding="utf-8"))

@@ -1,0 +1,95 @@
+"""Figures of an identification, one drawing function a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ackclock.arima.identify import Identification, acf, bound, probability_points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
+
+
+def run_sequence(axes: Axes, found: Identification) -> None:
+    """The series itself."""
+    axes.plot(found.x * 1e3, linewidth=0.6, color=BLUE)
+    axes.set_xlabel("sample")
+    axes.set_ylabel("RTT (ms)")
+    axes.set_title("run sequence")
+
+
+def correlogram(axes: Axes, values: Sequence[float], n: int, title: str) -> None:
+    """Correlations at lags from 1, with the 95 % bounds of white noise."""
+    lags = np.arange(1, len(values) + 1)
+    axes.axhspan(-bound(n), bound(n), color=GREY, alpha=0.25, linewidth=0, label="95 % of white noise")
+    axes.vlines(lags, 0, values, color=BLUE)
+    axes.plot(lags, values, "o", color=BLUE, markersize=2.5)
+    axes.axhline(0, color="black", linewidth=0.6)
+    axes.set_xlabel("lag")
+    axes.set_ylabel("correlation")
+    axes.set_title(title)
+
+
+def level_acf(axes: Axes, found: Identification) -> None:
+    """Autocorrelation of the levels."""
+    correlogram(axes, acf(found.x, len(found.acf)), len(found.x), "ACF of the RTT")
+
+
+def difference_acf(axes: Axes, found: Identification) -> None:
+    """Autocorrelation of the differences."""
+    correlogram(axes, found.acf, found.n, "ACF of its differences")
+
+
+def difference_pacf(axes: Axes, found: Identification) -> None:
+    """Partial autocorrelation of the differences."""
+    correlogram(axes, found.pacf, found.n, "PACF of its differences")
+
+
+def residual_histogram(axes: Axes, found: Identification) -> None:
+    """Residuals of the chosen model against the normal law of their variance (Freedman-Diaconis bins)."""
+    from scipy.stats import norm
+
+    residuals = found.chosen.residuals(found.y) * 1e3
+    edges = np.histogram_bin_edges(residuals, bins="fd")
+    if len(edges) > 200:  # heavy tails make the rule ask for thousands
+        edges = np.linspace(residuals.min(), residuals.max(), 201)
+    axes.hist(residuals, bins=list(edges), density=True, color=BLUE, alpha=0.6)
+    sd = float(residuals.std())
+    grid = np.linspace(edges[0], edges[-1], 400)
+    axes.plot(grid, norm.pdf(grid, 0, sd), color=ORANGE, linewidth=1.2, label=f"N(0, {sd:.3g} ms)")
+    axes.set_xlabel("residual (ms)")
+    axes.set_ylabel("density (1/ms)")
+    axes.set_title(f"residuals of {found.chosen.name}")
+    axes.legend(fontsize=7, frameon=False)
+
+
+def probability_plot(axes: Axes, found: Identification) -> None:
+    """Ordered residuals against normal quantiles: a line if they are normal."""
+    quantiles, ordered, correlation = probability_points(found.chosen.residuals(found.y))
+    step = max(1, len(quantiles) // 2000)
+    axes.plot(quantiles[::step], ordered[::step] * 1e3, ".", markersize=2.5, color=BLUE)
+    axes.axline((0, 0), slope=float(ordered.std()) * 1e3, color=ORANGE, linewidth=1, label="normal")
+    axes.set_xlabel("normal quantile")
+    axes.set_ylabel("residual (ms)")
+    axes.set_title(f"normal probability plot (r = {correlation:.3f})")
+    axes.legend(fontsize=7, frameon=False)
+
+
+def overview(found: Identification, title: str) -> Figure:
+    """All six panels."""
+    from matplotlib.figure import Figure
+
+    panels = (run_sequence, level_acf, difference_acf, difference_pacf, residual_histogram, probability_plot)
+    figure = Figure(figsize=(9, 9), layout="constrained")
+    for axes, draw in zip(figure.subplots(3, 2).flat, panels, strict=True):
+        draw(axes, found)
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title, fontsize=11)
+    return figure
