@@ -16,9 +16,20 @@ def entries(kind: str) -> list[dict[str, Any]]:
     if kind == "scenarios":
         return _scenarios(Path("scenarios"))
     if kind == "papers":
-        return []  # none yet
+        return _papers()
     found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
     return found
+
+
+def _papers() -> list[dict[str, Any]]:
+    from ackclock import papers
+
+    found = [papers.find(key) for key in papers.known()]
+    return [
+        {"name": p.key, "summary": p.title, "status": p.status, "source": f"{p.authors}. {p.venue}"}
+        | {"params": [], "trace": []}
+        for p in found
+    ]
 
 
 def _scenarios(folder: Path) -> list[dict[str, Any]]:

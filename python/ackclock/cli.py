@@ -295,6 +295,56 @@ def results(
 
 
 @app.command
+def paper(
+    key: str,
+    /,
+    *,
+    out: Path,
+    quick: bool = False,
+    jobs: int | None = None,
+    engine: Literal["local", "ray"] = "local",
+    readme: bool = False,
+) -> int:
+    """Reproduce a paper: its tables, figures, claims with verdicts, one page. May be killed and repeated.
+
+    Parameters
+    ----------
+    key
+        The paper (`ackclock list papers`), or all.
+    out
+        Folder; the page is KEY/index.html in it.
+    quick
+        Fewer seeds; the page says so.
+    jobs
+        Threads (CPUs of a local Ray); by default all of the machine.
+    engine
+        Where the runs run.
+    readme
+        Also put the verdicts into the README of the paper's folder.
+
+    """
+    from ackclock import papers
+    from ackclock.papers.reproduce import readme as write_readme
+    from ackclock.study.executors import ENGINES
+    from ackclock.terminal import named_progress, reproduction
+
+    if jobs is not None and jobs < 1:
+        raise BadInput("--jobs is a number from 1 on")
+    wanted = [papers.find(one) for one in (papers.known() if key == "all" else [key])]
+    if not wanted:
+        raise BadInput("there are no papers here (run in a folder that has `papers/`)")
+    failed = 0
+    for one in wanted:
+        with named_progress() as progress:
+            made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+        reproduction(made)
+        if readme:
+            write_readme(one, made)
+        failed += len(made.failed)
+    return 1 if failed else 0
+
+
+@app.command
 def identify(
     series: Path,
     /,

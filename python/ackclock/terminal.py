@@ -16,6 +16,7 @@ from ackclock.stats import Estimate
 
 if TYPE_CHECKING:
     from ackclock.arima import Identification
+    from ackclock.papers.reproduce import Reproduction
 
 MOST_ROWS = 40
 
@@ -64,6 +65,42 @@ def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None
             bar.update(task, completed=ended, total=total, rate=rate)
 
         yield advance
+
+
+@contextmanager
+def named_progress() -> Iterator[Callable[[str], Callable[[int, int], None] | None]]:
+    """A bar for each of several studies, one after the other; none where standard error is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda name: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+
+        def begin(name: str) -> Callable[[int, int], None]:
+            task = bar.add_task(name, total=None)
+            return lambda ended, total: bar.update(task, completed=ended, total=total)
+
+        yield begin
+
+
+def reproduction(made: Reproduction) -> None:
+    """Print the verdicts of a paper and where its page lies."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    table = Table(title=made.paper.title, title_justify="left", box=None, pad_edge=False)
+    for head in ("claim", "verdict", "what", "value", "95 % interval", "n"):
+        table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
+    for v in made.verdicts:
+        shown = "" if v.low is None or v.high is None else f"{v.low:.3g} to {v.high:.3g}"
+        value = "" if v.value is None else f"{v.value:.3g}"
+        table.add_row(v.claim.id, v.verdict, v.claim.metric, value, shown, str(v.n))
+    console.print(table, highlight=False)
+    console.print(f"{made.runs:,} runs, {made.seconds:.0f} s", highlight=False)
+    for run_id, error in made.failed[:5]:
+        console.print(f"failed: run {run_id}: {error}", highlight=False, markup=False)
+    console.print(f"written: {made.folder / 'index.html'}", highlight=False, soft_wrap=True)
 
 
 def study_results(title: str, rows: list[dict[str, Any]]) -> None:

@@ -1,0 +1,19 @@
+"""Figure 3: histogram and normal probability plot of the residuals."""
+
+from matplotlib.figure import Figure
+
+from ackclock.arima import plots
+from ackclock.papers import draw as common
+
+
+def draw(results) -> Figure:
+    """A row for each series: synthetic (the control), simulated (seed 1), measured."""
+    found = results.paper.code("measures").series(results)
+    figure = Figure(figsize=(9.2, 2.9 * len(found)), layout="constrained")
+    for axes, (name, several) in zip(figure.subplots(len(found), 2, squeeze=False), found.items(), strict=True):
+        plots.residual_histogram(axes[0], several[0])
+        axes[0].set_title(f"{name}: {several[0].chosen.name}")
+        plots.probability_plot(axes[1], several[0])
+        for one in axes:
+            common.tidy(one)
+    return figure

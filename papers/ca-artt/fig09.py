@@ -1,0 +1,11 @@
+"""Figure 9: throughput against the round-trip time, 1 % errors on the backward link."""
+
+from matplotlib.figure import Figure
+
+
+def draw(results) -> Figure:
+    """Vegas and CA-ARTT, a line for each K; the study names the delay of one direction."""
+    figure, axes = results.paper.code("measures").by_control(results, "rtt", "rtt_ms", {"errors": "backward"})
+    for axis in axes:
+        axis.set_xlabel("propagation round trip (ms)")
+    return figure

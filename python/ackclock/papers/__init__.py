@@ -1,0 +1,6 @@
+"""Papers as experiments: a folder of studies, published numbers, claims and figures becomes a page of verdicts."""
+
+from ackclock.papers.folder import Paper, find, known
+from ackclock.papers.reproduce import reproduce
+
+__all__ = ["Paper", "find", "known", "reproduce"]

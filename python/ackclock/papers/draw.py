@@ -1,0 +1,60 @@
+"""What the figures of papers share: colours, means with intervals as lines, panels side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ackclock import stats
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777")
+"""Okabe and Ito's, distinct for the colour-blind too."""
+MARKERS = "os^Dv<>*"
+
+
+def panels(columns: int, rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    """A figure of panels with common axes; row by row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.2, height * rows), layout="constrained")
+    axes = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    for one in axes:
+        tidy(one)
+    return figure, axes
+
+
+def tidy(axes: Axes) -> None:
+    """Light grid, no box."""
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def line(axes: Axes, frame: pl.DataFrame, x: str, y: str, *, factor: float, number: int, label: str) -> None:
+    """Means of column `y` over the seeds against `x` (labels that are numbers), with 95 % intervals."""
+    import polars as pl
+
+    points = []
+    for (place,), rows in frame.group_by([x], maintain_order=True):
+        points.append((float(str(place)), stats.mean([factor * v for v in rows[y].cast(pl.Float64).drop_nulls()])))
+    points.sort(key=lambda point: point[0])
+    at = [place for place, _ in points]
+    means = [e.value for _, e in points]
+    # A logarithmic axis has no room for an interval that reaches zero.
+    below = [min(e.half_width or 0.0, 0.98 * e.value) for _, e in points]
+    above = [e.half_width or 0.0 for _, e in points]
+    colour = COLOURS[number % len(COLOURS)]
+    marker = MARKERS[number % len(MARKERS)]
+    axes.errorbar(
+        at, means, [below, above], color=colour, marker=marker, markersize=4, linewidth=1.2, capsize=2, label=label
+    )
+
+
+def legend(figure: Figure, axes: Sequence[Axes], title: str = "") -> None:
+    """One legend for all panels, to the right of them."""
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", title=title or None, fontsize=8, frameon=False)

@@ -1,0 +1,202 @@
+"""The results of a paper's studies, as its tables, claims and figures ask for them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock import stats
+from ackclock.experiment import Result, Trace
+from ackclock.files import BadInput
+from ackclock.papers.folder import Paper, StudySpec, Where
+from ackclock.study import Store, Study, sweep
+from ackclock.study.executors import Executor
+from ackclock.study.store import outcome_schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.study.sweep import Progress
+
+ONE_PACKET_BPS = 40.0
+"""A thousand bytes in 200 s: what a flow that delivered nothing counts as where a logarithm is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number that a published table has a place for."""
+
+    row: str
+    column: str
+    reading: str
+    values: Sequence[float]
+
+    def estimate(self) -> stats.Estimate:
+        """Mean and 95 % interval over the seeds."""
+        return stats.mean(self.values)
+
+
+class Results:
+    """Runs studies when they are first asked for, and keeps them in `folder`/studies."""
+
+    def __init__(
+        self,
+        paper: Paper,
+        folder: Path,
+        executor: Executor,
+        *,
+        quick: bool = False,
+        progress: Callable[[str], Progress | None] | None = None,
+    ) -> None:
+        self.paper = paper
+        self.folder = folder
+        self.quick = quick
+        self.runs = 0
+        self.failed: list[tuple[str, str]] = []
+        self._executor = executor
+        self._progress = progress
+        self._flows: dict[str, pl.DataFrame] = {}
+        self._studies: dict[str, Study] = {}
+        self._traces: dict[tuple[Any, ...], Result] = {}
+
+    def spec(self, name: str) -> StudySpec:
+        """The study of this name. Raises BadInput."""
+        for spec in self.paper.studies:
+            if spec.name == name:
+                return spec
+        raise BadInput(f"{self.paper.folder}: no study {name}")
+
+    def seeds(self, name: str) -> int:
+        """How many seeds the study is run under."""
+        spec = self.spec(name)
+        return spec.quick if self.quick else spec.seeds
+
+    def study(self, name: str) -> Study:
+        """A study of the paper, with its seeds."""
+        if name not in self._studies:
+            path = self.paper.folder / "studies" / f"{name}.toml"
+            self._studies[name] = Study.load(path, [f'sweep.seed="1..{self.seeds(name)}"'])
+        return self._studies[name]
+
+    def flows(self, name: str) -> pl.DataFrame:
+        """Of every run and flow a row: seed, a column for each axis, flow, and the outcome's numbers.
+
+        A label such as "K=2;Cf=2Mbps" also gives columns K and Cf.
+        """
+        import polars as pl
+
+        if name in self._flows:
+            return self._flows[name]
+        study = self.study(name)
+        advance = self._progress(name) if self._progress is not None else None
+        with Store.create(self._store(name)) as store:
+            summary = sweep(study, store, self._executor, progress=advance)
+            self.failed += store.failures()
+            frame = store.outcomes()
+        self.runs += summary.runs
+        axes = pl.DataFrame([_spread(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
+        wide = pl.concat([frame.select("seed", "flows"), axes], how="horizontal") if axes.width else frame
+        # An axis may be called like a column of the outcome (`control`): the axis is meant.
+        long = wide.explode("flows").with_columns(
+            pl.col("flows").struct.field(f.name).alias("flow" if f.name == "name" else f.name)
+            for f in outcome_schema()["flows"].inner.fields  # type: ignore[attr-defined]
+            if f.name not in axes.columns
+        )
+        self._flows[name] = long.drop("flows")
+        return self._flows[name]
+
+    def _store(self, name: str) -> Path:
+        folder = self.folder / "studies" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def select(self, name: str, where: Where, flow: str = "fwd") -> pl.DataFrame:
+        """Rows of one flow at the points where the axes have these labels."""
+        import polars as pl
+
+        frame = self.flows(name).filter(pl.col("flow") == flow)
+        for axis, label in where.items():
+            if axis not in frame.columns:
+                raise BadInput(f"{self.paper.folder}: study {name} has no axis {axis}")
+            frame = frame.filter(pl.col(axis) == label)
+        if frame.is_empty():
+            raise BadInput(f"{self.paper.folder}: study {name} has no runs where {where}")
+        return frame
+
+    def pairs(self, name: str, metric: str, of: Where, to: Where, where: Where) -> pl.DataFrame:
+        """Runs of `of` beside those of `to` with the same seed and the same other axes: columns seed, a, b."""
+        import polars as pl
+
+        flow, column = _metric(metric)
+        study_axes = [c for c in self.study(name).axes if c not in of and c not in to]
+        left = self.select(name, {**where, **of}, flow).select("seed", *study_axes, pl.col(column).alias("a"))
+        right = self.select(name, {**where, **to}, flow).select("seed", *study_axes, pl.col(column).alias("b"))
+        return left.join(right, on=["seed", *study_axes], how="inner").drop_nulls(["a", "b"])
+
+    def log_ratios(self, name: str, metric: str, of: Where, to: Where, where: Where) -> list[float]:
+        """Of each seed the mean logarithm of a/b over the points."""
+        import polars as pl
+
+        least = ONE_PACKET_BPS if metric.endswith("_bps") else 0.0
+        frame = self.pairs(name, metric, of, to, where).with_columns(
+            pl.col("a", "b").cast(pl.Float64).clip(lower_bound=least)
+        )
+        if frame.filter((pl.col("a") <= 0) | (pl.col("b") <= 0)).height:
+            raise BadInput(f"{self.paper.folder}: a ratio of {metric} in {name} has zeros; take a difference")
+        ratios = frame.with_columns((pl.col("a") / pl.col("b")).log().alias("r"))
+        return ratios.group_by("seed").agg(pl.col("r").mean()).sort("seed")["r"].to_list()
+
+    def differences(self, name: str, metric: str, of: Where, to: Where, where: Where) -> list[float]:
+        """Of each seed the mean difference a - b over the points."""
+        import polars as pl
+
+        frame = self.pairs(name, metric, of, to, where).with_columns((pl.col("a") - pl.col("b")).alias("d"))
+        return frame.group_by("seed").agg(pl.col("d").mean()).sort("seed")["d"].to_list()
+
+    def means(self, name: str, metric: str, where: Where) -> list[float]:
+        """Of each seed the mean over the points."""
+        import polars as pl
+
+        flow, column = _metric(metric)
+        frame = self.select(name, where, flow)
+        return frame.group_by("seed").agg(pl.col(column).mean()).sort("seed")[column].drop_nulls().to_list()
+
+    def ratio(self, name: str, metric: str, of: Where, to: Where, where: Where) -> stats.Estimate:
+        """Geometric mean of a/b over points and seeds, with its 95 % interval over the seeds."""
+        logs = stats.mean(self.log_ratios(name, metric, of, to, where))
+        low, high = (None if x is None else math.exp(x) for x in (logs.low, logs.high))
+        return stats.Estimate(math.exp(logs.value), low, high, logs.n)
+
+    def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack") -> Result:
+        """One run of a study again, with its window trace. Raises BadInput unless `where` names one point."""
+        key = (name, seed, tuple(sorted(where.items())), trace)
+        if key not in self._traces:
+            study = self.study(name)
+            points = [
+                point
+                for point in range(study.points)
+                if all(_spread(study.labels(point)).get(axis) == label for axis, label in where.items())
+            ]
+            if len(points) != 1:
+                raise BadInput(f"{self.paper.folder}: {where} names {len(points)} points of {name}, not one")
+            self._traces[key] = study.scenario(points[0]).run(seed=seed, trace=trace)
+        return self._traces[key]
+
+
+def _metric(metric: str) -> tuple[str, str]:
+    flow, _, column = metric.rpartition(".")
+    return flow or "fwd", column
+
+
+def _spread(axes: dict[str, str]) -> dict[str, str]:
+    """Axes, and what labels like "K=2;Cf=2Mbps" say."""
+    found = dict(axes)
+    for label in axes.values():
+        pairs = [part.split("=", 1) for part in label.split(";")]
+        if all(len(pair) == 2 for pair in pairs):
+            found |= {key.strip(): value.strip() for key, value in pairs}
+    return found

@@ -1,0 +1,100 @@
+"""Published tables beside ours: every cell with its reading, its interval, and the number printed in the paper."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock import stats
+from ackclock.files import BadInput
+from ackclock.papers.folder import Part, Table
+from ackclock.papers.results import Cell, Results
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table under one reading."""
+
+    table: str
+    row: str
+    column: str
+    unit: str
+    reading: str
+    published: str
+    obtained: stats.Estimate
+
+
+def entries(results: Results, table: Table) -> list[Entry]:
+    """Every cell of a table under every reading, in the order of its parts."""
+    printed = {
+        (row["row"], row["column"]): (row["value"], row["unit"])
+        for row in results.paper.published
+        if row["table"] == table.id
+    }
+    found = []
+    for part in table.part:
+        for cell in _cells(results, part):
+            value, unit = printed.get((cell.row, cell.column), ("", table.unit))
+            found.append(Entry(table.id, cell.row, cell.column, unit, cell.reading, value, cell.estimate()))
+    if not any(entry.published for entry in found):
+        raise BadInput(f"{results.paper.folder}: table {table.id}: no cell has a published number; check the templates")
+    return found
+
+
+def _cells(results: Results, part: Part) -> list[Cell]:
+    if part.code:
+        return list(getattr(results.paper.code("measures"), part.code)(results))
+    flow, _, column = part.metric.rpartition(".")
+    frame = results.select(part.study, part.where, flow or "fwd")
+    cells: dict[tuple[str, str, str], list[float]] = {}
+    for row in frame.sort("seed", maintain_order=True).iter_rows(named=True):
+        key = (part.row.format_map(row), part.column.format_map(row), part.reading.format_map(row))
+        if row[column] is not None:
+            cells.setdefault(key, []).append(row[column] * part.factor)
+    return [Cell(row, name, reading, values) for (row, name, reading), values in cells.items()]
+
+
+def as_csv(found: list[Entry]) -> str:
+    """CONTRACT section 6: one line a cell and reading."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["table", "row", "column", "unit", "reading", "published", "obtained", "low", "high", "n"])
+    for e in found:
+        o = e.obtained
+        bounds = [number(x) for x in (o.value, o.low, o.high)]
+        writer.writerow([e.table, e.row, e.column, e.unit, e.reading, e.published, *bounds, o.n])
+    return text.getvalue()
+
+
+def number(x: float | None) -> str:
+    """Six significant digits, nothing for none."""
+    return "" if x is None or x != x else f"{x:.6g}"
+
+
+def grids(table: Table, found: list[Entry]) -> list[dict[str, Any]]:
+    """What the page shows: the main readings, a grid for each part of the column names before a semicolon."""
+    shown = [e for e in found if not table.main or e.reading in table.main]
+    groups: dict[str, list[Entry]] = {}
+    for entry in shown:
+        groups.setdefault(entry.column.rpartition(";")[0], []).append(entry)
+    grids = []
+    for name, members in groups.items():
+        rows = list(dict.fromkeys(e.row for e in members))
+        columns = list(dict.fromkeys(e.column for e in members))
+        readings = list(dict.fromkeys(e.reading for e in members))
+        cells = {(e.row, e.column, e.reading): e for e in members}
+        grids.append(
+            {
+                "name": name,
+                "unit": members[0].unit,
+                "columns": [column.rpartition(";")[2] for column in columns],
+                "readings": readings,
+                "rows": [
+                    (row, [[cells.get((row, column, reading)) for reading in readings] for column in columns])
+                    for row in rows
+                ],
+            }
+        )
+    return grids
