@@ -56,10 +56,14 @@ def residual_histogram(axes: Axes, found: Identification) -> None:
     from scipy.stats import norm
 
     residuals = found.chosen.residuals(found.y) * 1e3
-    edges = np.histogram_bin_edges(residuals, bins="fd")
-    if len(edges) > 200:  # heavy tails make the rule ask for thousands
-        edges = np.linspace(residuals.min(), residuals.max(), 201)
-    axes.hist(residuals, bins=list(edges), density=True, color=BLUE, alpha=0.6)
+    spread = float(np.subtract(*np.percentile(residuals, [75, 25])))
+    count = np.ptp(residuals) * len(residuals) ** (1 / 3) / (2 * spread) if spread > 0 else np.inf
+    # Where tails are long the rule asks for thousands of bins: then the middle 99 % in sixty.
+    low, high = (residuals.min(), residuals.max()) if count <= 200 else np.percentile(residuals, [0.5, 99.5])
+    edges = np.linspace(low, high, 61 if count > 200 else max(2, int(np.ceil(count)) + 1))
+    weights = np.full(len(residuals), 1 / (len(residuals) * (edges[1] - edges[0])))
+    axes.hist(residuals, bins=list(edges), weights=weights, color=BLUE, alpha=0.6)
+    axes.set_xlim(low, high)
     sd = float(residuals.std())
     grid = np.linspace(edges[0], edges[-1], 400)
     axes.plot(grid, norm.pdf(grid, 0, sd), color=ORANGE, linewidth=1.2, label=f"N(0, {sd:.3g} ms)")

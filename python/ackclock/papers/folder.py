@@ -48,13 +48,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table; `main` is the reading shown beside the published values."""
+    """A published table; `main` are the readings shown beside the published values, with so many `digits`."""
 
     id: str
     title: str
     unit: str = ""
     main: list[str] = field(default_factory=list)
     note: str = ""
+    digits: int = 3
     part: list[Part] = field(default_factory=list)
 
 
@@ -136,14 +137,12 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Effect:
-    """What is reported of every alternative: a ratio of this number of the outcome."""
+    """A column of every comparison: a ratio or a difference of a number of the outcome, times `factor`."""
 
+    head: str
     metric: str
-    what: str
-    study: str
-    of: Where
-    to: Where
-    where: Where = field(default_factory=dict)
+    kind: str = "difference"
+    factor: float = 1.0
 
 
 T = TypeVar("T")
@@ -177,13 +176,14 @@ class Paper:
         self.key = folder.name
         self._modules: dict[str, ModuleType] = {}
         about = self._toml("paper.toml")
-        known = {"title", "authors", "venue", "summary", "controllers", "status", "effect"}
+        known = {"title", "authors", "venue", "summary", "controllers", "status"}
         lists: dict[str, type[Any]] = {
             "study": StudySpec,
             "table": Table,
             "figure": Figure,
             "comparison": Comparison,
             "extra": Extra,
+            "effect": Effect,
         }
         for key in about:
             if key not in known | set(lists):
@@ -197,13 +197,13 @@ class Paper:
         self.summary: str = about["summary"].strip()
         self.status: str = about["status"]
         self.controllers: list[str] = about.get("controllers", [])
-        self.effect = _read(Effect, about["effect"], "paper.toml: effect") if "effect" in about else None
         found = {key: self._list(about, key, kind, "paper.toml") for key, kind in lists.items()}
         self.studies: list[StudySpec] = found["study"]
         self.tables: list[Table] = found["table"]
         self.figures: list[Figure] = found["figure"]
         self.comparisons: list[Comparison] = found["comparison"]
         self.extras: list[Extra] = found["extra"]
+        self.effects: list[Effect] = found["effect"]
         self.claims: list[Claim] = self._list(self._toml("claims.toml"), "claim", Claim, "claims.toml")
         self.deviations: list[Deviation] = self._list(
             self._toml("deviations.toml"), "deviation", Deviation, "deviations.toml"

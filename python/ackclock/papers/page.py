@@ -19,8 +19,8 @@ WHAT = {
 }
 
 
-def value(x: float | None) -> str:
-    """Three significant digits, as people write them."""
+def value(x: float | None, significant: int = 3) -> str:
+    """A number with so many significant digits, as people write them."""
     if x is None or math.isnan(x):
         return "-"
     if x == 0:
@@ -29,16 +29,16 @@ def value(x: float | None) -> str:
         return f"{x:,.0f}"
     if abs(x) < 0.001:
         return f"{x:.2g}"
-    digits = max(0, 2 - math.floor(math.log10(abs(x))))
+    digits = max(0, significant - 1 - math.floor(math.log10(abs(x))))
     text = f"{x:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def interval(e: stats.Estimate | None) -> str:
+def interval(e: stats.Estimate | None, significant: int = 3) -> str:
     """[low, high]; nothing where there is none or it is a point."""
     if e is None or e.low is None or e.high is None or e.low == e.high:
         return ""
-    return f"[{value(e.low)}, {value(e.high)}]"
+    return f"[{value(e.low, significant)}, {value(e.high, significant)}]"
 
 
 def signed(e: stats.Estimate | None) -> str:

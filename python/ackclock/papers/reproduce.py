@@ -13,7 +13,7 @@ from typing import Any
 from ackclock import stats
 from ackclock.files import BadInput, write
 from ackclock.papers import page
-from ackclock.papers.folder import Paper
+from ackclock.papers.folder import Paper, Where
 from ackclock.papers.judge import Verdict, judge
 from ackclock.papers.results import Results
 from ackclock.papers.tables import Entry, as_csv, entries
@@ -35,12 +35,10 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Row:
-    """An effect on the page: a label, a ratio with its interval, differences."""
+    """A line of a comparison: a label, and an estimate for each effect of the paper."""
 
     label: str
-    ratio: stats.Estimate
-    cuts: stats.Estimate | None = None
-    rtt: stats.Estimate | None = None
+    estimates: list[stats.Estimate]
 
 
 def reproduce(
@@ -99,16 +97,15 @@ def _effect(results: Results, deviation: str, a: Any) -> Row:
     return _row(results, a.label, a.study, a.of, a.to, a.where)
 
 
-def _row(
-    results: Results, label: str, study: str, of: dict[str, str], to: dict[str, str], where: dict[str, str]
-) -> Row:
-    effect = results.paper.effect
-    metric = "fwd.throughput_bps" if effect is None else effect.metric
-    flow = metric.rpartition(".")[0]
-    ratio = results.ratio(study, metric, of, to, where)
-    cuts = stats.mean(results.differences(study, f"{flow}.retransmitted_packets", of, to, where))
-    rtt = stats.mean([1e3 * x for x in results.differences(study, f"{flow}.mean_rtt_s", of, to, where)])
-    return Row(label, ratio, cuts, rtt)
+def _row(results: Results, label: str, study: str, of: Where, to: Where, where: Where) -> Row:
+    found = []
+    for effect in results.paper.effects:
+        if effect.kind == "ratio":
+            found.append(results.ratio(study, effect.metric, of, to, where))
+        else:
+            differences = results.differences(study, effect.metric, of, to, where)
+            found.append(stats.mean([effect.factor * x for x in differences]))
+    return Row(label, found)
 
 
 def _draw(results: Results, name: str, folder: Path) -> str:

@@ -59,7 +59,7 @@ class Results:
         self.failed: list[tuple[str, str]] = []
         self._executor = executor
         self._progress = progress
-        self._flows: dict[str, pl.DataFrame] = {}
+        self._tables: dict[str, dict[str, pl.DataFrame]] = {}
         self._studies: dict[str, Study] = {}
         self._traces: dict[tuple[Any, ...], Result] = {}
 
@@ -83,14 +83,22 @@ class Results:
         return self._studies[name]
 
     def flows(self, name: str) -> pl.DataFrame:
-        """Of every run and flow a row: seed, a column for each axis, flow, and the outcome's numbers.
+        """Of every run and flow a row: seed, a column for each axis, `name`, and the outcome's numbers.
 
-        A label such as "K=2;Cf=2Mbps" also gives columns K and Cf.
+        A label such as "K=2;Cf=2Mbps" also gives columns K and Cf. An axis may be called like a column of the outcome
+        (`control`): then the axis is meant.
         """
+        return self._frames(name)["flows"]
+
+    def links(self, name: str) -> pl.DataFrame:
+        """The same of every link."""
+        return self._frames(name)["links"]
+
+    def _frames(self, name: str) -> dict[str, pl.DataFrame]:
         import polars as pl
 
-        if name in self._flows:
-            return self._flows[name]
+        if name in self._tables:
+            return self._tables[name]
         study = self.study(name)
         advance = self._progress(name) if self._progress is not None else None
         with Store.create(self._store(name)) as store:
@@ -99,26 +107,25 @@ class Results:
             frame = store.outcomes()
         self.runs += summary.runs
         axes = pl.DataFrame([_spread(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
-        wide = pl.concat([frame.select("seed", "flows"), axes], how="horizontal") if axes.width else frame
-        # An axis may be called like a column of the outcome (`control`): the axis is meant.
-        long = wide.explode("flows").with_columns(
-            pl.col("flows").struct.field(f.name).alias("flow" if f.name == "name" else f.name)
-            for f in outcome_schema()["flows"].inner.fields  # type: ignore[attr-defined]
-            if f.name not in axes.columns
-        )
-        self._flows[name] = long.drop("flows")
-        return self._flows[name]
+        found = {}
+        for kind in ("flows", "links"):
+            fields = outcome_schema()[kind].inner.fields  # type: ignore[attr-defined]
+            parts = [frame.select("seed", kind), *([axes] if axes.width else [])]
+            columns = [pl.col(kind).struct.field(f.name) for f in fields if f.name not in axes.columns]
+            found[kind] = pl.concat(parts, how="horizontal").explode(kind).with_columns(columns).drop(kind)
+        self._tables[name] = found
+        return found
 
     def _store(self, name: str) -> Path:
         folder = self.folder / "studies" / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def select(self, name: str, where: Where, flow: str = "fwd") -> pl.DataFrame:
-        """Rows of one flow at the points where the axes have these labels."""
+    def select(self, name: str, where: Where, owner: str = "fwd") -> pl.DataFrame:
+        """Rows of a flow, or of a link such as "a->b", at the points where the axes have these labels."""
         import polars as pl
 
-        frame = self.flows(name).filter(pl.col("flow") == flow)
+        frame = (self.links(name) if "->" in owner else self.flows(name)).filter(pl.col("name") == owner)
         for axis, label in where.items():
             if axis not in frame.columns:
                 raise BadInput(f"{self.paper.folder}: study {name} has no axis {axis}")

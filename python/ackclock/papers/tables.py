@@ -74,27 +74,37 @@ def number(x: float | None) -> str:
 
 
 def grids(table: Table, found: list[Entry]) -> list[dict[str, Any]]:
-    """What the page shows: the main readings, a grid for each part of the column names before a semicolon."""
+    """What the page shows of the main readings: a grid for each part of the column names before a semicolon."""
     shown = [e for e in found if not table.main or e.reading in table.main]
+    narrow = len({entry.column for entry in shown}) <= 2
     groups: dict[str, list[Entry]] = {}
     for entry in shown:
-        groups.setdefault(entry.column.rpartition(";")[0], []).append(entry)
-    grids = []
-    for name, members in groups.items():
-        rows = list(dict.fromkeys(e.row for e in members))
-        columns = list(dict.fromkeys(e.column for e in members))
-        readings = list(dict.fromkeys(e.reading for e in members))
-        cells = {(e.row, e.column, e.reading): e for e in members}
-        grids.append(
-            {
-                "name": name,
-                "unit": members[0].unit,
-                "columns": [column.rpartition(";")[2] for column in columns],
-                "readings": readings,
-                "rows": [
-                    (row, [[cells.get((row, column, reading)) for reading in readings] for column in columns])
-                    for row in rows
-                ],
-            }
-        )
-    return grids
+        name = entry.column if narrow else entry.column.rpartition(";")[0]
+        groups.setdefault(name, []).append(entry)
+    return [(_by_reading if narrow else _grid)(name, members) for name, members in groups.items()]
+
+
+def _by_reading(name: str, members: list[Entry]) -> dict[str, Any]:
+    """A table of one column: its readings side by side."""
+    readings = list(dict.fromkeys(e.reading for e in members))
+    cells = {(e.row, e.reading): e for e in members}
+    printed = {e.row: e.published for e in members}
+    rows = [(row, published, [cells.get((row, reading)) for reading in readings]) for row, published in printed.items()]
+    return {"name": name, "unit": members[0].unit, "readings": readings, "rows": rows}
+
+
+def _grid(name: str, members: list[Entry]) -> dict[str, Any]:
+    columns = list(dict.fromkeys(e.column for e in members))
+    units = {e.column: e.unit for e in members}
+    same = len(set(units.values())) == 1
+    cells = {(e.row, e.column, e.reading): e for e in members}
+    rows = []
+    for row in dict.fromkeys(e.row for e in members):
+        readings = dict.fromkeys(e.reading for e in members if e.row == row)
+        lines = [(reading, [cells.get((row, column, reading)) for column in columns]) for reading in readings]
+        printed = {e.column: e.published for e in members if e.row == row}
+        rows.append({"name": row, "published": [printed.get(column, "") for column in columns], "lines": lines})
+    heads = [column.rpartition(";")[2] for column in columns]
+    if not same:
+        heads = [f"{head} ({units[column]})" for head, column in zip(heads, columns, strict=True)]
+    return {"name": name, "unit": members[0].unit if same and name else "", "columns": heads, "rows": rows}
