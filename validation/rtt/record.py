@@ -18,491 +18,57 @@ from kernel timestamps of one packet capture on the server's interface, upstream
 from __future__ import annotations
 
 import argparse
-import collections
 import contextlib
 import csv
 import ctypes
-import dataclasses
-import fcntl
-import json
 import multiprocessing
 import multiprocessing.process
 import os
 import pathlib
 import platform
-import select
 import shutil
 import signal
 import socket
 import statistics
 import struct
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Self
 
-PREFIX = "rttrec"
-ROLES = ("client", "router1", "wire", "router2", "server")
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
-NETNS_DIR = pathlib.Path("/var/run/netns")
-CLIENT_IP = "198.18.1.1"
-SERVER_IP = "198.18.3.1"
-FORWARD_PORT = 5001
-REVERSE_PORT = 5002
-PROBE_ID = 0x5254
-PROBE_PAYLOAD = bytes(24)  # makes a probe 52 bytes of IP, the size of a bare ACK with the timestamp option
-MAX_FRAME = 1514
-DRAIN_S = 5.0
-COMMAND_TIMEOUT_S = 10.0
-
-# Linux constants that Python's modules do not name.
-CLONE_NEWNET = 0x40000000
-PR_SET_PDEATHSIG = 1
-ETH_P_ALL = 0x0003
-ETH_P_IP = 0x0800
-SO_TIMESTAMPNS = 35
-SOL_PACKET = 263
-PACKET_ADD_MEMBERSHIP = 1
-PACKET_STATISTICS = 6
-PACKET_IGNORE_OUTGOING = 23
-PACKET_MR_PROMISC = 1
-SIOCETHTOOL = 0x8946
-ETHTOOL_OFF = {"tx-checksum": 0x17, "tso": 0x1F, "gso": 0x24, "gro": 0x2C}
-
-Sample = tuple[float, float]  # (time in seconds since the start, round-trip time in seconds)
-
-
-class RecordError(Exception):
-    """A problem that ends the recording with one message."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """What to build and record; the unit is the last part of each name."""
-
-    out: pathlib.Path
-    seconds: float
-    interval_ms: float
-    down_kbit: int
-    up_kbit: int
-    delay_ms: float
-    queue_packets: int
-    reverse_start_s: float
-    congestion: str
-    ack_rows: int
-
-    @property
-    def probes(self) -> int:
-        """Number of probes to send."""
-        return int(self.seconds * 1000 / self.interval_ms)
-
-
-@dataclasses.dataclass
-class Segment:
-    """One data segment in flight: relative sequence numbers [start, end), time sent (ns), whether sent again."""
-
-    start: int
-    end: int
-    sent_ns: int
-    again: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """The two series, and figures that tell whether to trust them."""
-
-    probes: list[Sample]
-    acks: list[Sample]
-    sent_probes: int
-    probe_jitter_s: float
-    retransmitted: int
-    capture_drops: int
-    largest_frame: int
-
-
-# --- namespaces and links ---------------------------------------------------------------------------------------------
-
-
-def run(*command: str) -> str:
-    """Run one command, at most COMMAND_TIMEOUT_S seconds; return its output or raise RecordError."""
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_TIMEOUT_S,
-            check=False,
-            start_new_session=True,  # Ctrl-C is for this script, not for the command
-        )
-    except subprocess.TimeoutExpired as error:
-        raise RecordError(f"`{' '.join(command)}` did not end within {COMMAND_TIMEOUT_S:g} s") from error
-    if done.returncode:
-        raise RecordError(f"`{' '.join(command)}` failed: {' '.join(done.stderr.split()) or done.returncode}")
-    return done.stdout
-
-
-def name_of(role: str) -> str:
-    """Name of this run's namespace for a role."""
-    return f"{PREFIX}-{os.getpid()}-{role}"
-
-
-def ip_in(role: str, *words: str) -> None:
-    """Run `ip` inside a role's namespace."""
-    run("ip", "-n", name_of(role), *words)
-
-
-def setns(descriptor: int) -> None:
-    """Move the calling thread into the network namespace behind an open descriptor."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.setns(descriptor, CLONE_NEWNET):
-        raise RecordError(f"setns failed: {os.strerror(ctypes.get_errno())}")
-
-
-@contextlib.contextmanager
-def inside(role: str) -> Iterator[None]:
-    """Be in a role's namespace for a while; sockets made there stay in it."""
-    home = os.open("/proc/self/ns/net", os.O_RDONLY)
-    try:
-        there = os.open(NETNS_DIR / name_of(role), os.O_RDONLY)
-        try:
-            setns(there)
-        finally:
-            os.close(there)
-        try:
-            yield
-        finally:
-            setns(home)
-    finally:
-        os.close(home)
-
-
-def delete_namespaces(names: Sequence[str]) -> None:
-    """Delete the named namespaces that exist, going on after a failure."""
-    for name in names:
-        if (NETNS_DIR / name).exists():
-            with contextlib.suppress(RecordError):
-                run("ip", "netns", "del", name)
-
-
-def delete_leftovers() -> None:
-    """Delete namespaces of earlier runs of this script that were killed outright (their process is gone)."""
-    for path in NETNS_DIR.glob(f"{PREFIX}-*-*"):
-        owner = path.name.split("-")[1]
-        if owner.isdigit() and not pathlib.Path("/proc", owner).exists():
-            delete_namespaces([path.name])
-
-
-@contextlib.contextmanager
-def namespaces() -> Iterator[None]:
-    """Make one namespace per role and delete them all at the end, whatever happens.
-
-    Signals wait while the namespaces are deleted, so that a second Ctrl-C cannot leave some behind.
-    """
-    delete_leftovers()
-    try:
-        for role in ROLES:
-            run("ip", "netns", "add", name_of(role))
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        delete_namespaces([name_of(role) for role in ROLES])
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-
-
-def offloads_off(device: str) -> None:
-    """Switch off checksum and segmentation offloads of a device of the current namespace."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        for feature, command in ETHTOOL_OFF.items():
-            value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
-            request = struct.pack("16sP16x", device.encode(), ctypes.addressof(value))
-            try:
-                fcntl.ioctl(handle, SIOCETHTOOL, request)
-            except OSError as error:
-                raise RecordError(f"cannot switch {feature} off on {device}: {error.strerror}") from error
-
-
-def write_sysctl(path: str, value: str) -> None:
-    """Write a setting below /proc/sys/net of the current namespace, if the kernel has it."""
-    target = pathlib.Path("/proc/sys/net", path)
-    if target.exists():
-        target.write_text(value, encoding="ascii")
-
-
-def link(left: str, left_device: str, right: str, right_device: str) -> None:
-    """Join two roles by a veth pair."""
-    run("ip", "link", "add", left_device, "netns", name_of(left), "type", "veth",
-        "peer", "name", right_device, "netns", name_of(right))  # fmt: skip
-
-
-def device_up(role: str, device: str, mac: str, address: str | None) -> None:
-    """Give a device its MAC and (if any) IPv4 address with prefix length, no offloads, and bring it up."""
-    with inside(role):
-        write_sysctl("ipv6/conf/all/disable_ipv6", "1")
-        offloads_off(device)
-    ip_in(role, "link", "set", device, "address", mac)
-    if address:
-        ip_in(role, "addr", "add", address, "dev", device)
-    ip_in(role, "link", "set", device, "up")
-
-
-def build_path() -> None:
-    """Make links, addresses and routes (no bottleneck yet).
-
-    The routers know each other's MAC address for good, so that no ARP has to pass the bottleneck queues.
-    """
-    link("client", "eth0", "router1", "lan")
-    link("router1", "wan", "wire", "west")
-    link("wire", "east", "router2", "wan")
-    link("router2", "lan", "server", "eth0")
-    device_up("client", "eth0", "02:00:00:00:00:01", f"{CLIENT_IP}/24")
-    device_up("router1", "lan", "02:00:00:00:00:02", "198.18.1.2/24")
-    device_up("router1", "wan", "02:00:00:00:00:03", "198.18.2.1/24")
-    device_up("wire", "west", "02:00:00:00:00:04", None)
-    device_up("wire", "east", "02:00:00:00:00:05", None)
-    device_up("router2", "wan", "02:00:00:00:00:06", "198.18.2.2/24")
-    device_up("router2", "lan", "02:00:00:00:00:07", "198.18.3.2/24")
-    device_up("server", "eth0", "02:00:00:00:00:08", f"{SERVER_IP}/24")
-    ip_in("router1", "neigh", "add", "198.18.2.2", "lladdr", "02:00:00:00:00:06", "dev", "wan", "nud", "permanent")
-    ip_in("router2", "neigh", "add", "198.18.2.1", "lladdr", "02:00:00:00:00:03", "dev", "wan", "nud", "permanent")
-    ip_in("client", "route", "add", "default", "via", "198.18.1.2")
-    ip_in("router1", "route", "add", "198.18.3.0/24", "via", "198.18.2.2")
-    ip_in("router2", "route", "add", "198.18.1.0/24", "via", "198.18.2.1")
-    ip_in("server", "route", "add", "default", "via", "198.18.3.2")
-    for role in ("router1", "router2"):
-        with inside(role):
-            write_sysctl("ipv4/ip_forward", "1")
-
-
-def add_bottleneck(role: str, rate_kbit: int, queue_packets: int) -> None:
-    """Limit what a router sends on `wan` to a rate in kbit/s (1000 bit), with a drop-tail queue in packets."""
-    add = ("tc", "-n", name_of(role), "qdisc", "add", "dev", "wan")
-    try:
-        run(*add, "root", "handle", "1:", "tbf", "rate", f"{rate_kbit}kbit", "burst", "1600", "limit", "10000000")
-        run(*add, "parent", "1:1", "handle", "10:", "pfifo", "limit", str(queue_packets))
-    except RecordError as error:
-        raise RecordError(f"this kernel or `tc` lacks the tbf or pfifo queueing discipline ({error})") from error
-
-
-def queue_drops(role: str) -> int:
-    """Packets dropped so far by a router's bottleneck queue."""
-    listed = json.loads(run("tc", "-n", name_of(role), "-s", "-j", "qdisc", "show", "dev", "wan"))
-    return int(next(item["drops"] for item in listed if item["kind"] == "tbf"))
-
-
-# --- packets ----------------------------------------------------------------------------------------------------------
-
-
-def packet_socket(role: str, device: str, protocol: int) -> socket.socket:
-    """Open a capture with kernel timestamps on a role's device."""
-    with inside(role):
-        tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
-        tap.bind((device, protocol))
-    tap.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-    tap.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-    tap.setblocking(False)
-    return tap
-
-
-def receive(tap: socket.socket) -> tuple[bytes, int] | None:
-    """Take one frame and its kernel time (ns since the epoch) from a capture, or None when nothing waits."""
-    try:
-        frame, notes, _flags, _address = tap.recvmsg(65536, 128)
-    except BlockingIOError:
-        return None
-    for level, kind, data in notes:
-        if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS:
-            seconds, nanoseconds = struct.unpack("ll", data[: struct.calcsize("ll")])
-            return frame, seconds * 1_000_000_000 + nanoseconds
-    return frame, time.time_ns()
-
-
-def wire_socket(device: str) -> socket.socket:
-    """Open one end of the wire: takes every incoming frame, whoever it is for."""
-    tap = packet_socket("wire", device, ETH_P_ALL)
-    tap.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-    with inside("wire"):
-        index = socket.if_nametoindex(device)
-    tap.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, struct.pack("iHH8s", index, PACKET_MR_PROMISC, 0, b""))
-    return tap
-
-
-def real_time_priority() -> None:
-    """Ask for real-time scheduling of this process; go on without it if refused."""
-    with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
-
-
-def carry(ends: tuple[socket.socket, socket.socket], delay_s: float, stop_s: float, latest: DoubleCell) -> None:
-    """Pass frames between the two ends, each `delay_s` after its arrival, until monotonic time `stop_s`.
-
-    `latest` is set to the largest lateness (s) of a frame beyond that delay.
-    """
-    real_time_priority()
-    delay_ns = round(delay_s * 1e9)
-    waiting: dict[socket.socket, collections.deque[tuple[int, bytes]]] = {end: collections.deque() for end in ends}
-    across = {ends[0]: ends[1], ends[1]: ends[0]}
-    while time.monotonic() < stop_s:
-        due = min((line[0][0] for line in waiting.values() if line), default=None)
-        pause_s = 0.1 if due is None else min(max(0, due - time.time_ns()) / 1e9, 0.1)
-        for end in select.select(ends, [], [], pause_s)[0]:
-            while (taken := receive(end)) is not None:
-                waiting[end].append((taken[1] + delay_ns, taken[0]))
-        for end, line in waiting.items():
-            while line and line[0][0] <= (now := time.time_ns()):
-                due, frame = line.popleft()
-                latest.value = max(latest.value, (now - due) / 1e9)
-                with contextlib.suppress(OSError):
-                    across[end].send(frame)
-
-
-class Flow:
-    """Matches the forward flow's data segments to the ACKs that answer them.
-
-    An ACK gives a sample when it acknowledges new data of which nothing was sent more than once (Karn's rule): the
-    time since the newest segment it covers was sent.  ACKs that repeat an old number give none.
-    """
-
-    def __init__(self) -> None:
-        """Start with nothing in flight."""
-        self.first: int | None = None
-        self.flight: collections.deque[Segment] = collections.deque()
-        self.highest = 0
-        self.retransmitted = 0
-        self.samples: list[tuple[int, int]] = []  # (time of the ACK, round-trip time), both ns
-
-    def opened(self, sequence: int) -> None:
-        """Note the sequence number of the sender's SYN."""
-        self.first = sequence
-        self.highest = 1
-
-    def data(self, sequence: int, length: int, when_ns: int) -> None:
-        """Note a data segment of `length` bytes sent at `when_ns`."""
-        if self.first is None:
-            return
-        start = (sequence - self.first) % (1 << 32)
-        end = start + length
-        if start >= self.highest:
-            self.flight.append(Segment(start, end, when_ns))
-            self.highest = end
-            return
-        self.retransmitted += 1
-        for segment in self.flight:
-            if segment.start < end and start < segment.end:
-                segment.again = True
-
-    def acknowledged(self, number: int, when_ns: int) -> None:
-        """Note an ACK that arrived at `when_ns`."""
-        if self.first is None:
-            return
-        up_to = (number - self.first) % (1 << 32)
-        covered = []
-        while self.flight and self.flight[0].end <= up_to:
-            covered.append(self.flight.popleft())
-        if covered and covered[-1].end == up_to and not any(segment.again for segment in covered):
-            self.samples.append((when_ns, when_ns - covered[-1].sent_ns))
-
-
-class Recorder:
-    """Reads frames of the capture and keeps what the two series need."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self.flow = Flow()
-        self.probe_sent_ns: dict[int, int] = {}
-        self.probe_back_ns: dict[int, int] = {}
-        self.largest_frame = 0
-
-    def frame(self, frame: bytes, when_ns: int) -> None:
-        """Sort one Ethernet frame seen at `when_ns`."""
-        if int.from_bytes(frame[12:14], "big") != ETH_P_IP:
-            return
-        self.largest_frame = max(self.largest_frame, len(frame))
-        packet = frame[14:]
-        header = (packet[0] & 15) * 4
-        packet = packet[: int.from_bytes(packet[2:4], "big")]
-        outgoing = packet[12:16] == socket.inet_aton(SERVER_IP)
-        if packet[9] == socket.IPPROTO_ICMP:
-            self.probe(packet[header:], outgoing, when_ns)
-        elif packet[9] == socket.IPPROTO_TCP:
-            self.tcp(packet[header:], outgoing, when_ns)
-
-    def probe(self, message: bytes, outgoing: bool, when_ns: int) -> None:
-        """Note an echo request on its way out or its reply on its way in."""
-        kind, _code, _checksum, identity, number = struct.unpack("!BBHHH", message[:8])
-        if identity != PROBE_ID:
-            return
-        if kind == 8 and outgoing:
-            self.probe_sent_ns.setdefault(number, when_ns)
-        elif kind == 0 and not outgoing:
-            self.probe_back_ns.setdefault(number, when_ns)
-
-    def tcp(self, segment: bytes, outgoing: bool, when_ns: int) -> None:
-        """Note a segment of the forward flow; others are passed over."""
-        source, target, sequence, number, offset, flags = struct.unpack("!HHIIBB", segment[:14])
-        if (source if outgoing else target) != FORWARD_PORT:
-            return
-        length = len(segment) - (offset >> 4) * 4
-        if outgoing and flags & 0x02:
-            self.flow.opened(sequence)
-        elif outgoing and length > 0:
-            self.flow.data(sequence, length, when_ns)
-        elif not outgoing and flags & 0x10:
-            self.flow.acknowledged(number, when_ns)
-
-    def outcome(self, settings: Settings, zero_ns: int, capture_drops: int) -> Outcome:
-        """Turn what was seen into series whose time starts at `zero_ns` (epoch); probes carry their planned time."""
-        interval_s = settings.interval_ms / 1000
-        since_zero = [((when - zero_ns) / 1e9, rtt / 1e9) for when, rtt in self.flow.samples]
-        probes = [
-            (number * interval_s, (self.probe_back_ns[number] - sent) / 1e9)
-            for number, sent in sorted(self.probe_sent_ns.items())
-            if number in self.probe_back_ns
-        ]
-        off = [abs((sent - zero_ns) / 1e9 - number * interval_s) for number, sent in self.probe_sent_ns.items()]
-        return Outcome(
-            probes=probes,
-            acks=[(when_s, rtt_s) for when_s, rtt_s in since_zero if 0 <= when_s <= settings.seconds],
-            sent_probes=len(self.probe_sent_ns),
-            probe_jitter_s=max(off, default=0.0),
-            retransmitted=self.flow.retransmitted,
-            capture_drops=capture_drops,
-            largest_frame=self.largest_frame,
-        )
-
-
-def record(tap: socket.socket, recorder: Recorder, stop_s: float) -> None:
-    """Feed captured frames to the recorder until monotonic time `stop_s`."""
-    while (left := stop_s - time.monotonic()) > 0:
-        if select.select([tap], [], [], min(left, 0.2))[0]:
-            while (taken := receive(tap)) is not None:
-                recorder.frame(*taken)
-
-
-def drops_of(tap: socket.socket) -> int:
-    """Frames the capture lost for want of buffer since it was opened or last asked."""
-    return int(struct.unpack("II", tap.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1])
-
-
-# --- traffic ----------------------------------------------------------------------------------------------------------
-
-
-class DoubleCell:
-    """A floating-point number shared between processes."""
-
-    def __init__(self) -> None:
-        """Start at zero."""
-        self._cell = multiprocessing.get_context("fork").Value("d", 0.0)
-
-    @property
-    def value(self) -> float:
-        """The number now."""
-        return float(self._cell.value)
-
-    @value.setter
-    def value(self, number: float) -> None:
-        self._cell.value = number
+from capture import (
+    DoubleCell,
+    Outcome,
+    Recorder,
+    carry,
+    drops_of,
+    packet_socket,
+    real_time_priority,
+    record,
+    wire_socket,
+)
+from path import (
+    CLIENT_IP,
+    DRAIN_S,
+    ETH_P_ALL,
+    FORWARD_PORT,
+    MAX_FRAME,
+    PR_SET_PDEATHSIG,
+    PROBE_ID,
+    PROBE_PAYLOAD,
+    REVERSE_PORT,
+    SERVER_IP,
+    SIGNALS,
+    RecordError,
+    Sample,
+    Settings,
+    add_bottleneck,
+    build_path,
+    inside,
+    namespaces,
+    queue_drops,
+)
 
 
 def sleep_until(when_s: float) -> None:
