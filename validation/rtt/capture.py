@@ -25,6 +25,7 @@ from path import (
     SERVER_IP,
     SO_TIMESTAMPNS,
     SOL_PACKET,
+    Sample,
     Settings,
     inside,
 )
