@@ -1,4 +1,4 @@
-"""Write the table of agreement into docs/validation.md, between its markers: `python validation/ns2/report.py`."""
+"""Write the tables of agreement into docs/validation.md, between their markers: `python validation/ns2/report.py`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import red
 from cases import Agreement, cases, compare
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -30,6 +31,8 @@ def main() -> int:
     table = summary + HEAD + "".join(line(a) for a in found)
     page = PAGE.read_text()
     page = re.sub(r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.DOTALL)
+    queues = "\n".join(red.table()) + "\n"
+    page = re.sub(r"(<!-- red -->\n).*?(<!-- end of red -->)", lambda m: m[1] + queues + m[2], page, flags=re.DOTALL)
     PAGE.write_text(page)
     print(summary.strip().strip("*"))
     return 0

@@ -59,6 +59,7 @@ fn main() {
         max_window: f64::INFINITY,
         arithmetic,
         fine_clock: false,
+        abe: false,
         seed: 1,
     };
     println!("Window laws, ns per ACK (median of 5)");

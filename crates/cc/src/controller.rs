@@ -47,6 +47,8 @@ pub struct FlowInfo {
     /// Whether the transport lets the controller's fine clock cause retransmissions; the controller then
     /// inflates its own window by the duplicate ACKs.
     pub fine_clock: bool,
+    /// An ECN echo reduces the window less than a loss does (RFC 8511).
+    pub abe: bool,
     /// A number of the flow's own, made from the run's seed, for a law that needs chance.
     pub seed: u64,
 }
@@ -187,6 +189,11 @@ pub trait Controller {
     fn on_ack(&mut self, ack: &Ack);
     /// Reduce the window, and the threshold with it.
     fn on_congestion(&mut self, event: &Congestion);
+    /// Whether an ECN echo reduces its window like a loss, once a window of data (RFC 3168). If not, it reads
+    /// [`Ack::ece`] itself, and the transport only confirms the echoes.
+    fn answers_ecn(&self) -> bool {
+        true
+    }
     /// Start again from one segment.
     fn on_timeout(&mut self, event: &Timeout);
     /// Fast recovery is over.

@@ -10,7 +10,7 @@ use crate::estimators::Smoothed;
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
 use crate::window::Window;
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Time};
 
 /// Cubic growth around the window of the last loss.
@@ -21,6 +21,7 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     window: Window,
+    abe: bool,
     srtt: Smoothed,
     /// W_max: the window before the last reduction.
     w_max: Segments,
@@ -90,6 +91,7 @@ impl Law for Cubic {
             fast_convergence: params.switch("fast_convergence"),
             reno_friendly: params.switch("reno_friendly"),
             window: Window::new(flow),
+            abe: flow.abe,
             srtt: Smoothed::new(0.125),
             w_max: 0.0,
             cwnd_prior: 0.0,
@@ -151,7 +153,9 @@ impl Controller for Cubic {
     }
     fn on_congestion(&mut self, event: &Congestion) {
         self.remember(self.window.cwnd);
-        self.window.reduce(event.window, self.beta);
+        // RFC 8511: 0.85 for an echo, if asked for.
+        let keep = if self.abe && event.cause == Cause::Ecn { 0.85 } else { self.beta };
+        self.window.reduce(event.window, keep);
     }
     fn on_timeout(&mut self, event: &Timeout) {
         if !event.repeated {

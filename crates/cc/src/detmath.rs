@@ -16,3 +16,8 @@ pub fn ln(x: f64) -> f64 {
 pub fn cos(x: f64) -> f64 {
     libm::cos(x)
 }
+
+/// The exponential.
+pub fn exp(x: f64) -> f64 {
+    libm::exp(x)
+}

@@ -7,13 +7,14 @@
 use crate::params::Params;
 use crate::registry::{Descriptor, Status};
 use crate::window::Window;
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::Segments;
 
 /// Additive increase, multiplicative decrease.
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,
+    abe: bool,
 }
 
 impl Law for Reno {
@@ -26,7 +27,7 @@ impl Law for Reno {
         probes: &[],
     };
     fn new(_params: &Params, flow: &FlowInfo) -> Reno {
-        Reno { window: Window::new(flow) }
+        Reno { window: Window::new(flow), abe: flow.abe }
     }
 }
 
@@ -38,7 +39,9 @@ impl Controller for Reno {
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
-        self.window.reduce(event.window, 0.5);
+        // RFC 8511: 0.8 for an echo, if asked for.
+        let keep = if self.abe && event.cause == Cause::Ecn { 0.8 } else { 0.5 };
+        self.window.reduce(event.window, keep);
     }
     fn on_timeout(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);

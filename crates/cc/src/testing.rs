@@ -12,6 +12,7 @@ pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
         max_window: f64::INFINITY,
         arithmetic,
         fine_clock: false,
+        abe: false,
         seed: 1,
     }
 }

@@ -47,6 +47,7 @@ fn flows() -> Vec<FlowInfo> {
         max_window,
         arithmetic: Arithmetic { growth, integer_windows, reduce_on_every_timeout: growth == Growth::PerAck },
         fine_clock,
+        abe: false,
         seed: 1,
     };
     vec![

@@ -1,15 +1,29 @@
-//! The speed benchmark's dumbbell in one process: `dumbbell FLOWS [SECONDS] [RATE]`, one JSON line.
+//! The speed benchmark's dumbbell in one process: `dumbbell FLOWS [SECONDS] [RATE] [QUEUE]`, one JSON line. With
+//! `red` or `droptail` every queue is of that kind; RED's thresholds are out of reach: the same packets, another queue.
 //! Used by benches/ (callgrind counts its instructions).
 
-use lab::{Run, Settings, dumbbell};
-use units::{Rate, Span};
+use lab::{Queue, RedQueue, Run, Settings, dumbbell};
+use units::{Limit, Rate, Span};
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let flows: u32 = args.next().and_then(|a| a.parse().ok()).unwrap_or(100);
     let seconds: f64 = args.next().and_then(|a| a.parse().ok()).unwrap_or(100.0);
     let rate: Rate = args.next().and_then(|a| a.parse().ok()).unwrap_or(Rate::from_bps(100_000_000));
-    let mut run = match Run::new(&dumbbell(flows, rate, Span::from_seconds(seconds)), Settings::default()) {
+    let queue = args.next();
+    let mut scenario = dumbbell(flows, rate, Span::from_seconds(seconds));
+    for direction in scenario.links.iter_mut().flat_map(|link| &mut link.directions) {
+        let limit = match direction.queue {
+            Queue::DropTail(limit) => limit,
+            _ => Limit::Packets(1 << 40), // bounded all the same, so that both are asked
+        };
+        match queue.as_deref() {
+            Some("red") => direction.queue = Queue::Red(out_of_reach(limit)),
+            Some("droptail") => direction.queue = Queue::DropTail(limit),
+            _ => {}
+        }
+    }
+    let mut run = match Run::new(&scenario, Settings::default()) {
         Ok(run) => run,
         Err(error) => return eprintln!("{error}"),
     };
@@ -22,4 +36,20 @@ fn main() {
         cost.cpu_s,
         cost.packet_hops as f64 / cost.cpu_s
     );
+}
+
+fn out_of_reach(limit: Limit) -> RedQueue {
+    RedQueue {
+        limit,
+        min: Some(1 << 41),
+        max: Some(1 << 42),
+        max_p: 0.1,
+        weight: Some(0.002),
+        gentle: true,
+        wait: true,
+        mean_packet: 1000,
+        ecn: false,
+        mark_p: 0.1,
+        adaptive: false,
+    }
 }

@@ -41,6 +41,8 @@ pub struct AuditedLink {
     pub delay: Span,
     /// Limit of its queue in packets or bytes.
     pub limit: Option<Limit>,
+    /// It bounds what a packet finds waiting, not what waits with it.
+    pub limit_before: bool,
 }
 
 /// A packet as the auditor tells it from others.
@@ -193,6 +195,7 @@ impl Auditor {
         let over = match spec.limit {
             _ if idle => false,
             Some(Limit::Packets(limit)) => packets + 1 > limit,
+            Some(Limit::Bytes(limit)) if spec.limit_before => bytes >= limit,
             Some(Limit::Bytes(limit)) => bytes + id.size as u64 > limit,
             _ => false,
         };
@@ -333,6 +336,7 @@ mod tests {
             rate: Rate::from_bps(8_000_000),
             delay: Span::from_ms(5),
             limit: Some(Limit::Packets(1)),
+            limit_before: false,
         };
         Auditor::new(vec![link(0, 1), link(1, 2), link(2, 0)], &[[NodeId(0), NodeId(2)]], vec![4])
     }

@@ -1,5 +1,6 @@
 //! The speed benchmark: a dumbbell of N flows, built without a file.
 
+use crate::queue::Queue;
 use crate::scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
 use crate::tcp::TcpFlow;
 use cc::Params;
@@ -12,8 +13,9 @@ use units::{Limit, Rate, Span};
 /// starts spread over 100 ms.
 pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     let link = |a: String, b: String, rate: Rate, limit: Option<Limit>| {
-        let forward = Direction { rate, delay: Span::from_ms(10), limit, loss: Loss::None };
-        let back = Direction { limit: None, ..forward.clone() };
+        let queue = limit.map_or(Queue::Unlimited, Queue::DropTail);
+        let forward = Direction { rate, delay: Span::from_ms(10), queue, loss: Loss::None };
+        let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
         Duplex { ends: [a, b], directions: [forward, back] }
     };
     let access = Rate::from_bps(1_000_000_000);

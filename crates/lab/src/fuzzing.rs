@@ -48,6 +48,7 @@ pub fn sender(data: &[u8]) {
         max_window: f64::INFINITY,
         arithmetic: options.arithmetic(),
         fine_clock: options.recovery == Recovery::Reno,
+        abe: false,
         seed: 1,
     };
     let Ok(params) = Params::new(descriptor.params, []) else { return };

@@ -2,6 +2,7 @@
 
 use crate::error::{ScenarioError, nearest};
 use crate::overrides;
+use crate::queue::Queue;
 use crate::reader::{Reader, quantity};
 use crate::tcp::{TcpFlow, TcpLayers};
 use crate::value::{self, Item, Value};
@@ -46,8 +47,8 @@ pub struct Direction {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
-    /// Limit of its drop-tail queue; none: unlimited.
-    pub limit: Option<Limit>,
+    /// Its queue.
+    pub queue: Queue,
     /// What else happens to packets.
     pub loss: Loss,
 }
@@ -269,14 +270,14 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     let forward = Direction {
         rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,
         delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
-        limit: read_queue(&reader)?,
+        queue: Queue::read(&reader)?.unwrap_or(Queue::Unlimited),
         loss: read_loss(&reader)?.unwrap_or(Loss::None),
     };
     let mut back = forward.clone();
     if let Some(differs) = reader.table("back")? {
         back.rate = read_rate(&differs)?.unwrap_or(back.rate);
         back.delay = read_delay(&differs)?.unwrap_or(back.delay);
-        back.limit = read_queue(&differs)?.or(back.limit);
+        back.queue = Queue::read(&differs)?.unwrap_or(back.queue);
         back.loss = read_loss(&differs)?.unwrap_or(back.loss);
         differs.finish()?;
     }
@@ -301,26 +302,6 @@ fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
         }
         delay => Ok(delay),
     }
-}
-
-/// The limit of the queue, if one is named.
-fn read_queue(reader: &Reader<'_>) -> Result<Option<Limit>> {
-    let Some(queue) = reader.table("queue")? else { return Ok(None) };
-    let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
-    let limit = match kind {
-        "droptail" => queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"")?,
-        "red" | "codel" | "fq_codel" | "pie" => {
-            return Err(
-                queue.error("kind", format!("\"{kind}\" is not in this version yet; there is \"droptail\""))
-            );
-        }
-        other => {
-            let known = net::qdisc::QDISCS.iter().map(|q| q.0);
-            return Err(queue.error("kind", format!("unknown queue \"{other}\"; {}", nearest(other, known))));
-        }
-    };
-    queue.finish()?;
-    Ok(Some(limit))
 }
 
 fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {

@@ -145,6 +145,8 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
     switch("impatient", &mut o.impatient)?;
     switch("partial_deflation", &mut o.partial_deflation)?;
     switch("timestamps", &mut o.timestamps)?;
+    switch("ecn", &mut o.ecn)?;
+    switch("abe", &mut o.abe)?;
     switch("pacing", &mut o.pacing)?;
     switch("delay_growth", &mut o.delay_growth)?;
     switch("fast_retransmit_after_rto", &mut o.fast_retransmit_after_rto)?;
@@ -159,9 +161,6 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
         o.clock_phase = Some(phase);
     }
     span("timestamp_quantum", &mut o.timestamp_quantum)?;
-    if layer.switch("ecn")? == Some(true) {
-        return Err(layer.error("ecn", "needs a queue that marks, which this version does not have yet"));
-    }
     if o.max_rto == Span::ZERO || o.max_rto < o.min_rto {
         return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
     }

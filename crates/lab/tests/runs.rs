@@ -64,6 +64,7 @@ fn every_controller_on_every_recovery_passes_the_audit() {
         for (queue, loss) in [
             (r#"{ kind = "droptail", limit = "6p" }"#, r#"{ kind = "none" }"#),
             (r#"{ kind = "droptail", limit = "15kB" }"#, r#"{ kind = "bernoulli", rate = 0.02 }"#),
+            (r#"{ kind = "red", limit = "30p" }"#, r#"{ kind = "none" }"#),
             (
                 r#"{ kind = "droptail", limit = "1bdp" }"#,
                 r#"{ kind = "gilbert_elliott", p = 0.01, r = 0.3 }"#,
@@ -104,16 +105,20 @@ fn options_pass_the_audit() {
         "fast_retransmit_after_rto = true",
         "min_rto = \"1s\"",
         "window = 1",
+        "ecn = true",
+        "ecn = true, abe = true",
         "initial_window = 40, initial_ssthresh = 3",
         "header = 0, packet = 1",
     ] {
         for (profile, recovery) in [("ns2", "newreno"), ("ns2", "sack"), ("linux", "sack"), ("linux", "reno")]
         {
             let tcp = format!(r#"{{ profile = "{profile}", recovery = "{recovery}", {option} }}"#);
-            let text =
-                network(1, &tcp, r#"{ kind = "droptail", limit = "6p" }"#, r#"{ kind = "none" }"#, "2Mbps");
-            let outcome = audited(&text);
-            assert!(outcome.flows[0].delivered_bytes > 0, "{tcp}");
+            for queue in
+                [r#"{ kind = "droptail", limit = "6p" }"#, r#"{ kind = "red", limit = "9p", ecn = true }"#]
+            {
+                let outcome = audited(&network(1, &tcp, queue, r#"{ kind = "none" }"#, "2Mbps"));
+                assert!(outcome.flows[0].delivered_bytes > 0, "{tcp} {queue}");
+            }
         }
     }
 }
@@ -123,13 +128,14 @@ proptest! {
     #[test]
     fn any_network_passes_the_audit(
         seed in 0u64..1000,
-        which in 0usize..24,
+        which in 0usize..40,
+        kind in prop_oneof![Just("droptail"), Just("red")],
         limit in prop_oneof![(0u64..40).prop_map(|n| format!("{n}p")), (0u64..40_000).prop_map(|n| format!("{n}B"))],
         rate in 50u64..20_000,
         loss in prop_oneof![Just(0.0), Just(0.01), Just(0.2), Just(1.0)],
     ) {
         let all = profiles();
-        let queue = format!(r#"{{ kind = "droptail", limit = "{limit}" }}"#);
+        let queue = format!(r#"{{ kind = "{kind}", limit = "{limit}" }}"#);
         let loss = format!(r#"{{ kind = "bernoulli", rate = {loss} }}"#);
         audited(&network(seed, &all[which % all.len()], &queue, &loss, &format!("{rate}kbps")));
     }
@@ -372,4 +378,39 @@ fn fuzz_corpora_are_replayed() {
         }
     }
     assert!(replayed >= 10, "only {replayed} files in the corpora");
+}
+
+/// A long flow over RED with and without ECN: marks instead of drops, answers once a window.
+#[test]
+fn marks_are_answered_as_drops_are_but_nothing_is_sent_again() {
+    let run = |profile: &str, recovery: &str, ecn: bool| {
+        audited(&format!(
+            r#"
+duration = "60s"
+tcp = {{ profile = "{profile}", control = "reno", recovery = "{recovery}", window = 1000, initial_ssthresh = 10, ecn = {ecn} }}
+link = [{{ ends = ["a", "b"], rate = "5Mbps", delay = "20ms",
+    queue = {{ kind = "red", limit = "60p", ecn = {ecn}, mark_p = 2 }} }}]
+flow = [{{ name = "f", from = "a", to = "b" }}]
+"#
+        ))
+    };
+    for (profile, recovery) in [
+        ("ns2", "tahoe"),
+        ("ns2", "reno"),
+        ("ns2", "newreno"),
+        ("ns2", "sack"),
+        ("linux", "sack"),
+        ("linux", "newreno"),
+    ] {
+        let (plain, ecn) = (run(profile, recovery, false), run(profile, recovery, true));
+        let (lossy, marked) = (&plain.flows[0], &ecn.flows[0]);
+        assert!(lossy.retransmitted_packets.unwrap() > 10 && plain.links[0].marked_packets == 0);
+        let marks = ecn.links[0].marked_packets;
+        let cuts = marked.window_cuts.unwrap();
+        assert!(marks > 10, "{profile} {recovery}: {marks} marks");
+        assert_eq!((ecn.links[0].dropped_packets.queue, marked.retransmitted_packets), (0, Some(0)));
+        assert!(cuts <= marks + 6, "{profile} {recovery}: {cuts} cuts for {marks} marks");
+        assert!(cuts * 3 >= marks, "{profile} {recovery}: {cuts} cuts for {marks} marks");
+        assert!(marked.goodput_bps > 0.9 * lossy.goodput_bps);
+    }
 }

@@ -55,7 +55,17 @@ fn errors_name_line_key_and_remedy() {
             "dropttail",
             "s.toml:11: link.bottleneck.queue.kind: unknown queue \"dropttail\"; did you mean \"droptail\"?",
         ),
-        ("droptail", "red", "s.toml:11: link.bottleneck.queue.kind: \"red\" is not in this version yet"),
+        ("droptail", "codel", "s.toml:11: link.bottleneck.queue.kind: \"codel\" is not in this version yet"),
+        (
+            "kind = \"droptail\"",
+            "kind = \"red\", min = \"9kB\"",
+            "s.toml:11: link.bottleneck.queue.min: must be above zero and in the unit of the limit",
+        ),
+        (
+            "kind = \"droptail\"",
+            "kind = \"red\", min = \"9p\", max = \"9p\"",
+            "s.toml:11: link.bottleneck.queue.max: must be above min, which is 9",
+        ),
         (
             "profile = \"ns2\"",
             "profile = \"ns3\"",
@@ -69,7 +79,7 @@ fn errors_name_line_key_and_remedy() {
             "recovery = \"sak\"",
             "s.toml:4: tcp.recovery: unknown recovery \"sak\"; did you mean \"sack\"?",
         ),
-        ("profile = \"ns2\"", "ecn = true", "s.toml:4: tcp.ecn: needs a queue that marks"),
+        ("profile = \"ns2\"", "ecn = 1", "s.toml:4: tcp.ecn: must be true or false, not a number"),
         (
             "kind = \"vegas\"",
             "kind = \"vegsa\"",

@@ -1,8 +1,8 @@
 //! Links with packets on them, advanced event by event.
 
 use crate::link::{Guard, Link, LinkAccount, LinkSpec, NO_GUARD};
-use crate::packet::Packet;
-use crate::qdisc::Offer;
+use crate::packet::{Kind, Packet};
+use crate::qdisc::{Offer, Verdict};
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
 use engine::{Agenda, Hint, large_vec, prefetch};
@@ -174,13 +174,23 @@ impl Network {
         let mut id = self.routes[route as usize];
         let link = &mut self.links[id as usize];
         let mut lost = false;
+        let copy;
+        let mut packet = packet;
         if link.guard != NO_GUARD {
             let guard = &mut self.guards[link.guard as usize];
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-            let refused = guard
-                .impairment
-                .before(packet)
-                .or_else(|| (!guard.qdisc.admit(&offer)).then_some(Reason::Queue));
+            let mut refused = guard.impairment.before(packet);
+            if refused.is_none() {
+                match guard.qdisc.admit(&offer, packet.kind == Kind::Data && packet.ecn) {
+                    Verdict::Take => {}
+                    Verdict::Mark => {
+                        guard.marked += 1;
+                        copy = Packet { marked: true, ..*packet };
+                        packet = &copy;
+                    }
+                    Verdict::Refuse => refused = Some(Reason::Queue),
+                }
+            }
             if let Some(reason) = refused {
                 guard.drops[reason as usize] += 1;
                 if T::PACKETS {
@@ -313,7 +323,6 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
     use crate::qdisc::{DropTail, Qdisc};
     use crate::tap::NoTap;
     use engine::Next;

@@ -37,6 +37,10 @@ pub struct Packet {
     pub kind: Kind,
     /// Congestion experienced (RFC 3168).
     pub marked: bool,
+    /// Data: its sender knows ECN, it may be marked (ECT). ACK: the receiver echoes congestion (ECE).
+    pub ecn: bool,
+    /// Data: the sender has answered to an echo (CWR).
+    pub cwr: bool,
 }
 
 impl Packet {
@@ -57,6 +61,8 @@ impl Packet {
             size,
             kind,
             marked: false,
+            ecn: false,
+            cwr: false,
         }
     }
 }

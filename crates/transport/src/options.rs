@@ -99,6 +99,10 @@ pub struct Options {
     pub impatient: bool,
     /// NewReno: a partial ACK deflates the window by what it acknowledges.
     pub partial_deflation: bool,
+    /// Packets may be marked instead of dropped, and marks are answered (RFC 3168).
+    pub ecn: bool,
+    /// An echo reduces the window less than a loss does (RFC 8511).
+    pub abe: bool,
     /// Every packet carries a timestamp: every ACK is a sample.
     pub timestamps: bool,
     /// Resolution of the receiver's timestamps; zero for exact.
@@ -141,6 +145,8 @@ impl Options {
             integer_windows: false,
             impatient: true,
             partial_deflation: true,
+            ecn: false,
+            abe: false,
             timestamps: false,
             timestamp_quantum: Span::ZERO,
             max_burst: 0,

@@ -67,6 +67,8 @@ pub struct Receiver {
     echo: Time,
     last_ack: u32,
     quick_acks: u32,
+    /// A mark has come that the sender has not answered yet.
+    echoing: bool,
     /// Counters.
     pub stats: ReceiverStats,
 }
@@ -84,6 +86,7 @@ impl Receiver {
             echo: Time::ZERO,
             last_ack: 0,
             quick_acks: options.quick_acks,
+            echoing: false,
             options,
             stats: ReceiverStats::default(),
         }
@@ -105,6 +108,10 @@ impl Receiver {
         }
         if seq <= self.last_ack && packet.sent >= self.echo {
             self.echo = packet.sent;
+        }
+        if self.options.ecn {
+            // An answer first: a mark on the same packet is news.
+            self.echoing = (self.echoing && !packet.cwr) || packet.marked;
         }
         let in_order = seq == self.next && self.beyond.is_empty();
         if in_order {
@@ -203,7 +210,7 @@ impl Receiver {
         self.last_ack = self.next;
         let size = self.options.ack_size + 8 * blocks.as_slice().len() as u32;
         let ack = Packet::new(Kind::Ack, self.flow, self.route, self.next, size, wire.now());
-        let packet = Packet { echo: self.echo, ..ack };
+        let packet = Packet { echo: self.echo, ecn: self.echoing, ..ack };
         wire.send(packet, &blocks);
     }
 }

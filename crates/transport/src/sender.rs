@@ -5,6 +5,7 @@
 //! Sources: RFC 5681, 6298, 6582, 6675, 3042; the `ns2` dialect follows specs of ns-2.35's behaviour
 //! (docs/validation.md).
 
+mod cuts;
 mod output;
 
 use crate::blocks::Block;
@@ -14,7 +15,7 @@ use crate::recovery::{self, Sack, VegasClock};
 use crate::rtt::RttEstimator;
 use crate::segments::Segments;
 use crate::wire::{Timer, WindowRow, Wire};
-use cc::{Ack, AnyController, Cause, Congestion, Controller, Phase, RateSample, Signals, Timeout};
+use cc::{Ack, AnyController, Controller, Phase, RateSample, Signals, Timeout};
 use net::Packet;
 use std::sync::Arc;
 use units::{Span, Time};
@@ -58,6 +59,8 @@ pub(crate) enum LastCut {
     /// A fast recovery, since ended.
     Exited,
     Timeout,
+    /// An ECN echo.
+    Ecn,
 }
 
 /// What a sender counts.
@@ -122,6 +125,8 @@ pub struct Sender {
     timing: bool,
     opened: bool,
     repeated_timeout: bool,
+    /// The next new segment tells the receiver of a reduction.
+    cwr: bool,
     needs: Signals,
     done: bool,
     pub(crate) machine: Machine,
@@ -139,6 +144,8 @@ pub struct Sender {
     initial_window: f64,
     pace_at: Time,
     completed: Time,
+    /// One past the highest segment sent when an echo was last confirmed without a reduction.
+    answered: u32,
 }
 
 /// What the world knows about a flow that its sender needs.
@@ -183,6 +190,8 @@ impl Sender {
             timed_at: Time::ZERO,
             opened: false,
             repeated_timeout: false,
+            cwr: false,
+            answered: 0,
             machine,
             segments: Segments::default(),
             rtt: RttEstimator::new(&options, setup.clock_phase),
@@ -276,6 +285,9 @@ impl Sender {
             return; // over, or an ACK for what was never sent
         }
         self.sample = None;
+        if packet.ecn && self.options.ecn {
+            self.on_echo(wire, packet);
+        }
         let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
         match self.machine {
             Machine::Tahoe => recovery::tahoe_ack(self, wire, packet),
@@ -307,6 +319,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.stats.cuts += 1;
         self.last_cut = LastCut::Timeout;
+        self.cwr = self.options.ecn;
         self.controller.on_timeout(&Timeout { now: wire.now(), window, repeated: self.repeated_timeout });
         self.repeated_timeout = true;
         self.phase = Phase::Loss;
@@ -348,64 +361,6 @@ impl Sender {
     #[inline]
     pub(crate) fn window(&self) -> u32 {
         (self.controller.cwnd() as u32).saturating_add(self.dupwnd).min(self.options.window)
-    }
-
-    /// What a loss reduces: ns-2's `min(cwnd + inflation, window)`, or the flight (RFC 5681) without what
-    /// limited transmit added.
-    pub(crate) fn effective_window(&self) -> f64 {
-        match self.options.dialect {
-            Dialect::Ns2 => (self.controller.cwnd() + self.dupwnd as f64).min(self.options.window as f64),
-            Dialect::Linux => ((self.high - self.una) as f64).min(self.controller.cwnd().max(1.0)),
-        }
-    }
-
-    /// Segment `lost` is given up: tell the controller.
-    pub(crate) fn cut<W: Wire>(&mut self, wire: &W, lost: u32) {
-        let segment = self.segments.get(lost);
-        let event = Congestion {
-            now: wire.now(),
-            cause: Cause::FastRetransmit,
-            window: self.effective_window(),
-            in_flight: (self.next - self.una) as f64,
-            segment_sent: (lost < self.high).then_some(segment.sent),
-            retransmitted: segment.transmits > 1,
-            dupacks: self.dupacks,
-        };
-        self.stats.cuts += 1;
-        self.controller.on_congestion(&event);
-    }
-
-    pub(crate) fn enter_recovery(&mut self) {
-        self.recover = self.high - 1;
-        self.last_cut = LastCut::DupAck;
-        self.phase = Phase::Recovery;
-    }
-
-    /// Tahoe: the third duplicate ACK goes back to the lost segment; what follows is sent again.
-    pub(crate) fn restart_from(&mut self, seq: u32) {
-        self.recover = self.high - 1;
-        self.last_cut = LastCut::DupAck;
-        self.next = seq;
-    }
-
-    pub(crate) fn leave_recovery(&mut self, now: Time) {
-        if self.last_cut == LastCut::DupAck {
-            self.last_cut = LastCut::Exited;
-        }
-        if self.phase == Phase::Recovery {
-            self.phase = Phase::Open;
-            self.controller.on_recovery_exit(now);
-        }
-    }
-
-    /// Whether a third duplicate ACK may start a recovery: not for what was sent before the last cut. (ns-2 also
-    /// refuses it before the first ACK of all.)
-    pub(crate) fn may_recover(&self) -> bool {
-        let first = self.last_cut == LastCut::None && self.options.dialect == Dialect::Linux;
-        first
-            || self.una > self.recover + 1
-            || self.options.fast_retransmit_after_rto
-            || (self.una == 1 && self.options.dialect == Dialect::Ns2)
     }
 
     // ---- acknowledgements -------------------------------------------------------------------------------
@@ -526,7 +481,7 @@ impl Sender {
             in_flight,
             rtt: self.sample,
             receiver_time: self.options.timestamps.then_some(Time::from_ps(stamp)),
-            ece: false,
+            ece: packet.ecn && self.options.ecn,
             rate: progress.rate,
             phase,
             window_limited: in_flight + progress.acked as f64 + 1.0 > self.controller.cwnd(),

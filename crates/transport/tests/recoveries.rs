@@ -58,6 +58,7 @@ impl Driver {
             max_window: f64::INFINITY,
             arithmetic: options.arithmetic(),
             fine_clock: false,
+            abe: false,
             seed: 1,
         };
         let controller = AnyController::new("reno", &Params::none(), &flow).unwrap();

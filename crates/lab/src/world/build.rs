@@ -9,12 +9,11 @@ use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use cc::{AnyController, FlowInfo};
 use engine::{Agenda, Stream};
 use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
-use net::qdisc::{DropTail, Qdisc};
 use net::{LinkId, LinkSpec, Network, NodeId, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use transport::{BlockPool, Options, Receiver, ReceiverStats, Sender, Setup, Timer, UdpSource};
-use units::{Limit, Span, Time};
+use units::{Span, Time};
 
 impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     pub(super) fn build(scenario: &Scenario, settings: Settings) -> Result<Self, ScenarioError> {
@@ -63,21 +62,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             // Without a flow over it, a link's own two directions make its round trip.
             let own = direction.delay + directions[i ^ 1].delay;
             let rtt = if round_trip[i] == Span::ZERO { own } else { round_trip[i] };
-            let limit = direction.limit.map(|limit| match limit {
-                Limit::Bdp(n) => Limit::Bytes((n * direction.rate.bytes_in(rtt) as f64) as u64),
-                fixed => fixed,
-            });
-            let qdisc = match limit {
-                None | Some(Limit::Bdp(_)) => Qdisc::Unlimited,
-                Some(Limit::Packets(n)) => Qdisc::DropTail(DropTail::packets(n)),
-                Some(Limit::Bytes(n)) => Qdisc::DropTail(DropTail::bytes(n)),
-            };
-            let impairment = impairment(scenario, &direction.loss, &order, || {
+            let stream = |purpose: &str| {
                 // Parallel links have one name: the later ones add their number.
                 let twin = (0..i).any(|other| topology.ends(LinkId(other as u32)) == topology.ends(link));
                 let number = if twin { format!("#{i}") } else { String::new() };
-                Stream::new(seed, "loss", &format!("{}{number}", topology.link_name(link)))
-            });
+                Stream::new(seed, purpose, &format!("{}{number}", topology.link_name(link)))
+            };
+            let limit = direction.queue.limit(direction.rate, rtt);
+            let qdisc = direction.queue.build(direction.rate, direction.delay, rtt, || stream("red"));
+            let impairment = impairment(scenario, &direction.loss, &order, || stream("loss"));
             network.add_link(LinkSpec { rate: direction.rate, delay: direction.delay, qdisc, impairment });
             if settings.recording.audit {
                 let (from, to) = topology.ends(link);
@@ -88,6 +81,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     rate: direction.rate,
                     delay: direction.delay,
                     limit,
+                    limit_before: direction.queue.limits_before(),
                 });
             }
         }
@@ -231,6 +225,7 @@ fn flow_info(options: &Options, seed: u64) -> FlowInfo {
         max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
         arithmetic: options.arithmetic(),
         fine_clock: options.recovery == transport::Recovery::Reno,
+        abe: options.abe,
         seed,
     }
 }

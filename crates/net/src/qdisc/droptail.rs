@@ -1,61 +1,35 @@
 //! Drop-tail: first in, first out, with a limit on what waits; the packet in transmission does not count.
-//!
-//! A packet often arrives at the very instant at which a transmission ends: in slow start on a single link
-//! every ACK does, and the packets that it releases find the queue one shorter or not. Both orders are
-//! possible; [`Offer::before_departure`] has the rule.
 
-use super::Offer;
-use std::collections::VecDeque;
-use units::Time;
+use super::{Fifo, Offer};
 
 /// A first-in-first-out queue with a limit in packets or bytes.
 #[derive(Clone, Debug)]
 pub struct DropTail {
     packets: u64,
     bytes: u64,
-    /// What waits: when transmission will start, and the size.
-    waiting: VecDeque<(Time, u32)>,
-    backlog: u64,
-    /// When the transmission began that is going on.
-    serving_since: Time,
+    queue: Fifo,
 }
 
 impl DropTail {
     /// At most `packets` packets wait.
     pub fn packets(packets: u64) -> DropTail {
-        DropTail { packets, bytes: u64::MAX, waiting: VecDeque::new(), backlog: 0, serving_since: Time::ZERO }
+        DropTail { packets, bytes: u64::MAX, queue: Fifo::default() }
     }
     /// At most `bytes` bytes wait.
     pub fn bytes(bytes: u64) -> DropTail {
-        DropTail { packets: u64::MAX, bytes, ..DropTail::packets(0) }
+        DropTail { packets: u64::MAX, bytes, queue: Fifo::default() }
     }
 
-    /// Lets go what starts transmission before `now`, or also at `now`.
-    fn depart(&mut self, now: Time, also_now: bool) {
-        while let Some(&(start, size)) = self.waiting.front()
-            && (start < now || also_now && start == now)
-        {
-            self.waiting.pop_front();
-            self.backlog -= size as u64;
-            self.serving_since = start;
-        }
-    }
-
-    /// See [`super::Qdisc::admit`].
+    /// Whether the packet is taken.
     #[inline]
     pub fn admit(&mut self, offer: &Offer) -> bool {
-        self.depart(offer.now, false);
-        let after_departure = !offer.before_departure(self.serving_since);
-        self.depart(offer.now, after_departure);
-        if offer.free_at < offer.now || (offer.free_at == offer.now && after_departure) {
-            self.serving_since = offer.now;
-            return true; // straight to the transmitter
-        }
-        if self.waiting.len() as u64 >= self.packets || self.backlog + offer.size as u64 > self.bytes {
+        let idle = self.queue.settle(offer);
+        let full = self.queue.packets() >= self.packets
+            || self.queue.bytes().saturating_add(offer.size as u64) > self.bytes;
+        if full && !idle {
             return false;
         }
-        self.waiting.push_back((offer.free_at, offer.size));
-        self.backlog += offer.size as u64;
+        self.queue.take(offer, idle);
         true
     }
 }
@@ -63,6 +37,7 @@ impl DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Time;
 
     /// An arrival at `now` at a transmitter busy until `free_at`, caused by an event scheduled at `cause`.
     fn offer(now: u64, free_at: u64, size: u32, cause: u64) -> Offer {

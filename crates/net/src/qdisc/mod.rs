@@ -4,8 +4,13 @@
 //! transmission starts is known when it arrives.
 
 mod droptail;
+mod fifo;
+mod red;
 
 pub use droptail::DropTail;
+pub use red::{Red, RedConfig};
+
+use fifo::Fifo;
 
 use units::Time;
 
@@ -17,6 +22,19 @@ pub enum Qdisc {
     Unlimited,
     /// Refuses what does not fit.
     DropTail(DropTail),
+    /// Marks or drops before it is full.
+    Red(Box<Red>),
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is taken.
+    Take,
+    /// It is taken, and marked: congestion experienced (RFC 3168).
+    Mark,
+    /// It is dropped.
+    Refuse,
 }
 
 /// A packet that asks to be taken.
@@ -44,19 +62,35 @@ impl Offer {
 }
 
 impl Qdisc {
-    /// Whether a packet is taken.
+    /// What becomes of a packet; `ect`: its sender knows ECN.
     #[inline]
-    pub fn admit(&mut self, offer: &Offer) -> bool {
+    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Verdict {
         match self {
-            Qdisc::Unlimited => true,
-            Qdisc::DropTail(queue) => queue.admit(offer),
+            Qdisc::Unlimited => Verdict::Take,
+            Qdisc::DropTail(queue) => {
+                if queue.admit(offer) {
+                    Verdict::Take
+                } else {
+                    Verdict::Refuse
+                }
+            }
+            Qdisc::Red(queue) => queue.admit(offer, ect),
         }
     }
 }
 
 /// Names and parameters for lists: (name, parameters, source).
-pub const QDISCS: &[(&str, &str, &str)] = &[(
-    "droptail",
-    "limit: what may wait, the packet in transmission not included: \"50p\", \"64kB\" or \"1bdp\"; no default",
-    "first in, first out; ns-2's limit_ q is \"(q-1)p\"",
-)];
+pub const QDISCS: &[(&str, &str, &str)] = &[
+    (
+        "droptail",
+        "limit: what may wait, the packet in transmission not included: \"50p\", \"64kB\" or \"1bdp\"; no default",
+        "first in, first out; ns-2's limit_ q is \"(q-1)p\"",
+    ),
+    (
+        "red",
+        "limit: as above, no default; in bytes, everything is in bytes; min = \"5p\", max = \"15p\" (or \"auto\", as ns-2 \
+         sets them); max_p = 0.1; weight = 0.002 (or \"auto\"); gentle = true; wait = true; mean_packet = 1000 bytes; \
+         ecn = false; mark_p = 0.1: above it ECN does not save a packet; adaptive = false",
+        "random early detection (Floyd and Jacobson 1993), gentle, adaptive, with ECN marks; as in ns-2.35",
+    ),
+];

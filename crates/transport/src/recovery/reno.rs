@@ -33,8 +33,7 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
 /// Retransmits the first unacknowledged segment and halves; the window is inflated by what has left.
 pub(crate) fn fast_retransmit<W: Wire>(s: &mut Sender, wire: &mut W) {
     let una = s.una;
-    s.cut(wire, una);
-    s.enter_recovery();
+    s.enter_recovery(wire, una);
     s.reset_timer(wire, false);
     s.output(wire, una);
     s.dupwnd = DUP_THRESH;

@@ -133,8 +133,7 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blo
 
 fn enter<W: Wire>(s: &mut Sender, wire: &mut W) {
     let una = s.una;
-    s.cut(wire, una);
-    s.enter_recovery();
+    s.enter_recovery(wire, una);
     s.next = s.high;
     let sack = board(s);
     sack.recovering = true;

@@ -70,8 +70,7 @@ fn report(s: &mut Sender, blocks: &[Block]) -> bool {
 
 fn fast_retransmit<W: Wire>(s: &mut Sender, wire: &mut W) {
     let una = s.una;
-    s.cut(wire, una);
-    s.enter_recovery();
+    s.enter_recovery(wire, una);
     s.reset_timer(wire, false);
     let pipe = (s.high - una) as i64 - DUP_THRESH as i64;
     let sack = board(s);

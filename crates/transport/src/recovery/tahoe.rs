@@ -3,7 +3,7 @@
 use super::DUP_THRESH;
 use crate::sender::Sender;
 use crate::wire::Wire;
-use cc::Controller;
+use cc::{Cause, Controller};
 use net::Packet;
 
 pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
@@ -15,7 +15,7 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
         s.tell_duplicate(wire, packet);
         if s.dupacks == DUP_THRESH && s.may_recover() {
             let una = s.una;
-            s.cut(wire, una);
+            s.cut(wire, una, Cause::FastRetransmit);
             s.restart_from(una);
             s.controller.set_window(1.0);
             s.reset_timer(wire, false);

@@ -68,8 +68,7 @@ fn retransmit<W: Wire>(s: &mut Sender, wire: &mut W) {
     let una = s.una;
     let first = s.segments.get(una).transmits == 1;
     clock(s).worried = (s.next - una + 1).min(2);
-    s.cut(wire, una);
-    s.enter_recovery();
+    s.enter_recovery(wire, una);
     s.reset_timer(wire, true);
     s.output(wire, una);
     if first {

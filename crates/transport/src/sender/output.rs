@@ -80,9 +80,12 @@ impl Sender {
         let now = wire.now();
         let syn = seq == 0 && self.options.syn;
         let size = if syn { self.options.syn_size } else { self.wire_size };
-        let packet = Packet::new(Kind::Data, self.flow, self.route, seq, size, now);
+        let mut packet = Packet::new(Kind::Data, self.flow, self.route, seq, size, now);
         let nothing_outstanding = self.una == self.high;
         let again = seq < self.high;
+        if self.options.ecn {
+            self.ecn_bits(&mut packet, syn, again);
+        }
         if W::SENDS && !again {
             wire.sending(self.in_flight(), self.allowance());
         }

@@ -1,0 +1,222 @@
+//! The queue of a link: read from a scenario, and resolved against the link's rate and delay.
+
+use crate::error::{ScenarioError, nearest};
+use crate::reader::{Reader, quantity};
+use crate::value::Value;
+use cc::detmath::exp;
+use net::qdisc::{DropTail, QDISCS, Qdisc, Red, RedConfig};
+use units::{Limit, Rate, Span};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// What a link's queue is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Queue {
+    /// Takes everything.
+    Unlimited,
+    /// First in, first out, up to a limit.
+    DropTail(Limit),
+    /// Random early detection.
+    Red(RedQueue),
+}
+
+/// A RED queue as a scenario gives it. Thresholds are in packets, or in bytes if the limit is; none: as ns-2's automatic
+/// settings have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedQueue {
+    /// What may wait.
+    pub limit: Limit,
+    /// Average below which nothing happens.
+    pub min: Option<u64>,
+    /// Average at which the probability is `max_p`.
+    pub max: Option<u64>,
+    /// Probability at `max`.
+    pub max_p: f64,
+    /// Weight of the newest length in the average.
+    pub weight: Option<f64>,
+    /// See [`RedConfig`].
+    pub gentle: bool,
+    /// See [`RedConfig`].
+    pub wait: bool,
+    /// Bytes of a typical packet.
+    pub mean_packet: u32,
+    /// Mark instead of dropping.
+    pub ecn: bool,
+    /// Above this probability ECN does not save a packet.
+    pub mark_p: f64,
+    /// Move `max_p` so that the average stays between the thresholds.
+    pub adaptive: bool,
+}
+
+/// ns-2's automatic thresholds aim at this delay.
+const TARGET_DELAY_S: f64 = 0.005;
+
+impl Queue {
+    /// The queue that `reader`'s table names, if any.
+    pub(crate) fn read(reader: &Reader<'_>) -> Result<Option<Queue>> {
+        let Some(queue) = reader.table("queue")? else { return Ok(None) };
+        let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
+        let limit = || queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"");
+        let read = match kind {
+            "droptail" => Queue::DropTail(limit()?),
+            "red" => Queue::Red(read_red(&queue, limit()?)?),
+            "codel" | "fq_codel" | "pie" => {
+                let message =
+                    format!("\"{kind}\" is not in this version yet; there are \"droptail\" and \"red\"");
+                return Err(queue.error("kind", message));
+            }
+            other => {
+                let known = QDISCS.iter().map(|q| q.0);
+                return Err(
+                    queue.error("kind", format!("unknown queue \"{other}\"; {}", nearest(other, known)))
+                );
+            }
+        };
+        queue.finish()?;
+        Ok(Some(read))
+    }
+
+    /// The limit in packets or bytes on a link of this rate, whose longest round trip is `rtt`.
+    pub(crate) fn limit(&self, rate: Rate, rtt: Span) -> Option<Limit> {
+        let (limit, unit) = match self {
+            Queue::Unlimited => return None,
+            Queue::DropTail(limit) => (*limit, None),
+            Queue::Red(red) => (red.limit, Some(red.mean_packet as u64)),
+        };
+        Some(match (limit, unit) {
+            (Limit::Bdp(n), unit) => {
+                let bytes = (n * rate.bytes_in(rtt) as f64) as u64;
+                unit.map_or(Limit::Bytes(bytes), |unit| Limit::Packets(bytes / unit))
+            }
+            (fixed, _) => fixed,
+        })
+    }
+
+    /// Whether the limit is compared with what waits before a packet comes, not after.
+    pub(crate) fn limits_before(&self) -> bool {
+        matches!(self, Queue::Red(_))
+    }
+
+    /// The queue itself. `stream` is asked for only if it draws.
+    pub(crate) fn build(
+        &self,
+        rate: Rate,
+        delay: Span,
+        rtt: Span,
+        stream: impl FnOnce() -> engine::Stream,
+    ) -> Qdisc {
+        match (self, self.limit(rate, rtt)) {
+            (Queue::Red(red), Some(limit)) => {
+                Qdisc::Red(Box::new(Red::new(red.resolve(rate, delay, limit), stream())))
+            }
+            (_, Some(Limit::Packets(n))) => Qdisc::DropTail(DropTail::packets(n)),
+            (_, Some(Limit::Bytes(n))) => Qdisc::DropTail(DropTail::bytes(n)),
+            _ => Qdisc::Unlimited,
+        }
+    }
+}
+
+impl RedQueue {
+    fn resolve(&self, rate: Rate, delay: Span, limit: Limit) -> RedConfig {
+        let packets_per_s = rate.bps() as f64 / (8.0 * self.mean_packet as f64);
+        let (bytes, limit) = match limit {
+            Limit::Bytes(n) => (true, n),
+            Limit::Packets(n) => (false, n),
+            Limit::Bdp(_) => (false, u64::MAX),
+        };
+        let unit = if bytes { self.mean_packet as f64 } else { 1.0 };
+        let automatic = unit * (TARGET_DELAY_S * packets_per_s / 2.0).max(5.0);
+        let min = self.min.map_or(automatic, |min| min as f64);
+        let rtt = (3.0 * (delay.seconds() + 1.0 / packets_per_s)).max(0.1);
+        RedConfig {
+            min,
+            max: self.max.map_or(3.0 * min, |max| max as f64),
+            limit,
+            max_p: self.max_p,
+            weight: self.weight.unwrap_or_else(|| 1.0 - exp(-1.0 / (10.0 * rtt * packets_per_s))),
+            gentle: self.gentle,
+            wait: self.wait,
+            bytes,
+            mean_packet: self.mean_packet,
+            packets_per_s,
+            ecn: self.ecn,
+            mark_p: self.mark_p,
+            adaptive_bottom: self.adaptive.then(|| (80_000.0 / rate.bps() as f64).min(0.01)),
+        }
+    }
+}
+
+fn read_red(queue: &Reader<'_>, limit: Limit) -> Result<RedQueue> {
+    let automatic = |key: &'static str| matches!(queue.get(key).map(|item| &item.value), Some(Value::Text(word)) if word == "auto");
+    let bytes = matches!(limit, Limit::Bytes(_));
+    let threshold = |key: &'static str, packets: u64, mean: u32| -> Result<Option<u64>> {
+        let Some(item) = queue.get(key).filter(|_| !automatic(key)) else {
+            let default = if bytes { packets * mean as u64 } else { packets };
+            return Ok((!automatic(key)).then_some(default));
+        };
+        match quantity(item, &queue.path(key), "5p")? {
+            Limit::Packets(n) if !bytes && n > 0 => Ok(Some(n)),
+            Limit::Bytes(n) if bytes && n > 0 => Ok(Some(n)),
+            _ => Err(queue.error(key, "must be above zero and in the unit of the limit, packets or bytes")),
+        }
+    };
+    let mean_packet = queue.integer("mean_packet", 1, 65_535)?.unwrap_or(1000) as u32;
+    let (min, max) = (threshold("min", 5, mean_packet)?, threshold("max", 15, mean_packet)?);
+    if let (Some(min), Some(max)) = (min, max)
+        && max <= min
+    {
+        return Err(queue.error("max", format!("must be above min, which is {min}")));
+    }
+    Ok(RedQueue {
+        limit,
+        min,
+        // Where only the lower threshold is given, the upper one follows it.
+        max: if queue.keys().any(|key| key == "max") || queue.keys().all(|key| key != "min") {
+            max
+        } else {
+            None
+        },
+        max_p: queue.number("max_p", 1e-6, 1.0)?.unwrap_or(0.1),
+        weight: if automatic("weight") {
+            None
+        } else {
+            Some(queue.number("weight", 1e-9, 1.0)?.unwrap_or(0.002))
+        },
+        gentle: queue.switch("gentle")?.unwrap_or(true),
+        wait: queue.switch("wait")?.unwrap_or(true),
+        mean_packet,
+        ecn: queue.switch("ecn")?.unwrap_or(false),
+        mark_p: queue.number("mark_p", 0.0, 2.0)?.unwrap_or(0.1),
+        adaptive: queue.switch("adaptive")?.unwrap_or(false),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn automatic_settings_have_their_published_values() {
+        let red = RedQueue {
+            limit: Limit::Packets(50),
+            min: None,
+            max: None,
+            max_p: 0.1,
+            weight: None,
+            gentle: true,
+            wait: true,
+            mean_packet: 500,
+            ecn: false,
+            mark_p: 0.1,
+            adaptive: false,
+        };
+        let c = red.resolve(Rate::from_bps(1_500_000), Span::from_ms(20), red.limit);
+        assert!((c.packets_per_s - 375.0).abs() < 1e-9 && (c.weight - 0.00266311).abs() < 1e-8);
+        assert_eq!((c.min, c.max), (5.0, 15.0));
+        let red = RedQueue { mean_packet: 1000, ..red };
+        let c = red.resolve(Rate::from_bps(2_500_000), Span::from_ms(40), red.limit);
+        assert!((c.weight - 0.00246609).abs() < 1e-8);
+        let c = red.resolve(Rate::from_bps(2_500_000), Span::from_ms(40), Limit::Bytes(12_500));
+        assert_eq!((c.bytes, c.min, c.max, c.limit), (true, 5000.0, 15_000.0, 12_500));
+    }
+}

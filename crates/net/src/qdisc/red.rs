@@ -1,0 +1,306 @@
+//! Random early detection. Floyd and Jacobson 1993; gentle mode (Floyd 2000); Adaptive RED (Floyd, Gummadi,
+//! Shenker 2001); decisions in the order and with the roundings of ns-2.35 (specs/red-ecn.md sections 2 to 4).
+//!
+//! A packet is judged when it arrives and served first in, first out, so its departure is known at once.
+
+use super::{Fifo, Offer, Verdict};
+use engine::Stream;
+use units::{Span, Time};
+
+/// What a RED queue is to be. Thresholds, average and limit count packets, or bytes in byte mode.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedConfig {
+    /// Average below which nothing happens.
+    pub min: f64,
+    /// Average at which the probability is `max_p`.
+    pub max: f64,
+    /// What may wait at the most; a packet that finds as much is dropped.
+    pub limit: u64,
+    /// Probability at `max`.
+    pub max_p: f64,
+    /// Weight of the newest length in the average.
+    pub weight: f64,
+    /// Between `max` and twice that the probability rises to one, instead of jumping there.
+    pub gentle: bool,
+    /// Wait between drops (ns-2's `wait_`).
+    pub wait: bool,
+    /// Count bytes, and drop long packets more often (ns-2's `queue_in_bytes_` and `bytes_`).
+    pub bytes: bool,
+    /// Bytes of a typical packet: the unit of byte mode, and the clock of an idle queue.
+    pub mean_packet: u32,
+    /// Packets of `mean_packet` bytes that the link sends in a second.
+    pub packets_per_s: f64,
+    /// Mark packets of senders that know ECN, instead of dropping them.
+    pub ecn: bool,
+    /// Above this probability ECN does not save a packet (ns-2's `mark_p_`).
+    pub mark_p: f64,
+    /// Adaptive RED's lower bound of `max_p`; none: `max_p` stays.
+    pub adaptive_bottom: Option<f64>,
+}
+
+/// Adaptive RED looks at the average this often.
+const INTERVAL: Span = Span::from_ms(500);
+const TOP: f64 = 0.5;
+
+/// A RED queue.
+#[derive(Clone, Debug)]
+pub struct Red {
+    config: RedConfig,
+    queue: Fifo,
+    stream: Stream,
+    average: f64,
+    max_p: f64,
+    /// Packets, and bytes, since the last drop or mark.
+    count: i64,
+    count_bytes: u64,
+    /// The average was at or above the lower threshold when the last packet came.
+    above: bool,
+    adapted: Time,
+}
+
+/// Probability of a drop from the average alone: p_b.
+fn base_probability(c: &RedConfig, max_p: f64, average: f64) -> f64 {
+    let p = if average < c.max {
+        max_p * (average - c.min) / (c.max - c.min)
+    } else if c.gentle && average < 2.0 * c.max {
+        (1.0 - max_p) / c.max * average + 2.0 * max_p - 1.0
+    } else {
+        1.0
+    };
+    p.min(1.0)
+}
+
+/// Spreads drops evenly: p_a from p_b and what has passed since the last one.
+fn spread(c: &RedConfig, p: f64, count: i64, count_bytes: u64, size: u32) -> f64 {
+    let passed = if c.bytes { (count_bytes / c.mean_packet as u64) as f64 } else { count as f64 };
+    let spread = match (c.wait, passed * p) {
+        (true, x) if x < 1.0 => 0.0,
+        (true, x) if x < 2.0 => p / (2.0 - x),
+        (false, x) if x < 1.0 => p / (1.0 - x),
+        _ => 1.0,
+    };
+    let sized = if c.bytes { spread * size as f64 / c.mean_packet as f64 } else { spread };
+    sized.min(1.0)
+}
+
+/// `base` to the power `n`, by squaring: the same bits everywhere.
+fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut result = 1.0;
+    while n > 0 {
+        if n & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        n >>= 1;
+    }
+    result
+}
+
+impl Red {
+    /// An empty queue that draws from `stream`.
+    pub fn new(config: RedConfig, stream: Stream) -> Red {
+        Red {
+            max_p: config.max_p,
+            config,
+            queue: Fifo::default(),
+            stream,
+            average: 0.0,
+            count: 0,
+            count_bytes: 0,
+            above: false,
+            adapted: Time::ZERO,
+        }
+    }
+
+    /// What becomes of a packet; `ect`: its sender knows ECN.
+    #[inline]
+    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Verdict {
+        let idle = self.queue.settle(offer);
+        let length = if self.config.bytes { self.queue.bytes() } else { self.queue.packets() };
+        self.estimate(offer, idle, length);
+        if self.config.adaptive_bottom.is_some() {
+            self.adapt(offer.now);
+        }
+        self.count += 1;
+        self.count_bytes += offer.size as u64;
+        let mut verdict = Verdict::Take;
+        if self.average >= self.config.min && length > 1 {
+            if self.above {
+                verdict = self.judge(offer.size, ect);
+            } else {
+                // The packet with which the average crosses the threshold passes.
+                self.count = 1;
+                self.count_bytes = offer.size as u64;
+                self.above = true;
+            }
+        } else {
+            self.above = false;
+        }
+        if length >= self.config.limit && !idle && verdict != Verdict::Refuse {
+            self.count = 0;
+            self.count_bytes = 0;
+            verdict = Verdict::Refuse;
+        }
+        if verdict != Verdict::Refuse {
+            self.queue.take(offer, idle);
+        }
+        verdict
+    }
+
+    /// Averages the length; an idle time counts as so many arrivals at an empty queue.
+    #[inline]
+    fn estimate(&mut self, offer: &Offer, idle: bool, length: u64) {
+        let keep = 1.0 - self.config.weight;
+        if idle && offer.now > offer.free_at {
+            let missed = (self.config.packets_per_s * offer.now.since(offer.free_at).seconds()) as u64;
+            self.average *= power(keep, missed);
+        }
+        self.average = keep * self.average + self.config.weight * length as f64;
+    }
+
+    #[inline]
+    fn judge(&mut self, size: u32, ect: bool) -> Verdict {
+        let p = base_probability(&self.config, self.max_p, self.average);
+        let chance = spread(&self.config, p, self.count, self.count_bytes, size);
+        if self.stream.uniform() > chance {
+            return Verdict::Take;
+        }
+        self.count = 0;
+        self.count_bytes = 0;
+        if self.config.ecn && ect && p < self.config.mark_p { Verdict::Mark } else { Verdict::Refuse }
+    }
+
+    /// Adaptive RED: keeps the average in the middle fifth between the thresholds.
+    fn adapt(&mut self, now: Time) {
+        if now.since(self.adapted) <= INTERVAL {
+            return;
+        }
+        self.adapted = now;
+        let c = &self.config;
+        let part = 0.4 * (c.max - c.min);
+        let bottom = c.adaptive_bottom.unwrap_or(0.0);
+        if self.average < c.min + part && self.max_p > bottom {
+            self.max_p *= 0.9;
+        } else if self.average > c.max - part && self.max_p < TOP {
+            self.max_p += (self.max_p / 4.0).min(0.01);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> RedConfig {
+        RedConfig {
+            min: 5.0,
+            max: 15.0,
+            limit: 50,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle: true,
+            wait: true,
+            bytes: false,
+            mean_packet: 1000,
+            packets_per_s: 312.5,
+            ecn: false,
+            mark_p: f64::INFINITY,
+            adaptive_bottom: None,
+        }
+    }
+
+    fn red(config: RedConfig) -> Red {
+        Red::new(config, Stream::new(1, "red", "test"))
+    }
+
+    fn at(seconds: f64, free_at: f64) -> Offer {
+        let [now, free_at] = [seconds, free_at].map(|s| Time::ZERO + Span::from_seconds(s));
+        Offer { now, free_at, size: 1000, cause: now }
+    }
+
+    #[test]
+    fn published_probabilities() {
+        for (average, p) in [(5.0, 0.0), (10.0, 0.05), (15.0, 0.1), (20.0, 0.4), (29.0, 0.94), (30.0, 1.0)] {
+            assert!((base_probability(&config(), 0.1, average) - p).abs() < 1e-12, "{average}");
+        }
+        assert_eq!(base_probability(&RedConfig { gentle: false, ..config() }, 0.1, 15.0), 1.0);
+        let spread_of = |wait, count| spread(&RedConfig { wait, ..config() }, 0.05, count, 0, 1000);
+        for (count, p) in [(1, 0.052632), (10, 0.1), (19, 1.0)] {
+            assert!((spread_of(false, count) - p).abs() < 1e-6, "{count}");
+        }
+        for (count, p) in [(19, 0.0), (20, 0.05), (25, 0.066667), (30, 0.1), (39, 1.0)] {
+            assert!((spread_of(true, count) - p).abs() < 1e-6, "{count}");
+        }
+        // Byte mode: a packet of twice the mean is twice as likely to go.
+        let bytes = RedConfig { bytes: true, wait: false, mean_packet: 500, ..config() };
+        assert!((spread(&bytes, 0.05, 0, 499, 1000) - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn published_averages() {
+        // From 0 with ten waiting, three times: 0.02, 0.03996, 0.05988008.
+        let mut queue = red(config());
+        for expected in [0.02, 0.03996, 0.05988008] {
+            queue.estimate(&at(1.0, 2.0), false, 10);
+            assert!((queue.average - expected).abs() < 1e-12);
+        }
+        // Idle for 0.1 s at 312.5 packets/s: 31 missed arrivals, then this one.
+        let mut queue = red(config());
+        queue.average = 10.0;
+        queue.estimate(&at(1.1, 1.0), true, 0);
+        assert!((queue.average - 9.379449).abs() < 1e-6);
+    }
+
+    #[test]
+    fn marks_what_knows_ecn_and_drops_the_rest() {
+        let drive = |config: RedConfig, ect| {
+            let mut queue = red(config);
+            queue.average = 12.0;
+            let (mut marks, mut drops) = (0, 0);
+            let mut busy_until = 1.0;
+            for i in 0..20_000 {
+                let now = 1.0 + i as f64 * 1e-6;
+                queue.average = 12.0;
+                match queue.admit(&at(now, busy_until), ect) {
+                    Verdict::Mark => marks += 1,
+                    Verdict::Refuse => drops += 1,
+                    Verdict::Take => {}
+                }
+                busy_until = now + 1e-3;
+                queue.queue = Fifo::default(); // the length is the test's own
+                for _ in 0..3 {
+                    queue.queue.take(&at(now, busy_until), false);
+                }
+            }
+            (marks, drops)
+        };
+        let ecn = RedConfig { ecn: true, ..config() };
+        let (marks, drops) = drive(ecn.clone(), true);
+        // p_b = 0.07 with wait: gaps between 14.3 and 28.6 packets, 21.9 on the mean.
+        assert!((850..980).contains(&marks) && drops == 0, "{marks} {drops}");
+        let (marks, drops) = drive(ecn.clone(), false);
+        assert!((850..980).contains(&drops) && marks == 0, "{marks} {drops}");
+        let (marks, drops) = drive(RedConfig { mark_p: 0.05, ..ecn }, true);
+        assert!(marks == 0 && drops > 0);
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_adaptive_red_moves_its_probability() {
+        let mut queue = red(RedConfig { limit: 3, ..config() });
+        let verdicts: Vec<Verdict> = (0..6)
+            .map(|i| queue.admit(&at(1.0 + i as f64 * 1e-9, if i == 0 { 0.5 } else { 2.0 }), true))
+            .collect();
+        assert_eq!(verdicts[..4], [Verdict::Take; 4]); // one in transmission, three wait
+        assert_eq!(verdicts[4..], [Verdict::Refuse; 2]);
+
+        let mut queue = red(RedConfig { adaptive_bottom: Some(0.01), ..config() });
+        queue.average = 14.0;
+        queue.adapt(Time::ZERO + Span::from_ms(501));
+        assert!((queue.max_p - 0.11).abs() < 1e-12);
+        queue.adapt(Time::ZERO + Span::from_ms(700)); // too early
+        assert!((queue.max_p - 0.11).abs() < 1e-12);
+        queue.average = 6.0;
+        queue.adapt(Time::ZERO + Span::from_ms(1100));
+        assert!((queue.max_p - 0.099).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,113 @@
+//! Reductions of the window: for losses, and for echoes of congestion.
+//!
+//! Explicit congestion notification (RFC 3168, and ns-2.35's reading of it): an echo reduces the window at most once
+//! per window of data; the next new segment tells the receiver so (CWR), which then stops echoing.
+//!
+//! Where the two differ: ns-2 marks repeated segments as ECN-capable too, RFC 3168 section 6.1.5 forbids it.
+
+use super::{LastCut, Sender};
+use crate::options::Dialect;
+use crate::wire::Wire;
+use cc::{Cause, Congestion, Controller, Phase};
+use net::Packet;
+use units::Time;
+
+impl Sender {
+    /// What a loss reduces: ns-2's `min(cwnd + inflation, window)`, or the flight (RFC 5681) without what
+    /// limited transmit added.
+    pub(crate) fn effective_window(&self) -> f64 {
+        match self.options.dialect {
+            Dialect::Ns2 => (self.controller.cwnd() + self.dupwnd as f64).min(self.options.window as f64),
+            Dialect::Linux => ((self.high - self.una) as f64).min(self.controller.cwnd().max(1.0)),
+        }
+    }
+
+    /// The window must shrink, for a loss of segment `lost` or for an echo: tell the controller.
+    pub(crate) fn cut<W: Wire>(&mut self, wire: &W, lost: u32, cause: Cause) {
+        let segment = self.segments.get(lost);
+        let event = Congestion {
+            now: wire.now(),
+            cause,
+            window: self.effective_window(),
+            in_flight: (self.next - self.una) as f64,
+            segment_sent: (lost < self.high).then_some(segment.sent),
+            retransmitted: segment.transmits > 1,
+            dupacks: self.dupacks,
+        };
+        self.stats.cuts += 1;
+        self.cwr = self.options.ecn;
+        self.controller.on_congestion(&event);
+    }
+
+    /// Segment `lost` is given up: recovery begins, with a reduction unless an echo has had its own for this window.
+    pub(crate) fn enter_recovery<W: Wire>(&mut self, wire: &W, lost: u32) {
+        if !self.answered_by_ecn() {
+            self.cut(wire, lost, Cause::FastRetransmit);
+            self.recover = self.high - 1;
+        }
+        self.last_cut = LastCut::DupAck;
+        self.phase = Phase::Recovery;
+    }
+
+    /// Tahoe: the third duplicate ACK goes back to the lost segment; what follows is sent again.
+    pub(crate) fn restart_from(&mut self, seq: u32) {
+        self.recover = self.high - 1;
+        self.last_cut = LastCut::DupAck;
+        self.next = seq;
+    }
+
+    pub(crate) fn leave_recovery(&mut self, now: Time) {
+        if self.last_cut == LastCut::DupAck {
+            self.last_cut = LastCut::Exited;
+        }
+        if self.phase == Phase::Recovery {
+            self.phase = Phase::Open;
+            self.controller.on_recovery_exit(now);
+        }
+    }
+
+    /// Whether a third duplicate ACK may start a recovery: not for what was sent before the last cut. (ns-2 also
+    /// refuses it before the first ACK of all.)
+    pub(crate) fn may_recover(&self) -> bool {
+        let first = self.last_cut == LastCut::None && self.options.dialect == Dialect::Linux;
+        first
+            || self.una > self.recover + 1
+            || self.answered_by_ecn()
+            || self.options.fast_retransmit_after_rto
+            || (self.una == 1 && self.options.dialect == Dialect::Ns2)
+    }
+
+    /// An ACK echoes congestion. Comes before anything else that the ACK does.
+    #[cold]
+    pub(super) fn on_echo<W: Wire>(&mut self, wire: &W, packet: &Packet) {
+        let beyond = packet.seq > self.recover + 1;
+        if !self.controller.answers_ecn() {
+            // The controller reads the echoes itself; the receiver is told once a window that they were heard.
+            if packet.seq > self.answered {
+                self.answered = self.high;
+                self.cwr = true;
+            }
+            return;
+        }
+        let first = self.last_cut == LastCut::None && self.options.dialect == Dialect::Linux;
+        if beyond || first || self.last_cut == LastCut::Timeout {
+            self.recover = self.high - 1;
+            self.last_cut = LastCut::Ecn;
+            let una = self.una;
+            self.cut(wire, una, Cause::Ecn);
+        }
+    }
+
+    /// Whether an echo has reduced the window for what is outstanding now: a loss among it is repaired without
+    /// another reduction.
+    pub(crate) fn answered_by_ecn(&self) -> bool {
+        self.last_cut == LastCut::Ecn && self.una <= self.recover + 1
+    }
+
+    /// The bits of a data packet.
+    #[inline]
+    pub(super) fn ecn_bits(&mut self, packet: &mut Packet, syn: bool, again: bool) {
+        packet.ecn = !syn && !(again && self.options.dialect == Dialect::Linux);
+        packet.cwr = !again && std::mem::take(&mut self.cwr);
+    }
+}
