@@ -60,6 +60,7 @@ fn main() {
         arithmetic,
         fine_clock: false,
         abe: false,
+        packet: 1000,
         seed: 1,
     };
     println!("Window laws, ns per ACK (median of 5)");

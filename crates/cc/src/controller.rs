@@ -36,6 +36,8 @@ impl Signals {
 /// What is known of the flow when its controller is made.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowInfo {
+    /// Payload of a segment, bytes: rates are windows times this.
+    pub packet: u32,
     /// Window before the first acknowledgement, segments.
     pub initial_window: Segments,
     /// Slow-start threshold at the start, segments; may be infinite.

@@ -30,5 +30,8 @@ registry::controllers! {
     vegas: Vegas,
     veno: Veno,
     cubic: Cubic,
+    westwood: Westwood,
+    westwood_plus: WestwoodPlus,
     ca_artt: CaArtt,
+    sarbe: Sarbe,
 }

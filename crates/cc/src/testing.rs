@@ -13,6 +13,7 @@ pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
         arithmetic,
         fine_clock: false,
         abe: false,
+        packet: 1000,
         seed: 1,
     }
 }

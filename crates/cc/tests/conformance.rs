@@ -48,6 +48,7 @@ fn flows() -> Vec<FlowInfo> {
         arithmetic: Arithmetic { growth, integer_windows, reduce_on_every_timeout: growth == Growth::PerAck },
         fine_clock,
         abe: false,
+        packet: 1000,
         seed: 1,
     };
     vec![

@@ -49,6 +49,7 @@ pub fn sender(data: &[u8]) {
         arithmetic: options.arithmetic(),
         fine_clock: options.recovery == Recovery::Reno,
         abe: false,
+        packet: 1000,
         seed: 1,
     };
     let Ok(params) = Params::new(descriptor.params, []) else { return };

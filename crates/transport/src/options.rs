@@ -181,6 +181,11 @@ impl Options {
         }
     }
 
+    /// Whether ACKs show the receiver's clock: ns-2's always do, others with the timestamp option.
+    pub fn receiver_time(&self) -> bool {
+        self.timestamps || self.dialect == Dialect::Ns2
+    }
+
     /// How controllers of this flow count windows.
     pub fn arithmetic(&self) -> Arithmetic {
         let ns2 = self.dialect == Dialect::Ns2;

@@ -480,7 +480,7 @@ impl Sender {
             next: self.next as u64,
             in_flight,
             rtt: self.sample,
-            receiver_time: self.options.timestamps.then_some(Time::from_ps(stamp)),
+            receiver_time: self.options.receiver_time().then_some(Time::from_ps(stamp)),
             ece: packet.ecn && self.options.ecn,
             rate: progress.rate,
             phase,

@@ -59,6 +59,7 @@ impl Driver {
             arithmetic: options.arithmetic(),
             fine_clock: false,
             abe: false,
+            packet: 1000,
             seed: 1,
         };
         let controller = AnyController::new("reno", &Params::none(), &flow).unwrap();

@@ -225,6 +225,7 @@ fn flow_info(options: &Options, seed: u64) -> FlowInfo {
         max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
         arithmetic: options.arithmetic(),
         fine_clock: options.recovery == transport::Recovery::Reno,
+        packet: options.packet,
         abe: options.abe,
         seed,
     }

@@ -107,7 +107,7 @@ impl Sender {
     /// The bits of a data packet.
     #[inline]
     pub(super) fn ecn_bits(&mut self, packet: &mut Packet, syn: bool, again: bool) {
-        packet.ecn = !syn && !(again && self.options.dialect == Dialect::Linux);
+        packet.ecn = !(syn || again && self.options.dialect == Dialect::Linux);
         packet.cwr = !again && std::mem::take(&mut self.cwr);
     }
 }

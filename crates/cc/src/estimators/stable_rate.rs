@@ -1,0 +1,122 @@
+//! Bandwidth from the receiver's timestamps under a stability filter: SARBE's estimator (specs/sarbe-ecn.md sections
+//! 1 and 2; Kim and Noble's SANE, 2000).
+
+use std::collections::VecDeque;
+use units::Time;
+
+/// The estimator. Bits and bit/s.
+#[derive(Clone, Debug)]
+pub struct StableRate {
+    /// Gain of the instability.
+    keep: f64,
+    /// Instabilities that the largest is taken of.
+    window: usize,
+    last_stamp: Option<Time>,
+    waiting: f64,
+    sample: Option<f64>,
+    recent: VecDeque<f64>,
+    estimate: f64,
+}
+
+impl StableRate {
+    /// With gain `keep` in (0, 1), 0.8 in the paper, over the last `window` instabilities.
+    pub fn new(keep: f64, window: usize) -> StableRate {
+        StableRate {
+            keep,
+            window: window.max(1),
+            last_stamp: None,
+            waiting: 0.0,
+            sample: None,
+            recent: VecDeque::new(),
+            estimate: 0.0,
+        }
+    }
+
+    /// The estimate, bit/s; none before the second ACK.
+    pub fn estimate(&self) -> Option<f64> {
+        self.sample.map(|_| self.estimate)
+    }
+    /// The last sample, bit/s.
+    pub fn sample(&self) -> Option<f64> {
+        self.sample
+    }
+    /// The instability of the samples, bit/s.
+    pub fn instability(&self) -> f64 {
+        self.recent.back().copied().unwrap_or(0.0)
+    }
+
+    /// An ACK worth so many bits, sent by the receiver at `stamp` by its clock. Bits of ACKs with one stamp, or with
+    /// an older one, wait for the next.
+    pub fn update(&mut self, stamp: Time, bits: f64) {
+        let Some(last) = self.last_stamp else {
+            self.last_stamp = Some(stamp);
+            return;
+        };
+        self.waiting += bits;
+        if stamp <= last {
+            return;
+        }
+        self.last_stamp = Some(stamp);
+        let sample = std::mem::take(&mut self.waiting) / stamp.since(last).seconds();
+        let instability = match self.sample {
+            None => 0.0,
+            Some(before) => self.keep * self.instability() + (1.0 - self.keep) * (sample - before).abs(),
+        };
+        self.recent.push_back(instability);
+        if self.recent.len() > self.window {
+            self.recent.pop_front();
+        }
+        let largest = self.recent.iter().copied().fold(0.0, f64::max);
+        let hold = if largest > 0.0 { instability / largest } else { 0.0 };
+        self.estimate =
+            if self.sample.is_none() { sample } else { hold * self.estimate + (1.0 - hold) * sample };
+        self.sample = Some(sample);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Span;
+
+    fn ms(t: u64) -> Time {
+        Time::ZERO + Span::from_ms(t)
+    }
+
+    #[test]
+    fn one_late_packet_leaves_the_estimate_untouched() {
+        let mut rate = StableRate::new(0.8, 9);
+        let expected =
+            [(2e6, 0.0), (2e6, 0.0), (2e6, 0.0), (1e6, 2e5), (2e6, 3.6e5), (2e6, 2.88e5), (2e6, 2.304e5)];
+        rate.update(ms(0), 8000.0);
+        assert_eq!(rate.estimate(), None);
+        for (stamp, (sample, instability)) in [4, 8, 12, 20, 24, 28, 32].into_iter().zip(expected) {
+            rate.update(ms(stamp), 8000.0);
+            assert!((rate.sample().unwrap() - sample).abs() < 1e-3);
+            assert!((rate.instability() - instability).abs() < 1e-3, "{stamp}");
+            assert!((rate.estimate().unwrap() - 2e6).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn a_step_is_followed_as_published() {
+        let mut rate = StableRate::new(0.8, 9);
+        for i in 0..20 {
+            rate.update(ms(4 * i), 8000.0);
+        }
+        for (i, expected) in [2e6, 1.8e6, 1.512e6, 1.262144e6].into_iter().enumerate() {
+            rate.update(ms(76 + 8 * (i as u64 + 1)), 8000.0);
+            assert!((rate.estimate().unwrap() - expected).abs() < 1.0, "{i}: {:?}", rate.estimate());
+        }
+    }
+
+    #[test]
+    fn a_coarse_clock_makes_fewer_samples_not_infinite_ones() {
+        let mut rate = StableRate::new(0.8, 9);
+        for stamp in [0, 0, 0, 10, 10, 5, 20] {
+            rate.update(ms(stamp), 8000.0);
+        }
+        // Two waited at stamp 0, one came with 10; then one each with 10 and 5 waited for 20.
+        assert!((rate.sample().unwrap() - 2.4e6).abs() < 1e-3);
+    }
+}

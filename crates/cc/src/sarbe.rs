@@ -1,0 +1,308 @@
+//! SARBE+ECN. Le Tuan Anh, Hong, Doo, "Combining Bandwidth Estimate and Explicit Congestion Notification for Improving
+//! TCP over Heterogeneous Networks": tells random from congestive losses by ECN, sets thresholds by the bandwidth that
+//! the receiver's timestamps tell.
+//!
+//! - A1: an echo in slow start sets the threshold to `oCwnd = eBw RTTmin`.
+//! - A2: a loss sets the threshold to oCwnd, and the window too if congestion was echoed; else the window is kept.
+//! - B: a timeout sets the threshold to oCwnd, the window to one.
+//!
+//! Growth is Reno's; an echo in congestion avoidance does nothing, against RFC 3168. On a lossy and congested path
+//! without ECN nothing but a timeout shrinks the window. Readings are parameters (specs/sarbe-ecn.md section 8); CWR is
+//! the transport's, once a window. Status: draft.
+
+use crate::estimators::{Credit, MinRtt, StableRate};
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Signals, Timeout};
+use units::{Segments, Span, Time};
+
+/// Tells losses apart by ECN.
+#[derive(Clone, Debug)]
+pub struct Sarbe {
+    window: Window,
+    rate: StableRate,
+    duplicates: Duplicates,
+    credit: Credit,
+    rtt_min: MinRtt,
+    last_rtt: Span,
+    segment_bits: f64,
+    latched: bool,
+    floor: bool,
+    keep_at_exit: bool,
+    rfc3168: bool,
+    /// When congestion was last echoed.
+    echoed: Option<Time>,
+    /// Whether the ACK that is being handled echoes congestion.
+    echoing: bool,
+    /// The window with which recovery began.
+    entered: Option<Segments>,
+}
+
+/// What a duplicate ACK is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Duplicates {
+    Credited,
+    Zero,
+    Skipped,
+}
+
+impl Law for Sarbe {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "sarbe",
+        summary: "keeps the window at a loss that no congestion was echoed for; thresholds by estimated bandwidth",
+        source: "Le Tuan Anh, Hong and Doo (2004)",
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "gain",
+                kind: Kind::Number { default: 0.8, min: 0.0, max: 0.999 },
+                unit: "",
+                doc: "gain of the instability (Eq. 2; 0.8 in the paper, 0.6 in SANE)",
+            },
+            Param {
+                name: "instabilities",
+                kind: Kind::Number { default: 8.0, min: 1.0, max: 1000.0 },
+                unit: "samples",
+                doc: "N of Eq. 3",
+            },
+            Param {
+                name: "window",
+                kind: Kind::Choice(&["n_plus_1", "n"]),
+                unit: "",
+                doc: "the largest of N + 1 instabilities, as the formula has it, or of N, as the text",
+            },
+            Param {
+                name: "dup",
+                kind: Kind::Choice(&["westwood", "zero", "skip"]),
+                unit: "",
+                doc: "a duplicate ACK is worth a segment that is taken off later, nothing, or no sample",
+            },
+            Param {
+                name: "ece",
+                kind: Kind::Choice(&["latched", "this_ack"]),
+                unit: "",
+                doc: "which echo makes a loss one of congestion: any of the last round trip, or the last ACK's",
+            },
+            Param {
+                name: "exit",
+                kind: Kind::Choice(&["keep", "ssthresh"]),
+                unit: "",
+                doc: "the window after recovery: that of its beginning, or the threshold",
+            },
+            Param {
+                name: "ca_ece",
+                kind: Kind::Choice(&["none", "rfc3168"]),
+                unit: "",
+                doc: "what an echo does in congestion avoidance: nothing, or halve once a window",
+            },
+            Param {
+                name: "floor_ocwnd",
+                kind: Kind::Switch(true),
+                unit: "",
+                doc: "the optimal window is at least two segments",
+            },
+        ],
+        probes: &["bwe", "sample", "instability", "opt_cwnd", "rtt_min"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Sarbe {
+        let extra = (params.choice("window") == "n_plus_1") as usize;
+        Sarbe {
+            window: Window::new(flow),
+            rate: StableRate::new(params.number("gain"), params.number("instabilities") as usize + extra),
+            duplicates: match params.choice("dup") {
+                "zero" => Duplicates::Zero,
+                "skip" => Duplicates::Skipped,
+                _ => Duplicates::Credited,
+            },
+            credit: Credit::new(u32::MAX),
+            rtt_min: MinRtt::default(),
+            last_rtt: Span::ZERO,
+            segment_bits: flow.packet as f64 * 8.0,
+            latched: params.choice("ece") == "latched",
+            floor: params.switch("floor_ocwnd"),
+            keep_at_exit: params.choice("exit") == "keep",
+            rfc3168: params.choice("ca_ece") == "rfc3168",
+            echoed: None,
+            echoing: false,
+            entered: None,
+        }
+    }
+}
+
+/// Eq. 5: whole segments.
+fn optimal_window(bandwidth: f64, rtt: f64, segment_bits: f64) -> Segments {
+    (bandwidth * rtt / segment_bits).floor()
+}
+
+impl Sarbe {
+    fn measure(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt_min.update(rtt);
+            self.last_rtt = rtt;
+        }
+        let Some(stamp) = ack.receiver_time else { return };
+        let worth = match self.duplicates {
+            Duplicates::Credited => self.credit.worth(ack.newly_acked),
+            Duplicates::Skipped if ack.newly_acked == 0 => return,
+            _ => ack.newly_acked,
+        };
+        self.rate.update(stamp, worth as f64 * self.segment_bits);
+    }
+
+    /// The window that the estimate needs; none before there is one.
+    fn optimal(&self) -> Option<Segments> {
+        let rtt = self.rtt_min.get()?.seconds();
+        let window = optimal_window(self.rate.estimate()?, rtt, self.segment_bits);
+        Some(if self.floor { window.max(2.0) } else { window.max(1.0) })
+    }
+
+    fn congested(&self, now: Time) -> bool {
+        if self.latched { self.echoed.is_some_and(|at| now.since(at) <= self.last_rtt) } else { self.echoing }
+    }
+}
+
+impl Controller for Sarbe {
+    fn needs(&self) -> Signals {
+        Signals::RECEIVER_TIME
+    }
+    fn answers_ecn(&self) -> bool {
+        self.rfc3168
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+        self.echoing = ack.ece;
+        if ack.ece {
+            self.echoed = Some(ack.now);
+            if ack.newly_acked > 0
+                && self.window.slow_start()
+                && let Some(optimal) = self.optimal()
+            {
+                self.window.ssthresh = optimal;
+            }
+        }
+        // Growth is Reno's, echo or none: the paper only moves the threshold.
+        let unheard = Ack { ece: ack.ece && self.rfc3168, ..*ack };
+        if self.window.may_grow(&unheard) {
+            self.window.grow(&unheard);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if event.cause == Cause::Ecn {
+            self.window.reduce(event.window, 0.5);
+            return;
+        }
+        let congested = self.congested(event.now);
+        match self.optimal() {
+            Some(optimal) => {
+                self.window.ssthresh = optimal;
+                if congested {
+                    self.window.set(self.window.cwnd.min(optimal));
+                }
+            }
+            None => self.window.reduce(event.window, 0.5),
+        }
+        self.entered = Some(self.window.cwnd);
+        if congested {
+            self.echoed = None; // answered
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _now: Time) {
+        if let Some(entered) = self.entered.take() {
+            self.window.set(if self.keep_at_exit { entered } else { self.window.ssthresh });
+        }
+    }
+
+    fn on_timeout(&mut self, event: &Timeout) {
+        self.window.timeout(event, 0.5);
+        if let Some(optimal) = self.optimal() {
+            self.window.ssthresh = optimal;
+        }
+        self.entered = None;
+        self.echoed = None;
+    }
+
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.rate.estimate().unwrap_or(f64::NAN);
+        out[1] = self.rate.sample().unwrap_or(f64::NAN);
+        out[2] = self.rate.instability();
+        out[3] = self.optimal().unwrap_or(f64::NAN);
+        out[4] = self.rtt_min.get().map_or(f64::NAN, Span::seconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, ns2_flow, timeout};
+
+    /// After 100 ACKs, a segment of 8000 bits every 4 ms: 2 Mb/s; 40 ms: an optimal window of ten.
+    fn fed(cwnd: f64, ssthresh: f64) -> Sarbe {
+        let mut law =
+            Sarbe::new(&Params::new(Sarbe::DESCRIPTOR.params, []).unwrap(), &ns2_flow(cwnd, ssthresh));
+        for i in 0..100u64 {
+            let at = Time::ZERO + Span::from_ms(1000 + 4 * i);
+            let phase = crate::Phase::Recovery;
+            law.on_ack(&Ack {
+                now: at,
+                receiver_time: Some(at),
+                rtt: Some(Span::from_ms(40)),
+                phase,
+                ..ack(1)
+            });
+        }
+        law
+    }
+
+    #[test]
+    fn published_window() {
+        assert_eq!(optimal_window(2.5e6, 0.084, 8000.0), 26.0);
+    }
+
+    #[test]
+    fn a_loss_without_echo_keeps_the_window_and_one_with_echo_takes_it_down() {
+        let now = Time::ZERO + Span::from_ms(1400);
+        let mut law = fed(30.0, 2.0);
+        law.on_congestion(&Congestion { now, ..congestion(30.0) });
+        assert_eq!((law.cwnd(), law.ssthresh()), (30.0, 10.0));
+        law.set_window(25.0); // a partial ACK deflates
+        law.on_recovery_exit(now);
+        assert_eq!(law.cwnd(), 30.0);
+
+        let mut law = fed(30.0, 2.0);
+        law.on_ack(&Ack { now, ece: true, ..ack(0) });
+        law.on_congestion(&Congestion { now: now + Span::from_ms(40), ..congestion(30.0) });
+        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
+
+        let mut law = fed(30.0, 2.0); // an echo of more than a round trip ago does not count
+        law.on_ack(&Ack { now, ece: true, ..ack(0) });
+        law.on_congestion(&Congestion { now: now + Span::from_ms(41), ..congestion(30.0) });
+        assert_eq!(law.cwnd(), 30.0);
+        law.on_timeout(&timeout(30.0, false));
+        assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 10.0));
+    }
+
+    #[test]
+    fn an_echo_ends_slow_start_and_does_nothing_after_it() {
+        let mut law = fed(8.0, 64.0);
+        law.on_ack(&Ack { ece: true, ..ack(1) });
+        assert_eq!((law.cwnd(), law.ssthresh()), (9.0, 10.0));
+        let mut law = fed(12.0, 2.0);
+        law.on_ack(&Ack { ece: true, ..ack(1) });
+        assert_eq!(law.ssthresh(), 2.0);
+        assert!(law.cwnd() > 12.0);
+        assert!(!law.answers_ecn());
+    }
+}

@@ -1,0 +1,161 @@
+//! Westwood. Mascolo, Casetti, Gerla, Sanadidi, Wang, MobiCom 2001: after a loss the window becomes what the estimated
+//! bandwidth needs, `B RTTmin`, instead of a half.
+//!
+//! The estimator, its filters and the worth of ACKs are those of the UCLA module for ns-2 (specs/westwood.md sections 1
+//! to 3); the paper's `Westwood` and `WestwoodNR` are `recovery = "reno"` and `"newreno"`. Differences from the module:
+//! under `reno` the window is inflated in recovery as everywhere here, and repeated fast retransmits are guarded.
+//! Echoes of congestion are answered as losses are. Status: draft.
+
+use crate::estimators::{AckFilter, AckRate, Credit, MinRtt};
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::{Segments, Span, Time};
+
+/// Sets the window by an estimate of the bandwidth.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    window: Window,
+    rate: AckRate,
+    credit: Credit,
+    rtt_min: MinRtt,
+    rtt_quantum: Span,
+    segment_bits: f64,
+}
+
+impl Law for Westwood {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "westwood",
+        summary: "after a loss the window is the estimated bandwidth times the smallest round-trip time",
+        source: "Mascolo et al., MobiCom 2001; the UCLA module for ns-2 (2002)",
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "filter",
+                kind: Kind::Choice(&["tustin", "type0", "type1", "type2"]),
+                unit: "",
+                doc: "low pass of the samples: Tustin's with virtual samples (type 3), or the module's others",
+            },
+            Param {
+                name: "tau",
+                kind: Kind::Number { default: 0.5, min: 0.001, max: 100.0 },
+                unit: "s",
+                doc: "cutoff of Tustin's filter is 1/tau (0.5 s in the paper, 1 s later)",
+            },
+            Param {
+                name: "rtt_quantum",
+                kind: Kind::Number { default: 0.0, min: 0.0, max: 10.0 },
+                unit: "s",
+                doc: "round-trip times are rounded up to it (0.01 in ns-2's module)",
+            },
+        ],
+        probes: &["bwe", "sample", "rtt_min"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Westwood {
+        let filter = match params.choice("filter") {
+            "type0" => AckFilter::Ewma,
+            "type1" => AckFilter::Fixed { keep: 0.9047, new: 0.0476 },
+            "type2" => AckFilter::Fixed { keep: 0.93548, new: 0.03225 },
+            _ => AckFilter::Tustin(params.number("tau")),
+        };
+        Westwood {
+            window: Window::new(flow),
+            rate: AckRate::new(filter),
+            credit: Credit::new(2),
+            rtt_min: MinRtt::default(),
+            rtt_quantum: Span::from_seconds(params.number("rtt_quantum")),
+            segment_bits: flow.packet as f64 * 8.0,
+        }
+    }
+}
+
+impl Westwood {
+    /// The window that the estimate needs, at least two segments; none without a round-trip time.
+    fn fair(&self) -> Option<Segments> {
+        let rtt = self.rtt_min.get()?.seconds();
+        Some((self.rate.estimate() * rtt / self.segment_bits).floor().max(2.0))
+    }
+}
+
+impl Controller for Westwood {
+    fn on_open(&mut self, now: Time) {
+        self.rate.begin(now);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let worth = self.credit.worth(ack.newly_acked);
+        self.rate.update(ack.now, self.segment_bits * worth as f64);
+        if let Some(rtt) = ack.rtt {
+            let quantum = self.rtt_quantum.ps().max(1);
+            self.rtt_min.update(Span::from_ps(rtt.ps().div_ceil(quantum) * quantum));
+        }
+        if self.window.may_grow(ack) {
+            self.window.grow(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        match self.fair() {
+            Some(fair) => {
+                self.window.ssthresh = fair;
+                self.window.set(self.window.cwnd.min(fair));
+            }
+            None => self.window.reduce(event.window, 0.5),
+        }
+    }
+
+    fn on_timeout(&mut self, event: &Timeout) {
+        self.window.timeout(event, 0.5);
+        if let Some(fair) = self.fair() {
+            self.window.ssthresh = fair;
+        }
+    }
+
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.rate.estimate();
+        out[1] = self.rate.sample();
+        out[2] = self.rtt_min.get().map_or(f64::NAN, Span::seconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, ns2_flow, timeout};
+
+    #[test]
+    fn the_window_after_a_loss_is_what_the_path_carries() {
+        // An ACK every 8 ms of 8000 bits: 1 Mb/s; 80 ms: ten segments.
+        let mut law =
+            Westwood::new(&Params::new(Westwood::DESCRIPTOR.params, []).unwrap(), &ns2_flow(40.0, 2.0));
+        law.on_open(Time::ZERO);
+        for i in 1..2000u64 {
+            let now = Time::ZERO + Span::from_ms(8 * i);
+            law.on_ack(&Ack {
+                now,
+                rtt: Some(Span::from_ms(80 + i % 3)),
+                phase: crate::Phase::Recovery,
+                ..ack(1)
+            });
+        }
+        assert!((law.rate.estimate() - 1e6).abs() < 1e3);
+        law.on_congestion(&congestion(40.0));
+        assert!((9.0..=10.0).contains(&law.cwnd()) && law.ssthresh() == law.cwnd());
+        law.set_window(5.0);
+        law.on_congestion(&congestion(5.0)); // never raises the window
+        assert_eq!(law.cwnd(), 5.0);
+        law.on_timeout(&timeout(5.0, false));
+        assert_eq!(law.cwnd(), 1.0);
+        assert!((9.0..=10.0).contains(&law.ssthresh()));
+    }
+}

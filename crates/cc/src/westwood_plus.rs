@@ -1,0 +1,252 @@
+//! Westwood+. Grieco and Mascolo, ACM CCR 34(2), 2004: Westwood with one bandwidth sample a round trip, which ACK
+//! compression does not inflate.
+//!
+//! Readings (specs/westwood.md section 4):
+//! - `paper` (default): what was acknowledged in a round over its length, `B = 0.9 B + 0.05 (b + b_prev)`; a loss sets
+//!   window and threshold to `B RTTmin` at once.
+//! - `linux`: windows of max(srtt, 50 ms), two cascaded averages of an eighth in whole bytes a millisecond, the least
+//!   smoothed round-trip time (taken anew after a timeout); a loss halves, the end of recovery sets window and
+//!   threshold to `B RTTmin`, a timeout sets the threshold.
+//!
+//! Status: draft.
+
+use crate::estimators::{Credit, MinRtt, Round, Smoothed};
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::{Segments, Span, Time};
+
+/// Sets the window by one bandwidth sample a round trip.
+#[derive(Clone, Debug)]
+pub struct WestwoodPlus {
+    linux: bool,
+    window: Window,
+    credit: Credit,
+    packet: u64,
+    round: Round,
+    /// When the present sample began, and what has been credited in it, bytes.
+    began: Time,
+    acked: u64,
+    smoothed: Smoothed,
+    rtt_min: MinRtt,
+    reset_rtt_min: bool,
+    /// The last sample, and the estimate, bit/s (`linux`: bytes a millisecond, whole).
+    sample: f64,
+    estimate: f64,
+    /// Linux's first average.
+    inner: f64,
+    sampled: bool,
+}
+
+/// Linux takes no sample over less.
+const SHORTEST: Span = Span::from_ms(50);
+
+impl Law for WestwoodPlus {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "westwood_plus",
+        summary: "Westwood with one bandwidth sample a round trip",
+        source: "Grieco and Mascolo, ACM CCR 34(2), 2004; reading of Linux",
+        status: Status::Draft,
+        params: &[Param {
+            name: "reading",
+            kind: Kind::Choice(&["paper", "linux"]),
+            unit: "",
+            doc: "whose Westwood+: filter, and when the window is set",
+        }],
+        probes: &["bwe", "sample", "rtt_min"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> WestwoodPlus {
+        let linux = params.choice("reading") == "linux";
+        WestwoodPlus {
+            linux,
+            window: Window::new(flow),
+            credit: if linux { Credit::linux() } else { Credit::new(u32::MAX) },
+            packet: flow.packet as u64,
+            round: Round::default(),
+            began: Time::ZERO,
+            acked: 0,
+            smoothed: Smoothed::new(0.125),
+            rtt_min: MinRtt::default(),
+            reset_rtt_min: false,
+            sample: 0.0,
+            estimate: 0.0,
+            inner: 0.0,
+            sampled: false,
+        }
+    }
+}
+
+impl WestwoodPlus {
+    /// The estimate, bit/s.
+    fn bandwidth(&self) -> f64 {
+        if self.linux { self.estimate * 8000.0 } else { self.estimate }
+    }
+
+    fn fair(&self) -> Option<Segments> {
+        let rtt = self.rtt_min.get().filter(|_| self.sampled)?;
+        if self.linux {
+            let ms = rtt.ps() / 1_000_000_000;
+            return Some(((self.estimate as u64 * ms / self.packet) as f64).max(2.0));
+        }
+        Some((self.estimate * rtt.seconds() / (self.packet as f64 * 8.0)).floor().max(2.0))
+    }
+
+    fn take_rtt(&mut self, rtt: Span) {
+        let smoothed = Span::from_seconds(self.smoothed.update(rtt.seconds()));
+        let seen = if self.linux { smoothed } else { rtt };
+        if std::mem::take(&mut self.reset_rtt_min) {
+            self.rtt_min.set(seen);
+        }
+        self.rtt_min.update(seen);
+    }
+
+    fn sample_paper(&mut self, ack: &Ack) {
+        let ended = ack.newly_acked > 0 && self.round.closed_by(ack.acked_through, ack.next).is_some();
+        let length = ack.now.since(self.began).seconds();
+        if ended && length > 0.0 {
+            let sample = std::mem::take(&mut self.acked) as f64 * 8.0 / length;
+            self.estimate = 0.9 * self.estimate + 0.05 * (sample + self.sample);
+            self.sample = sample;
+            self.sampled = true;
+            self.began = ack.now;
+        }
+    }
+
+    fn sample_linux(&mut self, now: Time) {
+        let Some(srtt) = self.smoothed.get() else { return };
+        let length = now.since(self.began);
+        if length <= Span::from_seconds(srtt).max(SHORTEST) {
+            return;
+        }
+        let ms = (length.ps() / 1_000_000_000).max(1);
+        let sample = std::mem::take(&mut self.acked) / ms;
+        self.average(sample as f64);
+        self.began = now;
+    }
+
+    /// Two averages of an eighth, in whole numbers.
+    fn average(&mut self, sample: f64) {
+        if self.sampled {
+            self.inner = ((7.0 * self.inner + sample) / 8.0).floor();
+            self.estimate = ((7.0 * self.estimate + self.inner) / 8.0).floor();
+        } else {
+            (self.inner, self.estimate, self.sampled) = (sample, sample, true);
+        }
+        self.sample = sample * 8000.0;
+    }
+}
+
+impl Controller for WestwoodPlus {
+    fn on_open(&mut self, now: Time) {
+        self.began = now;
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.take_rtt(rtt);
+        }
+        self.acked += self.credit.worth(ack.newly_acked) as u64 * self.packet;
+        if self.linux {
+            self.sample_linux(ack.now);
+        } else {
+            self.sample_paper(ack);
+        }
+        if self.window.may_grow(ack) {
+            self.window.grow(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        match self.fair().filter(|_| !self.linux) {
+            Some(fair) => {
+                self.window.ssthresh = fair;
+                self.window.set(self.window.cwnd.min(fair));
+            }
+            None => self.window.reduce(event.window, 0.5),
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _now: Time) {
+        if let Some(fair) = self.fair().filter(|_| self.linux) {
+            self.window.ssthresh = fair;
+            self.window.set(fair);
+        }
+    }
+
+    fn on_timeout(&mut self, event: &Timeout) {
+        self.window.timeout(event, 0.5);
+        if let Some(fair) = self.fair() {
+            self.window.ssthresh = fair;
+        }
+        self.reset_rtt_min = self.linux;
+    }
+
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.bandwidth();
+        out[1] = self.sample;
+        out[2] = self.rtt_min.get().map_or(f64::NAN, Span::seconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use crate::testing::{ack, linux_flow, ns2_flow};
+
+    fn law(reading: &str) -> WestwoodPlus {
+        let given = [("reading", Value::Word(reading.into()))];
+        let params = Params::new(WestwoodPlus::DESCRIPTOR.params, given).unwrap();
+        WestwoodPlus::new(&params, &linux_flow(10.0, 5.0))
+    }
+
+    #[test]
+    fn the_module_of_linux() {
+        let mut law = law("linux");
+        law.rtt_min.set(Span::from_ms(100));
+        for (sample, inner, estimate) in
+            [(100.0, 100.0, 100.0), (200.0, 112.0, 101.0), (200.0, 123.0, 103.0), (400.0, 157.0, 109.0)]
+        {
+            law.average(sample);
+            assert_eq!((law.inner, law.estimate), (inner, estimate));
+            assert_eq!(law.fair(), Some(10.0));
+        }
+        law.on_congestion(&crate::testing::congestion(30.0));
+        assert_eq!(law.cwnd(), 15.0); // Reno's half until recovery ends
+        law.on_recovery_exit(Time::ZERO);
+        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
+    }
+
+    #[test]
+    fn one_sample_a_round() {
+        let given = Params::new(WestwoodPlus::DESCRIPTOR.params, []).unwrap();
+        let mut law = WestwoodPlus::new(&given, &ns2_flow(10.0, 2.0));
+        law.on_open(Time::ZERO);
+        // Ten segments a round of 100 ms, all ACKs at once at its end: 800 kb/s all the same.
+        for round in 1..200u64 {
+            for i in 0..10 {
+                let now = Time::ZERO + Span::from_ps(round * 100_000_000_000 + i);
+                let through = 10 * (round - 1) + i;
+                law.on_ack(&Ack {
+                    now,
+                    rtt: Some(Span::from_ms(100)),
+                    acked_through: through,
+                    next: through + 10,
+                    ..ack(1)
+                });
+            }
+        }
+        assert!((law.bandwidth() - 8e5).abs() < 1e4, "{}", law.bandwidth());
+        assert!((9.0..=10.0).contains(&law.fair().unwrap()));
+    }
+}
