@@ -101,6 +101,44 @@ def test_a_store_takes_in_what_a_kill_left(study: Study, tmp_path: Path) -> None
         assert results.table(store).equals(whole)
 
 
+@pytest.mark.parametrize("damage", ["empty journal", "lost part", "garbled part", "foreign part", "garbled line"])
+def test_what_is_lost_is_run_again(study: Study, tmp_path: Path, damage: str) -> None:
+    """Whatever happens to the files, index and files agree again after the next sweep, and the table is the same."""
+    whole = fill(study, tmp_path / "whole")
+    folder = tmp_path / "s"
+    if "part" in damage:
+        fill(study, folder)
+        part = next((folder / "parts").glob("*.parquet"))
+        if damage == "lost part":
+            part.unlink()
+        else:
+            target = part if damage == "garbled part" else folder / "parts" / "aa.parquet"
+            target.write_bytes(b"PAR1 is not all")
+    else:
+        with Store.create(folder) as store:
+            runs = study.runs()[:6]
+            store.set_plan(study, study.runs())
+            store.add([Finished(run.run_id, study.scenario(run.point).run(seed=run.seed).json) for run in runs])
+        journal = folder / "parts" / JOURNAL
+        lines = journal.read_bytes()
+        journal.write_bytes(b"" if damage == "empty journal" else lines + b'{"run_id": 3}\nnot json\n')
+    with Store.create(folder) as store:
+        assert bool(store.notes) or damage == "empty journal"
+        summary = sweep(study, store, Local(2))
+        assert summary.kept + summary.done == 20
+        assert results.table(store).equals(whole)
+        assert {run["run_id"] for run in store.runs()} == set(whole["run_id"])
+
+
+def test_another_study_is_refused(study: Study, tmp_path: Path) -> None:
+    fill(study, tmp_path / "s")
+    other = Study.parse(STUDY.replace('"link.l.rate" = ["1Mbps", "2Mbps"], ', ""))
+    with Store.create(tmp_path / "s") as store, pytest.raises(BadInput, match=r"holds .a small study. with the axes"):
+        sweep(other, store, Local(2))
+    with Store.open(tmp_path / "s") as store:
+        assert len(list(store.runs())) == 20
+
+
 def test_one_writer_at_a_time(study: Study, tmp_path: Path) -> None:
     with Store.create(tmp_path / "s"):
         with pytest.raises(BadInput, match="another sweep is at work"):
@@ -117,7 +155,7 @@ def test_sequential_stopping(study: Study, tmp_path: Path) -> None:
     for row in rows:
         mean = row["means"]["f.goodput_bps"]
         assert row["runs"] == 60 or mean.half_width <= 0.02 * mean.value
-    with Store.open(tmp_path / "s") as store, pytest.raises(BadInput, match=r"there is no f\.speed"):
+    with Store.open(tmp_path / "s") as store, pytest.raises(BadInput, match=r"there is no metric f\.speed"):
         results.summary(store, ["f.speed"])
 
 
@@ -201,6 +239,14 @@ def test_commands(ackclock: Command, tmp_path: Path) -> None:
     shown = ackclock("results", tmp_path / "o", "--metric", "f.goodput_bps", "--where", "link.l.rate=2Mbps").stdout
     assert shown.count("2Mbps") == 2
     assert "±" in shown
+    some = tmp_path / "some.csv"
+    assert ackclock("results", tmp_path / "o", "--where", "link.l.rate=1Mbps", "--export", some).returncode == 0
+    assert pl.read_csv(some).height == 10
+    for bad, message in (("link.l.rate=9Mbps", "is never 9Mbps"), ("speed=1", "there is no axis speed")):
+        for more in ([], ["--runs"], ["--export", some]):
+            done = ackclock("results", tmp_path / "o", "--where", bad, *more)
+            assert (done.returncode, message in done.stderr) == (2, True)
+    assert "there is no metric f.control" in ackclock("results", tmp_path / "o", "--metric", "f.control").stderr
     for name in ("t.csv", "t.parquet"):
         assert ackclock("results", tmp_path / "o", "--export", tmp_path / name).returncode == 0
     assert pl.read_csv(tmp_path / "t.csv").columns == pl.read_parquet(tmp_path / "t.parquet").columns
@@ -215,11 +261,13 @@ def test_commands(ackclock: Command, tmp_path: Path) -> None:
         (["sweep", "{file}"], "requires an argument"),
         (["sweep", "{file}", "--out", "{file}"], "is a file"),
         (["sweep", "{file}", "--out", "{folder}"], "holds s.toml and no study"),
-        (["sweep", "{file}", "--out", "{folder}/o", "--jobs", "0"], "--jobs is a number from 1 on"),
+        (["sweep", "{file}", "--out", "{folder}/o", "--jobs", "0"], "--jobs is a number from 1 to 1024"),
         (["sweep", "{file}", "--out", "{folder}/o", "--until", "speed"], "must be METRIC:PERCENT"),
         (["sweep", "{file}", "--out", "{folder}/o", "--set", "link.l.rate=slow"], "link.l.rate"),
         (["sweep", "{folder}/none.toml", "--out", "{folder}/o"], "No such file"),
         (["results", "{folder}"], "there is no study here"),
+        (["sweep", "{file}", "--out", "{folder}/o", "--jobs", "100000"], "--jobs is a number from 1 to 1024"),
+        (["check", "{file}", "--bogus"], "Unknown option"),
     ],
 )
 def test_bad_input(ackclock: Command, tmp_path: Path, arguments: list[str], message: str) -> None:

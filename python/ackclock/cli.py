@@ -231,11 +231,14 @@ def sweep(
     from ackclock.study.executors import ENGINES
     from ackclock.terminal import study_progress
 
-    if (jobs is not None and jobs < 1) or most < 2:
-        raise BadInput("--jobs is a number from 1 on, --most from 2 on")
+    _check_jobs(jobs)
+    if most < 2:
+        raise BadInput("--most is a number from 2 on")
     study = Study.load(file, set_ or ())
     stop = None if until is None else Until.parse(until, most)
     with Store.create(out) as store:
+        for note in store.notes:
+            fail(note, 0)
         try:
             with study_progress(quiet=as_json) as advance:
                 summary = run_study(study, store, ENGINES[engine](jobs), until=stop, progress=advance)
@@ -284,10 +287,12 @@ def results(
 
     with Store.open(folder) as store:
         if runs:
-            for run in store.runs():
+            found = list(store.runs())
+            keep = tables.matching(where or (), [run["axes"] for run in found])
+            for run in (run for run, kept in zip(found, keep, strict=True) if kept):
                 print(json.dumps(run))
         if export is not None:
-            tables.export(store, export)
+            tables.export(store, export, where or ())
             print(f"written: {export}", file=sys.stderr)
         if not runs and export is None:
             study_results(store.about("title") or str(folder), tables.summary(store, metric or (), where or ()))
@@ -328,15 +333,17 @@ def paper(
     from ackclock.study.executors import ENGINES
     from ackclock.terminal import named_progress, reproduction
 
-    if jobs is not None and jobs < 1:
-        raise BadInput("--jobs is a number from 1 on")
+    _check_jobs(jobs)
     wanted = [papers.find(one) for one in (papers.known() if key == "all" else [key])]
     if not wanted:
         raise BadInput("there are no papers here (run in a folder that has `papers/`)")
     failed = 0
     for one in wanted:
-        with named_progress() as progress:
-            made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+        try:
+            with named_progress() as progress:
+                made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+        except KeyboardInterrupt:
+            return fail(f"interrupted; finished runs are kept in {out / one.key}; the same command goes on", 130)
         reproduction(made)
         if readme:
             write_readme(one, made)
@@ -436,6 +443,11 @@ def bench(
     if repeat < 1 or any(n < 1 for n in flows or []):
         raise BadInput("flows and --repeat are numbers from 1 on")
     return bench_main(flows, repeat=repeat, quick=quick, as_json=as_json)
+
+
+def _check_jobs(jobs: int | None) -> None:
+    if jobs is not None and not 1 <= jobs <= 1024:
+        raise BadInput("--jobs is a number from 1 to 1024")
 
 
 def fail(message: str, status: int) -> int:

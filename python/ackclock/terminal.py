@@ -39,6 +39,14 @@ def progress(scenario: Scenario, *, quiet: bool) -> Iterator[Callable[[float], N
         yield lambda part: bar.update(task, completed=part)
 
 
+def _wide() -> Console:
+    """A console for wide tables: a file or a pipe has room."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = 240
+    return console
+
+
 @contextmanager
 def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A bar with rate and time left on standard error while a study runs; none where that is no terminal."""
@@ -86,9 +94,7 @@ def named_progress() -> Iterator[Callable[[str], Callable[[int, int], None] | No
 
 def reproduction(made: Reproduction) -> None:
     """Print the verdicts of a paper and where its page lies."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
+    console = _wide()
     table = Table(title=made.paper.title, title_justify="left", box=None, pad_edge=False)
     for head in ("claim", "verdict", "what", "value", "95 % interval", "n"):
         table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
@@ -105,9 +111,7 @@ def reproduction(made: Reproduction) -> None:
 
 def study_results(title: str, rows: list[dict[str, Any]]) -> None:
     """Print a table of points: axes, runs, means with 95 % intervals."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = 240  # a file or a pipe has room
+    console = _wide()
     if not rows:
         console.print(f"{title}: no run has finished yet", highlight=False)
         return
@@ -236,7 +240,7 @@ def _more(console: Console, outcome: dict[str, Any]) -> None:
 
 def identification(name: str, found: Identification, written: list[str]) -> None:
     """Print correlations, candidates and diagnostics of an identification."""
-    console = Console()
+    console = _wide()
     console.print(
         f"[bold]{name}[/]  {len(found.x)} samples, mean {found.x.mean() * 1e3:.2f} ms; "
         f"{found.n} differences (d = {found.d}); fitted by {found.method}",
@@ -248,7 +252,8 @@ def identification(name: str, found: Identification, written: list[str]) -> None
     console.print(f"PACF lags 1-8  {partial}", highlight=False)
     table = Table(box=None, pad_edge=False)
     for head in ("model", "ar (s.e.)", "ma (s.e.)", "sd (ms)", "AIC, paper", "FPE (s²)", "AIC", "AICc", "BIC"):
-        table.add_column(head, justify="left" if head.startswith(("model", "ar", "ma")) else "right")
+        left = head.startswith(("model", "ar", "ma"))
+        table.add_column(head, justify="left" if left else "right", no_wrap=head.startswith(("model", "sd", "AIC")))
     for candidate in found.candidates:
         mark = " *" if candidate is found.chosen else ""
         table.add_row(

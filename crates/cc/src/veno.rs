@@ -107,6 +107,7 @@ impl Veno {
     fn keep(&self, cwnd: Segments) -> f64 {
         match self.measure(cwnd) {
             Some(backlog) if backlog < self.beta => 0.8,
+            None if self.linux => 0.8, // the module's backlog is zero until it is computed
             _ => 0.5,
         }
     }
@@ -211,11 +212,11 @@ mod tests {
         assert_eq!(law.measure(20.0), Some(3.5));
         law.on_congestion(&congestion(20.0));
         assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
-        // Two samples are too few to know: half.
+        // Two samples are too few to know: the module's backlog is still zero.
         let mut law = veno("linux", &linux_flow(20.0, 20.0));
         law.sample(seconds(0.1));
         law.sample(seconds(0.1));
-        assert_eq!((law.measure(20.0), law.keep(20.0)), (None, 0.5));
+        assert_eq!((law.measure(20.0), law.keep(20.0)), (None, 0.8));
         law.sample(seconds(0.1));
         law.on_timeout(&timeout(20.0, false));
         assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 16.0));

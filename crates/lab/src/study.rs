@@ -148,7 +148,10 @@ fn read_seeds(item: &Item) -> Result<Vec<u64>> {
             .collect::<Result<_>>()?,
         Value::Text(range) => {
             let ends = range.split_once("..").ok_or_else(|| bad(&item.origin))?;
-            let number = |text: &str| text.trim().parse::<u64>().map_err(|_| bad(&item.origin));
+            let number = |text: &str| match text.trim().parse::<i64>() {
+                Ok(n) if n >= 0 => Ok(n as u64),
+                _ => Err(bad(&item.origin)),
+            };
             let (first, last) = (number(ends.0)?, number(ends.1)?);
             if last.saturating_sub(first) as usize >= MOST_RUNS {
                 return Err(refuse(&item.origin, "seed", format!("more than {MOST_RUNS} seeds")));

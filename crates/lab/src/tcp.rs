@@ -179,8 +179,7 @@ fn read_fit(table: &Reader<'_>, item: &Item, file: &str) -> Result<Vec<(String, 
         Origin::Set(_) => None,
     };
     let path = folder.map_or_else(|| file.into(), |folder| folder.join(file));
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| table.error("fit", format!("{}: {error}", path.display())))?;
+    let text = value::read_file(&path).map_err(|message| table.error("fit", message))?;
     match value::parse(&path.to_string_lossy(), &text)?.value {
         Value::Table(entries) => Ok(entries),
         _ => unreachable!("a TOML document is a table"),

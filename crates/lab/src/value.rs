@@ -58,6 +58,15 @@ pub fn parse_scenario(file: &str, text: &str) -> Result<Item, ScenarioError> {
     extended(file, text, 0)
 }
 
+/// The text of a plain file, or what is wrong with it.
+pub fn read_file(path: &Path) -> Result<String, String> {
+    let told = |e: std::io::Error| format!("{}: {e}", path.display());
+    if !std::fs::metadata(path).map_err(told)?.is_file() {
+        return Err(format!("{}: is no file", path.display()));
+    }
+    std::fs::read_to_string(path).map_err(told)
+}
+
 const DEEPEST: u32 = 8;
 
 fn extended(file: &str, text: &str, depth: u32) -> Result<Item, ScenarioError> {
@@ -73,7 +82,7 @@ fn extended(file: &str, text: &str, depth: u32) -> Result<Item, ScenarioError> {
     if depth == DEEPEST {
         return Err(refuse(format!("more than {DEEPEST} files deep")));
     }
-    let text = std::fs::read_to_string(&path).map_err(|e| refuse(format!("{}: {e}", path.display())))?;
+    let text = read_file(&path).map_err(refuse)?;
     let mut base = extended(&path.to_string_lossy(), &text, depth + 1)?;
     lay_over(&mut base, document);
     Ok(base)

@@ -102,7 +102,7 @@ class Results:
         study = self.study(name)
         advance = self._progress(name) if self._progress is not None else None
         with Store.create(self._store(name)) as store:
-            summary = sweep(study, store, self._executor, progress=advance)
+            summary = sweep(study, store, self._executor, progress=advance, replace=True)
             self.failed += store.failures()
             frame = store.outcomes()
         self.runs += summary.runs

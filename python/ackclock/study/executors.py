@@ -7,6 +7,7 @@ is the store's, everything else is simply done again.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,11 +37,23 @@ class Local:
     def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
         """See Executor."""
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
-        try:
-            while (done := pool.collect(0.2)) is not None:
+        stopped = False
+        while True:
+            try:
+                done = pool.collect(0.2)
+            except KeyboardInterrupt:
+                pool.stop()  # what has ended is kept, then the interrupt goes on
+                stopped = True
+                continue
+            if done is None:
+                break
+            try:
                 yield [Finished(runs[i].run_id, outcome, error) for i, outcome, error, _ in done]
-        finally:
-            pool.stop()
+            except GeneratorExit:
+                pool.stop()
+                raise
+        if stopped:
+            raise KeyboardInterrupt
 
 
 class Ray:
@@ -64,7 +77,8 @@ class Ray:
             return
         ray = self._connect()
         remote = ray.remote(max_retries=3)(_ray_task)
-        what = ray.put((study.file, study.text, study.overrides, str(store.resolve()), _token(store)))
+        source = str(Path(study.file).resolve()) if Path(study.file).exists() else study.file
+        what = ray.put((source, study.text, study.overrides, str(store.resolve()), _token(store), study.engine))
         cpus = int(ray.cluster_resources().get("CPU", 1))
         # Nobody knows yet how long a run takes: the first tasks are one run each, then the batches grow.
         size, rest, seconds, counted = 1, list(reversed(runs)), 0.0, 0
@@ -84,6 +98,8 @@ class Ray:
                 mean = seconds / counted if counted else 0.0
                 fair = max(1, len(rest) // (2 * cpus))
                 size = min(fair, max(1, round(self.BATCH_S / mean))) if mean > 0 else size
+        except ray.exceptions.RayTaskError as error:
+            raise BadInput(f"--engine ray: a worker failed: {str(error).strip().splitlines()[-1]}") from None
         finally:
             for task in flying:
                 ray.cancel(task, force=True)
@@ -96,11 +112,35 @@ class Ray:
             raise BadInput("--engine ray needs Ray: pip install 'ackclock[cluster]'") from None
         quiet: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a notice about GPUs
-        try:
-            ray.init(address="auto", **quiet)
-        except ConnectionError:
-            ray.init(num_cpus=self.jobs, include_dashboard=False, **quiet)
+        address = _cluster()
+        if address is None:
+            ray.init(address="local", num_cpus=self.jobs, include_dashboard=False, **quiet)
+        else:
+            ray.init(address=address, **quiet)
         return ray
+
+
+def _cluster() -> str | None:
+    """Where a Ray cluster answers: what RAY_ADDRESS names, else what `ray start` left behind; None for neither.
+
+    Ray itself waits minutes for a cluster that is gone. Raises BadInput if RAY_ADDRESS names one that does not answer.
+    """
+    named = os.environ.get("RAY_ADDRESS", "")
+    try:
+        left = (Path(os.environ.get("RAY_TMPDIR", "/tmp/ray")) / "ray_current_cluster").read_text().strip()
+    except OSError:
+        left = ""
+    address = left if named in {"", "auto"} else named
+    if "://" in address:
+        return address
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=3).close()
+    except (OSError, ValueError):
+        if named not in {"", "auto"}:
+            raise BadInput(f"RAY_ADDRESS={named}: no cluster answers there") from None
+        return None
+    return address
 
 
 def _ids(batch: Batch) -> list[str]:
@@ -114,9 +154,12 @@ def _token(folder: Path) -> str | None:
         return None
 
 
-def _ray_task(what: tuple[str, str, list[str], str, str | None], runs: list[Run]) -> tuple[Batch, float]:
+def _ray_task(what: tuple[str, str, list[str], str, str | None, str], runs: list[Run]) -> tuple[Batch, float]:
     """Run a batch on one CPU of the cluster; the batch and its CPU seconds."""
-    file, text, overrides, folder, token = what
+    file, text, overrides, folder, token, engine = what
+    if engine != _core.ENGINE:
+        reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same ackclock everywhere"
+        return [Finished(run.run_id, None, reason) for run in runs], 0.0
     study = Study.parse(text, overrides, file=file)
     pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], 1)
     finished, seconds = [], 0.0

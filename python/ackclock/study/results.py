@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,11 +23,6 @@ TAKEN_TIME = {"cpu_s", "wall_s"}
 """Differ from one execution to the next: not part of a result."""
 
 
-def metrics_of(row: Mapping[str, Any]) -> Iterator[str]:
-    """Names of the numbers in an outcome: `FLOW.goodput_bps`, `FROM->TO.utilisation`, `jain`, ..."""
-    return (name for name, _ in _numbers(row))
-
-
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for flow in row["flows"]:
         yield from ((f"{flow['name']}.{key}", value) for key, value in flow.items() if key not in WORDS)
@@ -41,38 +37,60 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def metric_of(row: Mapping[str, Any], name: str) -> float | None:
-    """One number of an outcome. Raises KeyError."""
-    owner, _, key = name.rpartition(".")
-    for thing in (*row["flows"], *row["links"]):
-        if thing["name"] == owner:
-            reason = key.removeprefix("dropped_")
-            value = thing[key] if reason == key else thing["dropped_packets"][reason]
-            return None if value is None else float(value)
-    value = {"jain": row["fairness"]["jain"], **row["engine"]}[name]
+    """One number of an outcome. Raises BadInput if it has no such number."""
+    found = dict(_numbers(row))
+    if name not in found:
+        near = difflib.get_close_matches(name, found, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(found)[:8])}, ..."
+        raise BadInput(f"there is no metric {name}; {hint}")
+    value = found[name]
     return None if value is None else float(value)
 
 
-def table(store: Store) -> pl.DataFrame:
+def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
     """One row a finished run, in the order of the plan: run_id, seed, axes, then every number of the outcome.
 
-    What a run cost in time is left out: the table of a study is the same however often it was interrupted.
+    What a run cost in time is left out: the table of a study is the same however often it was interrupted. `where`
+    keeps points by `AXIS=LABEL`. Raises BadInput for an axis or a label that there is not.
     """
     import polars as pl
 
-    frame = store.outcomes()
     rows = [
         {"run_id": row["run_id"], "seed": row["seed"], **json.loads(row["axes"]), **dict(_numbers(row))}
-        for row in frame.iter_rows(named=True)
+        for row in _chosen(store, where)
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def export(store: Store, path: Path) -> None:
+def _chosen(store: Store, where: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of outcomes at the points that are wanted."""
+    rows = store.outcomes().to_dicts()
+    keep = matching(where, [json.loads(row["axes"]) for row in rows])
+    return [row for row, kept in zip(rows, keep, strict=True) if kept]
+
+
+def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[bool]:
+    """Which points have these labels. Raises BadInput for an axis or a label that none has."""
+    keep = [True] * len(points)
+    for text in where:
+        axis, equals, label = (part.strip() for part in text.partition("="))
+        labels = dict.fromkeys(point[axis] for point in points if axis in point)
+        if not equals:
+            raise BadInput(f"--where {text}: must be AXIS=LABEL")
+        if points and axis not in points[0]:
+            raise BadInput(f"--where: there is no axis {axis}; there are {', '.join(points[0]) or 'none'}")
+        if points and label not in labels:
+            raise BadInput(f"--where: {axis} is never {label}; it is {', '.join(list(labels)[:12])}")
+        keep = [kept and point[axis] == label for kept, point in zip(keep, points, strict=True)]
+    return keep
+
+
+def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
     """Write the table of all runs as Parquet or CSV, by the ending of the name."""
     check_targets([path])
     if path.suffix not in {".parquet", ".csv"}:
         raise BadInput(f"{path}: must end in .parquet or .csv")
-    frame = table(store)
+    frame = table(store, where)
     save = frame.write_parquet if path.suffix == ".parquet" else frame.write_csv
     write(path, lambda target: save(target))
 
@@ -82,35 +100,15 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
 
     `where` keeps points by `AXIS=LABEL`. Raises BadInput for a metric or an axis that there is not.
     """
-    conditions = [_condition(text) for text in where]
     points: dict[str, list[dict[str, Any]]] = {}
-    for row in store.outcomes().iter_rows(named=True):
-        axes = json.loads(row["axes"])
-        for axis, _ in conditions:
-            if axis not in axes:
-                raise BadInput(f"--where: there is no axis {axis}; there are {', '.join(axes) or 'none'}")
-        if all(axes[axis] == value for axis, value in conditions):
-            points.setdefault(row["axes"], []).append(row)
+    for row in _chosen(store, where):
+        points.setdefault(row["axes"], []).append(row)
     found = []
     for text, rows in points.items():
         chosen = list(metrics) or _usual(rows[0])
-        means: dict[str, Any] = {}
-        for name in chosen:
-            try:
-                values = [x for row in rows if (x := metric_of(row, name)) is not None]
-            except KeyError:
-                known = ", ".join(list(metrics_of(rows[0]))[:8])
-                raise BadInput(f"--metric: there is no {name}; there are {known}, ...") from None
-            means[name] = stats.mean(values)
+        means = {name: stats.mean([x for row in rows if (x := metric_of(row, name)) is not None]) for name in chosen}
         found.append({"axes": json.loads(text), "runs": len(rows), "means": means})
     return found
-
-
-def _condition(text: str) -> tuple[str, str]:
-    axis, equals, value = text.partition("=")
-    if not equals:
-        raise BadInput(f"--where {text}: must be AXIS=LABEL")
-    return axis.strip(), value.strip()
 
 
 def _usual(row: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import io
 import json
+import os
 import sqlite3
 import tempfile
 import uuid
@@ -117,6 +118,26 @@ def write_part(folder: Path, lines: bytes) -> Part:
     return Part(name, frame["run_id"].to_list())
 
 
+def _runs_of(part: Path) -> dict[str, str] | None:
+    """Runs of a Parquet part with the times at which they finished; none if it cannot be read."""
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(part)
+        return dict(frame.select("run_id", "finished_at").iter_rows())
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+
+
+def _is_outcome(line: bytes) -> bool:
+    try:
+        found = json.loads(line)
+        outcome_frame(line)
+    except Exception:  # whatever is wrong with it, it is no outcome
+        return False
+    return isinstance(found, dict) and isinstance(found.get("run_id"), str) and bool(found.get("flows"))
+
+
 class Store:
     """The runs of a study in a folder. One process may write; anybody may read at any time."""
 
@@ -125,6 +146,8 @@ class Store:
         self._lock: io.TextIOWrapper | None = None
         self._index = sqlite3.connect(folder / "runs.sqlite", isolation_level=None, timeout=30)
         self._journal = folder / "parts" / JOURNAL
+        self.notes: list[str] = []
+        """What was found amiss when the store was opened for writing, and what was done about it."""
 
     @classmethod
     def create(cls, folder: Path) -> Store:
@@ -179,7 +202,7 @@ class Store:
             raise BadInput(f"{self.folder}: has layout {found}, this version writes {LAYOUT}")
         self._describe({"layout": str(LAYOUT), "token": self.about("token") or uuid.uuid4().hex})
         (self.folder / "parts" / "token").write_text(self.about("token") or "")
-        self._take_in()
+        self._reconcile()
 
     def close(self) -> None:
         """Give the folder free."""
@@ -215,6 +238,18 @@ class Store:
 
     # What is to be done, and what has been.
 
+    def check_study(self, study: Study) -> None:
+        """Refuse a study that is not the one that is here: another title, other axes. Raises BadInput."""
+        here = self._index.execute("SELECT axes FROM plan ORDER BY position LIMIT 1").fetchone()
+        if here is None:
+            return
+        title, axes = self.about("title") or "", sorted(json.loads(here[0]))
+        if title != study.title or axes != sorted(study.axes):
+            name = f'"{title}"' if title else "a study"
+            raise BadInput(
+                f"{self.folder}: holds {name} with the axes {', '.join(axes) or '(none)'}; give another folder"
+            )
+
     def set_plan(self, study: Study, runs: Sequence[Run]) -> None:
         """Say what the study consists of; runs that are there stay there."""
         labels: dict[int, str] = {}
@@ -249,7 +284,7 @@ class Store:
         if size > PART_BYTES:
             self.compact()
 
-    def _enter(self, rows: list[tuple[str, str, str | None, str | None]]) -> None:
+    def _enter(self, rows: Sequence[tuple[str, str, str | None, str | None]]) -> None:
         with self._transaction() as index:
             index.executemany("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?)", rows)
 
@@ -272,33 +307,57 @@ class Store:
     def _parts(self) -> set[str]:
         return {row[0] for row in self._index.execute("SELECT DISTINCT part FROM run WHERE part IS NOT NULL")}
 
-    def _take_in(self) -> None:
-        """Take in what somebody finished and could not name, and clear away what was half written."""
+    def _reconcile(self) -> None:
+        """Make index and files agree: take in what somebody finished and could not name, run again what is lost."""
+        found = {JOURNAL: self._mend_journal()}
+        for path in sorted((self.folder / "parts").iterdir()):
+            if path.name.startswith("."):
+                path.unlink()  # half written
+            elif path.suffix == ".parquet":
+                runs = _runs_of(path)
+                if runs is None:
+                    path.rename(path.with_suffix(".damaged"))
+                    self.notes.append(f"{path}: cannot be read; set aside as {path.stem}.damaged")
+                else:
+                    found[path.name] = runs
+        named = self._index.execute("SELECT run_id, part FROM run WHERE part IS NOT NULL").fetchall()
+        lost = [run_id for run_id, part in named if run_id not in found.get(part, {})]
+        if lost:
+            with self._transaction() as index:
+                index.executemany("DELETE FROM run WHERE run_id = ?", ((run_id,) for run_id in lost))
+            self.notes.append(f"{self.folder}: {len(lost)} runs are in no readable part; they will be run again")
+        known = self.finished()
+        parts = self._parts()
+        for name, runs in found.items():
+            new = [(run_id, at, name, None) for run_id, at in runs.items() if run_id not in known]
+            self._enter(new)
+            known |= {row[0] for row in new}
+            if not new and name not in parts:
+                (self.folder / "parts" / name).unlink(missing_ok=True)  # every run of it is elsewhere
+        self.compact()
+
+    def _mend_journal(self) -> dict[str, str]:
+        """Cut off an unfinished last line, and take out lines that are no outcomes; the runs that remain."""
         import polars as pl
 
-        known, done = self._parts(), self.finished()
-        for path in sorted((self.folder / "parts").iterdir()):
-            if path.name in known - {JOURNAL} or path.name == "token":
-                continue
-            if path.name == JOURNAL:
-                path.write_bytes(self._read_journal())
-                frame = outcome_frame(path.read_bytes()).select("run_id", "finished_at")
-            elif path.suffix == ".parquet" and not path.name.startswith("."):
-                frame = pl.read_parquet(path, columns=["run_id", "finished_at"])
-            else:
-                path.unlink()
-                continue
-            new = frame.filter(~pl.col("run_id").is_in(list(done)))
-            if path.name != JOURNAL and new.is_empty():
-                path.unlink()
-                continue
-            self._enter([(run_id, at, path.name, None) for run_id, at in new.iter_rows()])
-            done |= set(new["run_id"])
-        self.compact()
+        lines = self._read_journal()
+        if self._journal.exists() and len(lines) < self._journal.stat().st_size:
+            os.truncate(self._journal, len(lines))
+        try:
+            frame = outcome_frame(lines)
+            whole = frame["run_id"].null_count() == 0
+        except pl.exceptions.PolarsError:
+            whole = False
+        if not whole:
+            good = b"".join(line for line in lines.splitlines(keepends=True) if _is_outcome(line))
+            write(self._journal, lambda path: path.write_bytes(good))
+            self.notes.append(f"{self._journal}: held lines that are no outcomes; they were taken out")
+            frame = outcome_frame(good)
+        return dict(frame.select("run_id", "finished_at").iter_rows())
 
     # Reading.
 
-    def runs(self) -> Iterator[dict[str, object]]:
+    def runs(self) -> Iterator[dict[str, Any]]:
         """Finished runs of the plan, in its order: run_id, finished_at, seed, axes."""
         query = (
             "SELECT run_id, finished_at, plan.seed, axes FROM plan JOIN run USING (run_id) "
@@ -330,10 +389,14 @@ class Store:
             plan.write_parquet(plan_file)
             outcome_frame(lines).write_parquet(waiting_file)
             files = [waiting_file, *map(str, parts)]
-            db.execute(
-                "COPY (WITH runs AS (SELECT DISTINCT ON (run_id) * FROM read_parquet(?, union_by_name = true)) "
-                "SELECT position, plan.run_id, plan.seed, axes, runs.* EXCLUDE (run_id, seed, finished_at) "
-                "FROM read_parquet(?) AS plan JOIN runs USING (run_id) ORDER BY position) TO ? (FORMAT parquet)",
-                [files, plan_file, joined],
-            )
+            try:
+                db.execute(
+                    "COPY (WITH runs AS (SELECT DISTINCT ON (run_id) * FROM read_parquet(?, union_by_name = true)) "
+                    "SELECT position, plan.run_id, plan.seed, axes, runs.* EXCLUDE (run_id, seed, finished_at) "
+                    "FROM read_parquet(?) AS plan JOIN runs USING (run_id) ORDER BY position) TO ? (FORMAT parquet)",
+                    [files, plan_file, joined],
+                )
+            except duckdb.Error as error:
+                first = str(error).splitlines()[0]
+                raise BadInput(f"{self.folder}: a part cannot be read ({first}); ackclock sweep repairs it") from None
             return pl.read_parquet(joined)

@@ -10,7 +10,7 @@ from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.study.executors import Executor
 from ackclock.study.plan import Run, Study
-from ackclock.study.results import metric_of, metrics_of
+from ackclock.study.results import metric_of
 from ackclock.study.store import Store
 
 Progress = Callable[[int, int], object]
@@ -54,29 +54,40 @@ class Until:
 
 
 def sweep(
-    study: Study, store: Store, executor: Executor, *, until: Until | None = None, progress: Progress | None = None
+    study: Study,
+    store: Store,
+    executor: Executor,
+    *,
+    until: Until | None = None,
+    progress: Progress | None = None,
+    replace: bool = False,
 ) -> Summary:
     """Run what is missing. May be interrupted at any moment and repeated: finished runs are kept.
 
-    Raises BadInput if `until` names a metric that the outcomes do not have.
+    Raises BadInput if `until` names a metric that the outcomes do not have, or if the store holds another study (unless
+    that is to be replaced: its runs stay, its plan goes).
     """
+    if not replace:
+        store.check_study(study)
     first = study.seeds if until is None else list(range(1, until.least + 1))
     seeds = dict.fromkeys(range(study.points), first)
-    kept, done = 0, 0
+    kept: set[str] = set()
+    tried: set[str] = set()
+    done = 0
     while True:
         runs = study.runs(seeds)
         wanted = list({run.run_id: run for run in runs}.values())
         store.set_plan(study, runs)
         there = store.finished()
         missing = [run for run in wanted if run.run_id not in there]
-        if done == 0:
-            kept = len(wanted) - len(missing)
+        kept |= {run.run_id for run in wanted} & there - tried
+        tried |= {run.run_id for run in missing}
         done += _run(study, missing, store, executor, progress, len(wanted))
         if until is None or not _extend(store, runs, seeds, until):
             break
     store.compact()
     failed = len(store.failures())
-    return Summary(runs=len(wanted), kept=kept, done=done, failed=failed)
+    return Summary(runs=len(wanted), kept=len(kept), done=done, failed=failed)
 
 
 def _run(
@@ -111,11 +122,7 @@ def _extend(store: Store, runs: Sequence[Run], seeds: dict[int, list[int]], unti
     values = defaultdict(list)
     points = {position: run.point for position, run in enumerate(runs)}
     for row in frame.iter_rows(named=True):
-        try:
-            value = metric_of(row, until.metric)
-        except KeyError:
-            known = ", ".join(list(metrics_of(row))[:8])
-            raise BadInput(f"--until: the outcomes have no {until.metric}; they have {known}, ...") from None
+        value = metric_of(row, until.metric)
         if value is not None:
             values[points[row["position"]]].append(value)
     wide = []
