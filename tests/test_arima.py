@@ -116,6 +116,14 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
+def test_short_intervals_are_told(ackclock: Command, root: Path) -> None:
+    done = ackclock("identify", root / "validation" / "rtt" / "rtt-probes.csv", "--every", "0.02")
+    assert done.returncode == 0
+    assert "of the intervals have no sample" in done.stderr
+    refused = ackclock("identify", root / "validation" / "rtt" / "rtt-probes.csv", "--every", "1e-12")
+    assert (refused.returncode, "ten million" in refused.stderr) == (2, True)
+
+
 def test_a_fit_runs_in_a_scenario(ackclock: Command, tmp_path: Path) -> None:
     scenario = tmp_path / "s.toml"
     scenario.write_text(Path("papers/ca-artt/studies/network.toml").read_text())

@@ -89,6 +89,8 @@ def test_ca_artt_verdicts(page: Path) -> None:
     # What follows from the formula, whatever the seeds: growth under a steady round-trip time.
     assert by_id["S1a"]["verdict"] == "opposite"
     assert by_id["S1b"]["verdict"] == "confirmed"
+    text = (page / "index.html").read_text()
+    assert "{" not in text[text.index('class="summary"') : text.index('id="verdicts"')]
 
 
 def test_ca_artt_tables_hold_every_published_number(page: Path, root: Path) -> None:
@@ -134,6 +136,42 @@ def test_an_interrupted_page_goes_on(page: Path) -> None:
     assert again.runs > 1000
 
 
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ('metric  = "fwd.throughput_bps"', 'metric  = "fwd.speed"', "there is no speed"),
+        ('reading = "text{mode}"', 'reading = "text{mood}"', "a template names 'mood'"),
+        ('code = "table1"', 'code = "table9"', "measures.py: has no table9"),
+        ("{gain_lossy}", "{loss}", "summary: names 'loss', which is no [value]"),
+        ('axis  = "control"', 'axis  = "colour"', "has no axis colour"),
+    ],
+)
+def test_what_does_not_fit_the_results_is_told(
+    page: Path, root: Path, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    """With the studies at hand, nothing but the folder is at fault."""
+    from ackclock.papers import reproduce
+    from ackclock.study.executors import Local
+
+    folder = tmp_path / "ca-artt"
+    shutil.copytree(root / "papers" / "ca-artt", folder)
+    text = (folder / "paper.toml").read_text()
+    assert old in text
+    (folder / "paper.toml").write_text(text.replace(old, new))
+    with pytest.raises(BadInput) as caught:
+        reproduce(papers.Paper(folder), page.parent, Local(2), quick=True)
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_all_papers_and_an_index(ackclock: Command, page: Path) -> None:
+    done = ackclock("paper", "all", "--out", page.parent, "--quick")
+    assert done.returncode == 0, done.stderr
+    index = (page.parent / "index.html").read_text()
+    assert 'href="ca-artt/index.html"' in index
+    assert "S1b" in index
+
+
 def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
     assert "ca-artt" in ackclock("list", "papers").stdout
     done = ackclock("paper", "ca-art", "--out", tmp_path)
@@ -156,6 +194,10 @@ def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
         ("paper.toml", 'id = "fig01"', 'id = "fig99"', "figure fig99 has no fig99.py"),
         ("paper.toml", "title", "titel", "titel: unknown key"),
         ("deviations.toml", "[[deviation]]", "[deviation", "deviations.toml: "),
+        ("claims.toml", "[[claim]]", "[[claims]]", "claims: unknown key; the file holds [[claim]] tables"),
+        ("claims.toml", "direction = 0", "direction = 5", "direction: must be -1, 0 or 1"),
+        ("claims.toml", "reference = 1.0", 'reference = "x"', "reference: must be float, not 'x'"),
+        ("claims.toml", "reference = 1.39", "reference = 0.0", "of a ratio it must be above zero"),
     ],
 )
 def test_a_folder_out_of_order_is_told(root: Path, tmp_path: Path, file: str, old: str, new: str, message: str) -> None:

@@ -71,13 +71,20 @@ def test_holm() -> None:
 
 
 def test_p_values() -> None:
-    up = stats.p_value([1.0, 1.1, 0.9, 1.05], 0.0, 1)
-    assert up is not None
-    assert up < 0.001
-    assert stats.p_value([1.0, 1.1, 0.9, 1.05], 0.0, -1) == pytest.approx(1 - up)
-    assert stats.p_value([2.0, 2.0], 1.0, 1) == 0.0
-    assert stats.p_value([2.0, 2.0], 1.0, -1) == 1.0
-    assert stats.p_value([2.0], 1.0, 1) is None
+    values = [1.0, 1.1, 0.9, 1.05]
+    far = stats.p_value(values, 0.0)
+    assert far is not None
+    assert far < 0.001
+    assert stats.p_value(values, float(np.mean(values))) == pytest.approx(1.0)
+    assert (stats.p_value([2.0, 2.0], 1.0), stats.p_value([2.0, 2.0], 2.0)) == (0.0, 1.0)
+    assert stats.p_value([2.0], 1.0) is None
+    inside = stats.equivalence(values, 0.5, 1.5)
+    assert inside is not None
+    assert inside < 0.01
+    assert (stats.equivalence(values, 1.2, 1.5) or 0) > 0.9
+    assert stats.equivalence([2.0, 2.0], 1.0, 3.0) == 0.0
+    assert (stats.signed_rank([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) or 1) == pytest.approx(2 / 64)  # all of six above
+    assert stats.signed_rank([1.0, 1.0], 1.0) is None
 
 
 def test_mser_cuts_a_start_and_leaves_a_steady_series() -> None:

@@ -337,17 +337,29 @@ def paper(
     wanted = [papers.find(one) for one in (papers.known() if key == "all" else [key])]
     if not wanted:
         raise BadInput("there are no papers here (run in a folder that has `papers/`)")
-    failed = 0
+    if readme and quick:
+        raise BadInput("--readme: not with --quick: the README holds the whole reproduction")
+    finished, failed = [], 0
     for one in wanted:
         try:
             with named_progress() as progress:
                 made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
         except KeyboardInterrupt:
             return fail(f"interrupted; finished runs are kept in {out / one.key}; the same command goes on", 130)
+        except BadInput as error:
+            if key != "all":
+                raise
+            failed += 1
+            fail(f"{one.key}: {error}", 1)
+            continue
         reproduction(made)
         if readme:
             write_readme(one, made)
+        finished.append(made)
         failed += len(made.failed)
+    if key == "all":
+        papers.index(out, finished)
+        print(f"written: {out / 'index.html'}")
     return 1 if failed else 0
 
 
@@ -400,7 +412,7 @@ def identify(
         raise BadInput("--every is a time above zero, --d is 0, 1 or 2")
     targets = [path for path in (plot, fit) if path is not None]
     check_targets(targets)
-    x = read_series(series, flow, every)
+    x = read_series(series, flow, every, lambda message: fail(message, 0))
     try:
         found = find(x, d, method)
     except ValueError as error:

@@ -59,13 +59,11 @@ class Paired:
 
 def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Paired:
     """Compare two lists whose i-th entries had the same seed. Raises ValueError if the lengths differ."""
-    from scipy import stats
-
     x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if len(x) != len(y):
         raise ValueError(f"paired lists of {len(x)} and {len(y)} values")
     d = x - y
-    p = float(stats.wilcoxon(d).pvalue) if len(d) > 1 and np.any(d != 0) else None
+    p = signed_rank(d.tolist())
     spread = float(d.var(ddof=1)) if len(d) > 1 else 0.0
     gain = float(x.var(ddof=1) + y.var(ddof=1)) / spread if spread > 0 else None
     return Paired(mean(d.tolist(), level), p, gain)
@@ -118,20 +116,38 @@ def bootstrap(
     return Estimate(value, float(low), float(high), n)
 
 
-def p_value(values: Sequence[float], reference: float, direction: int) -> float | None:
-    """One-sided t test of the mean: small if it lies above (`direction` 1) or below (-1) the reference.
-
-    None for fewer than two values; 0 or 1 where all are equal.
-    """
+def p_value(values: Sequence[float], reference: float) -> float | None:
+    """Two-sided t test against the reference; None for fewer than two values, 0 or 1 where all are equal."""
     from scipy import stats
 
     x = np.asarray(values, dtype=float)
     if len(x) < 2:
         return None
-    if x.std() == 0:
-        return float(not direction * (x[0] - reference) > 0)
-    side = "greater" if direction > 0 else "less"
-    return float(stats.ttest_1samp(x, reference, alternative=side).pvalue)
+    if np.ptp(x) == 0:
+        return float(x[0] == reference)
+    return float(stats.ttest_1samp(x, reference).pvalue)
+
+
+def equivalence(values: Sequence[float], low: float, high: float) -> float | None:
+    """Two one-sided t tests that the mean lies between `low` and `high`: the larger p-value."""
+    from scipy import stats
+
+    x = np.asarray(values, dtype=float)
+    if len(x) < 2:
+        return None
+    if np.ptp(x) == 0:
+        return float(not low <= x[0] <= high)
+    above = stats.ttest_1samp(x, low, alternative="greater").pvalue
+    below = stats.ttest_1samp(x, high, alternative="less").pvalue
+    return float(max(above, below))
+
+
+def signed_rank(values: Sequence[float], reference: float = 0.0) -> float | None:
+    """Wilcoxon's signed-rank test against the reference; None where nothing differs from it."""
+    from scipy import stats
+
+    d = np.asarray(values, dtype=float) - reference
+    return float(stats.wilcoxon(d).pvalue) if len(d) > 1 and np.any(d != 0) else None
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

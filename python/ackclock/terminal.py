@@ -101,8 +101,10 @@ def reproduction(made: Reproduction) -> None:
     for v in made.verdicts:
         shown = "" if v.low is None or v.high is None else f"{v.low:.3g} to {v.high:.3g}"
         value = "" if v.value is None else f"{v.value:.3g}"
-        table.add_row(v.claim.id, v.verdict, v.claim.metric, value, shown, str(v.n))
+        table.add_row(v.claim.id, v.verdict + (" (weak)" if v.weak else ""), v.claim.metric, value, shown, str(v.n))
     console.print(table, highlight=False)
+    if any(v.weak for v in made.verdicts):
+        console.print("weak: not after Holm's correction over all claims", highlight=False)
     console.print(f"{made.runs:,} runs, {made.seconds:.0f} s", highlight=False)
     for run_id, error in made.failed[:5]:
         console.print(f"failed: run {run_id}: {error}", highlight=False, markup=False)

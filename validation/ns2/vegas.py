@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,12 +44,15 @@ def runs(seeds: int) -> Iterator[dict[str, object]]:
 
 def main() -> int:
     """Write the table."""
+    if shutil.which("ns") is None:
+        print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)
+        return 1
+    rows = list(runs(10))
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     with open(TARGET, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
-        for row in runs(10):
-            writer.writerow(row)
+        writer.writerows(rows)
     return 0
 
 

@@ -8,6 +8,7 @@ statsmodels' Kalman filter. Signs are those of specs/ca-artt.md section 1: (1 - 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -180,7 +181,7 @@ def identify(x: Sequence[float] | Vector, d: int = 1, method: Method = "css", la
     y = np.diff(levels, n=d)
     if len(y) < 30:
         raise ValueError(f"{len(y)} differences are too few")
-    if np.ptp(y) == 0:
+    if np.ptp(y) <= 1e-9 * np.abs(levels).max():
         raise ValueError("the differences do not vary")
     rho = acf(y, min(lags, len(y) // 4))
     fit = _fit_css if method == "css" else _fit_mle
@@ -199,7 +200,9 @@ def _start(y: Vector, p: int, q: int) -> Vector:
     from statsmodels.tsa.statespace.tools import unconstrain_stationary_univariate as free
 
     try:
-        found, _ = hannan_rissanen(y, ar_order=p, ma_order=q, demean=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of matrices that are hardly regular: then zeros are the start
+            found, _ = hannan_rissanen(y, ar_order=p, ma_order=q, demean=False)
         if not (found.is_stationary and found.is_invertible):
             raise ValueError
         parts = [free(np.asarray(found.ar_params)) if p else [], free(-np.asarray(found.ma_params)) if q else []]
@@ -234,8 +237,6 @@ def _fit_css(y: Vector, p: int, d: int, q: int) -> Candidate:
 
 
 def _fit_mle(y: Vector, p: int, d: int, q: int) -> Candidate:
-    import warnings
-
     from statsmodels.tsa.arima.model import ARIMA
 
     scale = float(y.std())

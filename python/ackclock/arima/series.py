@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,16 +21,23 @@ PUBLISHED_MA = (-0.95108,)
 PUBLISHED_SIGMA_S = 0.075
 """The paper's ARIMA(2,1,1), section 3.2."""
 
+LONGEST_S = 1e5
 LEAST = 50
 """Samples below which nothing can be identified."""
 
 
-def read_series(path: Path, flow: str | None = None, every_s: float | None = None) -> NDArray[np.float64]:
+def read_series(
+    path: Path,
+    flow: str | None = None,
+    every_s: float | None = None,
+    tell: Callable[[str], object] | None = None,
+) -> NDArray[np.float64]:
     """Round-trip times in seconds from a .csv or .parquet file with a column `rtt_s`.
 
     A window trace will do (`ackclock run --trace F --trace-every ack`): rows without a sample are left out, and `flow`
     says whose they are where it has several. `every_s` takes the last sample of each interval of that length (needs
-    `time_s`; an interval without a sample repeats the one before). Raises BadInput, OSError.
+    `time_s`; an interval without a sample repeats the one before; `tell` is told if there are many). Raises BadInput,
+    OSError.
     """
     import polars as pl
 
@@ -48,17 +55,45 @@ def read_series(path: Path, flow: str | None = None, every_s: float | None = Non
         raise BadInput(f"{path}: rtt_s: is not a column of numbers (seconds)")
     frame = _of_flow(frame.filter(pl.col("rtt_s").is_not_null()), flow, path)
     if every_s is not None:
-        if "time_s" not in frame.columns:
-            raise BadInput(f"{path}: --every needs a column time_s")
-        frame = resampled(frame, every_s)
+        frame = _spaced(frame, every_s, path, tell)
     x = frame["rtt_s"].to_numpy().astype(np.float64)
     if not np.all(np.isfinite(x)):
         raise BadInput(f"{path}: rtt_s: row {int(np.argmin(np.isfinite(x))) + 1} is no number")
+    if np.abs(x).max() > LONGEST_S:
+        raise BadInput(f"{path}: rtt_s: holds {np.abs(x).max():g} s; no round-trip time is above {LONGEST_S:g} s")
     if len(x) < LEAST:
         raise BadInput(f"{path}: has {len(x)} samples; at least {LEAST} are needed")
-    if np.ptp(x) == 0:
+    if np.ptp(x) <= 1e-12 * np.abs(x).max():
         raise BadInput(f"{path}: rtt_s: every sample is {x[0]:g} s; there is nothing to model")
     return x
+
+
+def _spaced(frame: pl.DataFrame, every_s: float, path: Path, tell: Callable[[str], object] | None) -> pl.DataFrame:
+    """`frame` at equal distances; tells if much of that is repeated."""
+    import polars as pl
+
+    if "time_s" not in frame.columns or not frame["time_s"].dtype.is_numeric():
+        raise BadInput(f"{path}: --every needs a column time_s of numbers (seconds)")
+    times = frame["time_s"].cast(pl.Float64)
+    if frame.is_empty() or times.null_count() or not times.is_finite().all():
+        raise BadInput(f"{path}: time_s: holds what is no number")
+    if (float(times.max()) - float(times.min())) / every_s > 1e7:  # type: ignore[arg-type]
+        raise BadInput(f"{path}: --every {every_s:g}: makes more than ten million intervals")
+    spaced = resampled(frame, every_s)
+    repeated = filled(frame, every_s)
+    if tell is not None and repeated > 0.05:
+        tell(
+            f"{path}: {100 * repeated:.0f} % of the intervals have no sample and repeat the one before: "
+            "their differences are zero; take longer intervals"
+        )
+    return spaced
+
+
+def filled(frame: pl.DataFrame, every_s: float) -> float:
+    """The part of the intervals of `every_s` seconds in which there is no sample."""
+    times = frame["time_s"].to_numpy()
+    places = np.floor((times - times.min()) / every_s + 1e-6).astype(np.int64)
+    return 1 - len(np.unique(places)) / (int(places.max()) + 1)
 
 
 def _of_flow(frame: pl.DataFrame, flow: str | None, path: Path) -> pl.DataFrame:

@@ -48,7 +48,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table; `main` are the readings shown beside the published values, with so many `digits`."""
+    """A published table; `main` are the readings shown beside the published values, with so many `digits`.
+
+    `labels` gives more words to the templates of its parts: `labels.AXIS.LABEL = { word = "..." }`; points whose label
+    of such an axis is not among them are left out.
+    """
 
     id: str
     title: str
@@ -56,6 +60,7 @@ class Table:
     main: list[str] = field(default_factory=list)
     note: str = ""
     digits: int = 3
+    labels: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     part: list[Part] = field(default_factory=list)
 
 
@@ -110,6 +115,21 @@ class Claim:
     where: Where = field(default_factory=dict)
     impossible: str = ""
     remark: str = ""
+    logarithmic: bool = False
+    """A function of measures.py gives logarithms of ratios."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number that the summary names: a ratio or a difference with its interval, or a mean."""
+
+    metric: str
+    study: str
+    kind: str = "ratio"
+    of: Where = field(default_factory=dict)
+    to: Where = field(default_factory=dict)
+    where: Where = field(default_factory=dict)
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -146,6 +166,14 @@ class Effect:
 
 
 T = TypeVar("T")
+SIMPLE: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "float | None": (int, float),
+    "bool": (bool,),
+    "list[str]": (list,),
+}
 
 
 def _read(kind: type[T], table: Any, place: str) -> T:
@@ -160,6 +188,12 @@ def _read(kind: type[T], table: Any, place: str) -> T:
     for name, f in fields.items():
         if name not in table and f.default is f.default_factory is dataclasses.MISSING:
             raise BadInput(f"{place}: {name} is missing")
+    for key, value in table.items():
+        allowed = SIMPLE.get(str(fields[key].type))
+        if allowed is not None and (
+            not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed)
+        ):
+            raise BadInput(f"{place}.{key}: must be {fields[key].type}, not {value!r}")
     nested: dict[str, type[Any]] = {"part": Part, "alternative": Alternative}
     values = dict(table)
     for key in nested.keys() & table.keys():
@@ -176,7 +210,7 @@ class Paper:
         self.key = folder.name
         self._modules: dict[str, ModuleType] = {}
         about = self._toml("paper.toml")
-        known = {"title", "authors", "venue", "summary", "controllers", "status"}
+        known = {"title", "authors", "venue", "summary", "controllers", "status", "value", "baseline"}
         lists: dict[str, type[Any]] = {
             "study": StudySpec,
             "table": Table,
@@ -197,6 +231,12 @@ class Paper:
         self.summary: str = about["summary"].strip()
         self.status: str = about["status"]
         self.controllers: list[str] = about.get("controllers", [])
+        self.values = {
+            name: _read(Value, table, f"{folder / 'paper.toml'}: value.{name}")
+            for name, table in about.get("value", {}).items()
+        }
+        baseline = about.get("baseline")
+        self.baseline = None if baseline is None else _read(Alternative, baseline, f"{folder / 'paper.toml'}: baseline")
         found = {key: self._list(about, key, kind, "paper.toml") for key, kind in lists.items()}
         self.studies: list[StudySpec] = found["study"]
         self.tables: list[Table] = found["table"]
@@ -204,18 +244,24 @@ class Paper:
         self.comparisons: list[Comparison] = found["comparison"]
         self.extras: list[Extra] = found["extra"]
         self.effects: list[Effect] = found["effect"]
-        self.claims: list[Claim] = self._list(self._toml("claims.toml"), "claim", Claim, "claims.toml")
-        self.deviations: list[Deviation] = self._list(
-            self._toml("deviations.toml"), "deviation", Deviation, "deviations.toml"
-        )
+        self.claims: list[Claim] = self._only("claims.toml", "claim", Claim)
+        self.deviations: list[Deviation] = self._only("deviations.toml", "deviation", Deviation)
         self._check()
 
     def _toml(self, name: str) -> dict[str, Any]:
         path = self.folder / name
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise BadInput(f"{path}: {error}") from None
+
+    def _only(self, file: str, key: str, kind: type[T]) -> list[T]:
+        """A file of one list and nothing else."""
+        table = self._toml(file)
+        for name in table:
+            if name != key:
+                raise BadInput(f"{self.folder / file}: {name}: unknown key; the file holds [[{key}]] tables")
+        return self._list(table, key, kind, file)
 
     def _list(self, table: dict[str, Any], key: str, kind: type[T], file: str) -> list[T]:
         return [_read(kind, item, f"{self.folder / file}: {key}[{i}]") for i, item in enumerate(table.get(key, []))]
@@ -230,6 +276,15 @@ class Paper:
             if study not in names:
                 known = ", ".join(sorted(names))
                 raise BadInput(f"{self.folder}: {place} names the study {study!r}; there are {known}")
+        for claim in self.claims:
+            place = f"{self.folder / 'claims.toml'}: {claim.id}"
+            if claim.direction not in {-1, 0, 1}:
+                raise BadInput(f"{place}: direction: must be -1, 0 or 1")
+            if (claim.measure == "ratio" or claim.logarithmic) and claim.reference - claim.tolerance <= 0:
+                raise BadInput(f"{place}: reference: of a ratio it must be above zero, and above the tolerance")
+        ids = [claim.id for claim in self.claims]
+        if len(set(ids)) < len(ids):
+            raise BadInput(f"{self.folder / 'claims.toml'}: two claims have one id")
         for figure in self.figures:
             if not (self.folder / f"{figure.id}.py").is_file():
                 raise BadInput(f"{self.folder}: figure {figure.id} has no {figure.id}.py")
@@ -237,8 +292,12 @@ class Paper:
     @cached_property
     def published(self) -> list[dict[str, str]]:
         """The published numbers: table, row, column, value, unit."""
-        with open(self.folder / "published.csv", newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        path = self.folder / "published.csv"
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        if not rows or not {"table", "row", "column", "value", "unit"} <= set(rows[0]):
+            raise BadInput(f"{path}: must have the columns table, row, column, value, unit")
+        return rows
 
     def code(self, name: str) -> ModuleType:
         """A module of the folder, such as `fig05` or `measures`; read once."""
@@ -248,9 +307,25 @@ class Paper:
         if spec is None or spec.loader is None:
             raise BadInput(f"{self.folder}: {name}.py cannot be read")
         module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise BadInput(f"{self.folder / name}.py: {type(error).__name__}: {error}") from error
         self._modules[name] = module
         return module
+
+
+def call(paper: Paper, module: str, name: str, *arguments: Any) -> Any:
+    """Call a function of a module of the folder; whatever goes wrong in it is told with its place. Raises BadInput."""
+    function = getattr(paper.code(module), name, None)
+    if function is None:
+        raise BadInput(f"{paper.folder / module}.py: has no {name}")
+    try:
+        return function(*arguments)
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"{paper.folder / module}.py: {name}: {type(error).__name__}: {error}") from error
 
 
 def _folders() -> list[Path]:

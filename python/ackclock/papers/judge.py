@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock import stats
-from ackclock.files import BadInput
-from ackclock.papers.folder import Claim
+from ackclock.papers.folder import Claim, call
 from ackclock.papers.results import Results
 
 
@@ -24,10 +23,16 @@ class Verdict:
     verdict: str
     reason: str
     p: float | None
+    wilcoxon: float | None = None
     p_holm: float | None = None
 
+    @property
+    def weak(self) -> bool:
+        """Decided by its own interval, but not after the correction for the number of claims."""
+        return self.verdict in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
+
     def to_dict(self) -> dict[str, Any]:
-        """As CONTRACT section 6 has it, with the p-values of the one-sided test before and after Holm's correction."""
+        """As CONTRACT section 6 has it, with p-values: t test, after Holm's correction, Wilcoxon's test."""
         c = self.claim
         scenarios = [f"studies/{c.study}.toml"] if c.study else []
         return {
@@ -48,6 +53,7 @@ class Verdict:
             "scenarios": scenarios,
             "p": self.p,
             "p_holm": self.p_holm,
+            "wilcoxon": self.wilcoxon,
         }
 
 
@@ -92,14 +98,16 @@ def _judge(results: Results, claim: Claim) -> Verdict:
     verdict = decide(claim.direction, claim.reference, claim.tolerance, claim.expected, low, high)
     forward = math.log if logarithmic else float
     if claim.direction:
-        p = stats.p_value(values, forward(claim.reference), claim.direction)
-    else:  # two one-sided tests: within the tolerance
-        inner = [
-            stats.p_value(values, forward(claim.reference - claim.tolerance), 1),
-            stats.p_value(values, forward(claim.reference + claim.tolerance), -1),
-        ]
-        p = None if None in inner else max(x for x in inner if x is not None)
-    return Verdict(claim, value, low, high, mean.n, verdict, _reason(claim, verdict, value, low, high, mean.n), p)
+        p = stats.p_value(values, forward(claim.reference))
+    else:
+        bounds = [forward(claim.reference + sign * claim.tolerance) for sign in (-1, 1)]
+        outside = [stats.p_value(values, bound) for bound in bounds]
+        p = stats.equivalence(values, *bounds)
+        if verdict == "opposite" and None not in outside:
+            p = max(x for x in outside if x is not None)
+    reason = _reason(claim, verdict, value, low, high, mean.n)
+    rank = stats.signed_rank(values, forward(claim.reference)) if claim.direction else None
+    return Verdict(claim, value, low, high, mean.n, verdict, reason, p, rank)
 
 
 def _measure(results: Results, claim: Claim) -> tuple[list[float], bool]:
@@ -111,10 +119,7 @@ def _measure(results: Results, claim: Claim) -> tuple[list[float], bool]:
             return results.differences(claim.study, claim.column, claim.of, claim.to, claim.where), False
         case "mean":
             return results.means(claim.study, claim.column, {**claim.where, **claim.of}), False
-    function = getattr(results.paper.code("measures"), claim.measure, None)
-    if function is None:
-        raise BadInput(f"{results.paper.folder}: claim {claim.id}: measures.py has no {claim.measure}")
-    return list(function(results)), False
+    return [float(x) for x in call(results.paper, "measures", claim.measure, results)], claim.logarithmic
 
 
 def _reason(claim: Claim, verdict: str, value: float | None, low: float | None, high: float | None, n: int) -> str:

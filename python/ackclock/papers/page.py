@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock.papers.results import Results
 from ackclock.papers.tables import grids
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 WHAT = {
     "confirmed": "the interval lies wholly on the claimed side",
@@ -55,20 +58,11 @@ def render(
     deviations: list[Any],
     extras: list[Any],
     figures: list[Any],
+    summary: str,
     seconds: float,
 ) -> str:
     """The page as HTML."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("ackclock.papers", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"value": value, "interval": interval, "signed": signed}
-    template = environment.get_template("page.html")
+    template = _environment().get_template("page.html")
     engine = results.study(results.paper.studies[0].name).engine if results.paper.studies else ""
     return template.render(
         paper=results.paper,
@@ -81,9 +75,30 @@ def render(
         deviations=deviations,
         extras=extras,
         figures=figures,
+        summary=summary,
         studies=[(s, results.study(s.name), results.seeds(s.name)) for s in results.paper.studies],
         engine=engine,
         runs=results.runs,
         failed=results.failed,
         seconds=seconds,
     )
+
+
+def index(made: list[Any]) -> str:
+    """The index of several papers as HTML."""
+    counts = [(one, Counter(v.verdict for v in one.verdicts)) for one in made]
+    return _environment().get_template("index.html").render(made=counts, what=WHAT)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ackclock.papers", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"value": value, "interval": interval, "signed": signed}
+    return environment

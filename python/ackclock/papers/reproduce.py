@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ackclock import stats
 from ackclock.files import BadInput, write
 from ackclock.papers import page
-from ackclock.papers.folder import Paper, Where
+from ackclock.papers.folder import Alternative, Comparison, Paper, Where, call
 from ackclock.papers.judge import Verdict, judge
 from ackclock.papers.results import Results
 from ackclock.papers.tables import Entry, as_csv, entries
@@ -63,8 +62,17 @@ def reproduce(
     tables = {table.id: entries(results, table) for table in paper.tables}
     verdicts = judge(results, paper.claims)
     comparisons = [(c, _compare(results, c)) for c in paper.comparisons]
-    deviations = [(d, [_effect(results, d.id, a) for a in d.alternative]) for d in paper.deviations]
-    extras = [(e, getattr(paper.code("measures"), e.code)(results)) for e in paper.extras]
+    first = [] if paper.baseline is None else [_effect(results, paper.baseline)]
+    deviations = [
+        (d, [*(first if d.alternative else []), *(_effect(results, a) for a in d.alternative)])
+        for d in paper.deviations
+    ]
+    extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras]
+    said = {name: results.say(value) for name, value in paper.values.items()}
+    try:
+        summary = paper.summary.format_map(said)
+    except (KeyError, ValueError) as error:
+        raise BadInput(f"{paper.folder / 'paper.toml'}: summary: names {error}, which is no [value]") from None
     figures = [(figure, _draw(results, figure.id, folder)) for figure in paper.figures]
     whole = page.render(
         results,
@@ -74,6 +82,7 @@ def reproduce(
         deviations=deviations,
         extras=extras,
         figures=figures,
+        summary=summary,
         seconds=time.monotonic() - began,
     )
     flat: list[Entry] = [entry for found in tables.values() for entry in found]
@@ -87,13 +96,15 @@ def _text(path: Path, content: str) -> None:
     write(path, lambda target: target.write_text(content, encoding="utf-8"))
 
 
-def _compare(results: Results, c: Any) -> list[Row]:
+def _compare(results: Results, c: Comparison) -> list[Row]:
+    if c.axis not in results.study(c.study).axes:
+        raise BadInput(f"{results.paper.folder}: comparison {c.title}: {c.study} has no axis {c.axis}")
     labels = [label for label in results.study(c.study).axes[c.axis] if label != c.base]
     to = {c.axis: c.base}
     return [_row(results, label, c.study, {c.axis: label}, to, c.where) for label in labels]
 
 
-def _effect(results: Results, deviation: str, a: Any) -> Row:
+def _effect(results: Results, a: Alternative) -> Row:
     return _row(results, a.label, a.study, a.of, a.to, a.where)
 
 
@@ -114,7 +125,9 @@ def _draw(results: Results, name: str, folder: Path) -> str:
 
     mpl.rcParams["svg.hashsalt"] = name  # the same results give the same file, and no two figures share an id
     mpl.rcParams["svg.id"] = name
-    figure = results.paper.code(name).draw(results)
+    figure = call(results.paper, name, "draw", results)
+    if not hasattr(figure, "savefig"):
+        raise BadInput(f"{results.paper.folder / name}.py: draw gives no figure")
     target = folder / "figures" / f"{name}.svg"
     write(target, lambda path: figure.savefig(path, format="svg", metadata={"Date": None}))
     text = target.read_text(encoding="utf-8")
@@ -122,7 +135,7 @@ def _draw(results: Results, name: str, folder: Path) -> str:
 
 
 def readme(paper: Paper, made: Reproduction) -> None:
-    """Put the verdicts and the comparison into the paper's README, between its markers."""
+    """Put the verdicts into the paper's README, between its markers."""
     source, begin, end = paper.folder / "README.md", "<!-- verdicts -->", "<!-- end of verdicts -->"
     text = source.read_text(encoding="utf-8")
     if begin not in text or end not in text:
@@ -135,7 +148,13 @@ def readme(paper: Paper, made: Reproduction) -> None:
         )
         side = {1: ">", -1: "<", 0: f"±{c.tolerance:g} of"}[c.direction]
         published = "-" if c.expected is None else f"{c.expected:.3g}"
-        lines.append(f"| {c.id}: {c.metric} | **{v.verdict}** | {found} | {side} {c.reference:g} | {published} |")
+        mark = ", not after Holm's correction" if v.weak else ""
+        lines.append(f"| {c.id}: {c.metric} | **{v.verdict}**{mark} | {found} | {side} {c.reference:g} | {published} |")
     before, rest = text.split(begin, 1)
     after = rest.split(end, 1)[1]
     _text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
+
+
+def index(out: Path, made: list[Reproduction]) -> None:
+    """Write `out`/index.html: the papers with their verdicts, linked."""
+    _text(out / "index.html", page.index(made))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock import stats
 from ackclock.experiment import Result, Trace
 from ackclock.files import BadInput
-from ackclock.papers.folder import Paper, StudySpec, Where
+from ackclock.papers.folder import Paper, StudySpec, Value, Where
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.store import outcome_schema
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ackclock.study.sweep import Progress
-
-ONE_PACKET_BPS = 40.0
-"""A thousand bytes in 200 s: what a flow that delivered nothing counts as where a logarithm is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +131,20 @@ class Results:
             raise BadInput(f"{self.paper.folder}: study {name} has no runs where {where}")
         return frame
 
+    def _metric(self, name: str, metric: str) -> tuple[str, str]:
+        """Owner and column of a metric such as `fwd.goodput_bps`. Raises BadInput if there is no such column."""
+        owner, _, column = metric.rpartition(".")
+        owner = owner or "fwd"
+        known = (self.links(name) if "->" in owner else self.flows(name)).columns
+        if column not in known:
+            raise BadInput(f"{self.paper.folder}: {metric}: there is no {column}; there are {', '.join(known)}")
+        return owner, column
+
     def pairs(self, name: str, metric: str, of: Where, to: Where, where: Where) -> pl.DataFrame:
         """Runs of `of` beside those of `to` with the same seed and the same other axes: columns seed, a, b."""
         import polars as pl
 
-        flow, column = _metric(metric)
+        flow, column = self._metric(name, metric)
         study_axes = [c for c in self.study(name).axes if c not in of and c not in to]
         left = self.select(name, {**where, **of}, flow).select("seed", *study_axes, pl.col(column).alias("a"))
         right = self.select(name, {**where, **to}, flow).select("seed", *study_axes, pl.col(column).alias("b"))
@@ -148,10 +154,7 @@ class Results:
         """Of each seed the mean logarithm of a/b over the points."""
         import polars as pl
 
-        least = ONE_PACKET_BPS if metric.endswith("_bps") else 0.0
-        frame = self.pairs(name, metric, of, to, where).with_columns(
-            pl.col("a", "b").cast(pl.Float64).clip(lower_bound=least)
-        )
+        frame = self.pairs(name, metric, of, to, where).with_columns(pl.col("a", "b").cast(pl.Float64))
         if frame.filter((pl.col("a") <= 0) | (pl.col("b") <= 0)).height:
             raise BadInput(f"{self.paper.folder}: a ratio of {metric} in {name} has zeros; take a difference")
         ratios = frame.with_columns((pl.col("a") / pl.col("b")).log().alias("r"))
@@ -168,7 +171,7 @@ class Results:
         """Of each seed the mean over the points."""
         import polars as pl
 
-        flow, column = _metric(metric)
+        flow, column = self._metric(name, metric)
         frame = self.select(name, where, flow)
         return frame.group_by("seed").agg(pl.col(column).mean()).sort("seed")[column].drop_nulls().to_list()
 
@@ -177,6 +180,18 @@ class Results:
         logs = stats.mean(self.log_ratios(name, metric, of, to, where))
         low, high = (None if x is None else math.exp(x) for x in (logs.low, logs.high))
         return stats.Estimate(math.exp(logs.value), low, high, logs.n)
+
+    def say(self, value: Value) -> str:
+        """A number for a sentence, with its 95 % interval."""
+        if value.kind == "ratio":
+            e = self.ratio(value.study, value.metric, value.of, value.to, value.where)
+        elif value.kind == "difference":
+            e = stats.mean(self.differences(value.study, value.metric, value.of, value.to, value.where))
+        else:
+            e = stats.mean(self.means(value.study, value.metric, {**value.where, **value.of}))
+        numbers = [None if x is None else value.factor * x for x in (e.value, e.low, e.high)]
+        centre, low, high = ("-" if x is None else f"{x:.2g}" if abs(x) < 100 else f"{x:.0f}" for x in numbers)
+        return centre if low == high else f"{centre} ({low} to {high})"
 
     def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack") -> Result:
         """One run of a study again, with its window trace. Raises BadInput unless `where` names one point."""
@@ -192,11 +207,6 @@ class Results:
                 raise BadInput(f"{self.paper.folder}: {where} names {len(points)} points of {name}, not one")
             self._traces[key] = study.scenario(points[0]).run(seed=seed, trace=trace)
         return self._traces[key]
-
-
-def _metric(metric: str) -> tuple[str, str]:
-    flow, _, column = metric.rpartition(".")
-    return flow or "fwd", column
 
 
 def _spread(axes: dict[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.papers.folder import Part, Table
+from ackclock.papers.folder import Part, Table, call
 from ackclock.papers.results import Cell, Results
 
 
@@ -35,7 +35,7 @@ def entries(results: Results, table: Table) -> list[Entry]:
     }
     found = []
     for part in table.part:
-        for cell in _cells(results, part):
+        for cell in _cells(results, table, part):
             value, unit = printed.get((cell.row, cell.column), ("", table.unit))
             found.append(Entry(table.id, cell.row, cell.column, unit, cell.reading, value, cell.estimate()))
     if not any(entry.published for entry in found):
@@ -43,14 +43,24 @@ def entries(results: Results, table: Table) -> list[Entry]:
     return found
 
 
-def _cells(results: Results, part: Part) -> list[Cell]:
+def _cells(results: Results, table: Table, part: Part) -> list[Cell]:
     if part.code:
-        return list(getattr(results.paper.code("measures"), part.code)(results))
+        return list(call(results.paper, "measures", part.code, results))
     flow, _, column = part.metric.rpartition(".")
     frame = results.select(part.study, part.where, flow or "fwd")
+    if column not in frame.columns:
+        raise BadInput(f"{results.paper.folder}: table {table.id}: there is no {column}")
     cells: dict[tuple[str, str, str], list[float]] = {}
     for row in frame.sort("seed", maintain_order=True).iter_rows(named=True):
-        key = (part.row.format_map(row), part.column.format_map(row), part.reading.format_map(row))
+        words = dict(row)
+        if not all(row[axis] in given for axis, given in table.labels.items()):
+            continue
+        for axis, given in table.labels.items():
+            words |= given[row[axis]]
+        try:
+            key = (part.row.format_map(words), part.column.format_map(words), part.reading.format_map(words))
+        except KeyError as error:
+            raise BadInput(f"{results.paper.folder}: table {table.id}: a template names {error}, no axis") from None
         if row[column] is not None:
             cells.setdefault(key, []).append(row[column] * part.factor)
     return [Cell(row, name, reading, values) for (row, name, reading), values in cells.items()]
