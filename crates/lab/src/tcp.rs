@@ -3,7 +3,7 @@
 use crate::error::{Origin, ScenarioError, nearest};
 use crate::reader::Reader;
 use crate::value::{self, Item, Value};
-use cc::{AnyController, CONTROLLERS, Params};
+use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params, Signals};
 use std::path::Path;
 use transport::{Options, Recovery};
 use units::Span;
@@ -68,7 +68,26 @@ impl TcpLayers<'_> {
         if ns2 && !given.header && flow.options.timestamps {
             flow.options.header += 10;
         }
+        self.check_signals(&flow)?;
         Ok(flow)
+    }
+
+    /// A controller that cannot do without a signal is refused where the flow cannot give it.
+    fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
+        let needs = AnyController::new(flow.control, &flow.params, &flow_info(&flow.options, 0))
+            .map_or(Signals::NONE, |controller| controller.needs());
+        if needs.has(Signals::RECEIVER_TIME) && !flow.options.receiver_time() {
+            let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
+            for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
+                let layer = Reader::new(path, item)?;
+                if layer.keys().any(|key| key == "control") {
+                    let message =
+                        format!("{} needs the receiver's clock: say timestamps = true", flow.control);
+                    return Err(layer.error("control", message));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -236,4 +255,18 @@ fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
         .map_err(refused)?;
     flow.control = descriptor.name;
     Ok(())
+}
+
+/// What a controller is told of its flow.
+pub(crate) fn flow_info(options: &Options, seed: u64) -> FlowInfo {
+    FlowInfo {
+        initial_window: if options.delay_growth { 1.0 } else { options.initial_window },
+        initial_ssthresh: options.initial_ssthresh,
+        max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
+        arithmetic: options.arithmetic(),
+        fine_clock: options.recovery == transport::Recovery::Reno,
+        packet: options.packet,
+        abe: options.abe,
+        seed,
+    }
 }

@@ -90,6 +90,11 @@ fn errors_name_line_key_and_remedy() {
             "alhpa = 2",
             "s.toml:17: flow.f.tcp.control.alhpa: vegas has no such parameter; did you mean \"alpha\"?",
         ),
+        (
+            "control = { kind = \"vegas\", alpha = 2 }",
+            "control = \"sarbe\", profile = \"linux\", timestamps = false",
+            "s.toml:17: flow.f.tcp.control: sarbe needs the receiver's clock: say timestamps = true",
+        ),
         ("alpha = 2", "alpha = -2", "s.toml:17: flow.f.tcp.control.alpha: -2 is not between 0 and 1000000"),
         (
             "to   = \"b\"",

@@ -6,7 +6,7 @@ use crate::audit::{AuditedLink, Auditor};
 use crate::error::Origin;
 use crate::recorder::Recorder;
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
-use cc::{AnyController, FlowInfo};
+use cc::AnyController;
 use engine::{Agenda, Stream};
 use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
 use net::{LinkId, LinkSpec, Network, NodeId, Topology};
@@ -113,7 +113,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                         shared.push(Arc::new(tcp.options.clone()));
                         shared[shared.len() - 1].clone()
                     });
-                    let info = flow_info(&options, Stream::new(seed, "controller", &flow.name).bits());
+                    let info =
+                        crate::tcp::flow_info(&options, Stream::new(seed, "controller", &flow.name).bits());
                     let controller = AnyController::new(tcp.control, &tcp.params, &info)
                         .unwrap_or_else(|| unreachable!("the scenario names registered controllers only"));
                     let packet = options.packet as u64;
@@ -215,18 +216,5 @@ fn impairment(
             let index = scenario.flows.iter().position(|f| f.name == *flow);
             index.map_or(Impairment::None, |i| Impairment::List(List::new(order[i], packets.clone())))
         }
-    }
-}
-
-fn flow_info(options: &Options, seed: u64) -> FlowInfo {
-    FlowInfo {
-        initial_window: if options.delay_growth { 1.0 } else { options.initial_window },
-        initial_ssthresh: options.initial_ssthresh,
-        max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
-        arithmetic: options.arithmetic(),
-        fine_clock: options.recovery == transport::Recovery::Reno,
-        packet: options.packet,
-        abe: options.abe,
-        seed,
     }
 }
