@@ -172,6 +172,39 @@ def test_all_papers_and_an_index(ackclock: Command, page: Path) -> None:
     assert "S1b" in index
 
 
+@pytest.mark.parametrize("key", ["westwood", "sarbe-ecn"])
+def test_the_other_pages_are_whole(ackclock: Command, page: Path, root: Path, key: str) -> None:
+    """Made by `paper all`; what is printed in the paper stands in the tables, every claim has a verdict by rule."""
+    assert ackclock("paper", "all", "--out", page.parent, "--quick").returncode == 0
+    folder = page.parent / key
+    text = (folder / "index.html").read_text()
+    assert not re.search(r'(src|href)="(?!#)', text)
+    assert "{" not in text[text.index('class="summary"') : text.index('id="verdicts"')]
+    paper = papers.find(key)
+    assert text.count("<svg") == len(paper.figures)
+    verdicts = json.loads((folder / "verdicts.json").read_text())
+    assert [v["id"] for v in verdicts] == [claim.id for claim in paper.claims]
+    for v in verdicts:
+        assert v["verdict"] == decide(
+            v["direction"], v["reference"], v["tolerance"], v["expected"], v["low"], v["high"]
+        )
+    with open(folder / "tables.csv", newline="") as file:
+        shown = {(r["table"], r["row"], r["column"]) for r in csv.DictReader(file) if r["published"]}
+    tables = {table.id for table in paper.tables}
+    assert shown == {(r["table"], r["row"], r["column"]) for r in paper.published if r["table"] in tables}
+
+
+def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(ackclock: Command, page: Path) -> None:
+    assert ackclock("paper", "all", "--out", page.parent, "--quick").returncode == 0
+    found = {}
+    for key in ("westwood", "sarbe-ecn"):
+        found |= {v["id"]: v for v in json.loads((page.parent / key / "verdicts.json").read_text())}
+    assert found["S2a-reno"]["verdict"] == found["S5a"]["verdict"] == "confirmed"
+    assert found["S2a-sack"]["verdict"] == found["S5e"]["verdict"] == "opposite"
+    # Westwood's window is B RTTmin after a loss: half the pipe more than Reno's.
+    assert found["S2c"]["value"] > 2
+
+
 def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
     assert "ca-artt" in ackclock("list", "papers").stdout
     done = ackclock("paper", "ca-art", "--out", tmp_path)

@@ -99,35 +99,41 @@ def ours(setting: Setting, seed: int) -> dict[str, float]:
     }
 
 
-def compared() -> dict[tuple[str, str], tuple[stats.Estimate, stats.Estimate, float | None]]:
-    """By setting and measure: ours, ns-2's, and the p-value of Welch's test that they differ (None: nothing varies)."""
+Compared = tuple[stats.Estimate, stats.Estimate, float | None]
+
+
+def welch(ours: list[float], theirs: list[float]) -> Compared:
+    """Ours, ns-2's, and the p-value of Welch's test that they differ (None: nothing varies)."""
     from scipy.stats import ttest_ind
 
+    varies = len(set(ours)) > 1 or len(set(theirs)) > 1
+    p = float(ttest_ind(ours, theirs, equal_var=False).pvalue) if varies else None
+    return stats.mean(ours), stats.mean(theirs), p
+
+
+def compared() -> dict[tuple[str, str], Compared]:
+    """By setting and measure, of all settings."""
     with open(STORED, newline="", encoding="utf-8") as file:
         stored = list(csv.DictReader(file))
     found = {}
     for setting in SETTINGS:
         mine = [ours(setting, seed) for seed in SEEDS]
         for measure in MEASURES:
-            a = [run[measure] for run in mine]
-            b = [float(row[measure]) for row in stored if row["setting"] == setting.name]
-            varies = len(set(a)) > 1 or len(set(b)) > 1
-            p = float(ttest_ind(a, b, equal_var=False).pvalue) if varies else None
-            found[setting.name, measure] = (stats.mean(a), stats.mean(b), p)
+            theirs = [float(row[measure]) for row in stored if row["setting"] == setting.name]
+            found[setting.name, measure] = welch([run[measure] for run in mine], theirs)
     return found
 
 
-def table() -> list[str]:
-    """Lines of the table for docs/validation.md."""
-    lines = ["| setting | " + " | ".join(f"{m} ({u}): ours, ns-2" for m, u in MEASURES.items()) + " |"]
-    lines.append("|---" * (len(MEASURES) + 1) + "|")
-    rows = compared()
-    for setting in SETTINGS:
+def table(first: str, measures: dict[str, str], found: dict[tuple[str, str], Compared]) -> list[str]:
+    """Lines of a table for docs/validation.md: a row for each name, a column for each measure."""
+    heads = [f"{measure} ({unit}): ours, ns-2" for measure, unit in measures.items()]
+    lines = [f"| {first} | " + " | ".join(heads) + " |", "|---" * (len(measures) + 1) + "|"]
+    for name in dict.fromkeys(name for name, _ in found):
         cells = []
-        for measure in MEASURES:
-            a, b, _ = rows[setting.name, measure]
+        for measure in measures:
+            a, b, _ = found[name, measure]
             cells.append(f"{a.value:.3g} ± {a.half_width or 0:.2g}, {b.value:.3g} ± {b.half_width or 0:.2g}")
-        lines.append(f"| {setting.name} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
 
 

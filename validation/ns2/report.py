@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import lossy
 import red
 from cases import Agreement, cases, compare
 
@@ -23,6 +24,13 @@ def line(found: Agreement) -> str:
     return f"| {found.case.name} | {found.same} of {found.rows} | {first} | {totals} |\n"
 
 
+def put(page: str, name: str, lines: list[str]) -> str:
+    """The page with the table between the markers of that name renewed."""
+    text = "\n".join(lines) + "\n"
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+    return re.sub(pattern, lambda m: m[1] + text + m[2], page, flags=re.DOTALL)
+
+
 def main() -> int:
     """Compare everything; print a summary."""
     found = [compare(case) for case in cases()]
@@ -31,8 +39,8 @@ def main() -> int:
     table = summary + HEAD + "".join(line(a) for a in found)
     page = PAGE.read_text()
     page = re.sub(r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.DOTALL)
-    queues = "\n".join(red.table()) + "\n"
-    page = re.sub(r"(<!-- red -->\n).*?(<!-- end of red -->)", lambda m: m[1] + queues + m[2], page, flags=re.DOTALL)
+    page = put(page, "red", red.table("setting", red.MEASURES, red.compared()))
+    page = put(page, "lossy", red.table("case", lossy.MEASURES, lossy.compared()))
     PAGE.write_text(page)
     print(summary.strip().strip("*"))
     return 0

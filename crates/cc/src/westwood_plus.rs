@@ -7,6 +7,8 @@
 //! - `linux`: windows of max(srtt, 50 ms), two cascaded averages of an eighth in whole bytes a millisecond, the least
 //!   smoothed round-trip time (taken anew after a timeout); a loss halves, the end of recovery sets window and
 //!   threshold to `B RTTmin`, a timeout sets the threshold.
+//! - `ns2`: the same inside ns-2's TCP/Linux, which asks for the window where recovery begins: a loss halves the
+//!   threshold and sets the window to `B RTTmin`; recovery ends at no less than the threshold.
 //!
 //! Status: draft.
 
@@ -21,6 +23,8 @@ use units::{Segments, Span, Time};
 #[derive(Clone, Debug)]
 pub struct WestwoodPlus {
     linux: bool,
+    /// As ns-2 runs it.
+    at_once: bool,
     window: Window,
     credit: Credit,
     packet: u64,
@@ -50,16 +54,17 @@ impl Law for WestwoodPlus {
         status: Status::Draft,
         params: &[Param {
             name: "reading",
-            kind: Kind::Choice(&["paper", "linux"]),
+            kind: Kind::Choice(&["paper", "linux", "ns2"]),
             unit: "",
             doc: "whose Westwood+: filter, and when the window is set",
         }],
         probes: &["bwe", "sample", "rtt_min"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> WestwoodPlus {
-        let linux = params.choice("reading") == "linux";
+        let linux = params.choice("reading") != "paper";
         WestwoodPlus {
             linux,
+            at_once: params.choice("reading") == "ns2",
             window: Window::new(flow),
             credit: if linux { Credit::linux() } else { Credit::new(u32::MAX) },
             packet: flow.packet as u64,
@@ -165,10 +170,15 @@ impl Controller for WestwoodPlus {
             }
             None => self.window.reduce(event.window, 0.5),
         }
+        if let Some(fair) = self.fair().filter(|_| self.at_once) {
+            self.window.set(fair);
+        }
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {
-        if let Some(fair) = self.fair().filter(|_| self.linux) {
+        if self.at_once {
+            self.window.set(self.window.cwnd.max(self.window.ssthresh));
+        } else if let Some(fair) = self.fair().filter(|_| self.linux) {
             self.window.ssthresh = fair;
             self.window.set(fair);
         }
@@ -225,6 +235,17 @@ mod tests {
         assert_eq!(law.cwnd(), 15.0); // Reno's half until recovery ends
         law.on_recovery_exit(Time::ZERO);
         assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
+    }
+
+    #[test]
+    fn the_module_inside_ns2() {
+        let mut law = law("ns2");
+        law.rtt_min.set(Span::from_ms(100));
+        law.average(100.0);
+        law.on_congestion(&crate::testing::congestion(30.0));
+        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 15.0));
+        law.on_recovery_exit(Time::ZERO);
+        assert_eq!((law.cwnd(), law.ssthresh()), (15.0, 15.0));
     }
 
     #[test]

@@ -51,7 +51,7 @@ class Table:
     """A published table; `main` are the readings shown beside the published values, with so many `digits`.
 
     `labels` gives more words to the templates of its parts: `labels.AXIS.LABEL = { word = "..." }`; points whose label
-    of such an axis is not among them are left out.
+    of such an axis is not among them are left out. A column's name before the last `split` names the grid it stands in.
     """
 
     id: str
@@ -60,6 +60,7 @@ class Table:
     main: list[str] = field(default_factory=list)
     note: str = ""
     digits: int = 3
+    split: str = ";"
     labels: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     part: list[Part] = field(default_factory=list)
 

@@ -190,7 +190,7 @@ class Results:
         else:
             e = stats.mean(self.means(value.study, value.metric, {**value.where, **value.of}))
         numbers = [None if x is None else value.factor * x for x in (e.value, e.low, e.high)]
-        centre, low, high = ("-" if x is None else f"{x:.2g}" if abs(x) < 100 else f"{x:.0f}" for x in numbers)
+        centre, low, high = ("-" if x is None else f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}" for x in numbers)
         return centre if low == high else f"{centre} ({low} to {high})"
 
     def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack") -> Result:

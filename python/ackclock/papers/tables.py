@@ -84,14 +84,16 @@ def number(x: float | None) -> str:
 
 
 def grids(table: Table, found: list[Entry]) -> list[dict[str, Any]]:
-    """What the page shows of the main readings: a grid for each part of the column names before a semicolon."""
+    """What the page shows of the main readings: a grid for each part of the column names before the separator."""
     shown = [e for e in found if not table.main or e.reading in table.main]
     narrow = len({entry.column for entry in shown}) <= 2
     groups: dict[str, list[Entry]] = {}
     for entry in shown:
-        name = entry.column if narrow else entry.column.rpartition(";")[0]
+        name = entry.column if narrow else entry.column.rpartition(table.split)[0]
         groups.setdefault(name, []).append(entry)
-    return [(_by_reading if narrow else _grid)(name, members) for name, members in groups.items()]
+    if narrow:
+        return [_by_reading(name, members) for name, members in groups.items()]
+    return [_grid(name, members, table.split) for name, members in groups.items()]
 
 
 def _by_reading(name: str, members: list[Entry]) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def _by_reading(name: str, members: list[Entry]) -> dict[str, Any]:
     return {"name": name, "unit": members[0].unit, "readings": readings, "rows": rows}
 
 
-def _grid(name: str, members: list[Entry]) -> dict[str, Any]:
+def _grid(name: str, members: list[Entry], split: str) -> dict[str, Any]:
     columns = list(dict.fromkeys(e.column for e in members))
     units = {e.column: e.unit for e in members}
     same = len(set(units.values())) == 1
@@ -114,7 +116,9 @@ def _grid(name: str, members: list[Entry]) -> dict[str, Any]:
         lines = [(reading, [cells.get((row, column, reading)) for column in columns]) for reading in readings]
         printed = {e.column: e.published for e in members if e.row == row}
         rows.append({"name": row, "published": [printed.get(column, "") for column in columns], "lines": lines})
-    heads = [column.rpartition(";")[2] for column in columns]
+    heads = [column.rpartition(split)[2] for column in columns]
     if not same:
-        heads = [f"{head} ({units[column]})" for head, column in zip(heads, columns, strict=True)]
+        heads = [
+            f"{head} ({units[column]})" if units[column] else head for head, column in zip(heads, columns, strict=True)
+        ]
     return {"name": name, "unit": members[0].unit if same and name else "", "columns": heads, "rows": rows}

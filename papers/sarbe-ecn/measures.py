@@ -1,0 +1,184 @@
+"""Estimate against truth, fairness and friendliness: what the claims and figures need beyond ratios."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ackclock import stats
+from ackclock.papers.results import Cell, Results
+
+CAPACITY_BPS, PAYLOAD = 5e6, 1000 / 1040
+STEPS = [(0, 0.0), (25, 1e6), (50, 2e6), (75, 3e6), (100, 1e6), (125, 0.0)]
+"""Cross traffic of studies/estimators.toml: from when on which rate (s, bit/s)."""
+DURATION_S, SETTLED_S = 150, 10
+ESTIMATORS = ("sarbe", "westwood", "type0", "type1", "type2", "westwood_plus")
+NAMES = {
+    "sarbe": "SARBE",
+    "westwood": "Westwood, Tustin 0.5 s (type 3)",
+    "type0": "Westwood, type 0",
+    "type1": "Westwood, type 1",
+    "type2": "Westwood, type 2",
+    "westwood_plus": "Westwood+",
+}
+LOSSY = ("0.001", "0.005", "0.01", "0.05", "0.1")
+
+
+def truth(path: str) -> NDArray[np.float64]:
+    """What the path leaves to the flow in each second, payload bit/s."""
+    left = np.full(DURATION_S, CAPACITY_BPS)
+    if path == "steps":
+        for start, rate in STEPS:
+            left[start:] = CAPACITY_BPS - rate
+    return left * PAYLOAD
+
+
+@cache
+def estimate(results: Results, path: str, estimator: str, seed: int) -> NDArray[np.float64]:
+    """The estimate of each second (mean over its ACKs; a second without ACKs repeats), bit/s."""
+    trace = results.trace("estimators", seed, {"path": path, "estimator": estimator}).trace
+    rows = trace.filter((pl.col("flow") == "fwd") & pl.col("bwe").is_not_null())
+    bins = rows.group_by(pl.col("time_s").floor().cast(pl.Int64).alias("s")).agg(pl.col("bwe").mean())
+    whole = pl.DataFrame({"s": np.arange(DURATION_S)}).join(bins, on="s", how="left").sort("s")
+    return whole["bwe"].forward_fill().fill_null(0.0).to_numpy()
+
+
+def seeds(results: Results) -> range:
+    """Seeds of the estimators' study."""
+    return range(1, results.seeds("estimators") + 1)
+
+
+def rms(results: Results, path: str, estimator: str) -> list[float]:
+    """Of each seed the root mean square error after the first ten seconds, bit/s."""
+    errors = [estimate(results, path, estimator, seed) - truth(path) for seed in seeds(results)]
+    return [float(np.sqrt(np.mean(e[SETTLED_S:] ** 2))) for e in errors]
+
+
+def bias(results: Results, path: str, estimator: str, first: int = SETTLED_S, last: int = DURATION_S) -> list[float]:
+    """Of each seed the mean error between two times (s), bit/s."""
+    errors = [estimate(results, path, estimator, seed) - truth(path) for seed in seeds(results)]
+    return [float(np.mean(e[first:last])) for e in errors]
+
+
+def settling(results: Results, estimator: str) -> list[float]:
+    """Of each seed the mean time to come within 10 % after a step (s); a step that is never reached counts whole."""
+    found = []
+    for seed in seeds(results):
+        close = np.abs(estimate(results, "steps", estimator, seed) / truth("steps") - 1) <= 0.1
+        times = []
+        for (start, _), (end, _) in zip(STEPS[1:], [*STEPS[2:], (DURATION_S, 0.0)], strict=True):
+            reached = np.flatnonzero(close[start:end])
+            times.append(float(reached[0]) if len(reached) else float(end - start))
+        found.append(float(np.mean(times)))
+    return found
+
+
+def step_errors(results: Results) -> list[float]:
+    """Of each seed the logarithm of SARBE's error over Westwood's."""
+    pairs = zip(rms(results, "steps", "sarbe"), rms(results, "steps", "westwood"), strict=True)
+    return [math.log(a / b) for a, b in pairs]
+
+
+def compression_gap(results: Results) -> list[float]:
+    """Of each seed Westwood's estimate minus SARBE's while the reverse FTP runs, Mb/s."""
+    a, b = (bias(results, "compression", name, 30, 120) for name in ("westwood", "sarbe"))
+    return [(x - y) / 1e6 for x, y in zip(a, b, strict=True)]
+
+
+def _lossy(results: Results, rival: str) -> list[float]:
+    of, to = {"control": "sarbe"}, {"control": rival}
+    logs = [results.log_ratios("goodput", "fwd.goodput_bps", of, to, {"loss": rate}) for rate in LOSSY]
+    return [float(x) for x in np.mean(logs, axis=0)]
+
+
+def lossy_reno(results: Results) -> list[float]:
+    """Of each seed the mean logarithm of SARBE's goodput over Reno's, loss rates from 0.1 %."""
+    return _lossy(results, "reno")
+
+
+def lossy_westwood(results: Results) -> list[float]:
+    """The same over Westwood's."""
+    return _lossy(results, "westwood")
+
+
+def ten(results: Results, study: str) -> pl.DataFrame:
+    """The ten flows of every run (the network's own `fwd` is replaced by f0 to f9)."""
+    return results.flows(study).filter(pl.col("name").str.starts_with("f"))
+
+
+@cache
+def jains(results: Results, control: str, loss: str) -> list[float]:
+    """Of each seed Jain's index of ten flows."""
+    rows = ten(results, "fairness").filter((pl.col("control") == control) & (pl.col("loss") == loss))
+    groups = rows.group_by("seed", maintain_order=True).agg(pl.col("goodput_bps"))
+    return [stats.jain(values) for values in groups.sort("seed")["goodput_bps"].to_list()]
+
+
+def _mean_jain(results: Results, control: str) -> NDArray[np.float64]:
+    return np.mean([jains(results, control, loss) for loss in results.study("fairness").axes["loss"]], axis=0)
+
+
+def fairness(results: Results) -> list[float]:
+    """Of each seed SARBE's index, mean of the loss rates."""
+    return [float(x) for x in _mean_jain(results, "sarbe")]
+
+
+def reno_fairest(results: Results) -> list[float]:
+    """Of each seed Reno's index less that of the best other kind on the mean."""
+    others = [_mean_jain(results, c) for c in results.study("fairness").axes["control"] if c != "reno"]
+    best = max(others, key=lambda index: float(index.mean()))
+    return [float(x) for x in _mean_jain(results, "reno") - best]
+
+
+def shares(results: Results, peer: str, n: int, sarbe: bool) -> list[float]:
+    """Of each seed the mean goodput of SARBE or of its `n` peers over the fair share."""
+    rows = ten(results, "friendly").filter(pl.col("mix") == f"peer={peer};n={n}")
+    number = pl.col("name").str.slice(1).cast(pl.Int64)
+    kind = rows.filter(number >= n if sarbe else number < n)
+    mean = kind.group_by("seed").agg(pl.col("goodput_bps").mean()).sort("seed")["goodput_bps"].to_numpy()
+    fair = rows.group_by("seed").agg(pl.col("goodput_bps").sum() / 10).sort("seed")["goodput_bps"].to_numpy()
+    return [float(x) for x in mean / fair]
+
+
+def friendly_reno(results: Results) -> list[float]:
+    """Of each seed the logarithm of a Reno's goodput among nine SARBEs over the mean of ten Renos."""
+    mixed = ten(results, "friendly").filter((pl.col("mix") == "peer=reno;n=1") & (pl.col("name") == "f0"))
+    alone = ten(results, "fairness").filter((pl.col("control") == "reno") & (pl.col("loss") == "0.01"))
+    a = mixed.sort("seed")["goodput_bps"].to_list()
+    b = alone.group_by("seed").agg(pl.col("goodput_bps").mean()).sort("seed")["goodput_bps"].to_list()
+    return [math.log(x / y) for x, y in zip(a, b, strict=True)]
+
+
+def text_numbers(results: Results) -> list[Cell]:
+    """Gains at 1 % loss in percent, and the gap of the estimates under compression in Mb/s."""
+    cells = []
+    for rival, column in (("reno", "gain over Reno at 1% loss"), ("westwood", "gain over Westwood at 1% loss")):
+        of, to = {"control": "sarbe"}, {"control": rival}
+        logs = results.log_ratios("goodput", "fwd.goodput_bps", of, to, {"loss": "0.01"})
+        cells.append(Cell("", column, "taken", [100 * (math.exp(x) - 1) for x in logs]))
+    cells.append(Cell("", "Westwood overestimate, ACK compression", "taken", compression_gap(results)))
+    return cells
+
+
+def estimator_table(results: Results) -> SimpleNamespace:
+    """Root mean square error, bias and settling time of each estimator on each path."""
+    rows = []
+    for name in ESTIMATORS:
+        cells = [NAMES[name]]
+        for path in ("steps", "compression", "loss"):
+            e, b = stats.mean(rms(results, path, name)), stats.mean(bias(results, path, name))
+            cells.append(f"{e.value / 1e6:.2f} ± {(e.half_width or 0) / 1e6:.2f} ({b.value / 1e6:+.2f})")
+        s = stats.mean(settling(results, name))
+        rows.append([*cells, f"{s.value:.1f} ± {s.half_width or 0:.1f}"])
+    head = ["estimator", "steps (Mb/s)", "ACK compression (Mb/s)", "1 % loss (Mb/s)", "settling (s)"]
+    text = [
+        "Root mean square error of the estimate against what the path leaves, bins of a second after the first ten, "
+        "with the bias in brackets; the time to come within 10 % after a step (one never reached counts whole). "
+        "A flow that does not use what is left to it cannot measure it: under loss the error is also the window's.",
+    ]
+    return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])
