@@ -19,7 +19,7 @@ def root() -> Path:
     return ROOT
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def ackclock() -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command, as a user runs it."""
 

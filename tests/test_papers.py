@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,19 +165,24 @@ def test_what_does_not_fit_the_results_is_told(
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_all_papers_and_an_index(ackclock: Command, page: Path) -> None:
+@pytest.fixture(scope="module")
+def pages(ackclock: Command, page: Path) -> Path:
+    """The quick reproduction of all."""
     done = ackclock("paper", "all", "--out", page.parent, "--quick")
     assert done.returncode == 0, done.stderr
-    index = (page.parent / "index.html").read_text()
+    return page.parent
+
+
+def test_all_papers_and_an_index(pages: Path) -> None:
+    index = (pages / "index.html").read_text()
     assert 'href="ca-artt/index.html"' in index
     assert "S1b" in index
 
 
 @pytest.mark.parametrize("key", ["westwood", "sarbe-ecn"])
-def test_the_other_pages_are_whole(ackclock: Command, page: Path, root: Path, key: str) -> None:
-    """Made by `paper all`; what is printed in the paper stands in the tables, every claim has a verdict by rule."""
-    assert ackclock("paper", "all", "--out", page.parent, "--quick").returncode == 0
-    folder = page.parent / key
+def test_the_other_pages_are_whole(pages: Path, key: str) -> None:
+    """What is printed in the paper stands in the tables, every claim has a verdict by rule."""
+    folder = pages / key
     text = (folder / "index.html").read_text()
     assert not re.search(r'(src|href)="(?!#)', text)
     assert "{" not in text[text.index('class="summary"') : text.index('id="verdicts"')]
@@ -190,19 +196,17 @@ def test_the_other_pages_are_whole(ackclock: Command, page: Path, root: Path, ke
         )
     with open(folder / "tables.csv", newline="") as file:
         shown = {(r["table"], r["row"], r["column"]) for r in csv.DictReader(file) if r["published"]}
-    tables = {table.id for table in paper.tables}
-    assert shown == {(r["table"], r["row"], r["column"]) for r in paper.published if r["table"] in tables}
+    printed = {(r["table"], r["row"], r["column"]) for r in paper.published}
+    assert shown and shown <= printed
+    assert {p for p in printed if p[0] != "text"} <= shown, "the text's numbers are settings too"
 
 
-def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(ackclock: Command, page: Path) -> None:
-    assert ackclock("paper", "all", "--out", page.parent, "--quick").returncode == 0
-    found = {}
+def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(pages: Path) -> None:
+    found: dict[str, dict[str, Any]] = {}
     for key in ("westwood", "sarbe-ecn"):
-        found |= {v["id"]: v for v in json.loads((page.parent / key / "verdicts.json").read_text())}
-    assert found["S2a-reno"]["verdict"] == found["S5a"]["verdict"] == "confirmed"
+        found |= {v["id"]: v for v in json.loads((pages / key / "verdicts.json").read_text())}
+    assert found["S2c"]["verdict"] == found["S5a"]["verdict"] == "confirmed"
     assert found["S2a-sack"]["verdict"] == found["S5e"]["verdict"] == "opposite"
-    # Westwood's window is B RTTmin after a loss: half the pipe more than Reno's.
-    assert found["S2c"]["value"] > 2
 
 
 def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:

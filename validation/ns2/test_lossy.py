@@ -13,6 +13,7 @@ Found = dict[tuple[str, str], Compared]
 
 @pytest.fixture(scope="module")
 def found() -> Found:
+    """Ours beside the stored runs."""
     return compared()
 
 
