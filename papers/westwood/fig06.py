@@ -9,7 +9,11 @@ from ackclock.papers import draw as common
 def draw(results) -> Figure:
     """Bars for each kind, crosses for what is printed."""
     figure, axes = common.panels(2)
-    printed = {(r["row"], r["column"].split()[-1].removesuffix("(NR)")): float(r["value"]) for r in published(results)}
+    kinds_printed = {"Westwood(NR)": "WestwoodNR"}
+    printed = {
+        (r["row"], kinds_printed.get(r["column"].split()[-1], r["column"].split()[-1])): float(r["value"])
+        for r in published(results)
+    }
     for axis, error in zip(axes, ("UDP, no error", "UDP, 0.1 error"), strict=True):
         kinds = results.study("udp").axes["control"]
         for i, kind in enumerate(kinds):

@@ -61,7 +61,7 @@ def udp_start_s(seed: int) -> float:
 
 
 def ns2(case: Case, seed: int) -> dict[str, object] | None:
-    """One run of ns-2; None if it does not end (its Linux agents can run away, see docs/validation.md)."""
+    """One run of ns-2; None if it does not end or carries under 0.05 Mb/s: its Linux agents can run away."""
     keys: dict[str, Any] = {"per": case.loss, "seed": seed, "sample": 1, "win": 10000}
     if case.network == "red":
         keys |= {"kinds": case.kind, "ecn": 1}
@@ -75,6 +75,8 @@ def ns2(case: Case, seed: int) -> dict[str, object] | None:
     except subprocess.TimeoutExpired:
         return None
     flow = json.loads(done.stdout[done.stdout.index('{"family"') :].splitlines()[0])["flows"][0]
+    if flow["goodput_bps"] < 50_000:
+        return None
     values = [flow["goodput_bps"] / 1e6, flow["timeouts"], flow["rtx_pkts"]]
     return dict(zip(FIELDS, [case.name, seed, *values], strict=True))
 
@@ -137,7 +139,7 @@ def main() -> int:
         rows = list(pool.map(lambda job: ns2(*job), jobs))
     for (case, seed), row in zip(jobs, rows, strict=True):
         if row is None:
-            print(f"ns-2 did not end: {case.name}, seed {seed}", file=sys.stderr)
+            print(f"ns-2 ran away: {case.name}, seed {seed}", file=sys.stderr)
     with open(STORED, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
