@@ -9,10 +9,9 @@ from ackclock.papers import draw as common
 def draw(results) -> Figure:
     """Bars for each kind, crosses for what is printed."""
     figure, axes = common.panels(2)
-    kinds_printed = {"Westwood(NR)": "WestwoodNR"}
+    names = {"throughput Westwood(NR)": "WestwoodNR", "throughput Reno": "Reno", "throughput Westwood": "Westwood"}
     printed = {
-        (r["row"], kinds_printed.get(r["column"].split()[-1], r["column"].split()[-1])): float(r["value"])
-        for r in published(results)
+        (r["row"], names[r["column"]]): float(r["value"]) for r in results.paper.published if r["table"] == "text"
     }
     for axis, error in zip(axes, ("UDP, no error", "UDP, 0.1 error"), strict=True):
         kinds = results.study("udp").axes["control"]
@@ -26,8 +25,3 @@ def draw(results) -> Figure:
         axis.set_xticks(range(len(kinds)), kinds)
     axes[0].set_ylabel("throughput (Mb/s)")
     return figure
-
-
-def published(results) -> list[dict[str, str]]:
-    """The numbers of the text."""
-    return [row for row in results.paper.published if row["table"] == "text"]

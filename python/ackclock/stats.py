@@ -23,6 +23,11 @@ class Estimate:
     high: float | None
     n: int
 
+    def scaled(self, factor: float) -> Estimate:
+        """In another unit; `factor` is above zero."""
+        low, high = (None if x is None else factor * x for x in (self.low, self.high))
+        return Estimate(factor * self.value, low, high, self.n)
+
     @property
     def half_width(self) -> float | None:
         """Half the interval's width."""

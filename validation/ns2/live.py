@@ -6,49 +6,32 @@ against a run of ours.
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
+import reference
 from cases import Case, cases
-
-TCL = Path(__file__).parent / "tcl" / "fam_t_trace.tcl"
 
 
 def ns2(case: Case) -> dict[str, Any]:
     """Run the case in ns-2."""
-    keys = {
-        "topo": "topo",
-        "bw": "bw_Mb",
-        "delay": "delay_ms",
-        "q": "q",
-        "dur": "dur",
-        "syn": "syn",
-        "hdr": "hdr",
-    }
-    keys |= {"delack": "delack", "tick": "tick", "valpha": "valpha", "vbeta": "vbeta"}
-    arguments = [f"{key}={case.row[column]}" for key, column in keys.items()]
+    columns = {"bw": "bw_Mb", "delay": "delay_ms"}
+    same = ("topo", "q", "dur", "syn", "hdr", "delack", "tick", "valpha", "vbeta")
+    keys = {"tcp": case.algorithm} | {key: case.row[columns.get(key, key)] for key in (*same, *columns)}
     if case.algorithm == "vegas":
-        arguments.append(f"vgamma={case.row['valpha'] if case.number('valpha') > 1 else 1}")
-    command = ["ns", str(TCL), f"tcp={case.algorithm}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index('{"family"') :].splitlines()[0])
-    return found
+        keys["vgamma"] = case.row["valpha"] if case.number("valpha") > 1 else "1"
+    return reference.run("fam_t_trace.tcl", keys)
 
 
 def main() -> int:
     """Print a line a case; the last line has the largest difference."""
-    if shutil.which("ns") is None:
-        print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)
+    if reference.missing():
         return 1
     worst = 0.0
     print(f"{'case':28} {'acked':>15} {'retransmitted':>15} {'drops':>11} {'mean cwnd':>17}   (ours/ns-2)")
     for case in cases():
-        reference = ns2(case)
-        theirs = reference["flows"][0]
+        found = ns2(case)
+        theirs = found["flows"][0]
         result = case.scenario().run()
         ours = result.outcome["flows"][0]
         drops = next(link for link in result.outcome["links"] if link["name"] == "x->y")["dropped_packets"]["queue"]
@@ -57,7 +40,7 @@ def main() -> int:
         print(
             f"{case.name:28} {ours['acked_packets']:>7}/{theirs['acked_pkts']:<7}"
             f" {ours['retransmitted_packets']:>7}/{theirs['rtx_pkts']:<7}"
-            f" {drops:>5}/{reference['queues']['bneck']['drop']:<5}"
+            f" {drops:>5}/{found['queues']['bneck']['drop']:<5}"
             f" {ours['mean_cwnd']:>8.3f}/{theirs['avg_cwnd']:<8.3f}"
         )
     print(f"largest difference in packets acknowledged: {worst * 100:.2f} %")

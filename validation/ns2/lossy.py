@@ -7,25 +7,18 @@ ns2) and writes `lossy.csv`; `test_lossy.py` holds us to it, and `report.py` wri
 
 from __future__ import annotations
 
-import csv
-import json
-import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from red import Compared, welch
+import reference
 
 from ackclock.experiment import Scenario
 
-HERE = Path(__file__).parent
-STORED = HERE / "lossy.csv"
+STORED = Path(__file__).parent / "lossy.csv"
 MEASURES = {"goodput_mbps": "Mb/s", "timeouts": "count", "retransmitted": "packets"}
-FIELDS = ["case", "seed", *MEASURES]
-SEEDS = range(1, 11)
 KINDS: dict[str, dict[str, Any]] = {
     "reno": {"control": "reno", "recovery": "reno"},
     "linux-westwood": {"control": {"kind": "westwood_plus", "reading": "ns2"}, "recovery": "sack"},
@@ -60,25 +53,21 @@ def udp_start_s(seed: int) -> float:
     return seed * 0.00037
 
 
-def ns2(case: Case, seed: int) -> dict[str, object] | None:
+def ns2(case: Case, seed: int) -> list[object] | None:
     """One run of ns-2; None if it does not end or carries under 0.05 Mb/s: its Linux agents can run away."""
     keys: dict[str, Any] = {"per": case.loss, "seed": seed, "sample": 1, "win": 10000}
     if case.network == "red":
         keys |= {"kinds": case.kind, "ecn": 1}
     else:
         keys |= {"tcp": case.kind, "cbr": 0.448, "udpstart": udp_start_s(seed)}
-
     script = "fam_e_sarbe.tcl" if case.network == "red" else "fam_d_udp.tcl"
-    command = ["ns", str(HERE / "tcl" / script), *(f"{key}={value}" for key, value in keys.items())]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        flow = reference.run(script, keys, timeout_s=60)["flows"][0]
     except subprocess.TimeoutExpired:
         return None
-    flow = json.loads(done.stdout[done.stdout.index('{"family"') :].splitlines()[0])["flows"][0]
     if flow["goodput_bps"] < 50_000:
         return None
-    values = [flow["goodput_bps"] / 1e6, flow["timeouts"], flow["rtx_pkts"]]
-    return dict(zip(FIELDS, [case.name, seed, *values], strict=True))
+    return [case.name, seed, flow["goodput_bps"] / 1e6, flow["timeouts"], flow["rtx_pkts"]]
 
 
 def scenario(case: Case, seed: int) -> Scenario:
@@ -119,32 +108,15 @@ def ours(case: Case, seed: int) -> dict[str, float]:
     }
 
 
-def compared() -> dict[tuple[str, str], Compared]:
+def compared() -> dict[tuple[str, str], reference.Compared]:
     """By case and measure, of all cases."""
-    with open(STORED, newline="", encoding="utf-8") as file:
-        stored = list(csv.DictReader(file))
-    found = {}
-    for case in CASES:
-        mine = [ours(case, seed) for seed in SEEDS]
-        for measure in MEASURES:
-            theirs = [float(row[measure]) for row in stored if row["case"] == case.name]
-            found[case.name, measure] = welch([run[measure] for run in mine], theirs)
-    return found
+    return reference.compare(STORED, MEASURES, CASES, ours)
 
 
 def main() -> int:
     """Run ns-2 and write the table."""
-    jobs = [(case, seed) for case in CASES for seed in SEEDS]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = list(pool.map(lambda job: ns2(*job), jobs))
-    for (case, seed), row in zip(jobs, rows, strict=True):
-        if row is None:
-            print(f"ns-2 ran away: {case.name}, seed {seed}", file=sys.stderr)
-    with open(STORED, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row for row in rows if row)
-    return 0
+    jobs = ((case, seed) for case in CASES for seed in reference.SEEDS)
+    return reference.store(STORED, ["case", "seed", *MEASURES], ns2, jobs)
 
 
 if __name__ == "__main__":

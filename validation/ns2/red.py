@@ -6,24 +6,17 @@ it, and `report.py` writes the table into docs/validation.md.
 
 from __future__ import annotations
 
-import csv
-import json
-import os
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ackclock import stats
+import reference
+
 from ackclock.experiment import Scenario
 
-HERE = Path(__file__).parent
-STORED = HERE / "red.csv"
-FIELDS = ["setting", "seed", "mean_queue", "marks_per_s", "drops_per_s", "goodput_mbps"]
+STORED = Path(__file__).parent / "red.csv"
 MEASURES = {"mean_queue": "packets", "marks_per_s": "1/s", "drops_per_s": "1/s", "goodput_mbps": "Mb/s"}
-SEEDS = range(1, 11)
 DURATION_S = 100
 
 
@@ -59,17 +52,15 @@ SETTINGS = [
 ]
 
 
-def ns2(setting: Setting, seed: int) -> dict[str, object]:
+def ns2(setting: Setting, seed: int) -> list[object]:
     """One run of ns-2."""
     keys: dict[str, object] = {"win": 1000, "n": setting.flows, "bw": setting.rate_mbps, "ecn": int(setting.ecn)}
     keys |= {"kinds": setting.kind, "dur": DURATION_S, "seed": seed} | setting.ns2
-    command = ["ns", str(HERE / "tcl" / "fam_r_red.tcl"), *(f"{key}={value}" for key, value in keys.items())]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    found = json.loads(done.stdout[done.stdout.index('{"family"') :].splitlines()[0])
+    found = reference.run("fam_r_red.tcl", keys)
     queue = found["queues"]["bneck"]
     goodput = sum(flow["goodput_bps"] for flow in found["flows"]) / 1e6
-    values = [float(found["extra"]["mean_queue"]), queue["mark"] / DURATION_S, queue["drop"] / DURATION_S, goodput]
-    return dict(zip(FIELDS, [setting.name, seed, *values], strict=True))
+    mean_queue = float(found["extra"]["mean_queue"])
+    return [setting.name, seed, mean_queue, queue["mark"] / DURATION_S, queue["drop"] / DURATION_S, goodput]
 
 
 def scenario(setting: Setting) -> Scenario:
@@ -99,54 +90,15 @@ def ours(setting: Setting, seed: int) -> dict[str, float]:
     }
 
 
-Compared = tuple[stats.Estimate, stats.Estimate, float | None]
-
-
-def welch(ours: list[float], theirs: list[float]) -> Compared:
-    """Ours, ns-2's, and the p-value of Welch's test that they differ (None: nothing varies)."""
-    from scipy.stats import ttest_ind
-
-    varies = len(set(ours)) > 1 or len(set(theirs)) > 1
-    p = float(ttest_ind(ours, theirs, equal_var=False).pvalue) if varies else None
-    return stats.mean(ours), stats.mean(theirs), p
-
-
-def compared() -> dict[tuple[str, str], Compared]:
+def compared() -> dict[tuple[str, str], reference.Compared]:
     """By setting and measure, of all settings."""
-    with open(STORED, newline="", encoding="utf-8") as file:
-        stored = list(csv.DictReader(file))
-    found = {}
-    for setting in SETTINGS:
-        mine = [ours(setting, seed) for seed in SEEDS]
-        for measure in MEASURES:
-            theirs = [float(row[measure]) for row in stored if row["setting"] == setting.name]
-            found[setting.name, measure] = welch([run[measure] for run in mine], theirs)
-    return found
-
-
-def table(first: str, measures: dict[str, str], found: dict[tuple[str, str], Compared]) -> list[str]:
-    """Lines of a table for docs/validation.md: a row for each name, a column for each measure."""
-    heads = [f"{measure} ({unit}): ours, ns-2" for measure, unit in measures.items()]
-    lines = [f"| {first} | " + " | ".join(heads) + " |", "|---" * (len(measures) + 1) + "|"]
-    for name in dict.fromkeys(name for name, _ in found):
-        cells = []
-        for measure in measures:
-            a, b, _ = found[name, measure]
-            cells.append(f"{a.value:.3g} ± {a.half_width or 0:.2g}, {b.value:.3g} ± {b.half_width or 0:.2g}")
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return lines
+    return reference.compare(STORED, MEASURES, SETTINGS, ours)
 
 
 def main() -> int:
     """Run ns-2 and write the table."""
-    jobs = [(setting, seed) for setting in SETTINGS for seed in SEEDS]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = list(pool.map(lambda job: ns2(*job), jobs))
-    with open(STORED, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return 0
+    jobs = ((setting, seed) for setting in SETTINGS for seed in reference.SEEDS)
+    return reference.store(STORED, ["setting", "seed", *MEASURES], ns2, jobs)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import lossy
 import red
+import reference
 from cases import Agreement, cases, compare
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -39,8 +40,8 @@ def main() -> int:
     table = summary + HEAD + "".join(line(a) for a in found)
     page = PAGE.read_text()
     page = re.sub(r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.DOTALL)
-    page = put(page, "red", red.table("setting", red.MEASURES, red.compared()))
-    page = put(page, "lossy", red.table("case", lossy.MEASURES, lossy.compared()))
+    page = put(page, "red", reference.markdown("setting", red.MEASURES, red.compared()))
+    page = put(page, "lossy", reference.markdown("case", lossy.MEASURES, lossy.compared()))
     PAGE.write_text(page)
     print(summary.strip().strip("*"))
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lossy import CASES, MEASURES, compared
-from red import Compared
+from reference import Compared
 
 from ackclock import stats
 

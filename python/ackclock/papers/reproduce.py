@@ -111,11 +111,7 @@ def _effect(results: Results, a: Alternative) -> Row:
 def _row(results: Results, label: str, study: str, of: Where, to: Where, where: Where) -> Row:
     found = []
     for effect in results.paper.effects:
-        if effect.kind == "ratio":
-            found.append(results.ratio(study, effect.metric, of, to, where))
-        else:
-            differences = results.differences(study, effect.metric, of, to, where)
-            found.append(stats.mean([effect.factor * x for x in differences]))
+        found.append(results.effect(effect.kind, study, effect.metric, of, to, where).scaled(effect.factor))
     return Row(label, found)
 
 

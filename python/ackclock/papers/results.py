@@ -131,7 +131,7 @@ class Results:
             raise BadInput(f"{self.paper.folder}: study {name} has no runs where {where}")
         return frame
 
-    def _metric(self, name: str, metric: str) -> tuple[str, str]:
+    def metric(self, name: str, metric: str) -> tuple[str, str]:
         """Owner and column of a metric such as `fwd.goodput_bps`. Raises BadInput if there is no such column."""
         owner, _, column = metric.rpartition(".")
         owner = owner or "fwd"
@@ -144,7 +144,7 @@ class Results:
         """Runs of `of` beside those of `to` with the same seed and the same other axes: columns seed, a, b."""
         import polars as pl
 
-        flow, column = self._metric(name, metric)
+        flow, column = self.metric(name, metric)
         study_axes = [c for c in self.study(name).axes if c not in of and c not in to]
         left = self.select(name, {**where, **of}, flow).select("seed", *study_axes, pl.col(column).alias("a"))
         right = self.select(name, {**where, **to}, flow).select("seed", *study_axes, pl.col(column).alias("b"))
@@ -171,7 +171,7 @@ class Results:
         """Of each seed the mean over the points."""
         import polars as pl
 
-        flow, column = self._metric(name, metric)
+        flow, column = self.metric(name, metric)
         frame = self.select(name, where, flow)
         return frame.group_by("seed").agg(pl.col(column).mean()).sort("seed")[column].drop_nulls().to_list()
 
@@ -181,16 +181,22 @@ class Results:
         low, high = (None if x is None else math.exp(x) for x in (logs.low, logs.high))
         return stats.Estimate(math.exp(logs.value), low, high, logs.n)
 
+    def effect(self, kind: str, name: str, metric: str, of: Where, to: Where, where: Where) -> stats.Estimate:
+        """The `ratio`, or the mean `difference` over points and seeds with its 95 % interval over the seeds."""
+        if kind == "ratio":
+            return self.ratio(name, metric, of, to, where)
+        return stats.mean(self.differences(name, metric, of, to, where))
+
     def say(self, value: Value) -> str:
         """A number for a sentence, with its 95 % interval."""
-        if value.kind == "ratio":
-            e = self.ratio(value.study, value.metric, value.of, value.to, value.where)
-        elif value.kind == "difference":
-            e = stats.mean(self.differences(value.study, value.metric, value.of, value.to, value.where))
-        else:
+        if value.kind == "mean":
             e = stats.mean(self.means(value.study, value.metric, {**value.where, **value.of}))
-        numbers = [None if x is None else value.factor * x for x in (e.value, e.low, e.high)]
-        centre, low, high = ("-" if x is None else f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}" for x in numbers)
+        else:
+            e = self.effect(value.kind, value.study, value.metric, value.of, value.to, value.where)
+        e = e.scaled(value.factor)
+        centre, low, high = (
+            "-" if x is None else f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}" for x in (e.value, e.low, e.high)
+        )
         return centre if low == high else f"{centre} ({low} to {high})"
 
     def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack") -> Result:

@@ -46,10 +46,8 @@ def entries(results: Results, table: Table) -> list[Entry]:
 def _cells(results: Results, table: Table, part: Part) -> list[Cell]:
     if part.code:
         return list(call(results.paper, "measures", part.code, results))
-    flow, _, column = part.metric.rpartition(".")
-    frame = results.select(part.study, part.where, flow or "fwd")
-    if column not in frame.columns:
-        raise BadInput(f"{results.paper.folder}: table {table.id}: there is no {column}")
+    owner, column = results.metric(part.study, part.metric)
+    frame = results.select(part.study, part.where, owner)
     cells: dict[tuple[str, str, str], list[float]] = {}
     for row in frame.sort("seed", maintain_order=True).iter_rows(named=True):
         words = dict(row)
