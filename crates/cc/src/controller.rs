@@ -127,6 +127,17 @@ pub enum Cause {
     Ecn,
 }
 
+/// What an ECN echo does, and what the receiver is told of it (CWR).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EchoAnswer {
+    /// It reduces the window like a loss, once a window of data (RFC 3168); the receiver is told.
+    Reduce,
+    /// The controller reads [`Ack::ece`] itself; the receiver is told once a window.
+    Confirm,
+    /// The same, and the receiver, never told of any reduction, echoes for ever.
+    Ignore,
+}
+
 /// Congestion, told at most once per window of data and cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
@@ -191,14 +202,13 @@ pub trait Controller {
     fn on_ack(&mut self, ack: &Ack);
     /// Reduce the window, and the threshold with it.
     fn on_congestion(&mut self, event: &Congestion);
-    /// Whether an ECN echo reduces its window like a loss, once a window of data (RFC 3168). If not, it reads
-    /// [`Ack::ece`] itself, and the transport only confirms the echoes.
-    fn answers_ecn(&self) -> bool {
-        true
+    /// What an ECN echo does.
+    fn echo_answer(&self) -> EchoAnswer {
+        EchoAnswer::Reduce
     }
     /// Start again from one segment.
     fn on_timeout(&mut self, event: &Timeout);
-    /// Fast recovery is over.
+    /// Fast recovery is over, or everything sent before an echo reduced the window is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
     /// The last reduction was for nothing.
     fn on_undo(&mut self, _now: Time) {}

@@ -19,7 +19,8 @@ mod testing;
 mod window;
 
 pub use controller::{
-    Ack, Cause, Congestion, Controller, FlowInfo, Hint, Law, Phase, RateSample, Restart, Signals, Timeout,
+    Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Law, Phase, RateSample, Restart, Signals,
+    Timeout,
 };
 pub use params::{Kind, Param, ParamError, Params, Value};
 pub use registry::{Descriptor, Status};

@@ -80,7 +80,7 @@ macro_rules! controllers {
             #[inline] fn on_open(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_open(now)),* } }
             #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$law(c) => c.on_ack(ack)),* } }
             #[inline] fn on_congestion(&mut self, event: &$crate::Congestion) { match self { $(AnyController::$law(c) => c.on_congestion(event)),* } }
-            #[inline] fn answers_ecn(&self) -> bool { match self { $(AnyController::$law(c) => c.answers_ecn()),* } }
+            #[inline] fn echo_answer(&self) -> $crate::EchoAnswer { match self { $(AnyController::$law(c) => c.echo_answer()),* } }
             #[inline] fn on_timeout(&mut self, event: &$crate::Timeout) { match self { $(AnyController::$law(c) => c.on_timeout(event)),* } }
             #[inline] fn on_recovery_exit(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_recovery_exit(now)),* } }
             #[inline] fn on_undo(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_undo(now)),* } }

@@ -11,10 +11,10 @@
 //! the transport's, once a window. Status: draft.
 
 use crate::estimators::{Credit, MinRtt, StableRate};
-use crate::params::{Kind, Param, Params};
+use crate::params::{Kind, Param, ParamError, Params};
 use crate::registry::{Descriptor, Status};
 use crate::window::Window;
-use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Signals, Timeout};
+use crate::{Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Law, Signals, Timeout};
 use units::{Segments, Span, Time};
 
 /// Tells losses apart by ECN.
@@ -31,6 +31,8 @@ pub struct Sarbe {
     floor: bool,
     keep_at_exit: bool,
     rfc3168: bool,
+    tells: bool,
+    a1_on_dup: bool,
     /// When congestion was last echoed.
     echoed: Option<Time>,
     /// Whether the ACK that is being handled echoes congestion.
@@ -97,6 +99,18 @@ impl Law for Sarbe {
                 doc: "what an echo does in congestion avoidance: nothing, or halve once a window",
             },
             Param {
+                name: "cwr",
+                kind: Kind::Choice(&["on_action", "never"]),
+                unit: "",
+                doc: "the receiver is told of every action on an echo, and at least once a window, or never",
+            },
+            Param {
+                name: "a1_on_dup",
+                kind: Kind::Switch(false),
+                unit: "",
+                doc: "a duplicate ACK with an echo moves the threshold in slow start, too",
+            },
+            Param {
                 name: "floor_ocwnd",
                 kind: Kind::Switch(true),
                 unit: "",
@@ -105,6 +119,13 @@ impl Law for Sarbe {
         ],
         probes: &["bwe", "sample", "instability", "opt_cwnd", "rtt_min"],
     };
+    fn check(params: &Params) -> Result<(), ParamError> {
+        if params.choice("cwr") == "never" && params.choice("ca_ece") == "rfc3168" {
+            let reason = "\"rfc3168\" tells the receiver of its reductions; cwr cannot be \"never\"";
+            return Err(ParamError { name: "ca_ece".into(), reason: Some(reason.into()) });
+        }
+        Ok(())
+    }
     fn new(params: &Params, flow: &FlowInfo) -> Sarbe {
         let extra = (params.choice("window") == "n_plus_1") as usize;
         Sarbe {
@@ -123,6 +144,8 @@ impl Law for Sarbe {
             floor: params.switch("floor_ocwnd"),
             keep_at_exit: params.choice("exit") == "keep",
             rfc3168: params.choice("ca_ece") == "rfc3168",
+            tells: params.choice("cwr") == "on_action",
+            a1_on_dup: params.switch("a1_on_dup"),
             echoed: None,
             echoing: false,
             entered: None,
@@ -166,8 +189,12 @@ impl Controller for Sarbe {
     fn needs(&self) -> Signals {
         Signals::RECEIVER_TIME
     }
-    fn answers_ecn(&self) -> bool {
-        self.rfc3168
+    fn echo_answer(&self) -> EchoAnswer {
+        match (self.rfc3168, self.tells) {
+            (_, false) => EchoAnswer::Ignore,
+            (true, true) => EchoAnswer::Reduce,
+            (false, true) => EchoAnswer::Confirm,
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack) {
@@ -175,7 +202,7 @@ impl Controller for Sarbe {
         self.echoing = ack.ece;
         if ack.ece {
             self.echoed = Some(ack.now);
-            if ack.newly_acked > 0
+            if (ack.newly_acked > 0 || self.a1_on_dup)
                 && self.window.slow_start()
                 && let Some(optimal) = self.optimal()
             {
@@ -303,6 +330,6 @@ mod tests {
         law.on_ack(&Ack { ece: true, ..ack(1) });
         assert_eq!(law.ssthresh(), 2.0);
         assert!(law.cwnd() > 12.0);
-        assert!(!law.answers_ecn());
+        assert_eq!(law.echo_answer(), EchoAnswer::Confirm);
     }
 }

@@ -22,6 +22,7 @@ pub struct Westwood {
     rtt_min: MinRtt,
     rtt_quantum: Span,
     segment_bits: f64,
+    floor_dup: bool,
 }
 
 impl Law for Westwood {
@@ -49,8 +50,14 @@ impl Law for Westwood {
                 unit: "s",
                 doc: "round-trip times are rounded up to it (0.01 in ns-2's module)",
             },
+            Param {
+                name: "floor_dup",
+                kind: Kind::Switch(true),
+                unit: "",
+                doc: "at least two segments after a fast retransmission, as after a timeout; the paper has one",
+            },
         ],
-        probes: &["bwe", "sample", "rtt_min"],
+        probes: &["bwe", "sample", "rtt_min", "w_bw", "unacc", "virtual_samples"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Westwood {
         let filter = match params.choice("filter") {
@@ -66,15 +73,16 @@ impl Law for Westwood {
             rtt_min: MinRtt::default(),
             rtt_quantum: Span::from_seconds(params.number("rtt_quantum")),
             segment_bits: flow.packet as f64 * 8.0,
+            floor_dup: params.switch("floor_dup"),
         }
     }
 }
 
 impl Westwood {
-    /// The window that the estimate needs, at least two segments; none without a round-trip time.
+    /// The window that the estimate needs, whole segments; none without a round-trip time.
     fn fair(&self) -> Option<Segments> {
         let rtt = self.rtt_min.get()?.seconds();
-        Some((self.rate.estimate() * rtt / self.segment_bits).floor().max(2.0))
+        Some((self.rate.estimate() * rtt / self.segment_bits).floor())
     }
 }
 
@@ -98,6 +106,7 @@ impl Controller for Westwood {
     fn on_congestion(&mut self, event: &Congestion) {
         match self.fair() {
             Some(fair) => {
+                let fair = fair.max(if self.floor_dup { 2.0 } else { 1.0 });
                 self.window.ssthresh = fair;
                 self.window.set(self.window.cwnd.min(fair));
             }
@@ -108,7 +117,7 @@ impl Controller for Westwood {
     fn on_timeout(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
         if let Some(fair) = self.fair() {
-            self.window.ssthresh = fair;
+            self.window.ssthresh = fair.max(2.0);
         }
     }
 
@@ -125,6 +134,9 @@ impl Controller for Westwood {
         out[0] = self.rate.estimate();
         out[1] = self.rate.sample();
         out[2] = self.rtt_min.get().map_or(f64::NAN, Span::seconds);
+        out[3] = self.fair().unwrap_or(f64::NAN);
+        out[4] = self.credit.early() as f64;
+        out[5] = self.rate.virtual_samples() as f64;
     }
 }
 

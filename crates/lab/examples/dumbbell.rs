@@ -51,5 +51,8 @@ fn out_of_reach(limit: Limit) -> RedQueue {
         ecn: false,
         mark_p: 0.1,
         adaptive: false,
+        feng: false,
+        ns2_gentle_slope: false,
+        count_in_service: false,
     }
 }

@@ -46,6 +46,12 @@ pub struct RedQueue {
     pub mark_p: f64,
     /// Move `max_p` so that the average stays between the thresholds.
     pub adaptive: bool,
+    /// See [`RedConfig`].
+    pub feng: bool,
+    /// See [`RedConfig`].
+    pub ns2_gentle_slope: bool,
+    /// See [`RedConfig`].
+    pub count_in_service: bool,
 }
 
 /// ns-2's automatic thresholds aim at this delay.
@@ -142,6 +148,9 @@ impl RedQueue {
             ecn: self.ecn,
             mark_p: self.mark_p,
             adaptive_bottom: self.adaptive.then(|| (80_000.0 / rate.bps() as f64).min(0.01)),
+            feng: self.feng,
+            ns2_gentle_slope: self.ns2_gentle_slope,
+            count_in_service: self.count_in_service,
         }
     }
 }
@@ -188,6 +197,9 @@ fn read_red(queue: &Reader<'_>, limit: Limit) -> Result<RedQueue> {
         ecn: queue.switch("ecn")?.unwrap_or(false),
         mark_p: queue.number("mark_p", 0.0, 2.0)?.unwrap_or(0.1),
         adaptive: queue.switch("adaptive")?.unwrap_or(false),
+        feng: queue.switch("feng")?.unwrap_or(false),
+        ns2_gentle_slope: queue.switch("ns2_gentle_slope")?.unwrap_or(false),
+        count_in_service: queue.switch("count_in_service")?.unwrap_or(false),
     })
 }
 
@@ -209,6 +221,9 @@ mod tests {
             ecn: false,
             mark_p: 0.1,
             adaptive: false,
+            feng: false,
+            ns2_gentle_slope: false,
+            count_in_service: false,
         };
         let c = red.resolve(Rate::from_bps(1_500_000), Span::from_ms(20), red.limit);
         assert!((c.packets_per_s - 375.0).abs() < 1e-9 && (c.weight - 0.00266311).abs() < 1e-8);

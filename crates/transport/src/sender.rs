@@ -127,6 +127,8 @@ pub struct Sender {
     repeated_timeout: bool,
     /// The next new segment tells the receiver of a reduction.
     cwr: bool,
+    /// The last reduction by an echo found a window of one.
+    echoed_at_one: bool,
     needs: Signals,
     done: bool,
     pub(crate) machine: Machine,
@@ -191,6 +193,7 @@ impl Sender {
             opened: false,
             repeated_timeout: false,
             cwr: false,
+            echoed_at_one: false,
             answered: 0,
             machine,
             segments: Segments::default(),
@@ -319,7 +322,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.stats.cuts += 1;
         self.last_cut = LastCut::Timeout;
-        self.cwr = self.options.ecn;
+        self.will_tell();
         self.controller.on_timeout(&Timeout { now: wire.now(), window, repeated: self.repeated_timeout });
         self.repeated_timeout = true;
         self.phase = Phase::Loss;
@@ -379,6 +382,9 @@ impl Sender {
         self.next = self.next.max(to);
         if self.phase == Phase::Loss && to > self.recover {
             self.phase = Phase::Open;
+        }
+        if self.last_cut == LastCut::Ecn {
+            self.leave_reduction(now);
         }
         if self.una >= self.limit {
             self.complete(wire);

@@ -30,12 +30,13 @@ pub struct AckRate {
     waiting: f64,
     sample: f64,
     estimate: f64,
+    virtual_samples: u64,
 }
 
 impl AckRate {
     /// Nothing measured yet; intervals begin at time zero until [`AckRate::begin`].
     pub const fn new(filter: AckFilter) -> AckRate {
-        AckRate { filter, last_at: Time::ZERO, waiting: 0.0, sample: 0.0, estimate: 0.0 }
+        AckRate { filter, last_at: Time::ZERO, waiting: 0.0, sample: 0.0, estimate: 0.0, virtual_samples: 0 }
     }
     /// The first interval begins now.
     pub fn begin(&mut self, now: Time) {
@@ -50,6 +51,11 @@ impl AckRate {
         self.sample
     }
 
+    /// Zero samples taken so far where no ACK came.
+    pub fn virtual_samples(&self) -> u64 {
+        self.virtual_samples
+    }
+
     /// An ACK worth so many bits came.
     pub fn update(&mut self, now: Time, bits: f64) {
         let mut dt = now.since(self.last_at).seconds();
@@ -61,7 +67,7 @@ impl AckRate {
         self.waiting = 0.0;
         self.last_at = now;
         if let AckFilter::Tustin(tau) = self.filter {
-            dt = self.virtual_samples(dt, tau);
+            dt = self.silence(dt, tau);
         }
         let sample = bits / dt;
         self.estimate = match self.filter {
@@ -76,7 +82,7 @@ impl AckRate {
     }
 
     /// A zero sample for every half tau without an ACK; what remains of the interval.
-    fn virtual_samples(&mut self, mut dt: f64, tau: f64) -> f64 {
+    fn silence(&mut self, mut dt: f64, tau: f64) -> f64 {
         let half = tau / 2.0;
         let mut missed = (dt / half) as u64;
         dt -= missed as f64 * half;
@@ -84,6 +90,7 @@ impl AckRate {
             dt = half;
             missed -= 1;
         }
+        self.virtual_samples += missed;
         // After some hundred of them nothing is left of the estimate.
         for _ in 0..missed.min(1000) {
             self.estimate = 0.6 * self.estimate + 0.2 * self.sample;

@@ -20,6 +20,11 @@ impl Credit {
         Credit { early: 0, cap: u32::MAX, linux: true }
     }
 
+    /// Segments credited and not yet taken off.
+    pub fn early(&self) -> u32 {
+        self.early
+    }
+
     /// The worth of an ACK for `newly_acked` segments (none: a duplicate), segments.
     pub fn worth(&mut self, newly_acked: u32) -> u32 {
         let worth = match newly_acked {

@@ -16,6 +16,8 @@ pub(super) struct Fifo {
     backlog: u64,
     /// When the transmission began that is going on.
     serving_since: Time,
+    /// Bytes of that packet.
+    serving: u32,
 }
 
 impl Fifo {
@@ -27,7 +29,7 @@ impl Fifo {
         {
             self.waiting.pop_front();
             self.backlog -= size as u64;
-            self.serving_since = start;
+            (self.serving_since, self.serving) = (start, size);
         }
     }
 
@@ -51,11 +53,16 @@ impl Fifo {
         self.backlog
     }
 
+    /// Bytes of the packet that was last in transmission.
+    pub fn serving(&self) -> u32 {
+        self.serving
+    }
+
     /// Takes the packet of the offer, straight to the transmitter if that is `idle`.
     #[inline]
     pub fn take(&mut self, offer: &Offer, idle: bool) {
         if idle {
-            self.serving_since = offer.now;
+            (self.serving_since, self.serving) = (offer.now, offer.size);
         } else {
             self.waiting.push_back((offer.free_at, offer.size));
             self.backlog += offer.size as u64;

@@ -90,7 +90,8 @@ pub const QDISCS: &[(&str, &str, &str)] = &[
         "red",
         "limit: as above, no default; in bytes, everything is in bytes; min = \"5p\", max = \"15p\" (or \"auto\", as ns-2 \
          sets them); max_p = 0.1; weight = 0.002 (or \"auto\"); gentle = true; wait = true; mean_packet = 1000 bytes; \
-         ecn = false; mark_p = 0.1: above it ECN does not save a packet; adaptive = false",
+         ecn = false; mark_p = 0.1: above it ECN does not save a packet; adaptive = false; feng, \
+         ns2_gentle_slope, count_in_service = false",
         "random early detection (Floyd and Jacobson 1993), gentle, adaptive, with ECN marks; as in ns-2.35",
     ),
 ];

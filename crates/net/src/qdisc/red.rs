@@ -36,6 +36,21 @@ pub struct RedConfig {
     pub mark_p: f64,
     /// Adaptive RED's lower bound of `max_p`; none: `max_p` stays.
     pub adaptive_bottom: Option<f64>,
+    /// `max_p` is divided by three when the average falls below `min` and doubled when it rises above `max` (Feng et
+    /// al., INFOCOM 1999).
+    pub feng: bool,
+    /// The gentle slope stays that of the first `max_p`, however that moves, as in ns-2.
+    pub ns2_gentle_slope: bool,
+    /// The length includes the packet in transmission.
+    pub count_in_service: bool,
+}
+
+/// Where the average last was, for Feng's rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Band {
+    Below,
+    Between,
+    Above,
 }
 
 /// Adaptive RED looks at the average this often.
@@ -56,6 +71,7 @@ pub struct Red {
     /// The average was at or above the lower threshold when the last packet came.
     above: bool,
     adapted: Time,
+    band: Band,
 }
 
 /// Probability of a drop from the average alone: p_b.
@@ -63,6 +79,7 @@ fn base_probability(c: &RedConfig, max_p: f64, average: f64) -> f64 {
     let p = if average < c.max {
         max_p * (average - c.min) / (c.max - c.min)
     } else if c.gentle && average < 2.0 * c.max {
+        let max_p = if c.ns2_gentle_slope { c.max_p } else { max_p };
         (1.0 - max_p) / c.max * average + 2.0 * max_p - 1.0
     } else {
         1.0
@@ -109,6 +126,7 @@ impl Red {
             count_bytes: 0,
             above: false,
             adapted: Time::ZERO,
+            band: Band::Between,
         }
     }
 
@@ -116,10 +134,18 @@ impl Red {
     #[inline]
     pub fn admit(&mut self, offer: &Offer, ect: bool) -> Verdict {
         let idle = self.queue.settle(offer);
-        let length = if self.config.bytes { self.queue.bytes() } else { self.queue.packets() };
+        let waiting = if self.config.bytes { self.queue.bytes() } else { self.queue.packets() };
+        let length = if self.config.count_in_service && !idle {
+            waiting + if self.config.bytes { self.queue.serving() as u64 } else { 1 }
+        } else {
+            waiting
+        };
         self.estimate(offer, idle, length);
         if self.config.adaptive_bottom.is_some() {
             self.adapt(offer.now);
+        }
+        if self.config.feng {
+            self.adapt_by_bands();
         }
         self.count += 1;
         self.count_bytes += offer.size as u64;
@@ -136,7 +162,7 @@ impl Red {
         } else {
             self.above = false;
         }
-        if length >= self.config.limit && !idle && verdict != Verdict::Refuse {
+        if waiting >= self.config.limit && !idle && verdict != Verdict::Refuse {
             self.count = 0;
             self.count_bytes = 0;
             verdict = Verdict::Refuse;
@@ -185,6 +211,24 @@ impl Red {
             self.max_p += (self.max_p / 4.0).min(0.01);
         }
     }
+
+    /// Feng's rule: at each crossing, not while the average stays outside.
+    fn adapt_by_bands(&mut self) {
+        let band = if self.average < self.config.min {
+            Band::Below
+        } else if self.average > self.config.max {
+            Band::Above
+        } else {
+            Band::Between
+        };
+        if band != std::mem::replace(&mut self.band, band) {
+            match band {
+                Band::Below => self.max_p /= 3.0,
+                Band::Above => self.max_p = (2.0 * self.max_p).min(1.0),
+                Band::Between => {}
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -206,6 +250,9 @@ mod tests {
             ecn: false,
             mark_p: f64::INFINITY,
             adaptive_bottom: None,
+            feng: false,
+            ns2_gentle_slope: false,
+            count_in_service: false,
         }
     }
 
@@ -302,5 +349,41 @@ mod tests {
         queue.average = 6.0;
         queue.adapt(Time::ZERO + Span::from_ms(1100));
         assert!((queue.max_p - 0.099).abs() < 1e-12);
+    }
+
+    #[test]
+    fn feng_moves_the_probability_at_crossings_only() {
+        let mut queue = red(RedConfig { feng: true, ..config() });
+        for (average, max_p) in
+            [(10.0, 0.1), (16.0, 0.2), (17.0, 0.2), (10.0, 0.2), (4.0, 0.2 / 3.0), (3.0, 0.2 / 3.0)]
+        {
+            queue.average = average;
+            queue.adapt_by_bands();
+            assert!((queue.max_p - max_p).abs() < 1e-12, "{average}");
+        }
+        // ns-2 keeps the gentle slope of the first max_p: p(20) = 0.4 for 0.1, whatever it has become.
+        assert!((base_probability(&config(), 0.2, 20.0) - (0.8 / 15.0 * 20.0 - 0.6)).abs() < 1e-12);
+        let kept = RedConfig { ns2_gentle_slope: true, ..config() };
+        assert!((base_probability(&kept, 0.2, 20.0) - 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_packet_in_service_counts_if_asked_to() {
+        for (bytes, expected) in [(false, [0.0, 1.0, 2.0]), (true, [0.0, 1000.0, 2000.0])] {
+            let c = RedConfig {
+                count_in_service: true,
+                bytes,
+                weight: 1.0,
+                min: 1e9,
+                max: 2e9,
+                limit: 1 << 30,
+                ..config()
+            };
+            let mut queue = red(c);
+            for (i, length) in expected.into_iter().enumerate() {
+                queue.admit(&at(1.0 + i as f64 * 1e-6, if i == 0 { 0.5 } else { 2.0 }), true);
+                assert_eq!(queue.average, length);
+            }
+        }
     }
 }

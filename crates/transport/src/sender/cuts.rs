@@ -8,7 +8,7 @@
 use super::{LastCut, Sender};
 use crate::options::Dialect;
 use crate::wire::Wire;
-use cc::{Cause, Congestion, Controller, Phase};
+use cc::{Cause, Congestion, Controller, EchoAnswer, Phase};
 use net::Packet;
 use units::Time;
 
@@ -35,7 +35,7 @@ impl Sender {
             dupacks: self.dupacks,
         };
         self.stats.cuts += 1;
-        self.cwr = self.options.ecn;
+        self.will_tell();
         self.controller.on_congestion(&event);
     }
 
@@ -81,11 +81,10 @@ impl Sender {
     #[cold]
     pub(super) fn on_echo<W: Wire>(&mut self, wire: &W, packet: &Packet) {
         let beyond = packet.seq > self.recover + 1;
-        if !self.controller.answers_ecn() {
-            // The controller reads the echoes itself; the receiver is told once a window that they were heard.
+        if self.controller.echo_answer() != EchoAnswer::Reduce {
             if packet.seq > self.answered {
                 self.answered = self.high;
-                self.cwr = true;
+                self.will_tell();
             }
             return;
         }
@@ -93,15 +92,37 @@ impl Sender {
         if beyond || first || self.last_cut == LastCut::Timeout {
             self.recover = self.high - 1;
             self.last_cut = LastCut::Ecn;
+            // With a window of one there is nothing to halve: the second such echo in a row slows the timer down
+            // (RFC 3168 section 6.1.2 asks for something like it; Linux's window stays at two).
+            let least = self.options.dialect == Dialect::Ns2 && self.controller.cwnd() <= 1.0;
+            if least && self.echoed_at_one {
+                self.rtt.back_off(&self.options);
+            }
+            self.echoed_at_one = least;
             let una = self.una;
             self.cut(wire, una, Cause::Ecn);
         }
     }
 
+    /// The next new segment tells the receiver of a reduction.
+    pub(super) fn will_tell(&mut self) {
+        self.cwr = self.options.ecn && self.controller.echo_answer() != EchoAnswer::Ignore;
+    }
+
     /// Whether an echo has reduced the window for what is outstanding now: a loss among it is repaired without
-    /// another reduction.
+    /// another reduction. (ns-2 also counts what is sent first after it.)
     pub(crate) fn answered_by_ecn(&self) -> bool {
-        self.last_cut == LastCut::Ecn && self.una <= self.recover + 1
+        let last = self.recover + (self.options.dialect == Dialect::Ns2) as u32;
+        self.last_cut == LastCut::Ecn && self.una <= last
+    }
+
+    /// Everything sent before an echo reduced the window is acknowledged.
+    #[cold]
+    pub(super) fn leave_reduction(&mut self, now: Time) {
+        if !self.answered_by_ecn() {
+            self.last_cut = LastCut::Exited;
+            self.controller.on_recovery_exit(now);
+        }
     }
 
     /// The bits of a data packet.
