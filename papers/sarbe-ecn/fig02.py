@@ -12,10 +12,17 @@ def draw(results) -> Figure:
     figure, axes = common.panels(1, 3, height=2.6)
     seconds = np.arange(measures.DURATION_S) + 0.5
     for axis, path in zip(axes, ("steps", "compression", "loss"), strict=True):
-        for i, name in enumerate(measures.ESTIMATORS):
+        for i, name in enumerate(measures.DRAWN):
             values = measures.estimate(results, path, name, 1) / 1e6
             axis.plot(seconds, values, linewidth=1, color=common.COLOURS[i], label=measures.NAMES[name])
-        axis.step(seconds, measures.truth(path) / 1e6, where="mid", color="black", linewidth=1.6, label="truth")
+        axis.step(
+            seconds,
+            measures.truth(results, path, "sarbe", 1) / 1e6,
+            where="mid",
+            color="black",
+            linewidth=1.6,
+            label="truth",
+        )
         axis.set_title({"steps": "steps", "compression": "ACK compression", "loss": "1 % loss"}[path])
         axis.set_ylabel("estimate (Mb/s)")
         axis.set_ylim(0, 10)

@@ -17,7 +17,7 @@ CAPACITY_BPS, PAYLOAD = 5e6, 1000 / 1040
 STEPS = [(0, 0.0), (25, 1e6), (50, 2e6), (75, 3e6), (100, 1e6), (125, 0.0)]
 """Cross traffic of studies/estimators.toml: from when on which rate (s, bit/s)."""
 DURATION_S, SETTLED_S = 150, 10
-ESTIMATORS = ("sarbe", "westwood", "type0", "type1", "type2", "westwood_plus")
+DRAWN = ("sarbe", "westwood", "type0", "type1", "type2", "westwood_plus")
 NAMES = {
     "sarbe": "SARBE",
     "westwood": "Westwood, Tustin 0.5 s (type 3)",
@@ -25,17 +25,38 @@ NAMES = {
     "type1": "Westwood, type 1",
     "type2": "Westwood, type 2",
     "westwood_plus": "Westwood+",
+    "sarbe_n": "SARBE, largest of N",
+    "sarbe_sane": "SARBE with SANE's constants (0.6, N 10)",
+    "sarbe_1ms": "SARBE, receiver's clock of 1 ms",
+    "sarbe_10ms": "SARBE, receiver's clock of 10 ms",
+    "tau1": "Westwood, Tustin 1 s",
+    "plus_linux": "Westwood+, Linux",
+    "plus_ns2": "Westwood+, Linux in ns-2",
 }
+"""Every estimator; those of `DRAWN` are in the figure."""
+REVERSE_S = (30, 120)
+ACK_BITS = 8 * 40
 LOSSY = ("0.001", "0.005", "0.01", "0.05", "0.1")
 
 
-def truth(path: str) -> NDArray[np.float64]:
-    """What the path leaves to the flow in each second, payload bit/s."""
+@cache
+def truth(results: Results, path: str, estimator: str, seed: int) -> NDArray[np.float64]:
+    """What the path leaves to the flow in each second, payload bit/s: without cross traffic and the reverse ACKs."""
     left = np.full(DURATION_S, CAPACITY_BPS)
     if path == "steps":
         for start, rate in STEPS:
             left[start:] = CAPACITY_BPS - rate
+    if path == "compression":
+        start, stop = REVERSE_S
+        where = {"path": path, "estimator": estimator}
+        row = results.select("estimators", where, "rev").filter(pl.col("seed") == seed)
+        left[start:stop] -= ACK_BITS * row["acked_packets"].item() / (stop - start)
     return left * PAYLOAD
+
+
+def error(results: Results, path: str, estimator: str, seed: int) -> NDArray[np.float64]:
+    """Estimate less truth in each second, bit/s."""
+    return estimate(results, path, estimator, seed) - truth(results, path, estimator, seed)
 
 
 @cache
@@ -55,13 +76,13 @@ def seeds(results: Results) -> range:
 
 def rms(results: Results, path: str, estimator: str) -> list[float]:
     """Of each seed the root mean square error after the first ten seconds, bit/s."""
-    errors = [estimate(results, path, estimator, seed) - truth(path) for seed in seeds(results)]
+    errors = (error(results, path, estimator, seed) for seed in seeds(results))
     return [float(np.sqrt(np.mean(e[SETTLED_S:] ** 2))) for e in errors]
 
 
 def bias(results: Results, path: str, estimator: str, first: int = SETTLED_S, last: int = DURATION_S) -> list[float]:
     """Of each seed the mean error between two times (s), bit/s."""
-    errors = [estimate(results, path, estimator, seed) - truth(path) for seed in seeds(results)]
+    errors = (error(results, path, estimator, seed) for seed in seeds(results))
     return [float(np.mean(e[first:last])) for e in errors]
 
 
@@ -69,7 +90,8 @@ def settling(results: Results, estimator: str) -> list[float]:
     """Of each seed the mean time to come within 10 % after a step (s); a step that is never reached counts whole."""
     found = []
     for seed in seeds(results):
-        close = np.abs(estimate(results, "steps", estimator, seed) / truth("steps") - 1) <= 0.1
+        off = error(results, "steps", estimator, seed)
+        close = np.abs(off) <= 0.1 * truth(results, "steps", estimator, seed)
         times = []
         for (start, _), (end, _) in zip(STEPS[1:], [*STEPS[2:], (DURATION_S, 0.0)], strict=True):
             reached = np.flatnonzero(close[start:end])
@@ -86,7 +108,7 @@ def step_errors(results: Results) -> list[float]:
 
 def compression_gap(results: Results) -> list[float]:
     """Of each seed Westwood's estimate minus SARBE's while the reverse FTP runs, Mb/s."""
-    a, b = (bias(results, "compression", name, 30, 120) for name in ("westwood", "sarbe"))
+    a, b = (bias(results, "compression", name, *REVERSE_S) for name in ("westwood", "sarbe"))
     return [(x - y) / 1e6 for x, y in zip(a, b, strict=True)]
 
 
@@ -119,11 +141,14 @@ def fairness(results: Results) -> list[float]:
     return [float(x) for x in _mean_jain(results, "sarbe")]
 
 
-def reno_fairest(results: Results) -> list[float]:
-    """Of each seed Reno's index less that of the best other kind on the mean."""
-    others = [_mean_jain(results, c) for c in results.study("fairness").axes["control"] if c != "reno"]
-    best = max(others, key=lambda index: float(index.mean()))
-    return [float(x) for x in _mean_jain(results, "reno") - best]
+def reno_over_westwood(results: Results) -> list[float]:
+    """Of each seed Reno's index less Westwood's."""
+    return [float(x) for x in _mean_jain(results, "reno") - _mean_jain(results, "westwood")]
+
+
+def reno_over_sarbe(results: Results) -> list[float]:
+    """Of each seed Reno's index less SARBE's."""
+    return [float(x) for x in _mean_jain(results, "reno") - _mean_jain(results, "sarbe")]
 
 
 def shares(results: Results, peer: str, n: int, sarbe: bool) -> list[float]:
@@ -138,11 +163,38 @@ def shares(results: Results, peer: str, n: int, sarbe: bool) -> list[float]:
 
 def friendly_reno(results: Results) -> list[float]:
     """Of each seed the logarithm of a Reno's goodput among nine SARBEs over the mean of ten Renos."""
-    mixed = ten(results, "friendly").filter((pl.col("mix") == "peer=reno;n=1") & (pl.col("name") == "f0"))
-    alone = ten(results, "fairness").filter((pl.col("control") == "reno") & (pl.col("loss") == "0.01"))
+    return _among_sarbes(results, "reno")
+
+
+def friendly_westwood(results: Results) -> list[float]:
+    """The same of a Westwood."""
+    return _among_sarbes(results, "westwood")
+
+
+def _among_sarbes(results: Results, peer: str) -> list[float]:
+    mixed = ten(results, "friendly").filter((pl.col("mix") == f"peer={peer};n=1") & (pl.col("name") == "f0"))
+    alone = ten(results, "fairness").filter((pl.col("control") == peer) & (pl.col("loss") == "0.01"))
     a = mixed.sort("seed")["goodput_bps"].to_list()
     b = alone.group_by("seed").agg(pl.col("goodput_bps").mean()).sort("seed")["goodput_bps"].to_list()
     return [math.log(x / y) for x, y in zip(a, b, strict=True)]
+
+
+def outdone_reno(results: Results) -> list[float]:
+    """Of each seed the mean logarithm, over one to nine Renos of ten, of a SARBE's goodput over a Reno's."""
+    return _over_peers(results, "reno")
+
+
+def outdone_westwood(results: Results) -> list[float]:
+    """The same over Westwoods."""
+    return _over_peers(results, "westwood")
+
+
+def _over_peers(results: Results, peer: str) -> list[float]:
+    logs = [
+        np.log(shares(results, peer, n, sarbe=True)) - np.log(shares(results, peer, n, sarbe=False))
+        for n in range(1, 10)
+    ]
+    return [float(x) for x in np.mean(logs, axis=0)]
 
 
 def text_numbers(results: Results) -> list[Cell]:
@@ -159,17 +211,27 @@ def text_numbers(results: Results) -> list[Cell]:
 def estimator_table(results: Results) -> SimpleNamespace:
     """Root mean square error, bias and settling time of each estimator on each path."""
     rows = []
-    for name in ESTIMATORS:
+    carried = []
+    for name in NAMES:
         cells = [NAMES[name]]
+        goodputs = [NAMES[name]]
         for path in ("steps", "compression", "loss"):
             e, b = stats.mean(rms(results, path, name)), stats.mean(bias(results, path, name))
             cells.append(f"{e.value / 1e6:.2f} ± {(e.half_width or 0) / 1e6:.2f} ({b.value / 1e6:+.2f})")
+            g = stats.mean(results.means("estimators", "fwd.goodput_bps", {"path": path, "estimator": name}))
+            goodputs.append(f"{g.value / 1e6:.2f} ± {(g.half_width or 0) / 1e6:.2f}")
         s = stats.mean(settling(results, name))
         rows.append([*cells, f"{s.value:.1f} ± {s.half_width or 0:.1f}"])
-    head = ["estimator", "steps (Mb/s)", "ACK compression (Mb/s)", "1 % loss (Mb/s)", "settling (s)"]
+        carried.append(goodputs)
+    paths = ["steps (Mb/s)", "ACK compression (Mb/s)", "1 % loss (Mb/s)"]
     text = [
         "Root mean square error of the estimate against what the path leaves, bins of a second after the first ten, "
         "with the bias in brackets; the time to come within 10 % after a step (one never reached counts whole). "
-        "A flow that does not use what is left to it cannot measure it: under loss the error is also the window's.",
+        "A flow that does not use what is left to it cannot measure it: beside each error stands what the flow itself "
+        "carried, for under loss the error is also the window's.",
     ]
-    return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])
+    tables = [
+        {"title": "Error of the estimate", "head": ["estimator", *paths, "settling (s)"], "rows": rows},
+        {"title": "Goodput of the flow", "head": ["estimator", *paths], "rows": carried},
+    ]
+    return SimpleNamespace(text=text, tables=tables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 
 from ackclock import stats
@@ -28,6 +29,21 @@ def mixed_clean(results: Results) -> list[float]:
 def mixed_lossy(results: Results) -> list[float]:
     """The same with 0.1 errors."""
     return _mixed(results, "0.1")
+
+
+def mixed_variation(results: Results) -> list[float]:
+    """Of each seed the variation of WestwoodNR's rate less that of SACK's, after the first ten seconds."""
+    found = []
+    for seed in range(1, results.seeds("mixed") + 1):
+        trace = results.trace("mixed", seed, {"control": "mixed", "error": "none"}).trace
+        variation = {}
+        for flow in ("f0", "f2"):
+            rows = trace.filter(pl.col("flow") == flow).sort("time_s")
+            through = [rows.filter(pl.col("time_s") <= second)["ack"].max() for second in range(10, 51)]
+            rates = np.diff(np.array(through, dtype=float))
+            variation[flow] = rates.std() / rates.mean()
+        found.append(variation["f2"] - variation["f0"])
+    return found
 
 
 ERRORS = ("error rate 0.001", "error rate 0.01", "error rate 0.1")
