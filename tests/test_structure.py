@@ -13,9 +13,10 @@ ALLOWED = {
     "units": set(),
     "engine": {"units"},
     "cc": {"units"},
-    "net": {"units", "engine"},
+    "orbit": {"units"},
+    "net": {"units", "engine", "orbit"},
     "transport": {"units", "engine", "cc", "net"},
-    "lab": {"units", "engine", "cc", "net", "transport"},
+    "lab": {"units", "engine", "cc", "orbit", "net", "transport"},
     "ackclock-py": {"lab", "units"},
 }
 # Nothing that brings num-traits or another source of floating-point variation into the core.
@@ -23,6 +24,7 @@ CORE_EXTERNAL = {
     "units": set(),
     "engine": {"rand_xoshiro", "rand_core", "rustix"},
     "cc": {"libm", "rand_xoshiro", "rand_core"},
+    "orbit": {"libm"},
     "net": set(),
     "transport": {"smallvec"},
 }

@@ -92,7 +92,7 @@ def run(
         rows = "ack" if trace_every == "ack" or plot is not None else "changes"
     from ackclock.terminal import progress, summary
 
-    with progress(scenario, quiet=as_json) as advance:
+    with progress("simulating", quiet=as_json) as advance:
         result = scenario.run(
             seed=seed,
             trace=rows,
@@ -137,6 +137,93 @@ def _write_all(
 
         figure = timelines(result, title=scenario.title)
         write(plot, lambda path: figure.savefig(path, format=plot.suffix[1:]))
+
+
+@app.command
+def orbit(
+    file: File,
+    /,
+    *,
+    start: Annotated[str | None, Parameter(name="--from")] = None,
+    end: Annotated[str | None, Parameter(name="--to")] = None,
+    every: str = "1s",
+    until: str = "600s",
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    positions: bool = False,
+    plot: Path | None = None,
+    at: str = "0s",
+    animate: Path | None = None,
+    set_: Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)] = None,
+    seed: Annotated[int, Parameter(converter=_seed)] = 1,
+) -> int:
+    """Follow the satellites of a scenario without traffic: path, propagation delay and hand-offs over time.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML) with a constellation and terminals; it needs no flows.
+    start
+        Terminal where the path begins.
+    end
+        Terminal where it ends.
+    every
+        Time between two looks, such as 10s.
+    until
+        Time of the last look.
+    as_json
+        Print one JSON object a look: time_s, path, delay_s, up, down.
+    positions
+        With --json: also latitude, longitude (degrees) and altitude (km) of every satellite.
+    plot
+        Draw a map to this file (.svg, .png or .pdf).
+    at
+        The moment of the map.
+    animate
+        Write a film of the map, a frame for every look (.gif, .html, or .mp4 where ffmpeg is installed).
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    seed
+        Decides the jitter of checks.
+
+    """
+    from ackclock.sky import Sky, seconds
+    from ackclock.terminal import passes, progress
+
+    for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, (".gif", ".html", ".mp4"))):
+        if target is not None and target.suffix not in endings:
+            raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
+    check_targets([target for target in (plot, animate) if target is not None])
+    if (start is None) != (end is None):
+        raise BadInput("--from and --to go together")
+    if start is None and not positions and plot is None and animate is None:
+        raise BadInput("name two terminals with --from and --to, or ask for --positions, --plot or --animate")
+    every_s, until_s, at_s = seconds(every, "--every"), seconds(until, "--until"), seconds(at, "--at")
+    if every_s <= 0:
+        raise BadInput("--every: must be more than zero")
+    ends = (start, end) if start is not None and end is not None else None
+    sky = Sky(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
+    sky.until_s = until_s
+    if ends is not None:
+        sky.instant(0.0)  # unknown terminals are told before anything is written
+    if plot is not None:
+        from ackclock.skymap import draw
+
+        figure, kind = draw(sky, at_s), plot.suffix[1:]
+        write(plot, lambda path: figure.savefig(path, format=kind))
+    if animate is not None:
+        from ackclock import skymap
+
+        with progress("drawing", quiet=as_json) as advance:
+            skymap.animate(sky, every_s, animate, advance)
+    if as_json:
+        for look in sky.instants(every_s, positions=positions):
+            print(json.dumps(look))
+    elif ends is not None:
+        passes(sky, every_s)
+    for target in (plot, animate):
+        if target is not None:
+            print(f"written: {target}", file=sys.stderr if as_json else sys.stdout)
+    return 0
 
 
 @app.command

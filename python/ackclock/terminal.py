@@ -11,25 +11,26 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ackclock.experiment import Result, Scenario
+from ackclock.experiment import Result
 from ackclock.stats import Estimate
 
 if TYPE_CHECKING:
     from ackclock.arima import Identification
     from ackclock.papers.reproduce import Reproduction
+    from ackclock.sky import Sky
 
 MOST_ROWS = 40
 
 
 @contextmanager
-def progress(scenario: Scenario, *, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error while a run lasts; none where that is no terminal."""
+def progress(doing: str, *, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """A bar on standard error while something lasts; none where that is no terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield None
         return
     columns = (
-        TextColumn("simulating"),
+        TextColumn(doing),
         BarColumn(),
         TextColumn("{task.percentage:.0f} %"),
         TimeRemainingColumn(),
@@ -300,3 +301,25 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
             console.print(text, highlight=False, markup=False)
         if entry["trace"]:
             console.print(f"    in the trace: {', '.join(entry['trace'])}", highlight=False)
+
+
+def passes(sky: Sky, every_s: float) -> None:
+    """Paths with their delays, a row for each time that the path changes, then the hand-offs."""
+    table = Table("from (s)", "path", "delay (ms)", "least", "most", title="Paths", title_justify="left", box=None)
+    runs: list[tuple[float, list[str] | None, list[float]]] = []
+    for look in sky.instants(every_s):
+        if not runs or runs[-1][1] != look["path"]:
+            runs.append((look["time_s"], look["path"], []))
+        if look["delay_s"] is not None:
+            runs[-1][2].append(1e3 * look["delay_s"])
+    for at, path, delays in runs:
+        numbers = [f"{sum(delays) / len(delays):.2f}", f"{min(delays):.2f}", f"{max(delays):.2f}"] if delays else []
+        table.add_row(f"{at:g}", " - ".join(path) if path else "none", *numbers)
+    console = _wide()
+    console.print(table)
+    handoffs = Table("time (s)", "terminal", "from", "to", title="Hand-offs", title_justify="left", box=None)
+    found = [handoff for handoff in sky.handoffs() if handoff["time_s"] <= sky.until_s]
+    for handoff in found:
+        places = (handoff["from"] or "none", handoff["to"] or "none")
+        handoffs.add_row(f"{handoff['time_s']:g}", handoff["terminal"], *places)
+    console.print(handoffs if found else "No hand-offs.")

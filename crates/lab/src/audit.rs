@@ -7,6 +7,7 @@
 use net::{Kind, LinkId, NodeId, PacketEvent, PacketStep};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::ops::Range;
 use units::{Limit, PS_PER_S, Rate, Span, Time};
 
 /// A rule that was broken.
@@ -27,18 +28,22 @@ impl fmt::Display for Violation {
 }
 
 /// What the auditor knows of a link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AuditedLink {
     /// Its name.
     pub name: String,
-    /// Where it ends.
-    pub to: NodeId,
-    /// Where it begins.
-    pub from: NodeId,
+    /// Numbers of the nodes where it may end.
+    pub to: Range<u32>,
+    /// Numbers of the nodes where it may begin.
+    pub from: Range<u32>,
     /// Bits per second.
     pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Span,
+    /// The shortest and the longest propagation delay.
+    pub delay: (Span, Span),
+    /// Bytes that it adds to a packet.
+    pub header: u32,
+    /// The transmitter may rest though a packet waits.
+    pub pauses: bool,
     /// Limit of its queue in packets or bytes.
     pub limit: Option<Limit>,
     /// It bounds what a packet finds waiting, not what waits with it.
@@ -82,7 +87,7 @@ pub struct Auditor {
     books: Vec<Book>,
     flows: BTreeMap<u32, FlowBook>,
     /// Packets that arrived at a node at this instant and must go on or be there: (node, packet).
-    at_node: Option<(Time, NodeId, Id)>,
+    at_node: Option<(Time, Range<u32>, Id)>,
     /// Where data (`false`) and ACKs (`true`) of each flow come from, and where they go.
     sources: BTreeMap<(u32, bool), NodeId>,
     destinations: BTreeMap<(u32, bool), NodeId>,
@@ -93,6 +98,10 @@ pub struct Auditor {
 }
 
 const MOST: usize = 20;
+
+fn overlap(a: &Range<u32>, b: &Range<u32>) -> bool {
+    a.start < b.end && b.start < a.end
+}
 
 impl Auditor {
     /// `ends` are the two nodes of each flow, source first; `windows` the receivers' windows of the TCP flows, which
@@ -131,7 +140,7 @@ impl Auditor {
         match event.step {
             PacketStep::Enqueue => self.enqueue(event.at, link, id),
             PacketStep::Depart => self.depart(event.at, link, id),
-            PacketStep::Drop(net::Reason::Loss) => self.lose(event.at, link, id),
+            PacketStep::Drop(reason) if reason.after_queue() => self.lose(event.at, link, id),
             PacketStep::Drop(_) => self.came(event.at, link, id),
             PacketStep::Deliver => self.deliver(event.at, event.link, id),
         }
@@ -140,11 +149,12 @@ impl Auditor {
     /// A packet comes to a link: from its source, or because it has just arrived at that link's node.
     fn came(&mut self, at: Time, link: usize, id: Id) {
         match self.at_node.take() {
-            Some((when, node, other)) if other == id && when == at && node == self.links[link].from => {}
+            Some((when, nodes, other))
+                if other == id && when == at && overlap(&nodes, &self.links[link].from) => {}
             other => {
                 self.at_node = other;
-                let source =
-                    self.sources.get(&(id.flow, id.kind == Kind::Ack)) == Some(&self.links[link].from);
+                let source = self.sources.get(&(id.flow, id.kind == Kind::Ack));
+                let source = source.is_some_and(|node| self.links[link].from.contains(&node.0));
                 if id.sent != at || !source {
                     let name = self.links[link].name.clone();
                     self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
@@ -215,11 +225,13 @@ impl Auditor {
         let spec = &self.links[link];
         let book = &mut self.books[link];
         // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
-        let taken = (id.size as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
+        let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
         let (accepted, came) = book.accepted.take().unwrap_or((id, Time::NEVER));
         let start = came.max(book.last_depart);
         // To the picosecond; a time beyond the range of the clock says nothing.
-        let exact = at == Time::NEVER || (at >= start && (at.since(start).ps() as u128).abs_diff(taken) <= 1);
+        let spent = at.since(start).ps() as u128;
+        let exact = at == Time::NEVER
+            || (at >= start && (spent.abs_diff(taken) <= 1 || spec.pauses && spent > taken));
         let matches = accepted == id;
         book.last_depart = book.last_depart.max(at);
         book.under_way.push_back((id, at, false));
@@ -253,7 +265,7 @@ impl Auditor {
         book.totals.1 += 1;
         match first {
             Some((expected, depart, _)) if expected == id => {
-                if at != depart + spec.delay {
+                if at < depart + spec.delay.0 || at > depart + spec.delay.1 {
                     self.complain(
                         at,
                         "causality",
@@ -267,7 +279,8 @@ impl Auditor {
                 format!("{id:?} arrives over {} in place of {other:?}", spec.name),
             ),
         }
-        let there = self.destinations.get(&(id.flow, id.kind == Kind::Ack)) == Some(&spec.to);
+        let destination = self.destinations.get(&(id.flow, id.kind == Kind::Ack));
+        let there = destination.is_some_and(|node| spec.to.contains(&node.0));
         if there && id.kind == Kind::Ack {
             let book = self.flows.entry(id.flow).or_default();
             book.acked = book.acked.max(id.seq);
@@ -301,13 +314,14 @@ impl Auditor {
             let book = &mut self.books[link];
             let lost = book.totals.2;
             let (accepted, delivered) = (book.totals.0, book.totals.1);
-            let refused: u64 =
-                account.dropped.iter().sum::<u64>() - account.dropped[net::Reason::Loss as usize];
+            let after = net::Reason::ALL.into_iter().filter(|reason| reason.after_queue());
+            let dropped_later: u64 = after.map(|reason| account.dropped[reason as usize]).sum();
+            let refused = account.dropped.iter().sum::<u64>() - dropped_later;
             let balanced = account.offered == accepted + refused
                 && account.delivered == delivered
                 && account.offered
                     == account.delivered + account.dropped.iter().sum::<u64>() + account.in_flight
-                && account.dropped[net::Reason::Loss as usize] <= lost;
+                && dropped_later <= lost;
             if !balanced {
                 let what = format!(
                     "{}: {account:?}, but {accepted} accepted, {delivered} arrived, {lost} lost",
@@ -329,14 +343,14 @@ mod tests {
 
     /// Two links of 8 Mb/s (1 ms for 1,000 bytes) and 5 ms, one packet may wait; flow 0 goes from node 0 to node 2.
     fn auditor() -> Auditor {
-        let link = |from, to| AuditedLink {
+        let link = |from: u32, to: u32| AuditedLink {
             name: format!("{from}->{to}"),
-            from: NodeId(from),
-            to: NodeId(to),
+            from: from..from + 1,
+            to: to..to + 1,
             rate: Rate::from_bps(8_000_000),
-            delay: Span::from_ms(5),
+            delay: (Span::from_ms(5), Span::from_ms(5)),
             limit: Some(Limit::Packets(1)),
-            limit_before: false,
+            ..AuditedLink::default()
         };
         Auditor::new(vec![link(0, 1), link(1, 2), link(2, 0)], &[[NodeId(0), NodeId(2)]], vec![4])
     }

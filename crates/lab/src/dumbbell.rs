@@ -52,6 +52,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         seed: 1,
         links,
         flows,
+        satellites: None,
         is_study: false,
     }
 }

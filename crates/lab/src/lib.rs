@@ -13,24 +13,31 @@ mod pool;
 mod queue;
 mod reader;
 mod recorder;
+mod satellites;
 mod scenario;
 mod study;
 mod tcp;
+mod tle;
 mod value;
+mod view;
 mod warmup;
 mod world;
 
 pub use audit::{Auditor, Violation};
 pub use dumbbell::dumbbell;
 pub use error::{Origin, ScenarioError};
-pub use outcome::{EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome};
+pub use outcome::{
+    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, SatelliteOutcome, to_json,
+};
 pub use pcap::write_pcapng;
 pub use pool::{Done, Job, Pool};
 pub use queue::{Queue, RedQueue};
 pub use recorder::{PacketLog, Recording, TraceMode, WindowLog};
+pub use satellites::{Satellites, Transmitter};
 pub use scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
 pub use study::{Axis, Step, Study};
 pub use tcp::TcpFlow;
+pub use view::{Instant, Picture, SkyView};
 pub use world::{Run, Settings};
 
 /// The version of engine and models: part of every result's identity.

@@ -22,8 +22,8 @@ pub struct Outcome {
     pub links: Vec<LinkOutcome>,
     /// Radio networks: not in this version.
     pub radio: Option<()>,
-    /// Satellites: not in this version.
-    pub satellite: Option<()>,
+    /// Satellites, if there are any.
+    pub satellite: Option<SatelliteOutcome>,
     /// Fairness between flows.
     pub fairness: Fairness,
     /// What the run cost.
@@ -109,6 +109,9 @@ pub struct LinkOutcome {
     /// Packets taken by the queue: what the mean sojourn is over.
     #[serde(skip)]
     pub accepted_packets: u64,
+    /// A link of the sky that no packet came to: such are left out.
+    #[serde(skip)]
+    pub unused: bool,
 }
 
 /// Packets dropped, by reason.
@@ -120,6 +123,30 @@ pub struct Drops {
     pub loss: u64,
     /// Named in a list.
     pub list: u64,
+    /// A terminal changed its satellite while they waited or flew.
+    pub handoff: u64,
+    /// There was no way to their destination.
+    pub route: u64,
+}
+
+/// What happened in the sky.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SatelliteOutcome {
+    /// Every change of a terminal's satellite after its first, in the order of time.
+    pub handoffs: Vec<HandoffOutcome>,
+}
+
+/// A terminal changes its satellite.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandoffOutcome {
+    /// Which terminal.
+    pub terminal: String,
+    /// When.
+    pub time_s: f64,
+    /// The satellite before; null if there was none.
+    pub from: Option<String>,
+    /// The satellite after; null if there is none.
+    pub to: Option<String>,
 }
 
 /// Fairness between flows.
@@ -145,9 +172,14 @@ pub struct EngineCost {
 impl Outcome {
     /// As one line of JSON.
     pub fn to_json(&self) -> String {
-        // Numbers, strings and maps with string keys: nothing here can fail to serialise.
-        serde_json::to_string(self).unwrap_or_else(|error| unreachable!("outcome: {error}"))
+        to_json(self)
     }
+}
+
+/// Anything that is told as JSON, as one line of it.
+pub fn to_json(value: &impl Serialize) -> String {
+    // Numbers, strings and maps with string keys: nothing here can fail to serialise.
+    serde_json::to_string(value).unwrap_or_else(|error| unreachable!("outcome: {error}"))
 }
 
 /// Jain's index (Jain, Chiu, Hawe 1984) of `x`; none if all are zero.

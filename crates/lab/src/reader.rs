@@ -3,6 +3,7 @@
 use crate::error::{Origin, ScenarioError, nearest};
 use crate::value::{Item, Value};
 use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -41,6 +42,14 @@ impl<'a> Reader<'a> {
     pub fn get(&self, key: &'static str) -> Option<&'a Item> {
         self.asked.borrow_mut().push(key);
         self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
+    }
+
+    /// The path of `file`, named from the folder of the scenario that `item` is in.
+    pub fn beside(&self, item: &Item, file: &str) -> PathBuf {
+        match &item.origin {
+            Origin::Line { file: scenario, .. } => Path::new(&**scenario).with_file_name(file),
+            Origin::Set(_) => file.into(),
+        }
     }
 
     /// An error about `key` (or about the table, if `key` is not there).

@@ -88,12 +88,17 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub hasher: blake3::Hasher,
     /// For each flow the columns of its controller's internals.
     probes: Vec<Vec<usize>>,
+    /// The last of them is the sender's own, [`Recorder::HANDOFF`].
+    handoff: bool,
     scratch: Vec<f64>,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
-    /// `probes` names the internals of each flow's controller.
-    pub fn new(recording: Recording, probes: &[&'static [&'static str]], auditor: Option<Auditor>) -> Self {
+    /// An internal of the sender itself: whether either end is under hand-off.
+    pub const HANDOFF: &'static str = "handoff";
+
+    /// `probes` names the internals of each flow's controller; `HANDOFF` may come last.
+    pub fn new(recording: Recording, probes: &[Vec<&'static str>], auditor: Option<Auditor>) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         let columns = if WINDOWS {
             let mut column = |name| {
@@ -116,6 +121,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             packets: PacketLog::default(),
             auditor,
             hasher: blake3::Hasher::new(),
+            handoff: probes.iter().any(|names| names.last() == Some(&Self::HANDOFF)),
             probes: columns,
             scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
         }
@@ -146,7 +152,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         let columns = &self.probes[sender.flow() as usize];
         let values = &mut self.scratch[..columns.len()];
         values.fill(f64::NAN);
-        sender.controller().probe(values);
+        if self.handoff
+            && let Some((last, own)) = values.split_last_mut()
+        {
+            *last = sender.under_handoff() as u8 as f64;
+            sender.controller().probe(own);
+        } else {
+            sender.controller().probe(values);
+        }
         for (_, column) in &mut log.internals {
             column.push(f64::NAN);
         }

@@ -4,6 +4,7 @@ use crate::error::{ScenarioError, nearest};
 use crate::overrides;
 use crate::queue::Queue;
 use crate::reader::{Reader, quantity};
+use crate::satellites::Satellites;
 use crate::tcp::{TcpFlow, TcpLayers};
 use crate::value::{self, Item, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,8 @@ pub struct Scenario {
     pub links: Vec<Duplex>,
     /// The flows, in the order of the file.
     pub flows: Vec<Flow>,
+    /// Satellites and terminals, if there are any.
+    pub satellites: Option<Arc<Satellites>>,
     /// Whether the file asks for a study (`sweep`).
     pub is_study: bool,
 }
@@ -151,13 +154,10 @@ impl Scenario {
             return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
         }
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
-        for (key, what) in
-            [("constellation", "satellites"), ("terminal", "satellites"), ("radio", "radio networks")]
-        {
-            if top.get(key).is_some() {
-                return Err(top.error(key, format!("{what} are not in this version yet")));
-            }
+        if top.get("radio").is_some() {
+            return Err(top.error("radio", "radio networks are not in this version yet"));
         }
+        let satellites = Satellites::read(&top, duration)?.map(Arc::new);
         let is_study = top.get("sweep").is_some();
         let tcp = top.get("tcp");
 
@@ -167,10 +167,10 @@ impl Scenario {
         let link_items = top.list("link")?.unwrap_or(&[]);
         let links: Vec<Duplex> =
             link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
-        if links.is_empty() {
+        if links.is_empty() && satellites.is_none() {
             return Err(top.error("link", "is missing: name at least one [[link]]"));
         }
-        let nodes = Nodes::new(&links);
+        let nodes = Nodes::new(&links, satellites.as_deref());
         let flow_items = top.list("flow")?.unwrap_or(&[]);
         if flow_items.len() > MOST_FLOWS {
             return Err(top.error("flow", format!("{} flows are more than {MOST_FLOWS}", flow_items.len())));
@@ -184,8 +184,21 @@ impl Scenario {
             return Err(top.error("flow", "is missing: name at least one [[flow]]"));
         }
         check_names(link_items, &links, flow_items, &flows)?;
+        if let Some(satellites) = &satellites {
+            check_ground(link_items, &links, &satellites.sky)?;
+        }
         top.finish()?;
-        Ok(Scenario { title, duration, warmup, seed, links, flows, is_study })
+        Ok(Scenario { title, duration, warmup, seed, links, flows, satellites, is_study })
+    }
+
+    /// The satellites of `text` alone, whatever else the file has or lacks; for `until` from the start.
+    pub fn parse_sky(file: &str, text: &str, assignments: &[String], until: Span) -> Result<Satellites> {
+        let mut document = value::parse_scenario(file, text)?;
+        for assignment in assignments {
+            overrides::apply(&mut document, assignment)?;
+        }
+        let top = Reader::new("", &document)?;
+        top.need("constellation", Satellites::read(&top, until)?, "this file has no satellites")
     }
 }
 
@@ -195,11 +208,15 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    fn new(links: &'a [Duplex]) -> Nodes<'a> {
+    fn new(links: &'a [Duplex], satellites: Option<&'a Satellites>) -> Nodes<'a> {
         let mut parts = BTreeMap::new();
-        for name in links.iter().flat_map(|link| &link.ends) {
+        let terminals = satellites.iter().flat_map(|s| &s.sky.terminals).map(|t| t.name.as_str());
+        let terminals: Vec<&str> = terminals.collect();
+        for name in
+            terminals.iter().copied().chain(links.iter().flat_map(|link| &link.ends).map(String::as_str))
+        {
             let number = parts.len();
-            parts.entry(name.as_str()).or_insert(number);
+            parts.entry(name).or_insert(number);
         }
         // Every link joins two parts: the lower number stands for both (union-find with halved paths).
         let mut lower: Vec<usize> = (0..parts.len()).collect();
@@ -210,8 +227,11 @@ impl<'a> Nodes<'a> {
             }
             part
         }
-        for link in links {
-            let [a, b] = link.ends.each_ref().map(|name| find(&mut lower, parts[name.as_str()]));
+        // The sky joins all terminals.
+        let skyward = terminals.windows(2).map(|pair| [pair[0], pair[1]]);
+        let wired = links.iter().map(|link| link.ends.each_ref().map(String::as_str));
+        for ends in wired.chain(skyward) {
+            let [a, b] = ends.map(|name| find(&mut lower, parts[name]));
             lower[a.max(b)] = a.min(b);
         }
         let parts = parts.into_iter().map(|(name, part)| (name, find(&mut lower, part))).collect();
@@ -244,6 +264,21 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
                     format!("names the flow \"{flow}\", which does not exist; {}", nearest(flow, seen));
                 return Err(reader.error("loss", message));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Wires end on the ground.
+fn check_ground(link_items: &[Item], links: &[Duplex], sky: &orbit::Sky) -> Result<()> {
+    let satellites: BTreeSet<&str> =
+        (0..sky.constellation.len()).map(|s| sky.constellation.name(s)).collect();
+    for (item, link) in link_items.iter().zip(links) {
+        if let Some(name) = link.ends.iter().find(|name| satellites.contains(name.as_str())) {
+            let reader = Reader::new("link", item)?;
+            return Err(
+                reader.error("ends", format!("\"{name}\" is a satellite: wires end at terminals and nodes"))
+            );
         }
     }
     Ok(())
@@ -285,7 +320,7 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     Ok(Duplex { ends, directions: [forward, back] })
 }
 
-fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
+pub(crate) fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
     let rate: Option<Rate> = reader.quantity("rate", "10Mbps")?;
     match rate {
         Some(rate) if rate.bps() == 0 => Err(reader.error("rate", "must be more than zero")),
@@ -362,7 +397,7 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes<'_>) -
         }
         Err(reader.error(
             key,
-            format!("no link has a node \"{node}\"; {}", nearest(node, nodes.parts.keys().copied())),
+            format!("there is no node \"{node}\"; {}", nearest(node, nodes.parts.keys().copied())),
         ))
     };
     let (from, to) = (node("from")?, node("to")?);

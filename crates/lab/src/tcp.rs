@@ -1,10 +1,9 @@
 //! TCP options of a flow: profile, then `[tcp]`, then the flow's own.
 
-use crate::error::{Origin, ScenarioError, nearest};
+use crate::error::{ScenarioError, nearest};
 use crate::reader::Reader;
 use crate::value::{self, Item, Value};
 use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params, Signals};
-use std::path::Path;
 use transport::{Options, Recovery};
 use units::Span;
 
@@ -193,11 +192,7 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
 
 /// The parameters in a file of their own (`ackclock identify --fit`), named from the folder of the scenario.
 fn read_fit(table: &Reader<'_>, item: &Item, file: &str) -> Result<Vec<(String, Item)>> {
-    let folder = match &item.origin {
-        Origin::Line { file, .. } => Path::new(&**file).parent(),
-        Origin::Set(_) => None,
-    };
-    let path = folder.map_or_else(|| file.into(), |folder| folder.join(file));
+    let path = table.beside(item, file);
     let text = value::read_file(&path).map_err(|message| table.error("fit", message))?;
     match value::parse(&path.to_string_lossy(), &text)?.value {
         Value::Table(entries) => Ok(entries),

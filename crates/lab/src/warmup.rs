@@ -92,6 +92,8 @@ impl Cut {
             queue: all.queue - early_drops.queue,
             loss: all.loss - early_drops.loss,
             list: all.list - early_drops.list,
+            handoff: all.handoff - early_drops.handoff,
+            route: all.route - early_drops.route,
         };
         link.utilisation = self.over_time(link.utilisation, early.utilisation);
         link.mean_queue_packets = self.over_time(link.mean_queue_packets, early.mean_queue_packets);

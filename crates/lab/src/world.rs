@@ -2,6 +2,7 @@
 
 mod build;
 mod results;
+mod sky;
 
 use crate::ScenarioError;
 use crate::audit::Violation;
@@ -12,6 +13,7 @@ use crate::scenario::Scenario;
 use engine::{Agenda, Next};
 use net::{Arrival, Kind, LinkId, Network, NodeId, Packet, Topology};
 use rustix::time::{ClockId, clock_gettime};
+use sky::{SkyEvent, SkyPlan};
 use transport::{BlockPool, Blocks, Receiver, ReceiverStats, Sender, Timer, UdpSource, WindowRow, Wire};
 use units::{Span, Time};
 
@@ -92,10 +94,15 @@ impl Run {
     /// The result. Call when the run has ended.
     pub fn outcome(&mut self) -> Outcome {
         let whole = each!(&mut self.inner, world => world.outcome());
-        match &mut self.beginning {
-            Some(beginning) => whole.without(&beginning.outcome()),
+        let mut outcome = match &mut self.beginning {
+            Some(beginning) => {
+                let early = each!(&mut beginning.inner, world => world.outcome());
+                whole.without(&early)
+            }
             None => whole,
-        }
+        };
+        outcome.links.retain(|link| !link.unused);
+        outcome
     }
 
     /// What the run cost so far, and the goodput of all TCP flows together, bit/s: the outcome without its lists.
@@ -188,6 +195,8 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     first_links: Vec<[LinkId; 2]>,
     /// The scenario's order: numbers of flows.
     order: Vec<u32>,
+    /// What is going to happen in the sky, if there is one.
+    sky: Option<SkyPlan>,
     /// What the event loop took so far, ns.
     cpu: u64,
     wall: u64,
@@ -346,12 +355,38 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         self.network.timer_event();
         let flow = id / Timer::COUNT;
         let index = flow as usize;
+        if index == self.plans.len() {
+            return self.sky_event();
+        }
         match Timer::from_number(id % Timer::COUNT) {
             Timer::Retransmit => self.senders[index].on_retransmit_timer(&mut port!(self, flow)),
             Timer::AckDelay => self.receivers[index].on_ack_delay(&mut port!(self, flow)),
             Timer::Pace => self.senders[index].on_pace_timer(&mut port!(self, flow)),
             Timer::Wake => self.senders[index].on_wake_timer(&mut port!(self, flow)),
             Timer::Application => self.application(flow),
+        }
+    }
+
+    /// Ways change, or a flow comes under hand-off. The timer after all flows' is the sky's.
+    #[cold]
+    fn sky_event(&mut self) {
+        let now = self.agenda.now();
+        loop {
+            let Some(sky) = &mut self.sky else { return };
+            let timer = self.plans.len() as u32 * Timer::COUNT;
+            let Some(&(at, event)) = sky.events.get(sky.next) else {
+                return self.agenda.set_timer(timer, Time::NEVER);
+            };
+            if at > now {
+                return self.agenda.set_timer(timer, at);
+            }
+            sky.next += 1;
+            match event {
+                SkyEvent::Reroute => self.network.reroute(now),
+                SkyEvent::Hint { flow, begins } => {
+                    self.senders[flow as usize].on_handoff(&mut port!(self, flow), begins);
+                }
+            }
         }
     }
 

@@ -99,7 +99,7 @@ fn errors_name_line_key_and_remedy() {
         (
             "to   = \"b\"",
             "to   = \"bb\"",
-            "s.toml:16: flow.f.to: no link has a node \"bb\"; did you mean \"b\"?",
+            "s.toml:16: flow.f.to: there is no node \"bb\"; did you mean \"b\"?",
         ),
         ("to   = \"b\"", "to   = \"a\"", "s.toml:16: flow.f.to: a flow needs two different nodes"),
         (

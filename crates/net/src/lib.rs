@@ -10,11 +10,13 @@ mod link;
 mod network;
 mod packet;
 pub mod qdisc;
+mod sky;
 mod tap;
 mod topology;
 
 pub use link::{LinkAccount, LinkSpec};
 pub use network::{Arrival, LinkId, Network};
 pub use packet::{Kind, Packet};
+pub use sky::{Ends, HandoffLoss, SkyNetwork};
 pub use tap::{NoTap, PacketEvent, PacketStep, Reason, Tap};
 pub use topology::{NodeId, Route, RouteError, Topology};

@@ -3,6 +3,7 @@
 use crate::link::{Guard, Link, LinkAccount, LinkSpec, NO_GUARD};
 use crate::packet::{Kind, Packet};
 use crate::qdisc::{Offer, Verdict};
+use crate::sky::{Fate, SkyNetwork, Tables};
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
 use engine::{Agenda, Hint, large_vec, prefetch};
@@ -37,10 +38,14 @@ pub struct Network {
     folding: bool,
     /// When the present event was scheduled, see [`Offer::cause`].
     cause: Time,
+    /// Where links move: the ways of the moment.
+    tables: Option<Box<Tables>>,
 }
 
 const END: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
+/// In place of a next link: the node looks it up.
+const LOOKUP: u32 = u32::MAX - 2;
 
 impl Network {
     /// A network without links yet, for a run that ends at `horizon`: room for `links` of them and for routes of
@@ -57,6 +62,33 @@ impl Network {
             horizon,
             folding: true,
             cause: Time::ZERO,
+            tables: None,
+        }
+    }
+
+    /// Lets the links move: packets find their way by tables, from now on. Call after adding the links and before any route.
+    pub fn set_sky(&mut self, sky: SkyNetwork) {
+        for link in &mut self.links {
+            if link.guard == NO_GUARD {
+                link.guard = self.guards.len() as u32;
+                self.guards.push(Guard::default());
+            }
+        }
+        self.tables = Some(Box::new(Tables::new(sky)));
+    }
+
+    /// Adds a way from node to node over moving links; what to put into [`Packet::route`] at its source. All of them before
+    /// the first [`Network::reroute`].
+    pub fn add_way(&mut self, from: usize, to: usize) -> u32 {
+        self.tables.as_mut().map_or(0, |tables| tables.add(from, to))
+    }
+
+    /// Computes all ways anew, for the links that are up at `at`.
+    pub fn reroute(&mut self, at: Time) {
+        let Network { tables, routes, .. } = self;
+        if let Some(tables) = tables {
+            let rows = tables.rows();
+            tables.reroute(at, |link| places(routes, rows, link));
         }
     }
 
@@ -117,7 +149,7 @@ impl Network {
     #[inline]
     pub fn prefetch_link(&self, packet: &Packet) -> bool {
         let next = self.routes[packet.route as usize + 1];
-        if next == END {
+        if next >= LOOKUP {
             return true;
         }
         prefetch(&self.links, next as usize);
@@ -135,7 +167,16 @@ impl Network {
     /// Sends a packet into the first link of its route; whether it will arrive at that link's end.
     #[inline]
     pub fn send<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
+        if self.tables.is_some() {
+            return self.set_out(agenda, tap, packet);
+        }
         self.enqueue(agenda, tap, packet.route, packet)
+    }
+
+    #[cold]
+    fn set_out<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
+        let (row, node) = self.tables.as_ref().map_or((0, 0), |t| t.sources[packet.route as usize]);
+        self.enqueue_by_table(agenda, tap, row, node, packet)
     }
 
     /// A packet came to the end of the link that it was on.
@@ -147,8 +188,8 @@ impl Network {
         }
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
-        if next == END {
-            return Arrival::Delivered;
+        if next >= LOOKUP {
+            return if next == END { Arrival::Delivered } else { self.arrive_by_table(agenda, tap, packet) };
         }
         if self.enqueue(agenda, tap, packet.route + 1, packet) {
             Arrival::Forwarded
@@ -177,40 +218,27 @@ impl Network {
         let copy;
         let mut packet = packet;
         if link.guard != NO_GUARD {
-            let guard = &mut self.guards[link.guard as usize];
-            let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-            let mut refused = guard.impairment.before(packet);
-            if refused.is_none() {
-                match guard.qdisc.admit(&offer, packet.kind == Kind::Data && packet.ecn) {
-                    Verdict::Take => {}
-                    Verdict::Mark => {
-                        guard.marked += 1;
-                        copy = Packet { marked: true, ..*packet };
-                        packet = &copy;
-                    }
-                    Verdict::Refuse => refused = Some(Reason::Queue),
+            match self.admit(tap, id, now, packet) {
+                None => return false,
+                Some(marked) if marked => {
+                    copy = Packet { marked: true, ..*packet };
+                    packet = &copy;
                 }
+                Some(_) => {}
             }
-            if let Some(reason) = refused {
-                guard.drops[reason as usize] += 1;
-                if T::PACKETS {
-                    let step = PacketStep::Drop(reason);
-                    tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet });
-                }
-                return false;
-            }
-            lost = guard.impairment.after().is_some();
+            let guard = self.links[id as usize].guard as usize;
+            lost = self.guards[guard].impairment.after().is_some();
         }
-        let mut start = self.transmit(tap, id, now, packet);
+        let mut start = self.transmit(tap, id, now, packet, 0);
         if lost {
-            self.lose(tap, id, packet);
+            self.lose(tap, id, packet, Reason::Loss);
             return false;
         }
         loop {
             let link = &mut self.links[id as usize];
             let arrival = link.free_at + link.delay;
             let next = self.routes[route as usize + 1];
-            if next == END || !self.links[next as usize].folded || arrival > self.horizon {
+            if next >= LOOKUP || !self.links[next as usize].folded || arrival > self.horizon {
                 let link = &mut self.links[id as usize];
                 agenda.push(arrival, packet, &mut link.hint, |packet| {
                     packet.began = start;
@@ -228,17 +256,49 @@ impl Network {
             }
             route += 1;
             id = next;
-            start = self.transmit(tap, id, arrival, packet);
+            start = self.transmit(tap, id, arrival, packet, 0);
+        }
+    }
+
+    /// Asks the queue of link `id`, which has one, and whatever drops packets before it: none if the packet is dropped, else
+    /// whether it is marked.
+    #[inline]
+    fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<bool> {
+        let link = &self.links[id as usize];
+        let guard = &mut self.guards[link.guard as usize];
+        let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
+        let reason = match guard.impairment.before(packet) {
+            Some(reason) => reason,
+            None => match guard.qdisc.admit(&offer, packet.kind == Kind::Data && packet.ecn) {
+                Verdict::Take => return Some(false),
+                Verdict::Mark => {
+                    guard.marked += 1;
+                    return Some(true);
+                }
+                Verdict::Refuse => Reason::Queue,
+            },
+        };
+        self.refuse(tap, id, now, packet, reason);
+        None
+    }
+
+    /// A packet is dropped before it has been taken by link `id`.
+    fn refuse<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, reason: Reason) {
+        let guard = self.links[id as usize].guard as usize;
+        self.guards[guard].drops[reason as usize] += 1;
+        if T::PACKETS {
+            let step = PacketStep::Drop(reason);
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet });
         }
     }
 
     /// Puts a packet that is taken by link `id` at `now` behind what the link has; when its transmission begins.
-    /// It ends at the link's `free_at`.
+    /// It ends at the link's `free_at`. The link adds `header` bytes.
     #[inline]
-    fn transmit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Time {
+    fn transmit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, header: u32) -> Time {
         let link = &mut self.links[id as usize];
         let start = now.max(link.free_at);
-        let transmission = link.transmission_time(packet.size, || self.rates[id as usize]);
+        let transmission = link.transmission_time(packet.size + header, || self.rates[id as usize]);
         let depart = start + transmission;
         link.free_at = depart;
         link.accepted += 1;
@@ -269,11 +329,11 @@ impl Network {
     }
 
     #[cold]
-    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet) {
+    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet, reason: Reason) {
         let link = &self.links[id as usize];
         let (guard, depart) = (&mut self.guards[link.guard as usize], link.free_at);
         if depart <= self.horizon {
-            guard.drops[Reason::Loss as usize] += 1;
+            guard.drops[reason as usize] += 1;
         } else {
             guard.lost_later += 1;
         }
@@ -281,10 +341,86 @@ impl Network {
             tap.packet(&PacketEvent {
                 at: depart,
                 link: LinkId(id),
-                step: PacketStep::Drop(Reason::Loss),
+                step: PacketStep::Drop(reason),
                 packet: *packet,
             });
         }
+    }
+
+    fn arrive_by_table<T: Tap>(
+        &mut self,
+        agenda: &mut Agenda<Packet>,
+        tap: &mut T,
+        packet: &Packet,
+    ) -> Arrival {
+        let Some(tables) = &self.tables else { return Arrival::Delivered };
+        let (place, rows) = (packet.route / 2, tables.rows());
+        let (port, row) = (place / rows, place % rows);
+        let node = tables.ports[port as usize].head;
+        if tables.is_target(row, node) {
+            return Arrival::Delivered;
+        }
+        if self.enqueue_by_table(agenda, tap, row, node, packet) {
+            Arrival::Forwarded
+        } else {
+            Arrival::Dropped
+        }
+    }
+
+    /// A packet for destination `row` is at `node`; whether it will arrive anywhere.
+    fn enqueue_by_table<T: Tap>(
+        &mut self,
+        agenda: &mut Agenda<Packet>,
+        tap: &mut T,
+        row: u32,
+        node: u32,
+        packet: &Packet,
+    ) -> bool {
+        let now = agenda.now();
+        let Some(tables) = &mut self.tables else { return false };
+        let mut port = match tables.port(row, node) {
+            Ok(port) => port,
+            Err(link) => {
+                self.refuse(tap, link, now, packet, Reason::Route);
+                return false;
+            }
+        };
+        let (id, header) = (tables.ports[port as usize].link, tables.header(port));
+        let link = &mut self.links[id as usize];
+        // A pause after a hand-off is as if the transmitter were busy.
+        let ready = now.max(link.free_at);
+        let start = tables.not_before(port, ready);
+        if start > ready {
+            link.free_at = start;
+        }
+        let marked = match self.admit(tap, id, now, packet) {
+            None => return false,
+            Some(marked) => marked || packet.marked,
+        };
+        let packet = &Packet { marked, ..*packet };
+        let start = self.transmit(tap, id, now, packet, header);
+        let Network { tables, links, routes, guards, .. } = self;
+        let (Some(tables), link) = (tables, &mut links[id as usize]) else { return false };
+        let rows = tables.rows();
+        let mut reason = guards[link.guard as usize].impairment.after();
+        match tables.fate(port, start, |link| places(routes, rows, link)) {
+            Fate::Arrives(over) => port = over,
+            Fate::Lost => reason = Some(Reason::Handoff),
+        }
+        let arrival = link.free_at + tables.delay(port, start, link);
+        if tables.lost_in_flight(port, start, arrival) {
+            reason = Some(Reason::Handoff);
+        }
+        if let Some(reason) = reason {
+            self.lose(tap, id, packet, reason);
+            return false;
+        }
+        let route = tables.ports[port as usize].place + 2 * row;
+        agenda.push(arrival, packet, &mut link.hint, |packet| {
+            packet.began = start;
+            packet.route = route;
+        });
+        true
     }
 
     /// The account of every link at the end of the run, `duration` long; `agenda` holds what is in flight.
@@ -300,14 +436,15 @@ impl Network {
             .zip(in_flight)
             .map(|(link, flying)| {
                 let guard = self.guards.get(link.guard as usize).unwrap_or(&none);
-                let lost = guard.drops[Reason::Loss as usize];
+                let dropped = |after: bool| -> u64 {
+                    let wanted = Reason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
+                    wanted.map(|reason| guard.drops[reason as usize]).sum()
+                };
                 let waited = link.waited / units::PS_PER_S as f64;
                 LinkAccount {
-                    offered: link.accepted
-                        + guard.drops[Reason::Queue as usize]
-                        + guard.drops[Reason::List as usize],
+                    offered: link.accepted + dropped(false),
                     accepted: link.accepted,
-                    delivered: link.accepted - flying - lost - guard.lost_later,
+                    delivered: link.accepted - flying - dropped(true) - guard.lost_later,
                     dropped: guard.drops,
                     in_flight: flying + guard.lost_later,
                     marked: guard.marked,
@@ -318,6 +455,15 @@ impl Network {
             })
             .collect()
     }
+}
+
+/// Places for a new port over `link`: for each destination the link, then the word that the next one is looked up.
+fn places(routes: &mut Vec<u32>, rows: u32, link: u32) -> u32 {
+    let first = routes.len() as u32;
+    for _ in 0..rows {
+        routes.extend([link, LOOKUP]);
+    }
+    first
 }
 
 #[cfg(test)]

@@ -13,17 +13,27 @@ pub enum Reason {
     Loss,
     /// Named in a list for a test, before the queue.
     List,
+    /// A terminal changed its satellite, after the queue.
+    Handoff,
+    /// There was no way to its destination.
+    Route,
 }
 
 impl Reason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [Reason; 3] = [Reason::Queue, Reason::Loss, Reason::List];
+    pub const ALL: [Reason; 5] = [Reason::Queue, Reason::Loss, Reason::List, Reason::Handoff, Reason::Route];
+    /// Whether it strikes a packet after the queue has taken it.
+    pub const fn after_queue(self) -> bool {
+        matches!(self, Reason::Loss | Reason::Handoff)
+    }
     /// Its name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Reason::Queue => "queue",
             Reason::Loss => "loss",
             Reason::List => "list",
+            Reason::Handoff => "handoff",
+            Reason::Route => "route",
         }
     }
 }

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use units::{Rate, Span};
+use units::{Rate, Span, Time};
 
 pyo3::create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
 
@@ -185,6 +185,66 @@ fn packet_columns(py: Python<'_>, run: &mut Run, wanted: bool) -> PyResult<Py<Py
     Ok(columns.unbind())
 }
 
+/// Seconds of a span such as "600s".
+#[pyfunction]
+fn seconds(text: &str) -> PyResult<f64> {
+    text.parse().map(Span::seconds).map_err(|e: units::UnitError| PyValueError::new_err(e.to_string()))
+}
+
+/// The sky of a scenario without traffic, worked out up to a moment.
+#[pyclass(frozen, module = "ackclock._core", name = "Sky")]
+struct PySky(lab::SkyView);
+
+impl PySky {
+    fn ends(&self, py: Python<'_>, from: Option<&str>, to: Option<&str>) -> PyResult<Option<(usize, usize)>> {
+        let (Some(from), Some(to)) = (from, to) else { return Ok(None) };
+        let node = |name| self.0.terminal(name).map_err(|e| scenario_error(py, e));
+        Ok(Some((node(from)?, node(to)?)))
+    }
+}
+
+#[pymethods]
+impl PySky {
+    #[new]
+    #[pyo3(signature = (file, text, assignments, until_s, seed))]
+    fn new(
+        py: Python<'_>,
+        file: &str,
+        text: &str,
+        assignments: Vec<String>,
+        until_s: f64,
+        seed: u64,
+    ) -> PyResult<PySky> {
+        let until = Span::from_seconds(until_s);
+        py.detach(|| guarded(|| lab::SkyView::new(file, text, &assignments, until, seed)))?
+            .map(PySky)
+            .map_err(|e| scenario_error(py, e))
+    }
+    /// The path at a moment (s), as JSON; with `positions` every satellite's place.
+    #[pyo3(signature = (at_s, start, end, positions))]
+    fn instant(
+        &self,
+        py: Python<'_>,
+        at_s: f64,
+        start: Option<&str>,
+        end: Option<&str>,
+        positions: bool,
+    ) -> PyResult<String> {
+        let ends = self.ends(py, start, end)?;
+        Ok(lab::to_json(&self.0.instant(Time::ZERO + Span::from_seconds(at_s), ends, positions)))
+    }
+    /// What a picture of a moment (s) shows, as JSON.
+    #[pyo3(signature = (at_s, start, end))]
+    fn picture(&self, py: Python<'_>, at_s: f64, start: Option<&str>, end: Option<&str>) -> PyResult<String> {
+        let ends = self.ends(py, start, end)?;
+        Ok(lab::to_json(&self.0.picture(Time::ZERO + Span::from_seconds(at_s), ends)))
+    }
+    /// Every hand-off, as JSON.
+    fn handoffs(&self) -> String {
+        lab::to_json(&self.0.handoffs())
+    }
+}
+
 /// The speed benchmark's dumbbell: what it cost and its goodput, as JSON.
 #[pyfunction]
 fn bench(py: Python<'_>, flows: u32, duration_s: f64, rate_bps: u64) -> PyResult<String> {
@@ -229,7 +289,7 @@ mod _core {
     use super::study::{PyPool, PyStudy, parse_study};
     use super::*;
     #[pymodule_export]
-    use super::{Finished, PyScenario, ScenarioError, bench, catalog, codes, parse, run};
+    use super::{Finished, PyScenario, PySky, ScenarioError, bench, catalog, codes, parse, run, seconds};
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add("__version__", lab::VERSION)?;

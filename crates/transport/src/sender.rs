@@ -33,12 +33,14 @@ pub enum Trigger {
     Rto,
     /// The controller's own timer.
     Timer,
+    /// An end of the flow comes under hand-off, or it is over.
+    Handoff,
 }
 
 impl Trigger {
     /// Every trigger, in the order of their numbers.
-    pub const ALL: [Trigger; 5] =
-        [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::Timer];
+    pub const ALL: [Trigger; 6] =
+        [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::Timer, Trigger::Handoff];
     /// Its name in traces.
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,6 +49,7 @@ impl Trigger {
             Trigger::DupAck => "dupack",
             Trigger::Rto => "rto",
             Trigger::Timer => "timer",
+            Trigger::Handoff => "handoff",
         }
     }
 }
@@ -129,6 +132,7 @@ pub struct Sender {
     cwr: bool,
     /// The last reduction by an echo found a window of one.
     echoed_at_one: bool,
+    under_handoff: bool,
     needs: Signals,
     done: bool,
     pub(crate) machine: Machine,
@@ -194,6 +198,7 @@ impl Sender {
             repeated_timeout: false,
             cwr: false,
             echoed_at_one: false,
+            under_handoff: false,
             answered: 0,
             machine,
             segments: Segments::default(),
@@ -358,6 +363,25 @@ impl Sender {
         self.after(wire);
     }
 
+    /// An end of the flow comes under hand-off, or it is over.
+    pub fn on_handoff<W: Wire>(&mut self, wire: &mut W, begins: bool) {
+        self.under_handoff = begins;
+        if self.done {
+            return;
+        }
+        let hint = if begins { cc::Hint::HandoffBegins } else { cc::Hint::HandoffEnds };
+        self.controller.on_hint(wire.now(), &hint);
+        if self.high > 0 {
+            self.note(wire, Trigger::Handoff);
+            self.after(wire);
+        }
+    }
+
+    /// Whether an end of the flow is under hand-off.
+    pub fn under_handoff(&self) -> bool {
+        self.under_handoff
+    }
+
     // ---- the window -------------------------------------------------------------------------------------
 
     /// Segments that may be outstanding (Reno's inflation included, the receiver's window applied).
@@ -517,7 +541,7 @@ impl Sender {
     #[inline]
     fn note<W: Wire>(&mut self, wire: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
-        let changed = window != self.seen || trigger == Trigger::Start;
+        let changed = window != self.seen || matches!(trigger, Trigger::Start | Trigger::Handoff);
         if changed {
             self.integrate(wire.now());
             self.seen = window;

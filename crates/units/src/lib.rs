@@ -1,4 +1,4 @@
-//! Quantities of the laboratory: time, spans of time, bytes, rates, queue limits.
+//! Quantities of the laboratory: time, spans of time, bytes, rates, queue limits, lengths, angles.
 //!
 //! Units are types, never suffixes: a value is parsed from text such as `"50Mbps"` or `"1bdp"` once and
 //! carried as a type from there on. Depends on nothing.
@@ -7,11 +7,13 @@
 mod limit;
 mod parse;
 mod rate;
+mod space;
 mod time;
 
 pub use limit::Limit;
 pub use parse::UnitError;
 pub use rate::Rate;
+pub use space::{Angle, Length};
 pub use time::{PS_PER_S, Span, Time};
 
 /// Congestion windows are counted in segments; the fraction is kept.

@@ -1,6 +1,6 @@
 //! From a scenario to a world: nodes and routes, links, senders and receivers, in a fixed order.
 
-use super::{Plan, Settings, World};
+use super::{Plan, Settings, World, sky};
 use crate::ScenarioError;
 use crate::audit::{AuditedLink, Auditor};
 use crate::error::Origin;
@@ -19,7 +19,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     pub(super) fn build(scenario: &Scenario, settings: Settings) -> Result<Self, ScenarioError> {
         let seed = settings.seed.unwrap_or(scenario.seed);
         let end = Time::ZERO + scenario.duration;
-        let (topology, nodes) = lay_out(scenario);
+        let (topology, nodes, mut layout) = match &scenario.satellites {
+            Some(satellites) => {
+                let (topology, nodes, layout) = sky::lay_out(scenario, satellites, seed);
+                (topology, nodes, Some(layout))
+            }
+            None => {
+                let (topology, nodes) = lay_out(scenario);
+                (topology, nodes, None)
+            }
+        };
         // TCP flows first, UDP flows after them.
         let is_tcp = |i: &usize| matches!(scenario.flows[*i].kind, FlowKind::Tcp(_));
         let all = || 0..scenario.flows.len();
@@ -33,13 +42,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             .map(|i| [nodes[scenario.flows[*i].from.as_str()], nodes[scenario.flows[*i].to.as_str()]])
             .collect();
         let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
-        let routes = topology.routes(&pairs).map_err(|error| {
-            let (from, to) = (topology.node_name(error.from), topology.node_name(error.to));
-            let origin = Origin::Line { file: "scenario".into(), line: 1 };
-            ScenarioError::new(&origin, "link", format!("no path from \"{from}\" to \"{to}\""))
-        })?;
+        let routes = match &layout {
+            // Over moving links ways are found hop by hop.
+            Some(_) => Vec::new(),
+            None => topology.routes(&pairs).map_err(|error| {
+                let (from, to) = (topology.node_name(error.from), topology.node_name(error.to));
+                let origin = Origin::Line { file: "scenario".into(), line: 1 };
+                ScenarioError::new(&origin, "link", format!("no path from \"{from}\" to \"{to}\""))
+            })?,
+        };
 
-        let directions: Vec<&Direction> = scenario.links.iter().flat_map(|l| &l.directions).collect();
+        let moving = layout.as_mut().map_or(Vec::new(), |sky| std::mem::take(&mut sky.directions));
+        let directions: Vec<&Direction> =
+            scenario.links.iter().flat_map(|l| &l.directions).chain(&moving).collect();
         let hops = routes.iter().map(|route| route.len() + 1).sum();
         let mut network = Network::new(end, directions.len(), hops);
         if settings.unfolded {
@@ -48,7 +63,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let delay_of = |route: &Vec<LinkId>| {
             route.iter().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
         };
-        let mut round_trip = vec![Span::ZERO; directions.len()];
+        let usual = layout.as_ref().map_or(Span::ZERO, |sky| sky.round_trip(&pairs));
+        let mut round_trip = vec![usual; directions.len()];
         for pair in routes.chunks_exact(2) {
             let both = delay_of(&pair[0]) + delay_of(&pair[1]);
             for link in pair.iter().flatten() {
@@ -60,8 +76,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         for (i, direction) in directions.iter().enumerate() {
             let link = LinkId(i as u32);
             // Without a flow over it, a link's own two directions make its round trip.
-            let own = direction.delay + directions[i ^ 1].delay;
-            let rtt = if round_trip[i] == Span::ZERO { own } else { round_trip[i] };
+            let own = || direction.delay + directions[i ^ 1].delay;
+            let rtt = if round_trip[i] == Span::ZERO { own() } else { round_trip[i] };
             let stream = |purpose: &str| {
                 // Parallel links have one name: the later ones add their number.
                 let twin = (0..i).any(|other| topology.ends(LinkId(other as u32)) == topology.ends(link));
@@ -74,20 +90,29 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             network.add_link(LinkSpec { rate: direction.rate, delay: direction.delay, qdisc, impairment });
             if settings.recording.audit {
                 let (from, to) = topology.ends(link);
-                audited.push(AuditedLink {
-                    name: topology.link_name(link),
-                    from,
-                    to,
-                    rate: direction.rate,
-                    delay: direction.delay,
-                    limit,
-                    limit_before: direction.queue.limits_before(),
-                });
+                let name = topology.link_name(link);
+                let known = match &layout {
+                    Some(sky) => sky.audited(i, name, from, to),
+                    None => AuditedLink {
+                        name,
+                        from: from.0..from.0 + 1,
+                        to: to.0..to.0 + 1,
+                        delay: (direction.delay, direction.delay),
+                        ..AuditedLink::default()
+                    },
+                };
+                let limit_before = direction.queue.limits_before();
+                audited.push(AuditedLink { rate: direction.rate, limit, limit_before, ..known });
             }
+        }
+        let tcp = numbered.iter().filter(|i| is_tcp(i)).count();
+        let plan = layout.as_ref().map(|sky| sky.plan(&ends, tcp, end));
+        if let Some(sky) = layout {
+            network.set_sky(sky.network());
         }
 
         let mut agenda = Agenda::new();
-        agenda.add_timers(numbered.len() as u32 * Timer::COUNT);
+        agenda.add_timers(numbered.len() as u32 * Timer::COUNT + 1);
         let mut world = Parts {
             senders: engine::large_vec(numbered.len()),
             receivers: engine::large_vec(numbered.len()),
@@ -98,15 +123,21 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         for (number, index) in numbered.iter().enumerate() {
             let flow = &scenario.flows[*index];
             let number = number as u32;
-            let forward = network.add_route(&routes[2 * number as usize]);
-            let back = network.add_route(&routes[2 * number as usize + 1]);
+            let mut way = |of: usize| match routes.get(2 * number as usize + of) {
+                Some(route) => network.add_route(route),
+                None => {
+                    let (from, to) = pairs[2 * number as usize + of];
+                    network.add_way(from.0 as usize, to.0 as usize)
+                }
+            };
+            let (forward, back) = (way(0), way(1));
             let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let mut start = Time::ZERO + flow.start;
             if flow.start_jitter > Span::ZERO {
                 let part = Stream::new(seed, "start", &flow.name).uniform();
                 start += Span::from_ps((part * flow.start_jitter.ps() as f64) as u64);
             }
-            let mut plan = Plan { start, stop, started: false, segments: None, short: 0 };
+            let mut timing = Plan { start, stop, started: false, segments: None, short: 0 };
             match &flow.kind {
                 FlowKind::Tcp(tcp) => {
                     let options = shared.iter().find(|o| ***o == tcp.options).cloned().unwrap_or_else(|| {
@@ -119,8 +150,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                         .unwrap_or_else(|| unreachable!("the scenario names registered controllers only"));
                     let packet = options.packet as u64;
                     let segments = flow.bytes.map(|bytes| bytes.div_ceil(packet) as u32);
-                    plan.segments = segments;
-                    plan.short = flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet) * packet - bytes);
+                    timing.segments = segments;
+                    timing.short = flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet) * packet - bytes);
                     let tick = options.clock_tick.ps();
                     let clock_phase = options.clock_phase.unwrap_or_else(|| {
                         Span::from_ps(
@@ -130,9 +161,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     let setup = Setup { flow: number, route: forward, segments, clock_phase };
                     world.receivers.push(Receiver::new(number, back, options.clone()));
                     world.senders.push(Sender::new(setup, options, controller));
-                    probes.push(
-                        cc::CONTROLLERS.iter().find(|d| d.name == tcp.control).map_or(&[][..], |d| d.probes),
-                    );
+                    let law = cc::CONTROLLERS.iter().find(|d| d.name == tcp.control);
+                    let mut names: Vec<&str> = law.map_or(Vec::new(), |d| d.probes.to_vec());
+                    if plan.is_some() {
+                        names.push(Recorder::<WINDOWS, PACKETS>::HANDOFF);
+                    }
+                    probes.push(names);
                 }
                 FlowKind::Udp { packet, schedule } => {
                     let schedule = schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
@@ -143,7 +177,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
             }
             world.names.push(flow.name.clone());
-            world.plans.push(plan);
+            world.plans.push(timing);
+        }
+        network.reroute(Time::ZERO);
+        if let Some((first, _)) = plan.as_ref().and_then(|sky| sky.events.first()) {
+            agenda.set_timer(numbered.len() as u32 * Timer::COUNT, *first);
         }
         // In the order of the file: flows that start at one instant start in that order.
         for number in &order {
@@ -168,9 +206,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             names: world.names,
             ends,
             topology,
-            crowded: order.len() > 1000,
+            crowded: order.len() > 1000 && plan.is_none(),
             first_links: routes.chunks_exact(2).map(|pair| [pair[0][0], pair[1][0]]).collect(),
             order,
+            sky: plan,
             cpu: 0,
             wall: 0,
         })

@@ -55,12 +55,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     queue: a.dropped[Reason::Queue as usize],
                     loss: a.dropped[Reason::Loss as usize],
                     list: a.dropped[Reason::List as usize],
+                    handoff: a.dropped[Reason::Handoff as usize],
+                    route: a.dropped[Reason::Route as usize],
                 },
                 marked_packets: a.marked,
                 utilisation: a.utilisation,
                 mean_queue_packets: a.mean_queue_packets,
                 mean_sojourn_s: a.mean_sojourn_s,
                 accepted_packets: a.accepted,
+                unused: self.sky.is_some() && a.offered == 0,
             })
             .collect();
         Outcome {
@@ -71,7 +74,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             version: crate::VERSION,
             flows,
             radio: None,
-            satellite: None,
+            satellite: self.sky.as_ref().map(|sky| sky.outcome.clone()),
             fairness: Fairness { jain: jain(&compared) },
             engine: self.cost().0,
             links,

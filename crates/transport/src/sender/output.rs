@@ -114,7 +114,11 @@ impl Sender {
 
     /// The most that may be outstanding with limited transmit and inflation: what an auditor compares with.
     pub(super) fn allowance(&self) -> u32 {
-        let inflation = match self.machine {
+        let inflation = match &self.machine {
+            // ns-2's pipe counts retransmissions too, and only cwnd bounds it; new data stays within the receiver's window.
+            Machine::Sack(sack) if sack.recovering => {
+                return (self.controller.cwnd() as u32).max(self.window());
+            }
             Machine::Vegas(_) => 0,
             _ if self.options.limited_transmit => self.dupacks.min(2),
             _ => 0,

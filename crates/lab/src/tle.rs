@@ -1,0 +1,80 @@
+//! Two-line elements, made into tables of positions once: the crate `sgp4` is not the engine's business.
+//!
+//! Time 0 is the latest epoch in the file. SGP4's frame (TEME) is turned so that longitude 0 lies on the x axis then; the
+//! crate uses `libm`, so the tables are the same on every machine.
+
+use orbit::{Ephemeris, Motion, Vector};
+use std::sync::Arc;
+use units::Span;
+
+/// Between states of a table, s: a cubic curve over it is exact to a few centimetres.
+const STEP_S: f64 = 30.0;
+
+/// The satellites of `text`, with or without a line for each name, for `length` from time 0.
+pub(crate) fn read(text: &str, length: Span) -> Result<Vec<Motion>, String> {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let mut elements = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        if !lines[at].starts_with("1 ") || lines[at].len() < 60 {
+            at += 1; // a name
+            continue;
+        }
+        let second = lines.get(at + 1).ok_or("ends after the first line of two")?;
+        let found = sgp4::Elements::from_tle(None, lines[at].as_bytes(), second.as_bytes())
+            .map_err(|error| format!("two-line elements \"{}\": {error}", lines[at]))?;
+        elements.push(found);
+        at += 2;
+    }
+    let start = elements.iter().max_by_key(|e| e.datetime).ok_or("has no two-line elements")?;
+    let turned = sgp4::iau_epoch_to_sidereal_time(start.epoch());
+    let steps = (length.seconds() / STEP_S).ceil() as usize + 1;
+    elements.iter().map(|e| table(e, start, turned, steps)).collect()
+}
+
+fn table(e: &sgp4::Elements, start: &sgp4::Elements, turned: f64, steps: usize) -> Result<Motion, String> {
+    let refuse = |error: &dyn std::fmt::Display| format!("satellite {}: {error}", e.norad_id);
+    let model = sgp4::Constants::from_elements(e).map_err(|error| refuse(&error))?;
+    let late = e.datetime_to_minutes_since_epoch(&start.datetime).map_err(|error| refuse(&error))?;
+    let states = (0..=steps).map(|i| {
+        let at = sgp4::MinutesSinceEpoch(late.0 + i as f64 * STEP_S / 60.0);
+        let found = model.propagate(at).map_err(|error| refuse(&error))?;
+        let turn = |[x, y, z]: [f64; 3]| Vector::new(x, y, z).turned(-turned);
+        Ok((turn(found.position), turn(found.velocity)))
+    });
+    Ok(Motion::Table(Arc::new(Ephemeris::new(STEP_S, states.collect::<Result<_, String>>()?))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vanguard 1, the first case of the verification set of SGP4, epoch 2000-06-27 18:50:19.7.
+    const VANGUARD: &str = "VANGUARD 1
+1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753
+2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667
+";
+
+    #[test]
+    fn the_published_satellite() {
+        let motions = read(VANGUARD, Span::from_ms(21_600_000)).unwrap();
+        assert_eq!(motions.len(), 1);
+        // At the epoch and after 360 minutes: (7022.46529266, -1400.08296755, 0.03995155) and (-7154.03120202,
+        // -3783.17682504, -3536.19412294) km; lengths and heights do not depend on how the frame is turned.
+        for (t, [x, y, z]) in [
+            (0.0, [7022.46529266, -1400.08296755, 0.03995155]),
+            (21_600.0, [-7154.03120202, -3783.17682504, -3536.19412294]),
+        ] {
+            let (found, published) = (motions[0].at(t), Vector::new(x, y, z));
+            assert!((found.norm() - published.norm()).abs() < 0.05, "{t}");
+            assert!((found.z - published.z).abs() < 0.05, "{t}");
+        }
+    }
+
+    #[test]
+    fn broken_elements_are_told() {
+        assert!(read("", Span::ZERO).unwrap_err().contains("no two-line elements"));
+        let cut = &VANGUARD[..VANGUARD.len() - 30];
+        assert!(read(cut, Span::ZERO).is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! The sky without traffic: positions, links, paths and hand-offs over time.
+
+use crate::error::{Origin, ScenarioError, nearest};
+use crate::outcome::HandoffOutcome;
+use crate::satellites::Satellites;
+use orbit::{Graph, Timeline};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use units::{Span, Time};
+
+/// A sky worked out up to a moment.
+pub struct SkyView {
+    satellites: Satellites,
+    line: Timeline,
+}
+
+/// The path between two terminals at a moment, after what happens then.
+#[derive(Debug, Serialize)]
+pub struct Instant {
+    /// When.
+    pub time_s: f64,
+    /// Names, both ends included; null if there is no path.
+    pub path: Option<Vec<String>>,
+    /// Propagation delay.
+    pub delay_s: Option<f64>,
+    /// The first satellite.
+    pub up: Option<String>,
+    /// The last satellite.
+    pub down: Option<String>,
+    /// Latitude and longitude in degrees and altitude in km of each satellite, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<BTreeMap<String, [f64; 3]>>,
+}
+
+/// Everything that a picture shows.
+#[derive(Debug, Serialize)]
+pub struct Picture {
+    /// When.
+    pub time_s: f64,
+    /// Satellites: name, latitude and longitude (degrees), altitude (km).
+    pub satellites: Vec<(String, f64, f64, f64)>,
+    /// Terminals: name, latitude, longitude.
+    pub terminals: Vec<(String, f64, f64)>,
+    /// Links that are up, by the numbers of their ends: satellites first, then terminals.
+    pub links: Vec<(usize, usize)>,
+    /// The path, by numbers.
+    pub path: Vec<usize>,
+    /// Its delay.
+    pub delay_s: Option<f64>,
+    /// Angle at the Earth's centre between a satellite and the rim of what it can serve, degrees.
+    pub footprint: f64,
+}
+
+impl SkyView {
+    /// The sky of a scenario's text up to and including `until`; `seed` decides the jitter of checks.
+    pub fn new(
+        file: &str,
+        text: &str,
+        assignments: &[String],
+        until: Span,
+        seed: u64,
+    ) -> Result<SkyView, ScenarioError> {
+        let satellites = crate::Scenario::parse_sky(file, text, assignments, until)?;
+        let line = satellites.timeline(Time::ZERO + until, seed);
+        Ok(SkyView { satellites, line })
+    }
+
+    /// The number of the terminal called `name`, as a node.
+    pub fn terminal(&self, name: &str) -> Result<usize, ScenarioError> {
+        let sky = &self.satellites.sky;
+        let found = sky.terminals.iter().position(|terminal| terminal.name == name);
+        found.map(|terminal| sky.constellation.len() + terminal).ok_or_else(|| {
+            let known = sky.terminals.iter().map(|terminal| terminal.name.as_str());
+            let message = format!("there is no terminal \"{name}\"; {}", nearest(name, known));
+            ScenarioError::new(&Origin::Set(name.into()), "terminal", message)
+        })
+    }
+
+    /// The path from node to node at a moment; with `positions` where every satellite is.
+    pub fn instant(&self, at: Time, ends: Option<(usize, usize)>, positions: bool) -> Instant {
+        let sky = &self.satellites.sky;
+        let found = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at).path(from, to));
+        let path: Option<Vec<String>> =
+            found.as_ref().map(|path| path.nodes.iter().map(|node| sky.name(*node).into()).collect());
+        let satellite = |place: Option<&String>| place.cloned();
+        let places = || {
+            let each = (0..sky.constellation.len()).map(|s| {
+                let place = sky.place(s, at.seconds());
+                (sky.name(s).to_string(), [place.lat, place.lon, place.altitude])
+            });
+            each.collect()
+        };
+        Instant {
+            time_s: at.seconds(),
+            delay_s: found.map(|path| path.delay),
+            up: satellite(path.as_ref().and_then(|path| path.get(1))),
+            down: satellite(path.as_ref().and_then(|path| path.get(path.len().wrapping_sub(2)))),
+            path,
+            positions: positions.then(places),
+        }
+    }
+
+    /// Every change of a terminal's satellite after its first, in order of time.
+    pub fn handoffs(&self) -> Vec<HandoffOutcome> {
+        self.satellites.handoffs(&self.line)
+    }
+
+    /// What a picture of a moment shows.
+    pub fn picture(&self, at: Time, ends: Option<(usize, usize)>) -> Picture {
+        let (sky, t) = (&self.satellites.sky, at.seconds());
+        let satellites: Vec<_> = (0..sky.constellation.len())
+            .map(|s| {
+                let place = sky.place(s, t);
+                (sky.name(s).to_string(), place.lat, place.lon, place.altitude)
+            })
+            .collect();
+        let isls = &sky.constellation.isls;
+        let far = self.line.isls_at(at, isls.len());
+        let mut links: Vec<(usize, usize)> =
+            isls.iter().zip(far).filter_map(|(isl, far)| far.map(|far| (isl.a, far))).collect();
+        for terminal in 0..sky.terminals.len() {
+            if let Some(satellite) = self.line.attached(terminal, at).0 {
+                links.push((sky.constellation.len() + terminal, satellite));
+            }
+        }
+        let path = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at).path(from, to));
+        let mask = self.satellites.rules.mask.to_radians();
+        let radius = sky.position(0, t).norm();
+        let footprint = (orbit::EARTH_KM / radius * mask.cos()).acos() - mask;
+        Picture {
+            time_s: t,
+            satellites,
+            terminals: sky.terminals.iter().map(|t| (t.name.clone(), t.lat, t.lon)).collect(),
+            links,
+            delay_s: path.as_ref().map(|path| path.delay),
+            path: path.map_or(Vec::new(), |path| path.nodes),
+            footprint: footprint.to_degrees(),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Walker constellations by their numbers, and the grid of links between their satellites.
+
+use crate::motion::{Circular, Motion};
+use crate::vector::Vector;
+use crate::{ATMOSPHERE_KM, EARTH_KM};
+
+/// The numbers of a Walker constellation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walker {
+    /// Above the ground, km.
+    pub altitude: f64,
+    /// Degrees.
+    pub inclination: f64,
+    /// Orbital planes.
+    pub planes: usize,
+    /// Satellites in each.
+    pub per_plane: usize,
+    /// Between the ascending nodes of neighbouring planes, degrees.
+    pub plane_spacing: f64,
+    /// How far ahead the satellites of a plane are of those of the plane before it, in parts of the distance between
+    /// satellites of a plane. (Walker's F over the number of planes.)
+    pub phasing: f64,
+    /// Every second plane is ahead, instead of each of the one before it: Iridium's way, with a `phasing` of a half.
+    pub alternate: bool,
+    /// Angles within a plane are rounded to hundredths of a degree, as in ns-2's script.
+    pub rounded: bool,
+    /// The node of each plane drifts (J2).
+    pub j2: bool,
+}
+
+impl Walker {
+    /// Iridium as in ns-2.35's example script.
+    pub const fn iridium() -> Walker {
+        Walker {
+            altitude: 780.0,
+            inclination: 86.4,
+            planes: 6,
+            per_plane: 11,
+            plane_spacing: 31.6,
+            phasing: 0.5,
+            alternate: true,
+            rounded: true,
+            j2: false,
+        }
+    }
+
+    fn motion(&self, plane: usize, k: usize) -> Motion {
+        let slot = 360.0 / self.per_plane as f64;
+        let ahead = if self.alternate { plane % 2 } else { plane } as f64 * self.phasing;
+        let angle = slot * (k as f64 + ahead);
+        let phase = if self.rounded { libm::round(angle * 100.0) / 100.0 } else { angle };
+        let node = self.plane_spacing * plane as f64;
+        Motion::Circular(Circular::new(self.altitude, self.inclination, node, phase, self.j2))
+    }
+
+    /// Whether the last plane lies beside the first, moving the same way: planes spread over the whole circle.
+    fn closed(&self) -> bool {
+        (self.plane_spacing * self.planes as f64 - 360.0).abs() < 1e-6
+    }
+
+    /// By how many places the satellites of the first plane are behind those of the last one beside them.
+    fn shift(&self) -> usize {
+        libm::round(self.phasing * self.planes as f64) as usize % self.per_plane
+    }
+}
+
+/// What kind of neighbours a link joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IslKind {
+    /// In one plane: always there.
+    Intraplane,
+    /// In neighbouring planes: off near the poles and where the Earth is in the way.
+    Interplane,
+    /// Across the seam between planes that move against each other: changes its far end.
+    CrossSeam,
+}
+
+/// A link between two satellites, by their numbers. A cross-seam link begins at the first plane's satellite; where it ends
+/// at a given time the [`crate::Timeline`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Isl {
+    /// One end.
+    pub a: usize,
+    /// The other; of a cross-seam link the one at the start.
+    pub b: usize,
+    /// Its kind.
+    pub kind: IslKind,
+}
+
+/// Satellites and the links that they may have.
+#[derive(Clone, Debug)]
+pub struct Constellation {
+    motions: Vec<Motion>,
+    /// Name of each satellite.
+    names: Vec<String>,
+    per_plane: usize,
+    /// The links, in a fixed order: within planes, between planes, across the seam.
+    pub isls: Vec<Isl>,
+}
+
+impl Constellation {
+    /// Satellites `p0k0`, `p0k1`, ... of a Walker constellation with the grid of links between them.
+    pub fn walker(walker: &Walker, cross_seam: bool) -> Constellation {
+        let (planes, per_plane) = (walker.planes, walker.per_plane);
+        let motions = (0..planes * per_plane).map(|i| walker.motion(i / per_plane, i % per_plane)).collect();
+        Constellation::grid(motions, per_plane, walker.closed().then(|| walker.shift()), cross_seam)
+    }
+
+    /// Satellites in planes of `per_plane`, one after the other. `closed` says by how many places a link from the last plane
+    /// to the first goes back, if those are neighbours.
+    pub fn grid(
+        motions: Vec<Motion>,
+        per_plane: usize,
+        closed: Option<usize>,
+        cross_seam: bool,
+    ) -> Constellation {
+        let planes = motions.len() / per_plane;
+        let number = |plane: usize, k: usize| plane * per_plane + k % per_plane;
+        let each = |plane: usize| (0..per_plane).map(move |k| (plane, k));
+        let mut isls = Vec::new();
+        // Two satellites in a plane have one link, one has none.
+        let rings = if per_plane > 2 { per_plane } else { per_plane - 1 };
+        for (plane, k) in (0..planes).flat_map(each).filter(|(_, k)| *k < rings) {
+            isls.push(Isl { a: number(plane, k), b: number(plane, k + 1), kind: IslKind::Intraplane });
+        }
+        for (plane, k) in (0..planes.saturating_sub(1)).flat_map(each) {
+            isls.push(Isl { a: number(plane, k), b: number(plane + 1, k), kind: IslKind::Interplane });
+        }
+        if let Some(shift) = closed.filter(|_| planes > 2) {
+            for k in 0..per_plane {
+                isls.push(Isl {
+                    a: number(planes - 1, k),
+                    b: number(0, k + shift),
+                    kind: IslKind::Interplane,
+                });
+            }
+        } else if cross_seam && planes > 1 {
+            // Where satellites of both planes meet at time 0: one goes up where the other comes down.
+            for k in 0..per_plane {
+                let across = number(planes - 1, per_plane / 2 + per_plane - k);
+                isls.push(Isl { a: number(0, k), b: across, kind: IslKind::CrossSeam });
+            }
+        }
+        let names = (0..motions.len()).map(|i| format!("p{}k{}", i / per_plane, i % per_plane)).collect();
+        Constellation { motions, names, per_plane, isls }
+    }
+
+    /// Satellites.
+    pub fn len(&self) -> usize {
+        self.motions.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.motions.is_empty()
+    }
+    /// The name of a satellite: plane and place.
+    pub fn name(&self, satellite: usize) -> &str {
+        &self.names[satellite]
+    }
+    /// Where a satellite is `t` seconds after the epoch.
+    pub fn position(&self, satellite: usize, t: f64) -> Vector {
+        self.motions[satellite].at(t)
+    }
+    /// The satellite that follows behind in the same plane.
+    pub fn behind(&self, satellite: usize) -> usize {
+        let plane = satellite / self.per_plane;
+        plane * self.per_plane + (satellite % self.per_plane + self.per_plane - 1) % self.per_plane
+    }
+}
+
+/// Whether the Earth with its atmosphere leaves the ray between two satellites free.
+pub(crate) fn clear(a: Vector, b: Vector) -> bool {
+    // The point of the line nearest to the Earth's centre, if it lies between the two.
+    let along = b - a;
+    let length = along.dot(along);
+    let part = if length > 0.0 { (-(a.dot(along)) / length).clamp(0.0, 1.0) } else { 0.0 };
+    (a + along * part).norm() >= EARTH_KM + ATMOSPHERE_KM
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LIGHT_KM_S;
+
+    #[test]
+    fn iridium_has_its_links() {
+        let sky = Constellation::walker(&Walker::iridium(), true);
+        assert_eq!((sky.len(), sky.isls.len()), (66, 66 + 55 + 11));
+        assert_eq!(sky.name(37), "p3k4");
+        assert_eq!((sky.behind(26), sky.behind(22)), (25, 32));
+        let of = |kind| sky.isls.iter().filter(move |isl| isl.kind == kind);
+        let ring = of(IslKind::Intraplane).map(|l| sky.position(l.a, 0.0).distance(sky.position(l.b, 0.0)));
+        assert!(ring.clone().all(|d| (d - 4033.28).abs() < 2.0));
+        assert!((4033.28 / LIGHT_KM_S - 0.0134536).abs() < 1e-7);
+        let across: Vec<_> = of(IslKind::CrossSeam).map(|l| (l.a, l.b)).collect();
+        assert_eq!((across[0], across[10]), ((0, 60), (10, 61)));
+    }
+
+    #[test]
+    fn a_walker_delta_closes_with_its_phasing() {
+        // Two planes a third of a place apart: after three planes the shift is one whole place.
+        let walker = Walker {
+            altitude: 550.0,
+            inclination: 53.0,
+            planes: 3,
+            per_plane: 4,
+            plane_spacing: 120.0,
+            phasing: 1.0 / 3.0,
+            alternate: false,
+            rounded: false,
+            j2: false,
+        };
+        let sky = Constellation::walker(&walker, false);
+        assert_eq!(sky.isls.len(), 12 + 8 + 4);
+        let closing = sky.isls[20];
+        assert_eq!((closing.a, closing.b, closing.kind), (8, 1, IslKind::Interplane));
+    }
+
+    #[test]
+    fn rays_stay_above_the_atmosphere() {
+        let at = |angle: f64| Vector::new(7158.0, 0.0, 0.0).turned(angle.to_radians());
+        // sqrt(7158^2 - (d/2)^2) = 6528: an angle of 48.44 degrees between the two.
+        assert!(clear(at(0.0), at(48.4)));
+        assert!(!clear(at(0.0), at(48.5)));
+    }
+}

@@ -1,0 +1,30 @@
+//! Constellations as pure geometry: positions, visibility, links between satellites, hand-offs, shortest paths.
+//!
+//! Knows nothing of packets. Kilometres and seconds in `f64`; the trigonometry is that of the pinned `libm`, so the same
+//! constellation gives the same bits on every machine. Source: specs/iridium.md, which has ns-2.35's equations.
+#![forbid(unsafe_code)]
+
+mod constellation;
+mod motion;
+mod paths;
+mod sky;
+mod timeline;
+mod vector;
+
+pub use constellation::{Constellation, Isl, IslKind, Walker};
+pub use motion::{Circular, Ephemeris, Motion};
+pub use paths::{Graph, Path};
+pub use sky::{Place, Sky, Terminal};
+pub use timeline::{Attachment, Handoff, IslChange, Rule, Rules, Timeline};
+pub use vector::Vector;
+
+/// Radius of the Earth, km (a sphere, as in ns-2).
+pub const EARTH_KM: f64 = 6378.0;
+/// Gravitational parameter of the Earth, km^3/s^2 (ns-2's).
+pub const MU: f64 = 398_601.2;
+/// The Earth turns once in this time, s.
+pub const SIDEREAL_DAY_S: f64 = 86_164.0;
+/// Speed of light, km/s (ns-2's).
+pub const LIGHT_KM_S: f64 = 299_793.0;
+/// No ray between satellites passes lower than this above the ground, km.
+pub const ATMOSPHERE_KM: f64 = 150.0;

@@ -1,0 +1,417 @@
+//! Who is linked with whom, and when that changes: worked out ahead for a whole run, for no packet can influence it.
+
+use crate::constellation::IslKind;
+use crate::sky::{Sky, sin_elevation};
+use crate::vector::Vector;
+use std::collections::BTreeSet;
+use units::{Span, Time};
+
+/// Which satellite a terminal uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// ns-2's: the present one down to the mask; then the one behind it in its plane, if that is above the mask; else the
+    /// highest. Before the first check every terminal hangs on satellite 0, as in ns-2's script.
+    Ns2,
+    /// Always the highest.
+    Best,
+}
+
+/// The rules of hand-offs and of links between satellites.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// Least elevation at which a terminal can use a satellite, degrees.
+    pub mask: f64,
+    /// Links between planes are off where either end is nearer to a pole than this latitude, degrees.
+    pub isl_latitude: f64,
+    /// Links across the seam are off where the ends' longitudes are closer than this, degrees.
+    pub cross_seam_longitude: f64,
+    /// Which satellite a terminal uses.
+    pub rule: Rule,
+    /// Time between two checks; zero: changes happen at the exact moment.
+    pub check: Span,
+    /// Each check comes up to this much earlier or later.
+    pub jitter: Span,
+}
+
+/// A terminal uses a satellite (or none) from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// From when.
+    pub at: Time,
+    /// Which satellite.
+    pub satellite: Option<usize>,
+}
+
+/// A change of a terminal's satellite after the first attachment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handoff {
+    /// When.
+    pub at: Time,
+    /// Which terminal.
+    pub terminal: usize,
+    /// From which satellite.
+    pub from: Option<usize>,
+    /// To which.
+    pub to: Option<usize>,
+}
+
+/// A link between satellites goes up or down, or changes its far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IslChange {
+    /// When.
+    pub at: Time,
+    /// Number of the link in the constellation.
+    pub isl: usize,
+    /// Its far end from now on; none: it is down.
+    pub far: Option<usize>,
+}
+
+/// All changes from the start to a moment; what holds at the start is told as changes at time 0.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Of each terminal its satellites, in order of time, the first at time 0.
+    pub attachments: Vec<Vec<Attachment>>,
+    /// Changes of links between satellites, in order of time.
+    pub isls: Vec<IslChange>,
+}
+
+/// Continuous rules are looked at this often, s; a change between two looks is then found by halving.
+const LOOK_S: f64 = 1.0;
+/// How exactly, s.
+const EXACT_S: f64 = 1e-6;
+
+/// What holds at the moment that the timeline has been worked out for.
+struct State<'a> {
+    sky: &'a Sky,
+    rules: &'a Rules,
+    sin_mask: f64,
+    /// Far end of each link, and whether it is up.
+    isls: Vec<(usize, bool)>,
+    attached: Vec<Option<usize>>,
+}
+
+impl Timeline {
+    /// Works out what happens from the start of the run up to and including `until`. `jitter(node)` draws from -1 to 1.
+    pub fn new(sky: &Sky, rules: &Rules, until: Time, mut jitter: impl FnMut(usize) -> f64) -> Timeline {
+        let mut state = State {
+            sky,
+            rules,
+            sin_mask: libm::sin(rules.mask.to_radians()),
+            isls: sky.constellation.isls.iter().map(|isl| (isl.b, true)).collect(),
+            attached: vec![(rules.rule == Rule::Ns2).then_some(0); sky.terminals.len()],
+        };
+        let mut line = Timeline::default();
+        for isl in 0..state.isls.len() {
+            state.isls[isl] = state.isl(isl, 0.0);
+            let (far, up) = state.isls[isl];
+            line.isls.push(IslChange { at: Time::ZERO, isl, far: up.then_some(far) });
+        }
+        for terminal in 0..sky.terminals.len() {
+            let satellite = state.choose(terminal, 0.0);
+            state.attached[terminal] = satellite;
+            line.attachments.push(vec![Attachment { at: Time::ZERO, satellite }]);
+        }
+        if rules.check == Span::ZERO {
+            line.run_exactly(&mut state, until);
+        } else {
+            line.run_checks(&mut state, until, &mut jitter);
+        }
+        line
+    }
+
+    /// Every node checks at its own times.
+    fn run_checks(&mut self, state: &mut State<'_>, until: Time, jitter: &mut impl FnMut(usize) -> f64) {
+        let satellites = state.sky.constellation.len();
+        let mut next = |node: usize, at: Time| {
+            let (check, most) = (state.rules.check.ps() as f64, state.rules.jitter.ps() as f64);
+            let moved = if most > 0.0 { jitter(node) * most } else { 0.0 };
+            at + Span::from_ps((check + moved).max(1.0) as u64)
+        };
+        // Satellites first: their numbers come first.
+        let mut due: BTreeSet<(Time, usize)> =
+            (0..state.sky.nodes()).map(|node| (next(node, Time::ZERO), node)).collect();
+        let mut owned = vec![Vec::new(); satellites];
+        for (number, isl) in state.sky.constellation.isls.iter().enumerate() {
+            if isl.kind != IslKind::Intraplane {
+                owned[isl.a].push(number);
+            }
+        }
+        let mut following = Vec::new();
+        while let Some((at, node)) = due.pop_first().filter(|(at, _)| *at <= until) {
+            following.push((next(node, at), node));
+            if let Some(terminal) = node.checked_sub(satellites) {
+                let satellite = state.choose(terminal, at.seconds());
+                self.attach(state, at, terminal, satellite);
+            } else {
+                for &isl in &owned[node] {
+                    let now = state.isl(isl, at.seconds());
+                    self.link(state, at, isl, now);
+                }
+            }
+            due.extend(following.drain(..));
+        }
+    }
+
+    /// Changes happen when they happen.
+    fn run_exactly(&mut self, state: &mut State<'_>, until: Time) {
+        let moving: Vec<usize> = (0..state.isls.len())
+            .filter(|isl| state.sky.constellation.isls[*isl].kind != IslKind::Intraplane)
+            .collect();
+        let end = until.seconds();
+        let mut from = 0.0;
+        while from < end {
+            let to = (from + LOOK_S).min(end);
+            let mut found: Vec<(f64, usize, bool)> = Vec::new();
+            for &isl in &moving {
+                if state.isl(isl, to) != state.isls[isl] {
+                    found.push((halve(from, to, |t| state.isl(isl, t) != state.isls[isl]), isl, true));
+                }
+            }
+            for terminal in 0..state.attached.len() {
+                if state.wants(terminal, to) {
+                    found.push((halve(from, to, |t| state.wants(terminal, t)), terminal, false));
+                }
+            }
+            found.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (at, number, is_link) in found {
+                let time = (Time::ZERO + Span::from_seconds(at)).min(until);
+                if is_link {
+                    let now = state.isl(number, at);
+                    self.link(state, time, number, now);
+                } else {
+                    let satellite = state.choose(number, at);
+                    self.attach(state, time, number, satellite);
+                }
+            }
+            from = to;
+        }
+    }
+
+    fn attach(&mut self, state: &mut State<'_>, at: Time, terminal: usize, satellite: Option<usize>) {
+        if state.attached[terminal] != satellite {
+            state.attached[terminal] = satellite;
+            self.attachments[terminal].push(Attachment { at, satellite });
+        }
+    }
+
+    fn link(&mut self, state: &mut State<'_>, at: Time, isl: usize, now: (usize, bool)) {
+        let before = state.isls[isl];
+        state.isls[isl] = now;
+        if before != now && (before.1 || now.1) {
+            self.isls.push(IslChange { at, isl, far: now.1.then_some(now.0) });
+        }
+    }
+
+    /// The satellite of a terminal at a moment, and until when it stays that one.
+    pub fn attached(&self, terminal: usize, at: Time) -> (Option<usize>, Time) {
+        let list = &self.attachments[terminal];
+        let next = list.partition_point(|a| a.at <= at);
+        (list[next - 1].satellite, list.get(next).map_or(Time::NEVER, |a| a.at))
+    }
+
+    /// Far end of every link at a moment, after what happens then; none where it is down.
+    pub fn isls_at(&self, at: Time, count: usize) -> Vec<Option<usize>> {
+        let mut far = vec![None; count];
+        for change in self.isls.iter().take_while(|change| change.at <= at) {
+            far[change.isl] = change.far;
+        }
+        far
+    }
+
+    /// The moments after the start at which anything changes.
+    pub fn changes(&self) -> Vec<Time> {
+        let attached = self.attachments.iter().flatten().map(|a| a.at);
+        let all: BTreeSet<Time> = attached.chain(self.isls.iter().map(|c| c.at)).collect();
+        all.into_iter().filter(|at| *at > Time::ZERO).collect()
+    }
+
+    /// Every change of a terminal's satellite after its first attachment, in order of time.
+    pub fn handoffs(&self) -> Vec<Handoff> {
+        let mut found = Vec::new();
+        for (terminal, list) in self.attachments.iter().enumerate() {
+            let first = list.iter().position(|a| a.satellite.is_some()).unwrap_or(list.len());
+            let pairs = list[first.min(list.len())..].windows(2);
+            found.extend(pairs.map(|pair| Handoff {
+                at: pair[1].at,
+                terminal,
+                from: pair[0].satellite,
+                to: pair[1].satellite,
+            }));
+        }
+        found.sort_by_key(|handoff| (handoff.at, handoff.terminal));
+        found
+    }
+}
+
+/// The moment in `from`..`to` at which `changed` becomes true; it is true at `to`.
+fn halve(mut from: f64, mut to: f64, changed: impl Fn(f64) -> bool) -> f64 {
+    while to - from > EXACT_S {
+        let middle = 0.5 * (from + to);
+        if changed(middle) {
+            to = middle;
+        } else {
+            from = middle;
+        }
+    }
+    to
+}
+
+impl State<'_> {
+    /// Far end of a link, and whether it is up.
+    fn isl(&self, number: usize, t: f64) -> (usize, bool) {
+        let isl = self.sky.constellation.isls[number];
+        let (mut far, limit) = (self.isls[number].0, self.rules.isl_latitude);
+        match isl.kind {
+            IslKind::Intraplane => (far, true),
+            IslKind::Interplane => (far, self.sky.interplane(isl.a, far, limit, t)),
+            IslKind::CrossSeam => {
+                let near = self.sky.position(isl.a, t);
+                let distance = |node| near.distance(self.sky.position(node, t));
+                let next = self.sky.constellation.behind(far);
+                if distance(next) < distance(far) {
+                    far = next;
+                }
+                let apart = (self.sky.place(isl.a, t).lon - self.sky.place(far, t).lon).abs();
+                let gap = self.rules.cross_seam_longitude;
+                let beside = (gap..=360.0 - gap).contains(&apart);
+                (far, beside && self.sky.interplane(isl.a, far, limit, t))
+            }
+        }
+    }
+
+    fn usable(&self, satellite: usize, ground: Vector, t: f64) -> bool {
+        sin_elevation(self.sky.position(satellite, t), ground) > self.sin_mask
+    }
+
+    /// Whether a terminal would change its satellite at `t`.
+    fn wants(&self, terminal: usize, t: f64) -> bool {
+        if self.rules.rule == Rule::Ns2
+            && let Some(present) = self.attached[terminal]
+        {
+            let ground = self.sky.position(self.sky.constellation.len() + terminal, t);
+            return !self.usable(present, ground, t);
+        }
+        self.choose(terminal, t) != self.attached[terminal]
+    }
+
+    /// The satellite that a terminal has after a look at `t`.
+    fn choose(&self, terminal: usize, t: f64) -> Option<usize> {
+        let satellites = self.sky.constellation.len();
+        let ground = self.sky.position(satellites + terminal, t);
+        if self.rules.rule == Rule::Ns2
+            && let Some(present) = self.attached[terminal]
+        {
+            let behind = self.sky.constellation.behind(present);
+            for satellite in [present, behind] {
+                if self.usable(satellite, ground, t) {
+                    return Some(satellite);
+                }
+            }
+        }
+        let heights = (0..satellites).map(|s| (sin_elevation(self.sky.position(s, t), ground), s));
+        let best = heights.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
+        (best.0 > self.sin_mask).then_some(best.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Constellation, Terminal, Walker};
+
+    fn sky(terminals: &[(f64, f64)]) -> Sky {
+        let terminals = terminals.iter().map(|&(lat, lon)| Terminal { name: String::new(), lat, lon });
+        Sky {
+            constellation: Constellation::walker(&Walker::iridium(), false),
+            terminals: terminals.collect(),
+            epoch: 0.0,
+        }
+    }
+
+    fn rules(rule: Rule, check: u64) -> Rules {
+        Rules {
+            mask: 8.2,
+            isl_latitude: 60.0,
+            cross_seam_longitude: 10.0,
+            rule,
+            check: Span::from_ms(check),
+            jitter: Span::ZERO,
+        }
+    }
+
+    fn seconds(n: u64) -> Time {
+        Time::ZERO + Span::from_ms(1000 * n)
+    }
+
+    #[test]
+    fn published_handoffs() {
+        // Berkeley, Boston, Coimbatore, London, Delhi over 600 s.
+        let sky = sky(&[(37.9, -122.3), (42.3, -71.1), (11.0, 77.0), (51.5, -0.1), (28.6, 77.2)]);
+        let line = Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), |_| 0.0);
+        let found: Vec<_> =
+            line.handoffs().iter().map(|h| (h.at.seconds(), h.terminal, h.from, h.to)).collect();
+        let expected = [
+            (100.0, 3, Some(2), Some(1)),
+            (240.0, 4, Some(23), Some(22)),
+            (390.0, 1, Some(48), Some(47)),
+            (440.0, 2, Some(22), Some(43)),
+            (520.0, 0, Some(26), Some(25)),
+        ];
+        assert_eq!(found, expected);
+        let times: BTreeSet<_> = line.isls.iter().map(|c| c.at).collect();
+        let times: Vec<_> = times.into_iter().filter(|t| *t > Time::ZERO).collect();
+        assert_eq!(times, [90, 190, 370, 460].map(seconds));
+    }
+
+    #[test]
+    fn a_day_over_berkeley_and_boston() {
+        let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
+        let line = Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(86_399), |_| 0.0);
+        let counts = [0, 1].map(|t| line.handoffs().iter().filter(|h| h.terminal == t).count());
+        assert_eq!(counts, [165, 163]);
+    }
+
+    #[test]
+    fn exact_changes_come_before_those_that_wait_for_a_check() {
+        let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
+        let checked = Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), |_| 0.0);
+        let exact = Timeline::new(&sky, &rules(Rule::Ns2, 0), seconds(600), |_| 0.0);
+        assert_eq!(exact.handoffs().len(), checked.handoffs().len());
+        for (a, b) in exact.handoffs().iter().zip(checked.handoffs()) {
+            assert_eq!((a.terminal, a.from, a.to), (b.terminal, b.from, b.to));
+            assert!(a.at <= b.at && b.at.since(a.at) <= Span::from_ms(10_000), "{a:?} {b:?}");
+            // At that moment the old one is at the mask.
+            let node = 66 + a.terminal;
+            let old = sky.position(a.from.unwrap(), a.at.seconds());
+            let elevation = libm::asin(sin_elevation(old, sky.position(node, a.at.seconds()))).to_degrees();
+            assert!((elevation - 8.2).abs() < 1e-4, "{elevation}");
+        }
+    }
+
+    #[test]
+    fn the_best_rule_keeps_to_the_highest() {
+        let sky = sky(&[(37.9, -122.3)]);
+        let line = Timeline::new(&sky, &rules(Rule::Best, 0), seconds(1200), |_| 0.0);
+        assert!(line.handoffs().len() >= 2);
+        for t in 0..1200 {
+            let at = Time::ZERO + Span::from_ms(1000 * t + 500);
+            let ground = sky.position(66, at.seconds());
+            let height = |s| sin_elevation(sky.position(s, at.seconds()), ground);
+            let best = (0..66).map(height).fold(f64::MIN, f64::max);
+            assert_eq!(line.attached(0, at).0.map(height), Some(best));
+        }
+    }
+
+    #[test]
+    fn jitter_moves_checks_within_its_bounds() {
+        let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
+        let rules = Rules { jitter: Span::from_ms(5000), ..rules(Rule::Ns2, 10_000) };
+        let mut draws = 0.37;
+        let line = Timeline::new(&sky, &rules, seconds(3600), |_| {
+            draws = (draws * 997.0) % 1.0;
+            2.0 * draws - 1.0
+        });
+        assert!(line.handoffs().iter().any(|h| h.at.ps() % 10_000_000_000_000 != 0));
+        assert!(line.handoffs().len() > 10);
+    }
+}

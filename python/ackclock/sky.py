@@ -1,0 +1,62 @@
+"""Satellites without traffic: paths, delays, hand-offs and positions over time (`ackclock orbit`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ackclock import _core
+from ackclock.experiment import read_text
+from ackclock.files import BadInput
+
+
+def seconds(text: str, what: str) -> float:
+    """Seconds of a span such as "600s"; `what` names it in messages. Raises BadInput."""
+    try:
+        return _core.seconds(text)
+    except ValueError as error:
+        raise BadInput(f"{what}: {error}") from None
+
+
+class Sky:
+    """The satellites and terminals of a scenario, worked out from its start up to `until_s` seconds, inclusive.
+
+    `ends` are the names of two terminals between which paths are looked for.
+    """
+
+    def __init__(
+        self,
+        file: str | Path,
+        until_s: float,
+        *,
+        ends: tuple[str, str] | None = None,
+        overrides: Sequence[str] = (),
+        seed: int = 1,
+    ) -> None:
+        self._core = _core.Sky(str(file), read_text(file), list(overrides), until_s, seed)
+        self._start: str | None
+        self._end: str | None
+        self._start, self._end = ends or (None, None)
+        self.until_s = until_s
+
+    def instant(self, at_s: float, *, positions: bool = False) -> dict[str, Any]:
+        """Path, delay, first and last satellite at a moment; with `positions` every satellite's place."""
+        found: dict[str, Any] = json.loads(self._core.instant(at_s, self._start, self._end, positions))
+        return found
+
+    def instants(self, every_s: float, *, positions: bool = False) -> Iterator[dict[str, Any]]:
+        """The same from the start to the end, `every_s` seconds apart."""
+        for i in range(int(self.until_s / every_s + 1e-9) + 1):
+            yield self.instant(i * every_s, positions=positions)
+
+    def handoffs(self) -> list[dict[str, Any]]:
+        """Every change of a terminal's satellite after its first: terminal, time_s, from, to."""
+        found: list[dict[str, Any]] = json.loads(self._core.handoffs())
+        return found
+
+    def picture(self, at_s: float) -> dict[str, Any]:
+        """What a map of a moment shows: satellites, terminals, links, path (docs/satellites.md)."""
+        found: dict[str, Any] = json.loads(self._core.picture(at_s, self._start, self._end))
+        return found

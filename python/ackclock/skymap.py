@@ -1,0 +1,207 @@
+"""Maps of the sky: coastlines, satellites, their links, terminals and the path between them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock.files import BadInput, write
+from ackclock.sky import Sky
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SEA, LAND, LINK, PATH, SATELLITE = "#f4f7fa", "#d9d6cb", "#9fb3c8", "#D55E00", "#33506b"
+Lines = list[NDArray[np.float64]]
+
+
+@cache
+def coastlines() -> Lines:
+    """Outlines of the land: arrays of (longitude, latitude), degrees (Natural Earth, 1:110 million)."""
+    topology = json.loads((files("ackclock") / "data" / "land-110m.json").read_text())
+    scale, shift = (np.array(topology["transform"][key]) for key in ("scale", "translate"))
+    arcs = [np.cumsum(arc, axis=0) * scale + shift for arc in topology["arcs"]]
+    rings = []
+    for polygon in topology["objects"]["land"]["geometries"][0]["arcs"]:
+        for ring in polygon:
+            parts = [arcs[i] if i >= 0 else arcs[~i][::-1] for i in ring]
+            rings.append(np.concatenate([parts[0], *(part[1:] for part in parts[1:])]))
+    return rings
+
+
+def _unit(lat: float, lon: float) -> NDArray[np.float64]:
+    phi, theta = np.radians(lat), np.radians(lon)
+    return np.array([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)])
+
+
+def _flat(points: NDArray[np.float64]) -> Lines:
+    """Points on the unit sphere as lines of (longitude, latitude), cut where they leave the map."""
+    lat = np.degrees(np.arcsin(np.clip(points[:, 2], -1, 1)))
+    lon = np.degrees(np.arctan2(points[:, 1], points[:, 0]))
+    cuts = np.flatnonzero(np.abs(np.diff(lon)) > 180) + 1
+    return [line for line in np.split(np.column_stack([lon, lat]), cuts) if len(line) > 1]
+
+
+def great_circle(a: tuple[float, float], b: tuple[float, float]) -> Lines:
+    """The way along the ground below a link, from (latitude, longitude) to the same: lines for the map."""
+    p, q = _unit(*a), _unit(*b)
+    angle = float(np.arccos(np.clip(p @ q, -1, 1)))
+    parts = np.linspace(0, 1, max(2, int(angle / 0.03)))[:, None]
+    if angle < 1e-9:
+        return []
+    return _flat((np.sin((1 - parts) * angle) * p + np.sin(parts * angle) * q) / np.sin(angle))
+
+
+def _circle(place: tuple[float, float], radius: float) -> Lines:
+    lat, lon = place
+    centre = _unit(lat, lon)
+    side = np.cross(centre, [0.0, 0.0, 1.0] if abs(lat) < 89 else [1.0, 0.0, 0.0])
+    side /= np.linalg.norm(side)
+    turn = np.linspace(0, 2 * np.pi, 181)[:, None]
+    rim = np.cos(turn) * side + np.sin(turn) * np.cross(centre, side)
+    return _flat(np.cos(np.radians(radius)) * centre + np.sin(np.radians(radius)) * rim)
+
+
+def _base(axes: Axes) -> None:
+    from matplotlib.collections import PolyCollection
+
+    axes.set_facecolor(SEA)
+    axes.add_collection(PolyCollection(coastlines(), facecolor=LAND, edgecolor="#b9b5a6", linewidth=0.4))
+    axes.set(xlim=(-180, 180), ylim=(-90, 90), aspect="equal", xlabel="longitude (°)", ylabel="latitude (°)")
+    axes.set_xticks(range(-180, 181, 60))
+    axes.set_yticks(range(-90, 91, 30))
+    axes.grid(color="white", linewidth=0.5)
+    axes.spines[:].set_color("#b9b5a6")
+
+
+def _draw(axes: Axes, seen: dict[str, Any]) -> list[Any]:
+    """Draw what moves; the artists, to be taken away again."""
+    from matplotlib.collections import LineCollection
+
+    places = [(lat, lon) for _, lat, lon, _ in seen["satellites"]] + [(lat, lon) for _, lat, lon in seen["terminals"]]
+    count = len(seen["satellites"])
+    crowded = count > 300
+    path = seen["path"]
+    on_path = set(pairwise(path))
+    links = [line for a, b in seen["links"] for line in great_circle(places[a], places[b])]
+    way = [line for a, b in on_path for line in great_circle(places[a], places[b])]
+    served = [s for s in path if s < count][:: max(1, len([s for s in path if s < count]) - 1)]
+    rims = [line for s in served for line in _circle(places[s], seen["footprint"])]
+    made: list[Any] = [
+        axes.add_collection(LineCollection(links, colors=LINK, linewidths=0.3 if crowded else 0.7, zorder=2)),
+        axes.add_collection(LineCollection(rims, colors=PATH, linewidths=0.8, linestyles=":", zorder=3)),
+        axes.add_collection(LineCollection(way, colors=PATH, linewidths=2.2, zorder=4)),
+    ]
+    satellites = np.array(places[:count])
+    made += axes.plot(
+        *satellites[:, ::-1].T, "o", color=SATELLITE, markersize=1.5 if crowded else 4, zorder=3, linestyle="none"
+    )
+    for s in (s for s in path if s < count):
+        made += axes.plot(*places[s][::-1], "o", color=PATH, markersize=6, zorder=5)
+        made.append(_label(axes, seen["satellites"][s][0], places[s], above=False))
+    for name, lat, lon in seen["terminals"]:
+        made += axes.plot(lon, lat, "^", color="black", markersize=7, zorder=6)
+        made.append(_label(axes, name, (lat, lon), above=True))
+    return made
+
+
+def _label(axes: Axes, name: str, place: tuple[float, float], *, above: bool) -> Any:
+    lat, lon = place
+    across = "right" if lon > 150 else "left"
+    return axes.annotate(
+        name,
+        (lon, lat),
+        xytext=(-5 if across == "right" else 5, 5 if above else -9),
+        textcoords="offset points",
+        ha=across,
+        fontsize=8,
+        fontweight="bold" if above else "normal",
+        zorder=7,
+        bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.8},
+    )
+
+
+def _title(seen: dict[str, Any]) -> str:
+    at = f"t = {seen['time_s']:g} s"
+    if seen["delay_s"] is not None:
+        return f"{at}; one-way propagation delay {1e3 * seen['delay_s']:.2f} ms over {len(seen['path']) - 1} links"
+    return at if not seen["path"] and len(seen["terminals"]) < 2 else f"{at}; no path"
+
+
+def _figure() -> tuple[Figure, Axes]:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = "ackclock"
+    figure = Figure(figsize=(11, 5.9), layout="constrained")
+    axes = figure.subplots()
+    _base(axes)
+    return figure, axes
+
+
+def draw(sky: Sky, at_s: float) -> Figure:
+    """A map of a moment: satellites (dots), links that are up, terminals (triangles) and the path between the ends.
+
+    Dotted: what the first and the last satellite of the path can serve.
+    """
+    figure, axes = _figure()
+    seen = sky.picture(at_s)
+    _draw(axes, seen)
+    axes.set_title(_title(seen), fontsize=11)
+    return figure
+
+
+def animate(sky: Sky, every_s: float, target: Path, progress: Callable[[float], object] | None = None) -> None:
+    """Write a film of the sky to a .gif, .mp4 (needs ffmpeg) or .html file, a frame every `every_s` seconds."""
+    import matplotlib as mpl
+    from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter, writers
+
+    if target.suffix == ".mp4" and not writers.is_available("ffmpeg"):
+        raise BadInput(f"{target}: an .mp4 needs the program ffmpeg, which is not installed; .gif and .html do not")
+    figure, axes = _figure()
+    frames = int(sky.until_s / every_s + 1e-9) + 1
+    shown: list[Any] = []
+
+    def frame(i: int) -> list[Any]:
+        for artist in shown:
+            artist.remove()
+        seen = sky.picture(i * every_s)
+        shown[:] = _draw(axes, seen)
+        axes.set_title(_title(seen), fontsize=11)
+        if progress is not None:
+            progress((i + 1) / frames)
+        return shown
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    film = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
+    mpl.rcParams["animation.embed_limit"] = 500
+    make: Any
+    match target.suffix:
+        case ".gif":
+            make = PillowWriter(fps=10)
+        case ".mp4":
+            make = writers["ffmpeg"](fps=10)
+        case _:
+            make = HTMLWriter(fps=10, embed_frames=True, default_mode="loop")
+
+    def save(path: Path) -> None:
+        named = path.with_suffix(target.suffix)  # writers go by the name's ending
+        try:
+            film.save(str(named), writer=make, dpi=80)
+            named.replace(path)
+        finally:
+            named.unlink(missing_ok=True)
+
+    write(target, save)
