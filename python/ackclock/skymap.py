@@ -27,7 +27,10 @@ Lines = list[NDArray[np.float64]]
 
 @cache
 def coastlines() -> Lines:
-    """Outlines of the land: arrays of (longitude, latitude), degrees (Natural Earth, 1:110 million)."""
+    """Outlines of the land: arrays of (longitude, latitude), degrees (Natural Earth, 1:110 million).
+
+    What crosses 180 degrees is there on both sides of the map, reaching beyond it.
+    """
     topology = json.loads((files("ackclock") / "data" / "land-110m.json").read_text())
     scale, shift = (np.array(topology["transform"][key]) for key in ("scale", "translate"))
     arcs = [np.cumsum(arc, axis=0) * scale + shift for arc in topology["arcs"]]
@@ -35,8 +38,18 @@ def coastlines() -> Lines:
     for polygon in topology["objects"]["land"]["geometries"][0]["arcs"]:
         for ring in polygon:
             parts = [arcs[i] if i >= 0 else arcs[~i][::-1] for i in ring]
-            rings.append(np.concatenate([parts[0], *(part[1:] for part in parts[1:])]))
+            rings += _unrolled(np.concatenate([parts[0], *(part[1:] for part in parts[1:])]))
     return rings
+
+
+def _unrolled(ring: NDArray[np.float64]) -> Lines:
+    lon = np.unwrap(ring[:, 0], period=360)
+    whole = np.column_stack([lon, ring[:, 1]])
+    if abs(lon[-1] - lon[0]) > 180:  # round a pole: close it there
+        pole = 90.0 if ring[:, 1].mean() > 0 else -90.0
+        whole = np.vstack([whole, [lon[-1], pole], [lon[0], pole]])
+    beyond = [shift for shift in (-360, 360) if lon.min() + shift < 180 and lon.max() + shift > -180]
+    return [whole, *(whole + np.array([shift, 0.0]) for shift in beyond)]
 
 
 def _unit(lat: float, lon: float) -> NDArray[np.float64]:
@@ -108,10 +121,10 @@ def _draw(axes: Axes, seen: dict[str, Any]) -> list[Any]:
     )
     for s in (s for s in path if s < count):
         made += axes.plot(*places[s][::-1], "o", color=PATH, markersize=6, zorder=5)
-        made.append(_label(axes, seen["satellites"][s][0], places[s], above=False))
+        made.append(_label(axes, seen["satellites"][s][0], places[s], above=True))
     for name, lat, lon in seen["terminals"]:
         made += axes.plot(lon, lat, "^", color="black", markersize=7, zorder=6)
-        made.append(_label(axes, name, (lat, lon), above=True))
+        made.append(_label(axes, name, (lat, lon), above=False))
     return made
 
 
@@ -121,11 +134,11 @@ def _label(axes: Axes, name: str, place: tuple[float, float], *, above: bool) ->
     return axes.annotate(
         name,
         (lon, lat),
-        xytext=(-5 if across == "right" else 5, 5 if above else -9),
+        xytext=(-5 if across == "right" else 5, 5 if above else -11),
         textcoords="offset points",
         ha=across,
         fontsize=8,
-        fontweight="bold" if above else "normal",
+        fontweight="normal" if above else "bold",
         zorder=7,
         bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.8},
     )

@@ -11,6 +11,7 @@
 mod controller;
 pub mod detmath;
 pub mod estimators;
+mod handoff_bic;
 mod noise;
 mod params;
 mod registry;
@@ -35,4 +36,8 @@ registry::controllers! {
     westwood_plus: WestwoodPlus,
     ca_artt: CaArtt,
     sarbe: Sarbe,
+    bic: Bic,
+    bic_awi: BicAwi,
+    bic_dpe: BicDpe,
+    hybla: Hybla,
 }

@@ -66,6 +66,15 @@ impl Window {
             && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
     }
 
+    /// What an ACK counts for where growth is counted: one, or the segments that it acknowledges.
+    #[inline]
+    pub fn counts(&self, ack: &Ack) -> f64 {
+        match self.arithmetic.growth {
+            Growth::PerAck => 1.0,
+            Growth::Counted => ack.newly_acked as f64,
+        }
+    }
+
     /// Reno's growth: slow start below the threshold, then one segment a round trip.
     #[inline]
     pub fn grow(&mut self, ack: &Ack) {

@@ -124,9 +124,7 @@ impl SkyView {
             }
         }
         let path = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at).path(from, to));
-        let mask = self.satellites.rules.mask.to_radians();
-        let radius = sky.position(0, t).norm();
-        let footprint = (orbit::EARTH_KM / radius * mask.cos()).acos() - mask;
+        let footprint = orbit::footprint(sky.position(0, t).norm(), self.satellites.rules.mask);
         Picture {
             time_s: t,
             satellites,
@@ -134,7 +132,7 @@ impl SkyView {
             links,
             delay_s: path.as_ref().map(|path| path.delay),
             path: path.map_or(Vec::new(), |path| path.nodes),
-            footprint: footprint.to_degrees(),
+            footprint,
         }
     }
 }

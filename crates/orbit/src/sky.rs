@@ -97,6 +97,12 @@ pub(crate) fn sin_elevation(satellite: Vector, terminal: Vector) -> f64 {
     ray.dot(terminal) / (ray.norm() * terminal.norm())
 }
 
+/// Angle at the Earth's centre between a satellite at this radius (km) and where it stands `mask` degrees high, degrees.
+pub fn footprint(radius: f64, mask: f64) -> f64 {
+    let mask = mask.to_radians();
+    (libm::acos(crate::EARTH_KM / radius * libm::cos(mask)) - mask).to_degrees()
+}
+
 /// How far the Earth has turned, rad.
 fn turn(t: f64) -> f64 {
     TAU * (t % SIDEREAL_DAY_S) / SIDEREAL_DAY_S
@@ -124,6 +130,11 @@ mod tests {
         assert!((place.lon - (2.596637 - 600.0 * 360.0 / 86164.0)).abs() < 1e-5);
         let place = sky.place(66, 1234.0);
         assert!((place.lat - 37.9).abs() < 1e-9 && (place.lon + 122.3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn published_footprint() {
+        assert!((footprint(7158.0, 8.2) - 19.925).abs() < 1e-3);
     }
 
     #[test]

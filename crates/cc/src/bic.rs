@@ -1,0 +1,461 @@
+//! BIC. Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM 2004:
+//! after a loss the window searches, by halves, for the one at which the loss happened, then probes beyond.
+//!
+//! Two forms (specs/bic-cubic.md section 1):
+//! - `linux` (default): whole segments, as in Linux 2.6.22, which ns-2.35 runs. `counting` and `delayed_ack` have the later
+//!   kernels' way and what integer arithmetic makes of the delayed-ACK ratio: with an ACK for every packet it stops at 31/16,
+//!   so that growth is nearly twice the nominal one.
+//! - `paper`: the form of 2004 with real numbers.
+//!
+//! Status: draft.
+
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::{Segments, Time};
+
+/// Most segments a round trip (Linux).
+const MAX_INCREMENT: u64 = 16;
+/// At or below it: Reno.
+pub(crate) const LOW_WINDOW: u64 = 14;
+/// Part of the window kept at a loss, and what it is a part of.
+const KEPT: u64 = 819;
+const WHOLE: u64 = 1024;
+/// Slows the approach to the maximum.
+const SMOOTH: u64 = 20;
+/// What the distance to the maximum is divided by.
+pub(crate) const B: u64 = 4;
+/// The count is reckoned anew at a new window, or after this time: HZ/32 in ticks of a millisecond.
+const FRESH_MS: u64 = 31;
+
+/// How the number of packets for each ACK is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckRatio {
+    /// In sixteenths, with the truncation of Linux.
+    Linux,
+    /// A mean with gain 1/16.
+    Exact,
+    /// One.
+    Off,
+}
+
+/// The parameters of the Linux form, shared by its variants.
+pub(crate) const SEARCH_PARAMS: [Param; 2] = [
+    Param {
+        name: "delayed_ack",
+        kind: Kind::Choice(&["linux_int", "exact", "off"]),
+        unit: "",
+        doc: "packets for each ACK: Linux's truncated estimate, an exact mean, or one",
+    },
+    Param {
+        name: "counting",
+        kind: Kind::Choice(&["ns2", "current"]),
+        unit: "",
+        doc: "ACKs between two steps: one more than the count (Linux 2.6.22), or segments as in later kernels",
+    },
+];
+
+/// Linux's search: how many ACKs must come for the window to grow by a step. Windows are whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    ratio: AckRatio,
+    current: bool,
+    /// Packets for each ACK, in sixteenths.
+    delayed: u64,
+    mean: f64,
+    count: u64,
+    /// The window at the last loss, or halfway there; none before the first.
+    last_max: u64,
+    last_cwnd: u64,
+    last_ms: u64,
+    /// When the flow began: from there ticks are counted.
+    began: Time,
+    /// ACKs counted.
+    credit: u64,
+}
+
+impl Search {
+    pub fn new(params: &Params) -> Search {
+        Search {
+            ratio: match params.choice("delayed_ack") {
+                "exact" => AckRatio::Exact,
+                "off" => AckRatio::Off,
+                _ => AckRatio::Linux,
+            },
+            current: params.choice("counting") == "current",
+            delayed: 32,
+            mean: 2.0,
+            count: 0,
+            last_max: 0,
+            last_cwnd: 0,
+            last_ms: 0,
+            began: Time::ZERO,
+            credit: 0,
+        }
+    }
+
+    /// The flow begins.
+    pub fn open(&mut self, now: Time) {
+        self.began = now;
+    }
+
+    pub fn last_max(&self) -> u64 {
+        self.last_max
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// An ACK for new data came while nothing was amiss.
+    pub fn acked(&mut self, packets: u32) {
+        self.delayed = self.delayed + packets as u64 - (self.delayed >> 4);
+        self.mean += (packets as f64 - self.mean) / 16.0;
+    }
+
+    /// ACKs for a step, without the ratio of delayed ACKs; `b` divides the distance.
+    pub fn steps(&self, cwnd: u64, b: u64) -> u64 {
+        let max = self.last_max;
+        let count = if cwnd < max {
+            match (max - cwnd) / b {
+                distance if distance > MAX_INCREMENT => cwnd / MAX_INCREMENT,
+                0 | 1 => cwnd * SMOOTH / b,
+                distance => cwnd / distance,
+            }
+        } else if cwnd < max + b {
+            cwnd * SMOOTH / b
+        } else if cwnd < max + MAX_INCREMENT * (b - 1) {
+            cwnd * (b - 1) / (cwnd - max)
+        } else {
+            cwnd / MAX_INCREMENT
+        };
+        if max == 0 { count.min(20) } else { count }
+    }
+
+    /// The seed's Figure 2, to the letter: three overlapping conditions, none at equality.
+    fn steps_as_printed(&self, cwnd: u64, b: u64) -> u64 {
+        let (cwnd, b, target) = (cwnd as i64, b as i64, self.last_max as i64);
+        let mut count = self.count as i64;
+        if target - cwnd > b {
+            count = cwnd * b / target;
+        }
+        if (target - cwnd).abs() < b {
+            count = cwnd * SMOOTH as i64 / b;
+        }
+        if target - cwnd < b && cwnd != target {
+            count = cwnd * (b - 1) / (cwnd - target);
+        }
+        count.max(1) as u64
+    }
+
+    fn per_ack(&self, count: u64) -> u64 {
+        let scaled = match self.ratio {
+            AckRatio::Linux => (count << 4) / self.delayed,
+            AckRatio::Exact => (count as f64 / self.mean) as u64,
+            AckRatio::Off => count,
+        };
+        scaled.max(1)
+    }
+
+    /// Reckons the count for a window.
+    pub fn update(&mut self, now: Time, cwnd: u64, b: u64, printed: bool) {
+        let ms = now.since(self.began).ps() / 1_000_000_000;
+        if cwnd == self.last_cwnd && ms - self.last_ms <= FRESH_MS {
+            return;
+        }
+        (self.last_cwnd, self.last_ms) = (cwnd, ms);
+        self.count = if cwnd <= LOW_WINDOW {
+            cwnd
+        } else if printed {
+            self.steps_as_printed(cwnd, b)
+        } else {
+            self.per_ack(self.steps(cwnd, b))
+        };
+    }
+
+    /// Segments by which an ACK for `packets` lets the window grow, in steps of `step`.
+    pub fn grow(&mut self, packets: u64, step: u64) -> u64 {
+        if self.current {
+            self.credit += packets;
+            let steps = self.credit / self.count.max(1);
+            self.credit -= steps * self.count.max(1);
+            return steps * step;
+        }
+        if self.credit >= self.count {
+            self.credit = 0;
+            return step;
+        }
+        self.credit += 1;
+        0
+    }
+
+    /// Drops what has been counted towards the next step.
+    pub fn forget_credit(&mut self) {
+        self.credit = 0;
+    }
+
+    /// A loss at this window: the threshold.
+    pub fn reduce(&mut self, cwnd: u64) -> u64 {
+        self.last_max = if cwnd < self.last_max { cwnd * (WHOLE + KEPT) / (2 * WHOLE) } else { cwnd };
+        self.last_cwnd = 0;
+        if cwnd <= LOW_WINDOW { (cwnd / 2).max(2) } else { (cwnd * KEPT / WHOLE).max(2) }
+    }
+
+    /// A timeout forgets everything but the ratio of ACKs.
+    pub fn reset(&mut self) {
+        (self.last_max, self.last_cwnd, self.last_ms, self.count) = (0, 0, 0, 0);
+    }
+}
+
+/// The form of 2004. "From memory" says the spec: not verified against the paper.
+#[derive(Clone, Debug)]
+struct Published {
+    max_win: f64,
+    /// Step of the probing beyond the maximum, segments a round trip.
+    probe: f64,
+}
+
+const S_MAX: f64 = 32.0;
+const S_MIN: f64 = 0.01;
+const BETA: f64 = 0.125;
+
+impl Published {
+    fn grow(&mut self, cwnd: f64) -> f64 {
+        if cwnd <= LOW_WINDOW as f64 {
+            return 1.0 / cwnd;
+        }
+        if cwnd < self.max_win {
+            self.probe = 1.0;
+            return ((self.max_win - cwnd) / 2.0).clamp(S_MIN, S_MAX) / cwnd;
+        }
+        let step = self.probe;
+        // Twice as much each round trip: by this ACK's part of it.
+        self.probe = (step + step / cwnd).min(S_MAX);
+        step / cwnd
+    }
+
+    fn reduce(&mut self, cwnd: f64) -> f64 {
+        let kept = if cwnd <= LOW_WINDOW as f64 { cwnd / 2.0 } else { cwnd * (1.0 - BETA) };
+        let lower = cwnd < self.max_win && self.max_win.is_finite();
+        self.max_win = if lower { (cwnd + kept) / 2.0 } else { cwnd };
+        self.probe = 1.0;
+        kept.max(2.0)
+    }
+}
+
+/// Binary increase.
+#[derive(Clone, Debug)]
+pub struct Bic {
+    window: Window,
+    search: Search,
+    published: Option<Published>,
+}
+
+impl Law for Bic {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "bic",
+        summary: "window searches by halves for the one at which the last loss happened",
+        source: "Xu, Harfoush and Rhee, INFOCOM 2004; Linux 2.6.22",
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "form",
+                kind: Kind::Choice(&["linux", "paper"]),
+                unit: "",
+                doc: "whole segments as in Linux, or the form of 2004",
+            },
+            SEARCH_PARAMS[0],
+            SEARCH_PARAMS[1],
+        ],
+        probes: &["last_max", "cnt"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Bic {
+        let published = Published { max_win: f64::INFINITY, probe: 1.0 };
+        Bic {
+            window: Window::new(flow),
+            search: Search::new(params),
+            published: (params.choice("form") == "paper").then_some(published),
+        }
+    }
+}
+
+impl Bic {
+    fn reduce(&mut self) {
+        self.window.ssthresh = match &mut self.published {
+            Some(published) => published.reduce(self.window.cwnd),
+            None => self.search.reduce(self.window.cwnd as u64) as f64,
+        };
+        self.window.set(self.window.ssthresh);
+    }
+}
+
+impl Controller for Bic {
+    fn on_open(&mut self, now: Time) {
+        self.search.open(now);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.newly_acked > 0 && ack.phase == crate::Phase::Open {
+            self.search.acked(ack.newly_acked);
+        }
+        if !self.window.may_grow(ack) {
+            return;
+        }
+        let cwnd = self.window.cwnd;
+        if cwnd <= self.window.ssthresh {
+            self.window.set(cwnd + 1.0);
+        } else if let Some(published) = &mut self.published {
+            let step = published.grow(cwnd);
+            self.window.set(cwnd + step);
+        } else {
+            self.search.update(ack.now, cwnd as u64, B, false);
+            let step = self.search.grow(ack.newly_acked as u64, 1);
+            self.window.set(cwnd + step as f64);
+        }
+    }
+
+    fn on_congestion(&mut self, _event: &Congestion) {
+        self.reduce();
+    }
+
+    fn on_timeout(&mut self, event: &Timeout) {
+        if !event.repeated {
+            self.reduce();
+        }
+        self.search.reset();
+        if let Some(published) = &mut self.published {
+            *published = Published { max_win: f64::INFINITY, probe: 1.0 };
+        }
+        self.window.set(1.0);
+    }
+
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        let max = self.search.last_max as f64;
+        out[0] = self.published.as_ref().map_or(max, |p| p.max_win);
+        out[1] = self.search.count as f64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use crate::testing::{ack, congestion, ns2_flow, timeout};
+    use units::Span;
+
+    fn search(ratio: &str) -> Search {
+        let given = [("delayed_ack", Value::Word(ratio.into()))];
+        Search::new(&Params::new(Bic::DESCRIPTOR.params, given).unwrap())
+    }
+
+    #[test]
+    fn published_counts() {
+        let cases = [
+            (10, 100, 10, 10, 10),
+            (80, 100, 16, 8, 13),
+            (90, 100, 45, 22, 30),
+            (95, 100, 475, 237, 633),
+            (100, 100, 500, 250, 666),
+            (103, 100, 515, 257, 68),
+            (104, 100, 78, 39, 52),
+            (120, 100, 18, 9, 12),
+            (150, 100, 9, 4, 9),
+            (400, 1000, 25, 12, 25),
+            (900, 1000, 56, 28, 56),
+        ];
+        for (cwnd, last_max, off, linux, third) in cases {
+            for (ratio, b, expected) in [("off", 4, off), ("linux_int", 4, linux), ("off", 3, third)] {
+                let mut found = Search { last_max, ..search(ratio) };
+                found.update(Time::ZERO, cwnd, b, false);
+                assert_eq!(found.count, expected, "{cwnd} of {last_max}, {ratio}, {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn published_losses() {
+        for (cwnd, last_max, then, threshold) in
+            [(100, 0, 100, 79), (80, 100, 71, 63), (110, 100, 110, 87), (10, 0, 10, 5)]
+        {
+            let mut found = Search { last_max, ..search("linux_int") };
+            assert_eq!(found.reduce(cwnd), threshold, "{cwnd} of {last_max}");
+            assert_eq!(found.last_max, then);
+        }
+    }
+
+    #[test]
+    fn an_ack_for_every_packet_leaves_the_ratio_at_31() {
+        let mut found = search("linux_int");
+        (0..1000).for_each(|_| found.acked(1));
+        assert_eq!(found.delayed, 31);
+        assert!((found.mean - 1.0).abs() < 1e-6);
+        // An ACK for two packets: 32 sixteenths stay.
+        let mut found = search("linux_int");
+        (0..1000).for_each(|_| found.acked(2));
+        assert_eq!(found.delayed, 32);
+    }
+
+    #[test]
+    fn a_step_takes_one_ack_more_than_the_count_or_as_many_segments() {
+        let mut found = Search { count: 3, ..search("off") };
+        let steps: Vec<_> = (0..8).map(|_| found.grow(1, 1)).collect();
+        assert_eq!(steps, [0, 0, 0, 1, 0, 0, 0, 1]);
+        let mut found = Search { count: 3, current: true, ..search("off") };
+        let steps: Vec<_> = (0..6).map(|_| found.grow(1, 1)).collect();
+        assert_eq!(steps, [0, 0, 1, 0, 0, 1]);
+        assert_eq!(found.grow(7, 1), 2);
+    }
+
+    #[test]
+    fn the_count_stays_for_a_while_at_one_window() {
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let mut found = Search { last_max: 100, ..search("off") };
+        found.update(at(0), 80, B, false);
+        found.last_max = 1000;
+        found.update(at(31), 80, B, false);
+        assert_eq!(found.count, 16);
+        found.update(at(32), 80, B, false);
+        assert_eq!(found.count, 5);
+    }
+
+    #[test]
+    fn a_window_over_its_life() {
+        let mut law = Bic::new(&Params::new(Bic::DESCRIPTOR.params, []).unwrap(), &ns2_flow(10.0, 10.0));
+        law.on_ack(&ack(1)); // at the threshold it is slow start still
+        assert_eq!(law.cwnd(), 11.0);
+        law.set_window(100.0);
+        law.on_congestion(&congestion(100.0));
+        assert_eq!((law.cwnd(), law.ssthresh()), (79.0, 79.0));
+        law.on_timeout(&timeout(79.0, false));
+        assert_eq!((law.cwnd(), law.ssthresh(), law.search.last_max), (1.0, 63.0, 0));
+    }
+
+    #[test]
+    fn the_form_of_2004_halves_the_distance() {
+        let given = [("form", Value::Word("paper".into()))];
+        let mut law = Bic::new(&Params::new(Bic::DESCRIPTOR.params, given).unwrap(), &ns2_flow(80.0, 2.0));
+        law.on_congestion(&congestion(80.0));
+        assert_eq!(law.cwnd(), 70.0);
+        (0..70).for_each(|_| law.on_ack(&ack(1)));
+        assert!((law.cwnd() - 74.0).abs() < 0.5, "{}", law.cwnd());
+        // Beyond the maximum it grows faster and faster, by 32 a round trip at the most.
+        law.set_window(81.0);
+        let mut rounds = Vec::new();
+        for _ in 0..8 {
+            let before = law.cwnd();
+            (0..before as u64).for_each(|_| law.on_ack(&ack(1)));
+            rounds.push(law.cwnd() - before);
+        }
+        assert!(rounds.windows(2).all(|pair| pair[1] >= 0.99 * pair[0]) && rounds[7] <= 32.1, "{rounds:?}");
+    }
+}

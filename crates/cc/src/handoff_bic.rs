@@ -1,0 +1,395 @@
+//! What BIC_AWI and BIC_DPE share. Nirmala, Pujeri and Valarmathi, "Improved Binary Increase Congestion Control Algorithms
+//! for Data Transfer in Satellite Network", ARPN JEAS 2015: BIC whose growth follows the sign of the change of the
+//! round-trip time, and which does not grow while a terminal changes its satellite.
+//!
+//! The printed pseudo-code contradicts itself; every reading is a parameter (specs/bic-cubic.md section 4). Growth is
+//! Linux's ([`crate::bic`]). Losses act under hand-off too.
+
+use crate::bic::{B, SEARCH_PARAMS, Search};
+use crate::estimators::Smoothed;
+use crate::params::{Kind, Param, Params};
+use crate::window::Window;
+use crate::{Ack, FlowInfo, Hint, Timeout};
+use units::{Span, Time};
+
+/// What the change of the round-trip time decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The step: one while it rises, else two.
+    Step,
+    /// The divisor of the distance: three while it falls, else four.
+    Divisor,
+}
+
+/// The parameters of both.
+pub(crate) const PARAMS: [Param; 10] = [
+    Param {
+        name: "difference",
+        kind: Kind::Choice(&["running", "printed"]),
+        unit: "",
+        doc: "the change since the running average, or the variable that the pseudo-code tests, which is always 0",
+    },
+    Param {
+        name: "signal",
+        kind: Kind::Choice(&["diff1", "diff2"]),
+        unit: "",
+        doc: "the first difference, as in the code, or the second: the text's acceleration",
+    },
+    Param {
+        name: "rtt",
+        kind: Kind::Choice(&["sample", "smoothed"]),
+        unit: "",
+        doc: "which round-trip time: the last sample, or TCP's smoothed one",
+    },
+    Param {
+        name: "update",
+        kind: Kind::Choice(&["linux", "seed_literal"]),
+        unit: "",
+        doc: "Linux's boundaries, or Figure 2 to the letter",
+    },
+    Param {
+        name: "slow_start_else",
+        kind: Kind::Switch(true),
+        unit: "",
+        doc: "congestion avoidance is the else of slow start; Figure 4 lacks it and runs both",
+    },
+    Param {
+        name: "freeze",
+        kind: Kind::Switch(true),
+        unit: "",
+        doc: "no growth while either end is under hand-off",
+    },
+    Param {
+        name: "handoff_check",
+        kind: Kind::Number { default: 0.1, min: 0.0, max: 100.0 },
+        unit: "s",
+        doc: "the flag is looked at this often (HandoffCheckInterval; not given); 0: at once",
+    },
+    Param {
+        name: "handoff_reset",
+        kind: Kind::Choice(&["none", "count", "count_and_window"]),
+        unit: "",
+        doc: "the text's future work: a hand-off drops the count of ACKs, or the window too",
+    },
+    SEARCH_PARAMS[0],
+    SEARCH_PARAMS[1],
+];
+
+/// What both report.
+pub(crate) const PROBES: &[&str] = &["last_max", "cnt", "rtt_change"];
+
+/// The law, but for its name.
+#[derive(Clone, Debug)]
+pub(crate) struct HandoffBic {
+    answer: Answer,
+    pub window: Window,
+    search: Search,
+    printed: bool,
+    second: bool,
+    smoothed: Option<Smoothed>,
+    literal: bool,
+    falls_through: bool,
+    freeze: bool,
+    check: Span,
+    drops_count: bool,
+    drops_window: bool,
+    /// The running average, s.
+    previous: Option<f64>,
+    /// The last first difference, s.
+    change: f64,
+    /// When the flow, and with it the timer, began.
+    began: Time,
+    /// Since when the flag that the timer will see is what it is.
+    flag: (bool, Time),
+}
+
+impl HandoffBic {
+    pub fn new(answer: Answer, params: &Params, flow: &FlowInfo) -> HandoffBic {
+        let reset = params.choice("handoff_reset");
+        HandoffBic {
+            answer,
+            window: Window::new(flow),
+            search: Search::new(params),
+            printed: params.choice("difference") == "printed",
+            second: params.choice("signal") == "diff2",
+            smoothed: (params.choice("rtt") == "smoothed").then(|| Smoothed::new(0.125)),
+            literal: params.choice("update") == "seed_literal",
+            falls_through: !params.switch("slow_start_else"),
+            freeze: params.switch("freeze"),
+            check: Span::from_seconds(params.number("handoff_check")),
+            drops_count: reset != "none",
+            drops_window: reset == "count_and_window",
+            previous: None,
+            change: 0.0,
+            began: Time::ZERO,
+            flag: (false, Time::ZERO),
+        }
+    }
+
+    /// The change of the round-trip time that decides, s.
+    fn difference(&mut self, rtt: Span) -> f64 {
+        let sample = rtt.seconds();
+        let now = self.smoothed.as_mut().map_or(sample, |mean| mean.update(sample));
+        let previous = self.previous.unwrap_or(now);
+        self.previous = Some((now + previous) / 2.0);
+        let change = now - previous;
+        let before = std::mem::replace(&mut self.change, change);
+        match (self.printed, self.second) {
+            (true, _) => 0.0,
+            (false, true) => change - before,
+            (false, false) => change,
+        }
+    }
+
+    /// Whether the timer has seen a hand-off that is not over: it looks at multiples of the interval.
+    fn frozen(&self, now: Time) -> bool {
+        let (flag, since) = self.flag;
+        let looked = match self.check.ps() {
+            0 => now,
+            check => self.began + Span::from_ps(now.since(self.began).ps() / check * check),
+        };
+        self.freeze && if looked >= since { flag } else { !flag }
+    }
+
+    pub fn on_open(&mut self, now: Time) {
+        self.began = now;
+        self.search.open(now);
+    }
+
+    pub fn on_ack(&mut self, ack: &Ack) {
+        if ack.newly_acked == 0 {
+            return;
+        }
+        if ack.phase == crate::Phase::Open {
+            self.search.acked(ack.newly_acked);
+        }
+        if !self.window.may_grow(ack) {
+            return;
+        }
+        // Without a sample nothing is known to have changed.
+        let difference = ack.rtt.map_or(0.0, |rtt| self.difference(rtt));
+        if self.frozen(ack.now) {
+            return;
+        }
+        let cwnd = self.window.cwnd;
+        if cwnd <= self.window.ssthresh {
+            self.window.set(cwnd + 1.0);
+            if !self.falls_through {
+                return;
+            }
+        }
+        let (step, b) = match self.answer {
+            Answer::Step => (if difference > 0.0 { 1 } else { 2 }, B),
+            Answer::Divisor => (1, if difference < 0.0 { B - 1 } else { B }),
+        };
+        self.search.update(ack.now, self.window.cwnd as u64, b, self.literal);
+        let grown = self.search.grow(ack.newly_acked as u64, step);
+        self.window.set(self.window.cwnd + grown as f64);
+    }
+
+    pub fn on_congestion(&mut self) {
+        self.window.ssthresh = self.search.reduce(self.window.cwnd as u64) as f64;
+        self.window.set(self.window.ssthresh);
+    }
+
+    pub fn on_timeout(&mut self, event: &Timeout) {
+        if !event.repeated {
+            self.on_congestion();
+        }
+        self.search.reset();
+        self.window.set(1.0);
+    }
+
+    pub fn on_hint(&mut self, now: Time, hint: &Hint) {
+        match hint {
+            Hint::HandoffBegins => {
+                self.flag = (true, now);
+                if self.drops_count {
+                    self.search.forget_credit();
+                }
+                if self.drops_window {
+                    self.window.set(1.0);
+                }
+            }
+            Hint::HandoffEnds => self.flag = (false, now),
+            Hint::RouterRate(_) => {}
+        }
+    }
+
+    pub fn probe(&self, out: &mut [f64]) {
+        out[0] = self.search.last_max() as f64;
+        out[1] = self.search.count() as f64;
+        out[2] = self.change;
+    }
+}
+
+/// The laws, which differ in one word.
+macro_rules! law {
+    ($(#[$doc:meta])* $law:ident, $name:literal, $summary:literal, $answer:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $law(HandoffBic);
+
+        impl $crate::Law for $law {
+            const DESCRIPTOR: $crate::Descriptor = $crate::Descriptor {
+                name: $name,
+                summary: $summary,
+                source: "Nirmala, Pujeri and Valarmathi, ARPN JEAS 2015",
+                status: $crate::Status::Draft,
+                params: &$crate::handoff_bic::PARAMS,
+                probes: $crate::handoff_bic::PROBES,
+            };
+            fn new(params: &$crate::Params, flow: &$crate::FlowInfo) -> $law {
+                $law(HandoffBic::new($answer, params, flow))
+            }
+        }
+
+        impl $crate::Controller for $law {
+            fn on_open(&mut self, now: units::Time) {
+                self.0.on_open(now);
+            }
+            fn on_ack(&mut self, ack: &$crate::Ack) {
+                self.0.on_ack(ack);
+            }
+            fn on_congestion(&mut self, _event: &$crate::Congestion) {
+                self.0.on_congestion();
+            }
+            fn on_timeout(&mut self, event: &$crate::Timeout) {
+                self.0.on_timeout(event);
+            }
+            fn on_hint(&mut self, now: units::Time, hint: &$crate::Hint) {
+                self.0.on_hint(now, hint);
+            }
+            fn set_window(&mut self, cwnd: units::Segments) {
+                self.0.window.set(cwnd);
+            }
+            fn cwnd(&self) -> units::Segments {
+                self.0.window.cwnd
+            }
+            fn ssthresh(&self) -> units::Segments {
+                self.0.window.ssthresh
+            }
+            fn probe(&self, out: &mut [f64]) {
+                self.0.probe(out);
+            }
+        }
+    };
+}
+pub(crate) use law;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, ns2_flow};
+    use crate::{Controller, Law, Value};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    fn law(answer: Answer, given: &[(&str, Value)]) -> HandoffBic {
+        let given = given.iter().map(|(name, value)| (*name, value.clone()));
+        let params = Params::new(&PARAMS, given).unwrap();
+        HandoffBic::new(answer, &params, &ns2_flow(50.0, 2.0))
+    }
+
+    fn word(text: &str) -> Value {
+        Value::Word(text.into())
+    }
+
+    /// ACKs with these round-trip times (ms), one a millisecond; the windows after each.
+    fn windows(law: &mut HandoffBic, rtts: &[u64]) -> Vec<f64> {
+        let ack_at = |i: usize, rtt: u64| Ack { now: at(i as u64), rtt: Some(Span::from_ms(rtt)), ..ack(1) };
+        rtts.iter()
+            .enumerate()
+            .map(|(i, rtt)| {
+                law.on_ack(&ack_at(i, *rtt));
+                law.window.cwnd
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_running_average_is_taken_after_the_difference() {
+        let mut law = law(Answer::Step, &[]);
+        let found: Vec<f64> =
+            [100, 120, 100].into_iter().map(|ms| law.difference(Span::from_ms(ms)) * 1e3).collect();
+        // 100; 120 against 100; 100 against 110.
+        for (found, expected) in found.iter().zip([0.0, 20.0, -10.0]) {
+            assert!((found - expected).abs() < 1e-9);
+        }
+        let mut second = self::law(Answer::Step, &[("signal", word("diff2"))]);
+        let found: Vec<f64> =
+            [100, 120, 100].into_iter().map(|ms| second.difference(Span::from_ms(ms)) * 1e3).collect();
+        assert!((found[2] + 30.0).abs() < 1e-9);
+        let mut printed = self::law(Answer::Step, &[("difference", word("printed"))]);
+        assert_eq!(printed.difference(Span::from_ms(100)) + printed.difference(Span::from_ms(200)), 0.0);
+    }
+
+    #[test]
+    fn awi_takes_two_where_dpe_divides_by_three() {
+        let rising: Vec<u64> = (100..300).collect();
+        let falling: Vec<u64> = (100..300).rev().collect();
+        let grown = |answer, rtts: &[u64]| windows(&mut law(answer, &[]), rtts)[199] - 50.0;
+        // Each step is two, but the higher window needs more ACKs for it.
+        assert!(grown(Answer::Step, &falling) > 1.5 * grown(Answer::Step, &rising));
+        // Before the first loss the count is 20 at the most, whatever the divisor.
+        assert_eq!(grown(Answer::Divisor, &falling), grown(Answer::Divisor, &rising));
+        let after_loss = |rtts: &[u64]| {
+            let mut law = law(Answer::Divisor, &[]);
+            law.window.set(100.0);
+            law.on_congestion();
+            windows(&mut law, rtts)[199]
+        };
+        assert!(after_loss(&falling) > after_loss(&rising));
+    }
+
+    #[test]
+    fn the_freeze_holds_growth_and_is_seen_when_the_timer_looks() {
+        let mut law = law(Answer::Step, &[]);
+        law.on_hint(at(10), &Hint::HandoffBegins);
+        assert!(!law.frozen(at(99)) && law.frozen(at(100)));
+        law.on_hint(at(150), &Hint::HandoffEnds);
+        assert!(law.frozen(at(199)) && !law.frozen(at(200)));
+        let mut held = self::law(Answer::Step, &[("handoff_check", Value::Number(0.0))]);
+        held.on_hint(at(0), &Hint::HandoffBegins);
+        assert!(windows(&mut held, &[100; 200]).iter().all(|w| *w == 50.0));
+        held.on_congestion(); // losses act
+        assert_eq!(held.window.cwnd, 39.0);
+        let mut free = self::law(Answer::Step, &[("freeze", Value::Switch(false))]);
+        free.on_hint(at(0), &Hint::HandoffBegins);
+        assert!(windows(&mut free, &[100; 200])[199] > 50.0);
+    }
+
+    #[test]
+    fn a_hand_off_may_drop_the_window() {
+        let mut dropped = law(Answer::Divisor, &[("handoff_reset", word("count_and_window"))]);
+        dropped.on_hint(at(0), &Hint::HandoffBegins);
+        assert_eq!(dropped.window.cwnd, 1.0);
+    }
+
+    #[test]
+    fn without_its_else_slow_start_goes_on_to_congestion_avoidance() {
+        let params = Params::new(&PARAMS, [("slow_start_else", Value::Switch(false))]).unwrap();
+        let mut law = crate::BicAwi::new(&params, &ns2_flow(20.0, 1000.0));
+        let usual = Params::new(&PARAMS, []).unwrap();
+        let mut other = crate::BicAwi::new(&usual, &ns2_flow(20.0, 1000.0));
+        for i in 0..100 {
+            let now = Ack { now: at(i), rtt: Some(Span::from_ms(100)), ..ack(1) };
+            law.on_ack(&now);
+            other.on_ack(&now);
+        }
+        assert_eq!(other.cwnd(), 120.0);
+        assert!(law.cwnd() > 120.0);
+    }
+
+    #[test]
+    fn figure_2_to_the_letter() {
+        let mut law = law(Answer::Divisor, &[("update", word("seed_literal"))]);
+        law.window.set(100.0);
+        law.on_congestion(); // target 100
+        law.window.set(80.0);
+        law.on_ack(&Ack { now: at(1), rtt: Some(Span::from_ms(100)), ..ack(1) });
+        assert_eq!(law.search.count(), 80 * 4 / 100);
+    }
+}

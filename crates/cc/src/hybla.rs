@@ -1,0 +1,146 @@
+//! Hybla. Caini and Firrincieli, Int. J. Satell. Commun. Network. 22 (2004): a long round trip grows as fast as one of 25 ms.
+//!
+//! Formulas, readings and test vectors: docs/hybla.md. Status: draft.
+
+use crate::detmath::exp;
+use crate::estimators::{MinRtt, Smoothed};
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::Segments;
+
+/// Growth in proportion to the round-trip time.
+#[derive(Clone, Debug)]
+pub struct Hybla {
+    window: Window,
+    rtt0: f64,
+    rho_max: f64,
+    smoothed: Option<Smoothed>,
+    rtt_min: MinRtt,
+}
+
+impl Law for Hybla {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "hybla",
+        summary: "a long round trip grows as fast as a reference one",
+        source: "Caini and Firrincieli 2004",
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "rtt0",
+                kind: Kind::Number { default: 0.025, min: 0.001, max: 10.0 },
+                unit: "s",
+                doc: "the reference round-trip time (25 ms in the paper)",
+            },
+            Param {
+                name: "rtt",
+                kind: Kind::Choice(&["min", "smoothed"]),
+                unit: "",
+                doc: "which round-trip time is compared with it",
+            },
+            Param {
+                name: "rho_max",
+                kind: Kind::Number { default: 16.0, min: 1.0, max: 64.0 },
+                unit: "",
+                doc: "bound of the exponent in slow start (Linux)",
+            },
+        ],
+        probes: &["rho"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Hybla {
+        Hybla {
+            window: Window::new(flow),
+            rtt0: params.number("rtt0"),
+            rho_max: params.number("rho_max"),
+            smoothed: (params.choice("rtt") == "smoothed").then(|| Smoothed::new(0.125)),
+            rtt_min: MinRtt::default(),
+        }
+    }
+}
+
+impl Hybla {
+    /// How many times longer the round trip is than the reference.
+    fn rho(&self) -> f64 {
+        let rtt = match &self.smoothed {
+            Some(smoothed) => smoothed.get(),
+            None => self.rtt_min.get().map(|rtt| rtt.seconds()),
+        };
+        rtt.map_or(1.0, |rtt| (rtt / self.rtt0).max(1.0))
+    }
+}
+
+impl Controller for Hybla {
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt_min.update(rtt);
+            if let Some(smoothed) = &mut self.smoothed {
+                smoothed.update(rtt.seconds());
+            }
+        }
+        if !self.window.may_grow(ack) {
+            return;
+        }
+        let rho = self.rho();
+        let acks = self.window.counts(ack);
+        let cwnd = self.window.cwnd;
+        if self.window.slow_start() {
+            let step = exp(rho.min(self.rho_max) * std::f64::consts::LN_2) - 1.0;
+            self.window.set((cwnd + acks * step).min(self.window.ssthresh.max(cwnd + acks)));
+        } else {
+            self.window.set(cwnd + acks * rho * rho / cwnd);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event.window, 0.5);
+    }
+    fn on_timeout(&mut self, event: &Timeout) {
+        self.window.timeout(event, 0.5);
+    }
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.rho();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, ns2_flow};
+    use units::Span;
+
+    #[test]
+    fn published_steps() {
+        for (ms, slow, avoid) in
+            [(10, 1.0, 0.01), (25, 1.0, 0.01), (50, 3.0, 0.04), (100, 15.0, 0.16), (60, 4.278032, 0.0576)]
+        {
+            let params = Params::new(Hybla::DESCRIPTOR.params, []).unwrap();
+            let one = Ack { rtt: Some(Span::from_ms(ms)), ..ack(1) };
+            let mut law = Hybla::new(&params, &ns2_flow(10.0, 1000.0));
+            law.on_ack(&one);
+            assert!((law.cwnd() - 10.0 - slow).abs() < 1e-6, "{ms}");
+            let mut law = Hybla::new(&params, &ns2_flow(100.0, 2.0));
+            law.on_ack(&one);
+            assert!((law.cwnd() - 100.0 - avoid).abs() < 1e-9, "{ms}");
+        }
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_threshold_and_a_loss_halves() {
+        let params = Params::new(Hybla::DESCRIPTOR.params, []).unwrap();
+        let mut law = Hybla::new(&params, &ns2_flow(10.0, 40.0));
+        law.on_ack(&Ack { rtt: Some(Span::from_ms(600)), ..ack(1) });
+        assert_eq!(law.cwnd(), 40.0);
+        law.on_congestion(&congestion(40.0));
+        assert_eq!((law.cwnd(), law.ssthresh()), (20.0, 20.0));
+    }
+}
