@@ -61,14 +61,18 @@ def store(
 
 
 def compare(
-    stored: Path, measures: Iterable[str], cases: Iterable[Any], ours: Callable[[Any, int], Mapping[str, float]]
+    stored: Path,
+    measures: Iterable[str],
+    cases: Iterable[Any],
+    ours: Callable[[Any, int], Mapping[str, float]],
+    seeds: Sequence[int] = SEEDS,
 ) -> dict[tuple[str, str], Compared]:
     """By case (whose name is a column of the stored table) and measure."""
     with open(stored, newline="", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     found = {}
     for case in cases:
-        mine = [ours(case, seed) for seed in SEEDS]
+        mine = [ours(case, seed) for seed in seeds]
         for measure in measures:
             theirs = [float(row[measure]) for row in table if case.name in row.values()]
             found[case.name, measure] = _welch([run[measure] for run in mine], theirs)

@@ -95,7 +95,7 @@ pub struct Ack {
     pub in_flight: Segments,
     /// Round-trip time of the newest segment acknowledged, never from a retransmitted one.
     pub rtt: Option<Span>,
-    /// The receiver's clock when it sent this ACK.
+    /// The receiver's clock when it sent this ACK (only if [`Signals::RECEIVER_TIME`] was asked for).
     pub receiver_time: Option<Time>,
     /// The receiver echoes congestion (RFC 3168).
     pub ece: bool,

@@ -80,6 +80,7 @@ impl Network {
     /// Adds a way from node to node over moving links; what to put into [`Packet::route`] at its source. All of them before
     /// the first [`Network::reroute`].
     pub fn add_way(&mut self, from: usize, to: usize) -> u32 {
+        self.routes.push(LOOKUP);
         self.tables.as_mut().map_or(0, |tables| tables.add(from, to))
     }
 
@@ -167,15 +168,13 @@ impl Network {
     /// Sends a packet into the first link of its route; whether it will arrive at that link's end.
     #[inline]
     pub fn send<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
-        if self.tables.is_some() {
-            return self.set_out(agenda, tap, packet);
-        }
         self.enqueue(agenda, tap, packet.route, packet)
     }
 
     #[cold]
     fn set_out<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
-        let (row, node) = self.tables.as_ref().map_or((0, 0), |t| t.sources[packet.route as usize]);
+        let Some(tables) = &self.tables else { unreachable!("a route over a link that does not exist") };
+        let (row, node) = tables.sources[packet.route as usize];
         self.enqueue_by_table(agenda, tap, row, node, packet)
     }
 
@@ -213,21 +212,18 @@ impl Network {
     ) -> bool {
         let now = agenda.now();
         let mut id = self.routes[route as usize];
-        let link = &mut self.links[id as usize];
+        // Where links move, the sources' places name no link: there the way is looked up.
+        let Some(link) = self.links.get(id as usize) else { return self.set_out(agenda, tap, packet) };
         let mut lost = false;
         let copy;
         let mut packet = packet;
         if link.guard != NO_GUARD {
-            match self.admit(tap, id, now, packet) {
-                None => return false,
-                Some(marked) if marked => {
-                    copy = Packet { marked: true, ..*packet };
-                    packet = &copy;
-                }
-                Some(_) => {}
+            let Some(taken) = self.admit(tap, id, now, packet) else { return false };
+            lost = taken.lost;
+            if taken.marked {
+                copy = Packet { marked: true, ..*packet };
+                packet = &copy;
             }
-            let guard = self.links[id as usize].guard as usize;
-            lost = self.guards[guard].impairment.after().is_some();
         }
         let mut start = self.transmit(tap, id, now, packet, 0);
         if lost {
@@ -260,29 +256,34 @@ impl Network {
         }
     }
 
-    /// Asks the queue of link `id`, which has one, and whatever drops packets before it: none if the packet is dropped, else
-    /// whether it is marked.
-    #[inline]
-    fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<bool> {
+    /// Asks the queue of link `id`, which has one, and whatever drops packets before and after it; none if the packet is
+    /// not taken.
+    #[inline(always)] // or a packet pays a call for it
+    fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<Taken> {
         let link = &self.links[id as usize];
         let guard = &mut self.guards[link.guard as usize];
         let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-        let reason = match guard.impairment.before(packet) {
-            Some(reason) => reason,
-            None => match guard.qdisc.admit(&offer, packet.kind == Kind::Data && packet.ecn) {
-                Verdict::Take => return Some(false),
+        let mut refused = guard.impairment.before(packet);
+        let mut marked = false;
+        if refused.is_none() {
+            match guard.qdisc.admit(&offer, packet.kind == Kind::Data && packet.ecn) {
+                Verdict::Take => {}
                 Verdict::Mark => {
                     guard.marked += 1;
-                    return Some(true);
+                    marked = true;
                 }
-                Verdict::Refuse => Reason::Queue,
-            },
-        };
-        self.refuse(tap, id, now, packet, reason);
-        None
+                Verdict::Refuse => refused = Some(Reason::Queue),
+            }
+        }
+        if let Some(reason) = refused {
+            self.refuse(tap, id, now, packet, reason);
+            return None;
+        }
+        Some(Taken { marked, lost: guard.impairment.after().is_some() })
     }
 
     /// A packet is dropped before it has been taken by link `id`.
+    #[cold]
     fn refuse<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, reason: Reason) {
         let guard = self.links[id as usize].guard as usize;
         self.guards[guard].drops[reason as usize] += 1;
@@ -354,7 +355,7 @@ impl Network {
         packet: &Packet,
     ) -> Arrival {
         let Some(tables) = &self.tables else { return Arrival::Delivered };
-        let (place, rows) = (packet.route / 2, tables.rows());
+        let (place, rows) = ((packet.route - tables.sources.len() as u32) / 2, tables.rows());
         let (port, row) = (place / rows, place % rows);
         let node = tables.ports[port as usize].head;
         if tables.is_target(row, node) {
@@ -393,16 +394,13 @@ impl Network {
         if start > ready {
             link.free_at = start;
         }
-        let marked = match self.admit(tap, id, now, packet) {
-            None => return false,
-            Some(marked) => marked || packet.marked,
-        };
-        let packet = &Packet { marked, ..*packet };
+        let Some(taken) = self.admit(tap, id, now, packet) else { return false };
+        let packet = &Packet { marked: taken.marked || packet.marked, ..*packet };
         let start = self.transmit(tap, id, now, packet, header);
-        let Network { tables, links, routes, guards, .. } = self;
+        let Network { tables, links, routes, .. } = self;
         let (Some(tables), link) = (tables, &mut links[id as usize]) else { return false };
         let rows = tables.rows();
-        let mut reason = guards[link.guard as usize].impairment.after();
+        let mut reason = taken.lost.then_some(Reason::Loss);
         match tables.fate(port, start, |link| places(routes, rows, link)) {
             Fate::Arrives(over) => port = over,
             Fate::Lost => reason = Some(Reason::Handoff),
@@ -455,6 +453,12 @@ impl Network {
             })
             .collect()
     }
+}
+
+/// What becomes of a packet that a queue has taken.
+struct Taken {
+    marked: bool,
+    lost: bool,
 }
 
 /// Places for a new port over `link`: for each destination the link, then the word that the next one is looked up.

@@ -372,6 +372,8 @@ impl Sender {
         let hint = if begins { cc::Hint::HandoffBegins } else { cc::Hint::HandoffEnds };
         self.controller.on_hint(wire.now(), &hint);
         if self.high > 0 {
+            self.integrate(wire.now());
+            self.seen = (-1.0, -1.0); // the trace gets a row
             self.note(wire, Trigger::Handoff);
             self.after(wire);
         }
@@ -498,9 +500,11 @@ impl Sender {
 
     #[inline]
     fn tell<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress, phase: Phase) {
-        // The receiver's clock shows whole quanta.
-        let past = packet.sent.ps().checked_rem(self.options.timestamp_quantum.ps()).unwrap_or(0);
-        let stamp = packet.sent.ps() - past;
+        let receiver_time = self.needs.has(Signals::RECEIVER_TIME).then(|| {
+            // The receiver's clock shows whole quanta.
+            let past = packet.sent.ps().checked_rem(self.options.timestamp_quantum.ps()).unwrap_or(0);
+            Time::from_ps(packet.sent.ps() - past)
+        });
         let in_flight = (self.next - self.una) as f64;
         self.controller.on_ack(&Ack {
             now: wire.now(),
@@ -510,7 +514,7 @@ impl Sender {
             next: self.next as u64,
             in_flight,
             rtt: self.sample,
-            receiver_time: self.options.receiver_time().then_some(Time::from_ps(stamp)),
+            receiver_time,
             ece: packet.ecn && self.options.ecn,
             rate: progress.rate,
             phase,
@@ -541,7 +545,7 @@ impl Sender {
     #[inline]
     fn note<W: Wire>(&mut self, wire: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
-        let changed = window != self.seen || matches!(trigger, Trigger::Start | Trigger::Handoff);
+        let changed = window != self.seen || trigger == Trigger::Start;
         if changed {
             self.integrate(wire.now());
             self.seen = window;

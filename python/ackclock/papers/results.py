@@ -199,19 +199,26 @@ class Results:
         )
         return centre if low == high else f"{centre} ({low} to {high})"
 
-    def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack") -> Result:
-        """One run of a study again, with its window trace. Raises BadInput unless `where` names one point."""
+    def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack", *, packets: bool = False) -> Result:
+        """One run of a study again, with its window trace, or with every packet event instead.
+
+        Raises BadInput unless `where` names one point.
+        """
         key = (name, seed, tuple(sorted(where.items())), trace)
-        if key not in self._traces:
-            study = self.study(name)
-            points = [
-                point
-                for point in range(study.points)
-                if all(_spread(study.labels(point)).get(axis) == label for axis, label in where.items())
-            ]
-            if len(points) != 1:
-                raise BadInput(f"{self.paper.folder}: {where} names {len(points)} points of {name}, not one")
-            self._traces[key] = study.scenario(points[0]).run(seed=seed, trace=trace)
+        if key in self._traces and not packets:
+            return self._traces[key]
+        study = self.study(name)
+        points = [
+            point
+            for point in range(study.points)
+            if all(_spread(study.labels(point)).get(axis) == label for axis, label in where.items())
+        ]
+        if len(points) != 1:
+            raise BadInput(f"{self.paper.folder}: {where} names {len(points)} points of {name}, not one")
+        scenario = study.scenario(points[0])
+        if packets:  # too large to be kept
+            return scenario.run(seed=seed, packets=True)
+        self._traces[key] = scenario.run(seed=seed, trace=trace)
         return self._traces[key]
 
 
