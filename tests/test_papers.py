@@ -179,7 +179,7 @@ def test_all_papers_and_an_index(pages: Path) -> None:
     assert "S1b" in index
 
 
-@pytest.mark.parametrize("key", ["westwood", "sarbe-ecn"])
+@pytest.mark.parametrize("key", ["westwood", "sarbe-ecn", "bic-iridium"])
 def test_the_other_pages_are_whole(pages: Path, key: str) -> None:
     """What is printed in the paper stands in the tables, every claim has a verdict by rule."""
     folder = pages / key
@@ -208,6 +208,17 @@ def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(pages: Path) -> Non
         found |= {v["id"]: v for v in json.loads((pages / key / "verdicts.json").read_text())}
     assert found["S2c"]["verdict"] == found["S5a"]["verdict"] == "confirmed"
     assert found["S2a-sack"]["verdict"] == found["S5e"]["verdict"] == "opposite"
+
+
+def test_bic_over_iridium_gains_nothing(pages: Path) -> None:
+    """The link is full whoever sends; DPE as printed is BIC to the packet."""
+    verdicts = {v["id"]: v for v in json.loads((pages / "bic-iridium" / "verdicts.json").read_text())}
+    assert verdicts["S3e"]["verdict"] == "confirmed"
+    assert all(verdicts[name]["high"] < 1.1 for name in ("S3a", "S3a-awi"))
+    page = (pages / "bic-iridium" / "index.html").read_text()
+    row = re.search(r"DPE as printed: the difference is always 0(.*?)</tr>", page, re.S)
+    assert row
+    assert re.findall(r">([-+0-9.]+)<", row[1]) == ["1", "0", "1", "0"]
 
 
 def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:

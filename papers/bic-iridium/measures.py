@@ -23,7 +23,7 @@ PACKET_SEEDS = 5
 
 @cache
 def arrivals(results: Results, place: str, control: str, seed: int) -> tuple[pl.DataFrame, int]:
-    """Arrivals of the first flow's data at its terminal (time_s, delay_s), and how many of its packets queues dropped."""
+    """Arrivals of the first flow's data at its terminal (time_s, delay_s), and how many of them queues dropped."""
     run = results.trace("pairs", seed, {"place": place, "control": control}, packets=True)
     events = run.packets.filter((pl.col("flow") == FLOW) & (pl.col("kind") == "data"))
     dropped = events.filter((pl.col("event") == "drop") & (pl.col("reason") == "queue")).height
@@ -172,9 +172,10 @@ def aggregate(results: Results) -> SimpleNamespace:
         "Throughput of all three flows together, kb/s. The uplink of 1.5 Mb/s is full whatever the controller: with 16 "
         f"bytes added to each packet of {WIRE} it can carry {1500 * WIRE / (WIRE + 16):.1f}. What one flow gains, the "
         "others lose.",
-        f"Among the three BIC flows of one run throughput varies by {100 * inside:.0f} % (coefficient of variation, mean "
-        f"of the seeds), and that of the first flow by {100 * across:.0f} % from seed to seed, whose only difference is "
-        f"when within a tenth of a second the flows start. The published gain of DPE over BIC is {100 * published:.0f} %.",
+        f"Among the three BIC flows of one run throughput varies by {100 * inside:.0f} % (coefficient of variation, "
+        f"mean of the seeds), and that of the first flow by {100 * across:.0f} % from seed to seed, whose only "
+        "difference is when within a tenth of a second the flows start. The published gain of DPE over BIC is "
+        f"{100 * published:.0f} %.",
     ]
     return SimpleNamespace(text=text, tables=[{"title": "", "head": ["pair", *KINDS.values()], "rows": rows}])
 
@@ -198,13 +199,13 @@ def frozen(results: Results) -> SimpleNamespace:
                 logs = [math.log(e.value) if kind == "ratio" else e.value for e in found]
                 mean = math.exp(float(np.mean(logs))) if kind == "ratio" else float(np.mean(logs))
                 low, high = min(e.low or e.value for e in found), max(e.high or e.value for e in found)
-                cells.append(f"{mean:.3g} [{low:.3g}, {high:.3g}]")
+                digits = 3 if kind == "ratio" else 1
+                cells.append(f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]")
             rows.append(cells)
     text = [
         "Freeze on against freeze off, 600 s with two hand-offs a run, mean of the three flows and the widest of their "
-        "intervals. With growth held for a second around a hand-off of ten minutes' run nothing can be gained or lost "
-        "that would show; ns-2's hand-off takes what waits in the terminal's queue, and it takes it from a frozen sender "
-        "as from any other.",
+        "intervals. Growth held for a second or two in ten minutes neither gains nor loses what would show; ns-2's "
+        "hand-off takes what waits in the terminal's queue, from a frozen sender as from any other.",
     ]
     head = ["hand-off", "law", "throughput, ratio", "retransmitted packets, difference", "timeouts, difference"]
     return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -84,7 +85,9 @@ def _welch(ours: list[float], theirs: list[float]) -> Compared:
     from scipy.stats import ttest_ind
 
     varies = len(set(ours)) > 1 or len(set(theirs)) > 1
-    p = float(ttest_ind(ours, theirs, equal_var=False).pvalue) if varies else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of samples that hardly vary
+        p = float(ttest_ind(ours, theirs, equal_var=False).pvalue) if varies else None
     return stats.mean(ours), stats.mean(theirs), p
 
 
@@ -96,6 +99,6 @@ def markdown(first: str, measures: Mapping[str, str], found: Mapping[tuple[str, 
         cells = []
         for measure in measures:
             a, b, _ = found[name, measure]
-            cells.append(f"{a.value:.3g} ± {a.half_width or 0:.2g}, {b.value:.3g} ± {b.half_width or 0:.2g}")
+            cells.append(f"{a.value:.4g} ± {a.half_width or 0:.2g}, {b.value:.4g} ± {b.half_width or 0:.2g}")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines

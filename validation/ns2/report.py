@@ -9,6 +9,7 @@ from pathlib import Path
 import lossy
 import red
 import reference
+import satellite
 from cases import Agreement, cases, compare
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -42,6 +43,7 @@ def main() -> int:
     page = re.sub(r"(<!-- table -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.DOTALL)
     page = put(page, "red", reference.markdown("setting", red.MEASURES, red.compared()))
     page = put(page, "lossy", reference.markdown("case", lossy.MEASURES, lossy.compared()))
+    page = put(page, "satellite", reference.markdown("case", satellite.MEASURES, satellite.compared()))
     PAGE.write_text(page)
     print(summary.strip().strip("*"))
     return 0

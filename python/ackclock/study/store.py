@@ -82,7 +82,8 @@ def outcome_schema() -> pl.Schema:
     flow = dict.fromkeys(("name", "kind", "control", "recovery"), text)
     link = {"name": text, "delivered_packets": count, "marked_packets": count}
     link_numbers = ("utilisation", "mean_queue_packets", "mean_sojourn_s")
-    drops = pl.Struct(dict.fromkeys(("queue", "loss", "list"), count))
+    drops = pl.Struct(dict.fromkeys(("queue", "loss", "list", "handoff", "route"), count))
+    handoff = pl.Struct({"terminal": text, "time_s": number, "from": text, "to": text})
     columns: dict[str, Any] = {
         "title": text,
         "seed": count,
@@ -91,6 +92,7 @@ def outcome_schema() -> pl.Schema:
         "version": text,
         "flows": pl.List(pl.Struct(flow | dict.fromkeys(numbers, number) | dict.fromkeys(counts, count))),
         "links": pl.List(pl.Struct(link | {"dropped_packets": drops} | dict.fromkeys(link_numbers, number))),
+        "satellite": pl.Struct({"handoffs": pl.List(handoff)}),
         "fairness": pl.Struct({"jain": number}),
         "engine": pl.Struct({"events": count, "packet_hops": count, "cpu_s": number, "wall_s": number}),
     }

@@ -1,0 +1,216 @@
+//! Satellites in whole runs: every packet's fate, hand-offs, ways that change. Every run is audited.
+
+use lab::{Outcome, Recording, Run, Scenario, Settings, TraceMode};
+
+/// Berkeley to Boston over Iridium, with more of `[constellation]` and more of the file.
+fn text(duration: &str, constellation: &str, more: &str) -> String {
+    format!(
+        r#"
+duration = "{duration}"
+[constellation]
+kind = "iridium"
+{constellation}
+[[terminal]]
+name = "delhi"
+lat = 28.6
+lon = 77.2
+[[terminal]]
+name = "berkeley"
+lat = 37.9
+lon = -122.3
+[tcp]
+profile = "ns2"
+window = 1000
+recovery = "sack"
+{more}
+"#
+    )
+}
+
+const FLOW: &str = r#"
+[[flow]]
+name = "f"
+from = "delhi"
+to = "berkeley"
+start = "1s"
+"#;
+
+fn run_traced(text: &str) -> (Run, Outcome) {
+    let scenario = Scenario::parse("s.toml", text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let recording = Recording { audit: true, trace: TraceMode::Changes, ..Recording::default() };
+    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+    run.finish();
+    let (violations, count) = run.audit();
+    assert_eq!(count, 0, "{violations:?}\n{text}");
+    let outcome = run.outcome();
+    (run, outcome)
+}
+
+fn run(text: &str) -> Outcome {
+    run_traced(text).1
+}
+
+/// Packets dropped by a hand-off, and for want of a way.
+fn lost(outcome: &Outcome) -> (u64, u64) {
+    let sum = |of: fn(&lab::LinkOutcome) -> u64| outcome.links.iter().map(of).sum();
+    (sum(|l| l.dropped_packets.handoff), sum(|l| l.dropped_packets.route))
+}
+
+#[test]
+fn a_handoff_takes_what_waits_unless_it_is_said_to_be_lossless() {
+    let with = |handoff: &str| {
+        let found = run(&text("300s", &format!("handoff = {{ {handoff} }}"), FLOW));
+        let handoffs = &found.satellite.as_ref().unwrap().handoffs;
+        assert_eq!(handoffs.len(), 1, "{handoffs:?}");
+        let handoff = &handoffs[0];
+        let names = (handoff.terminal.as_str(), handoff.from.as_deref(), handoff.to.as_deref());
+        assert_eq!((handoff.time_s, names), (240.0, ("delhi", Some("p2k1"), Some("p2k0"))));
+        (lost(&found), found.flows[0].goodput_bps)
+    };
+    let (ns2, goodput) = with("loss = \"ns2\"");
+    assert!((10..=50).contains(&ns2.0) && ns2.1 == 0, "{ns2:?}");
+    let (lossless, better) = with("loss = \"lossless\"");
+    assert_eq!(lossless, (0, 0));
+    assert!(better > goodput);
+    let (flying, _) = with("loss = \"drop_all_in_flight\"");
+    assert!(flying.0 > ns2.0);
+}
+
+#[test]
+fn a_pause_after_a_handoff_lets_packets_wait() {
+    let longest = |pause: &str| {
+        let handoff = format!("handoff = {{ loss = \"lossless\", time = \"{pause}\" }}");
+        let (run, _) = run_traced(&text("260s", &handoff, FLOW));
+        let log = run.windows();
+        let late = log.time_s.iter().zip(&log.rtt_s).filter(|(at, _)| **at > 240.0);
+        late.map(|(_, rtt)| *rtt).filter(|rtt| rtt.is_finite()).fold(0.0, f64::max)
+    };
+    assert!(longest("300ms") > longest("0s") + 0.2);
+}
+
+#[test]
+fn wired_nodes_reach_each_other_through_their_terminals() {
+    let wires = r#"
+[[link]]
+ends = ["source", "delhi"]
+rate = "10Mbps"
+delay = "1ms"
+[[link]]
+ends = ["berkeley", "sink"]
+rate = "10Mbps"
+delay = "1ms"
+[[flow]]
+name = "f"
+from = "source"
+to = "sink"
+start = "1s"
+[[flow]]
+name = "back"
+from = "sink"
+to = "delhi"
+start = "1s"
+tcp = { control = "bic_dpe" }
+[[flow]]
+name = "noise"
+from = "delhi"
+to = "sink"
+udp = { packet = 500, rate = "50kbps" }
+"#;
+    let found = run(&text("60s", "cross_seam = true", wires));
+    assert!(found.flows.iter().all(|flow| flow.goodput_bps > 40_000.0), "{:?}", found.flows);
+    let names: Vec<&str> = found.links.iter().map(|link| link.name.as_str()).collect();
+    assert!(names.contains(&"source->delhi") && names.contains(&"delhi->*"), "{names:?}");
+}
+
+#[test]
+fn nothing_arrives_where_no_satellite_is_seen() {
+    // Equatorial satellites 780 km high are never seen from Delhi.
+    let flat = "kind = \"walker\"\naltitude = \"780km\"\ninclination = \"0deg\"\nplanes = 1\nper_plane = 24\n\
+        isl = { rate = \"1Mbps\" }\nup = { rate = \"1Mbps\" }\ndown = { rate = \"1Mbps\" }";
+    let text = text("30s", "", FLOW).replace("kind = \"iridium\"", flat);
+    let found = run(&text);
+    let (handoff, route) = lost(&found);
+    assert!(found.flows[0].goodput_bps == 0.0 && handoff == 0 && route > 0);
+    assert!(found.satellite.unwrap().handoffs.is_empty());
+}
+
+#[test]
+fn hints_reach_the_flows_of_the_terminal_and_stop_growth() {
+    let more = format!("control = \"bic_dpe\"\n{FLOW}");
+    let (run, _) =
+        run_traced(&text("260s", "handoff = { guard_before = \"2s\", guard_after = \"1s\" }", &more));
+    let log = run.windows();
+    let flag = &log.internals.iter().find(|(name, _)| *name == "handoff").unwrap().1;
+    let changes: Vec<(f64, f64)> = flag
+        .windows(2)
+        .zip(&log.time_s[1..])
+        .filter(|(pair, _)| pair[0] != pair[1])
+        .map(|(pair, at)| (*at, pair[1]))
+        .collect();
+    assert_eq!(changes, [(238.0, 1.0), (241.0, 0.0)]);
+    // Frozen: the window may fall, but does not grow.
+    let held: Vec<f64> = log
+        .time_s
+        .iter()
+        .zip(&log.cwnd)
+        .filter(|(at, _)| (238.1..241.0).contains(*at))
+        .map(|(_, cwnd)| *cwnd)
+        .collect();
+    assert!(held.windows(2).all(|pair| pair[1] <= pair[0] || pair[0] == 1.0), "{held:?}");
+}
+
+#[test]
+fn the_seed_moves_checks_that_have_jitter() {
+    let of = |seed: u64| {
+        let text = text("1200s", "handoff = { jitter = \"5s\" }", FLOW)
+            .replace("duration", &format!("seed = {seed}\nduration"));
+        let found = run(&text.replace("start = \"1s\"", "start = \"1s\"\nbytes = \"100kB\""));
+        found.satellite.unwrap().handoffs.iter().map(|h| h.time_s).collect::<Vec<_>>()
+    };
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1), of(2));
+}
+
+#[test]
+fn many_small_skies_pass_the_audit() {
+    for (planes, per_plane) in [(1, 1), (1, 2), (2, 1), (2, 3), (3, 2), (12, 20)] {
+        for rule in ["ns2", "best"] {
+            let walker = format!(
+                "kind = \"walker\"\naltitude = \"1200km\"\ninclination = \"70deg\"\nplanes = {planes}\n\
+                 per_plane = {per_plane}\nelevation_mask = \"5deg\"\nrecompute = \"500ms\"\n\
+                 isl = {{ rate = \"2Mbps\" }}\nup = {{ rate = \"1Mbps\" }}\ndown = {{ rate = \"1Mbps\" }}\n\
+                 handoff = {{ rule = \"{rule}\", check = \"0s\", time = \"100ms\" }}"
+            );
+            let text = text("120s", "", FLOW).replace("kind = \"iridium\"", &walker);
+            run(&text);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_remedy() {
+    let refused = |constellation: &str, more: &str| {
+        Scenario::parse("s.toml", &text("10s", constellation, more), &[]).unwrap_err().to_string()
+    };
+    for (constellation, expected) in [
+        ("cross_seem = true", "unknown key; did you mean \"cross_seam\"?"),
+        ("altitude = \"20km\"", "must be from 100 to 100,000 km"),
+        ("elevation_mask = 8.2", "write it like"),
+        ("handoff = { rule = \"bets\" }", "did you mean \"best\"?"),
+        ("handoff = { check = \"1ms\" }", "at least 10 ms"),
+        ("handoff = { jitter = \"20s\" }", "shorter than the time between checks"),
+        ("recompute = \"1us\"", "at least 1 ms"),
+        ("isl = { rate = \"0bps\" }", "more than zero"),
+    ] {
+        let message = refused(constellation, FLOW);
+        assert!(message.contains(expected), "{message}");
+    }
+    let wire = "[[link]]\nends = [\"p0k0\", \"x\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n";
+    assert!(refused("", &format!("{wire}{FLOW}")).contains("is a satellite"));
+    let stranger = FLOW.replace("\"delhi\"", "\"deli\"");
+    assert!(refused("", &stranger).contains("did you mean \"delhi\"?"));
+    let twice = format!("{FLOW}[[terminal]]\nname = \"delhi\"\nlat = 1\nlon = 1\n");
+    assert!(refused("", &twice).contains("another terminal is called"));
+    let text = "duration = \"1s\"\n[[terminal]]\nname = \"a\"\nlat = 0\nlon = 0\n";
+    assert!(Scenario::parse("s.toml", text, &[]).unwrap_err().to_string().contains("[constellation]"));
+}
