@@ -151,10 +151,10 @@ def orbit(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     positions: bool = False,
     plot: Path | None = None,
-    at: str = "0s",
+    at: str | None = None,
     animate: Path | None = None,
     set_: Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)] = None,
-    seed: Annotated[int, Parameter(converter=_seed)] = 1,
+    seed: Annotated[int | None, Parameter(converter=_seed)] = None,
 ) -> int:
     """Follow the satellites of a scenario without traffic: path, propagation delay and hand-offs over time.
 
@@ -177,13 +177,13 @@ def orbit(
     plot
         Draw a map to this file (.svg, .png or .pdf).
     at
-        The moment of the map.
+        The moment of the map; the start if none is given.
     animate
         Write a film of the map, a frame for every look (.gif, .html, or .mp4 where ffmpeg is installed).
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     seed
-        Decides the jitter of checks.
+        Decides the jitter of checks, instead of the file's.
 
     """
     from ackclock.sky import Sky, seconds
@@ -197,14 +197,16 @@ def orbit(
         raise BadInput("--from and --to go together")
     if start is None and not positions and plot is None and animate is None:
         raise BadInput("name two terminals with --from and --to, or ask for --positions, --plot or --animate")
-    every_s, until_s, at_s = seconds(every, "--every"), seconds(until, "--until"), seconds(at, "--at")
+    if positions and not as_json:
+        raise BadInput("--positions goes with --json")
+    if at is not None and plot is None:
+        raise BadInput("--at is the moment of the map: it goes with --plot")
+    every_s, until_s, at_s = seconds(every, "--every"), seconds(until, "--until"), seconds(at or "0s", "--at")
     if every_s <= 0:
         raise BadInput("--every: must be more than zero")
     ends = (start, end) if start is not None and end is not None else None
     sky = Sky(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
     sky.until_s = until_s
-    if ends is not None:
-        sky.instant(0.0)  # unknown terminals are told before anything is written
     if plot is not None:
         from ackclock.skymap import draw
 

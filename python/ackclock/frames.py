@@ -64,10 +64,11 @@ def packets(finished: _core.Finished) -> pl.DataFrame:
 
 
 def changes(trace: pl.DataFrame) -> pl.DataFrame:
-    """Of a trace with a row for every ACK, the rows at which a flow's window or threshold moved."""
+    """Of a trace with a row for every ACK, the rows at which a flow's window or threshold moved, or a hand-off."""
     moved = (
         (pl.col("cwnd") != pl.col("cwnd").shift(1).over("flow"))
         | (pl.col("ssthresh") != pl.col("ssthresh").shift(1).over("flow"))
         | pl.col("cwnd").shift(1).over("flow").is_null()
+        | (pl.col("event").cast(pl.String) == "handoff")
     )
     return trace.filter(moved)

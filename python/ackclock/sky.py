@@ -23,7 +23,8 @@ def seconds(text: str, what: str) -> float:
 class Sky:
     """The satellites and terminals of a scenario, worked out from its start up to `until_s` seconds, inclusive.
 
-    `ends` are the names of two terminals between which paths are looked for.
+    `ends` are the names of two terminals between which paths are looked for; `seed` (the scenario's if none) decides the
+    jitter of checks. Raises ScenarioError, and BadInput of unknown terminals.
     """
 
     def __init__(
@@ -33,13 +34,19 @@ class Sky:
         *,
         ends: tuple[str, str] | None = None,
         overrides: Sequence[str] = (),
-        seed: int = 1,
+        seed: int | None = None,
     ) -> None:
         self._core = _core.Sky(str(file), read_text(file), list(overrides), until_s, seed)
         self._start: str | None
         self._end: str | None
         self._start, self._end = ends or (None, None)
         self.until_s = until_s
+        try:
+            self.instant(0.0)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        if self._start is not None and self._start == self._end:
+            raise BadInput(f"the path needs two different terminals, not {self._start} twice")
 
     def instant(self, at_s: float, *, positions: bool = False) -> dict[str, Any]:
         """Path, delay, first and last satellite at a moment; with `positions` every satellite's place."""

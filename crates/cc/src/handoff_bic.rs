@@ -99,8 +99,10 @@ pub(crate) struct HandoffBic {
     change: f64,
     /// When the flow, and with it the timer, began.
     began: Time,
-    /// Since when the flag that the timer will see is what it is.
+    /// Whether an end is under hand-off, and since when that is so.
     flag: (bool, Time),
+    /// What the timer saw of the flag before its last change.
+    seen: bool,
 }
 
 impl HandoffBic {
@@ -123,6 +125,7 @@ impl HandoffBic {
             change: 0.0,
             began: Time::ZERO,
             flag: (false, Time::ZERO),
+            seen: false,
         }
     }
 
@@ -141,14 +144,23 @@ impl HandoffBic {
         }
     }
 
-    /// Whether the timer has seen a hand-off that is not over: it looks at multiples of the interval.
-    fn frozen(&self, now: Time) -> bool {
+    /// Whether the timer, which looks at multiples of the interval, has last seen a hand-off.
+    fn sees(&self, now: Time) -> bool {
         let (flag, since) = self.flag;
         let looked = match self.check.ps() {
             0 => now,
             check => self.began + Span::from_ps(now.since(self.began).ps() / check * check),
         };
-        self.freeze && if looked >= since { flag } else { !flag }
+        if looked >= since { flag } else { self.seen }
+    }
+
+    fn frozen(&self, now: Time) -> bool {
+        self.freeze && self.sees(now)
+    }
+
+    fn set_flag(&mut self, now: Time, flag: bool) {
+        self.seen = self.sees(now);
+        self.flag = (flag, now);
     }
 
     pub fn on_open(&mut self, now: Time) {
@@ -203,7 +215,7 @@ impl HandoffBic {
     pub fn on_hint(&mut self, now: Time, hint: &Hint) {
         match hint {
             Hint::HandoffBegins => {
-                self.flag = (true, now);
+                self.set_flag(now, true);
                 if self.drops_count {
                     self.search.forget_credit();
                 }
@@ -211,7 +223,7 @@ impl HandoffBic {
                     self.window.set(1.0);
                 }
             }
-            Hint::HandoffEnds => self.flag = (false, now),
+            Hint::HandoffEnds => self.set_flag(now, false),
             Hint::RouterRate(_) => {}
         }
     }
@@ -351,6 +363,10 @@ mod tests {
         assert!(!law.frozen(at(99)) && law.frozen(at(100)));
         law.on_hint(at(150), &Hint::HandoffEnds);
         assert!(law.frozen(at(199)) && !law.frozen(at(200)));
+        // Between two looks nobody sees it.
+        law.on_hint(at(210), &Hint::HandoffBegins);
+        law.on_hint(at(220), &Hint::HandoffEnds);
+        assert!((210..400).step_by(10).all(|ms| !law.frozen(at(ms))));
         let mut held = self::law(Answer::Step, &[("handoff_check", Value::Number(0.0))]);
         held.on_hint(at(0), &Hint::HandoffBegins);
         assert!(windows(&mut held, &[100; 200]).iter().all(|w| *w == 50.0));

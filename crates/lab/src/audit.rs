@@ -42,8 +42,10 @@ pub struct AuditedLink {
     pub delay: (Span, Span),
     /// Bytes that it adds to a packet.
     pub header: u32,
-    /// The transmitter may rest though a packet waits.
-    pub pauses: bool,
+    /// The transmitter may rest so long though a packet waits...
+    pub pause: Span,
+    /// ... and for as long as its terminal has no satellite.
+    pub waits: bool,
     /// Limit of its queue in packets or bytes.
     pub limit: Option<Limit>,
     /// It bounds what a packet finds waiting, not what waits with it.
@@ -231,7 +233,9 @@ impl Auditor {
         // To the picosecond; a time beyond the range of the clock says nothing.
         let spent = at.since(start).ps() as u128;
         let exact = at == Time::NEVER
-            || (at >= start && (spent.abs_diff(taken) <= 1 || spec.pauses && spent > taken));
+            || (at >= start
+                && (spent.abs_diff(taken) <= 1
+                    || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128)));
         let matches = accepted == id;
         book.last_depart = book.last_depart.max(at);
         book.under_way.push_back((id, at, false));
@@ -261,7 +265,10 @@ impl Auditor {
         while book.under_way.front().is_some_and(|(_, _, lost)| *lost) {
             book.under_way.pop_front();
         }
-        let first = book.under_way.pop_front();
+        // Over a fixed link packets keep their order; over a moving one those to another end may overtake.
+        let moves = spec.delay.0 != spec.delay.1;
+        let place = book.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
+        let first = book.under_way.remove(place.filter(|_| moves).unwrap_or(0));
         book.totals.1 += 1;
         match first {
             Some((expected, depart, _)) if expected == id => {

@@ -4,6 +4,7 @@ use crate::error::{ScenarioError, nearest};
 use crate::outcome::HandoffOutcome;
 use crate::queue::Queue;
 use crate::reader::Reader;
+use crate::scenario::Loss;
 use crate::tle;
 use crate::value::{Item, Value};
 use net::HandoffLoss;
@@ -48,6 +49,8 @@ pub struct Transmitter {
     pub rate: Rate,
     /// Its queue.
     pub queue: Queue,
+    /// What else happens to packets.
+    pub loss: Loss,
 }
 
 const KINDS: [&str; 3] = ["iridium", "walker", "tle"];
@@ -84,7 +87,7 @@ impl Satellites {
         let cross_seam = table.switch("cross_seam")?.unwrap_or(false);
         let epoch: Span = table.quantity("epoch", "600s")?.unwrap_or(Span::ZERO);
         let constellation = if kind == "tle" {
-            read_tle(&table, epoch + until, cross_seam)?
+            read_tle(&table, epoch, until, cross_seam)?
         } else {
             Constellation::walker(&read_walker(&table, iridium)?, cross_seam)
         };
@@ -215,14 +218,19 @@ fn read_walker(table: &Reader<'_>, iridium: bool) -> Result<Walker> {
     })
 }
 
-fn read_tle(table: &Reader<'_>, until: Span, cross_seam: bool) -> Result<Constellation> {
+fn read_tle(table: &Reader<'_>, epoch: Span, until: Span, cross_seam: bool) -> Result<Constellation> {
     let file = table.need("file", table.text("file")?, "a file of two-line elements")?;
     let path = table.get("file").map_or_else(|| file.into(), |item| table.beside(item, file));
     let text = crate::value::read_file(&path).map_err(|message| table.error("file", message))?;
     let per_plane = table.integer("per_plane", 1, 1000)?;
-    let motions = tle::read(&text, until).map_err(|message| table.error("file", message))?;
+    let motions = tle::read(&text, epoch, until).map_err(|message| table.error("file", message))?;
     let count = motions.len();
-    let per_plane = per_plane.map_or(count, |n| n as usize);
+    let Some(per_plane) = per_plane else {
+        let mut apart = Constellation::grid(motions, count, None, false);
+        apart.isls.clear(); // nobody says who is whose neighbour
+        return Ok(apart);
+    };
+    let per_plane = per_plane as usize;
     if !count.is_multiple_of(per_plane) {
         let message = format!("{count} satellites do not fill planes of {per_plane}");
         return Err(table.error("per_plane", message));
@@ -238,13 +246,17 @@ fn read_transmitter(table: &Reader<'_>, key: &'static str, rate: Option<u64>) ->
             rate,
             "such as { rate = \"100Mbps\", queue = { kind = \"droptail\", limit = \"49p\" } }",
         )?;
-        return Ok(Transmitter { rate: Rate::from_bps(rate), queue: usual });
+        return Ok(Transmitter { rate: Rate::from_bps(rate), queue: usual, loss: Loss::None });
     };
     let rate = crate::scenario::read_rate(&inner)?.or(rate.map(Rate::from_bps));
     let rate = inner.need("rate", rate, "such as rate = \"25Mbps\"")?;
     let queue = Queue::read(&inner)?.unwrap_or(usual);
+    let loss = crate::scenario::read_loss(&inner)?.unwrap_or(Loss::None);
+    if matches!(loss, Loss::List { .. }) {
+        return Err(inner.error("loss", "\"list\" is for wires: packets go round these links as ways change"));
+    }
     inner.finish()?;
-    Ok(Transmitter { rate, queue })
+    Ok(Transmitter { rate, queue, loss })
 }
 
 fn read_recompute(table: &Reader<'_>) -> Result<Option<Span>> {

@@ -191,14 +191,21 @@ impl Scenario {
         Ok(Scenario { title, duration, warmup, seed, links, flows, satellites, is_study })
     }
 
-    /// The satellites of `text` alone, whatever else the file has or lacks; for `until` from the start.
-    pub fn parse_sky(file: &str, text: &str, assignments: &[String], until: Span) -> Result<Satellites> {
+    /// The satellites of `text` alone, whatever else the file has or lacks, for `until` from the start; and its seed.
+    pub fn parse_sky(
+        file: &str,
+        text: &str,
+        assignments: &[String],
+        until: Span,
+    ) -> Result<(Satellites, u64)> {
         let mut document = value::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }
         let top = Reader::new("", &document)?;
-        top.need("constellation", Satellites::read(&top, until)?, "this file has no satellites")
+        let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
+        let found = Satellites::read(&top, until)?;
+        Ok((top.need("constellation", found, "there are no satellites to follow")?, seed))
     }
 }
 
@@ -271,14 +278,13 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
 
 /// Wires end on the ground.
 fn check_ground(link_items: &[Item], links: &[Duplex], sky: &orbit::Sky) -> Result<()> {
-    let satellites: BTreeSet<&str> =
-        (0..sky.constellation.len()).map(|s| sky.constellation.name(s)).collect();
+    let satellites = (0..sky.constellation.len()).map(|s| sky.constellation.name(s));
+    let taken: BTreeSet<&str> = satellites.chain(["*", "seam"]).collect();
     for (item, link) in link_items.iter().zip(links) {
-        if let Some(name) = link.ends.iter().find(|name| satellites.contains(name.as_str())) {
+        if let Some(name) = link.ends.iter().find(|name| taken.contains(name.as_str())) {
             let reader = Reader::new("link", item)?;
-            return Err(
-                reader.error("ends", format!("\"{name}\" is a satellite: wires end at terminals and nodes"))
-            );
+            let message = format!("\"{name}\" is a name of the sky's: wires end at terminals and nodes");
+            return Err(reader.error("ends", message));
         }
     }
     Ok(())
@@ -339,7 +345,7 @@ fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
     }
 }
 
-fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
+pub(crate) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
     let Some(loss) = reader.table("loss")? else { return Ok(None) };
     let kind = loss.need("kind", loss.text("kind")?, "such as kind = \"bernoulli\"")?;
     let read = match kind {

@@ -10,39 +10,46 @@ use units::Span;
 /// Between states of a table, s: a cubic curve over it is exact to a few centimetres.
 const STEP_S: f64 = 30.0;
 
-/// The satellites of `text`, with or without a line for each name, for `length` from time 0.
-pub(crate) fn read(text: &str, length: Span) -> Result<Vec<Motion>, String> {
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+/// The satellites of `text`, with or without a line for each name, for `length` from `epoch` on (both after time 0).
+pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>, String> {
+    let mut lines = text.lines().map(str::trim_end).enumerate().filter(|(_, line)| !line.is_empty());
     let mut elements = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        if !lines[at].starts_with("1 ") || lines[at].len() < 60 {
-            at += 1; // a name
-            continue;
+    while let Some((number, line)) = lines.next() {
+        let refuse = |what: &str| format!("line {}: {what}", number + 1);
+        match line.get(..2) {
+            Some("1 ") => {}
+            Some("2 ") => return Err(refuse("the second of two lines without the first")),
+            _ => continue, // a name
         }
-        let second = lines.get(at + 1).ok_or("ends after the first line of two")?;
-        let found = sgp4::Elements::from_tle(None, lines[at].as_bytes(), second.as_bytes())
-            .map_err(|error| format!("two-line elements \"{}\": {error}", lines[at]))?;
+        let second = lines.next().map(|(_, line)| line).filter(|line| line.starts_with("2 "));
+        let second = second.ok_or_else(|| refuse("the first of two lines without the second"))?;
+        let found = sgp4::Elements::from_tle(None, line.as_bytes(), second.as_bytes())
+            .map_err(|error| refuse(&format!("no two-line elements: {error}")))?;
         elements.push(found);
-        at += 2;
     }
     let start = elements.iter().max_by_key(|e| e.datetime).ok_or("has no two-line elements")?;
     let turned = sgp4::iau_epoch_to_sidereal_time(start.epoch());
     let steps = (length.seconds() / STEP_S).ceil() as usize + 1;
-    elements.iter().map(|e| table(e, start, turned, steps)).collect()
+    elements.iter().map(|e| table(e, start, turned, epoch.seconds(), steps)).collect()
 }
 
-fn table(e: &sgp4::Elements, start: &sgp4::Elements, turned: f64, steps: usize) -> Result<Motion, String> {
+fn table(
+    e: &sgp4::Elements,
+    start: &sgp4::Elements,
+    turned: f64,
+    from: f64,
+    steps: usize,
+) -> Result<Motion, String> {
     let refuse = |error: &dyn std::fmt::Display| format!("satellite {}: {error}", e.norad_id);
     let model = sgp4::Constants::from_elements(e).map_err(|error| refuse(&error))?;
     let late = e.datetime_to_minutes_since_epoch(&start.datetime).map_err(|error| refuse(&error))?;
     let states = (0..=steps).map(|i| {
-        let at = sgp4::MinutesSinceEpoch(late.0 + i as f64 * STEP_S / 60.0);
+        let at = sgp4::MinutesSinceEpoch(late.0 + (from + i as f64 * STEP_S) / 60.0);
         let found = model.propagate(at).map_err(|error| refuse(&error))?;
         let turn = |[x, y, z]: [f64; 3]| Vector::new(x, y, z).turned(-turned);
         Ok((turn(found.position), turn(found.velocity)))
     });
-    Ok(Motion::Table(Arc::new(Ephemeris::new(STEP_S, states.collect::<Result<_, String>>()?))))
+    Ok(Motion::Table(Arc::new(Ephemeris::new(from, STEP_S, states.collect::<Result<_, String>>()?))))
 }
 
 #[cfg(test)]
@@ -57,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_published_satellite() {
-        let motions = read(VANGUARD, Span::from_ms(21_600_000)).unwrap();
+        let motions = read(VANGUARD, Span::ZERO, Span::from_ms(21_600_000)).unwrap();
         assert_eq!(motions.len(), 1);
         // At the epoch and after 360 minutes: (7022.46529266, -1400.08296755, 0.03995155) and (-7154.03120202,
         // -3783.17682504, -3536.19412294) km; lengths and heights do not depend on how the frame is turned.
@@ -73,8 +80,13 @@ mod tests {
 
     #[test]
     fn broken_elements_are_told() {
-        assert!(read("", Span::ZERO).unwrap_err().contains("no two-line elements"));
-        let cut = &VANGUARD[..VANGUARD.len() - 30];
-        assert!(read(cut, Span::ZERO).is_err());
+        let refused = |text: &str| read(text, Span::ZERO, Span::ZERO).unwrap_err();
+        assert!(refused("").contains("no two-line elements"));
+        assert!(refused(&VANGUARD[..VANGUARD.len() - 30]).contains("line 2: no two-line elements"));
+        let short = VANGUARD.replace("  28098-4 0  4753", "");
+        assert!(refused(&short).contains("line 2: no two-line elements"));
+        let lines: Vec<&str> = VANGUARD.lines().collect();
+        assert!(refused(lines[1]).contains("line 1: the first of two lines"));
+        assert!(refused(lines[2]).contains("line 1: the second of two lines"));
     }
 }

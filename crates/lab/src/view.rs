@@ -1,6 +1,6 @@
 //! The sky without traffic: positions, links, paths and hand-offs over time.
 
-use crate::error::{Origin, ScenarioError, nearest};
+use crate::error::{ScenarioError, nearest};
 use crate::outcome::HandoffOutcome;
 use crate::satellites::Satellites;
 use orbit::{Graph, Timeline};
@@ -52,34 +52,33 @@ pub struct Picture {
 }
 
 impl SkyView {
-    /// The sky of a scenario's text up to and including `until`; `seed` decides the jitter of checks.
+    /// The sky of a scenario's text up to and including `until`; `seed` (none: the scenario's) decides the jitter of checks.
     pub fn new(
         file: &str,
         text: &str,
         assignments: &[String],
         until: Span,
-        seed: u64,
+        seed: Option<u64>,
     ) -> Result<SkyView, ScenarioError> {
-        let satellites = crate::Scenario::parse_sky(file, text, assignments, until)?;
-        let line = satellites.timeline(Time::ZERO + until, seed);
+        let (satellites, own) = crate::Scenario::parse_sky(file, text, assignments, until)?;
+        let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(own));
         Ok(SkyView { satellites, line })
     }
 
-    /// The number of the terminal called `name`, as a node.
-    pub fn terminal(&self, name: &str) -> Result<usize, ScenarioError> {
+    /// The number of the terminal called `name`, as a node; or what to say.
+    pub fn terminal(&self, name: &str) -> Result<usize, String> {
         let sky = &self.satellites.sky;
         let found = sky.terminals.iter().position(|terminal| terminal.name == name);
         found.map(|terminal| sky.constellation.len() + terminal).ok_or_else(|| {
             let known = sky.terminals.iter().map(|terminal| terminal.name.as_str());
-            let message = format!("there is no terminal \"{name}\"; {}", nearest(name, known));
-            ScenarioError::new(&Origin::Set(name.into()), "terminal", message)
+            format!("there is no terminal \"{name}\"; {}", nearest(name, known))
         })
     }
 
     /// The path from node to node at a moment; with `positions` where every satellite is.
     pub fn instant(&self, at: Time, ends: Option<(usize, usize)>, positions: bool) -> Instant {
         let sky = &self.satellites.sky;
-        let found = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at).path(from, to));
+        let found = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at, 0).path(from, to));
         let path: Option<Vec<String>> =
             found.as_ref().map(|path| path.nodes.iter().map(|node| sky.name(*node).into()).collect());
         let satellite = |place: Option<&String>| place.cloned();
@@ -123,7 +122,7 @@ impl SkyView {
                 links.push((sky.constellation.len() + terminal, satellite));
             }
         }
-        let path = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at).path(from, to));
+        let path = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at, 0).path(from, to));
         let footprint = orbit::footprint(sky.position(0, t).norm(), self.satellites.rules.mask);
         Picture {
             time_s: t,

@@ -383,9 +383,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             sky.next += 1;
             match event {
                 SkyEvent::Reroute => self.network.reroute(now),
-                SkyEvent::Hint { flow, begins } => {
-                    self.senders[flow as usize].on_handoff(&mut port!(self, flow), begins);
+                SkyEvent::Begins(flow) => {
+                    self.senders[flow as usize].on_handoff(&mut port!(self, flow), true)
                 }
+                SkyEvent::Ends(flow) => self.senders[flow as usize].on_handoff(&mut port!(self, flow), false),
             }
         }
     }

@@ -17,35 +17,26 @@ pub enum HandoffLoss {
     /// waits at the old satellite is sent to nobody; what flies arrives.
     #[default]
     Ns2,
-    /// What waits at the terminal goes to the new satellite, what waits at the old one still reaches the terminal.
+    /// What waits at the terminal goes to the new satellite (once there is one), what waits at the old one still reaches the
+    /// terminal.
     Lossless,
     /// As ns-2's, and what flies between terminal and old satellite is lost too.
     InFlight,
 }
 
-/// What a link joins. Nodes are numbered as in [`Sky`], further ones follow.
+/// What a link joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// A wire between two nodes.
-    Wire {
-        /// Where it begins.
-        from: usize,
-        /// Where it ends.
-        to: usize,
-    },
-    /// A link between satellites, by its number in the constellation, in its direction or against it.
-    Isl {
-        /// Number of the link.
-        number: usize,
-        /// Towards the end that the constellation names first.
-        back: bool,
-    },
-    /// The transmitter of a terminal, to the satellite that it uses.
+    /// Two nodes on the ground.
+    Wire,
+    /// Two satellites.
+    Isl,
+    /// A terminal, and the satellite that it uses.
     Up {
         /// Number of the terminal.
         terminal: usize,
     },
-    /// The transmitter of a satellite, to the terminals that use it.
+    /// A satellite, and the terminals that use it.
     Down {
         /// Number of the satellite.
         satellite: usize,
@@ -64,12 +55,37 @@ pub struct SkyNetwork {
     pub loss: HandoffLoss,
     /// For how long nothing is sent to or from a terminal after a hand-off.
     pub pause: Span,
-    /// Of each link what it joins, by number.
-    pub ends: Vec<Ends>,
-    /// Delays of the wires, s, by number of the link; anything for others.
-    pub wire_delays: Vec<f64>,
+    /// The wires, which have the first numbers among the links: where they begin and end, and their delay, s. The sky's
+    /// links follow in the order of [`Graph::new`].
+    pub wires: Vec<(usize, usize, f64)>,
     /// All nodes.
     pub nodes: usize,
+}
+
+impl SkyNetwork {
+    /// All links that are up at a moment.
+    pub fn graph(&self, at: Time) -> Graph {
+        let mut graph = Graph::new(&self.sky, &self.line, at, self.wires.len() as u32);
+        for _ in self.sky.nodes()..self.nodes {
+            graph.add_node();
+        }
+        for (link, &(from, to, delay)) in self.wires.iter().enumerate() {
+            graph.add(from, to, delay, link as u32);
+        }
+        graph
+    }
+
+    /// What a link joins.
+    pub fn ends(&self, link: u32) -> Ends {
+        let wires = self.wires.len();
+        let Some(number) = (link as usize).checked_sub(wires) else { return Ends::Wire };
+        let isls = 2 * self.sky.constellation.isls.len();
+        match number.checked_sub(isls) {
+            None => Ends::Isl,
+            Some(satellite) if satellite < self.sky.constellation.len() => Ends::Down { satellite },
+            Some(node) => Ends::Up { terminal: node - self.sky.constellation.len() },
+        }
+    }
 }
 
 /// A way out of a node: over a link to another node.
@@ -155,15 +171,14 @@ pub(super) enum Fate {
 impl Tables {
     pub fn new(net: SkyNetwork) -> Tables {
         let mut ending = vec![NOWHERE; net.nodes];
-        let satellites = net.sky.constellation.len();
-        for (link, ends) in net.ends.iter().enumerate() {
-            let node = match *ends {
-                Ends::Wire { from, .. } if from >= net.sky.nodes() => from,
-                Ends::Up { terminal } => satellites + terminal,
-                Ends::Down { satellite } => satellite,
-                _ => continue,
-            };
-            ending[node] = link as u32;
+        let transmitters = net.wires.len() + 2 * net.sky.constellation.isls.len();
+        for (node, link) in ending.iter_mut().zip(transmitters..).take(net.sky.nodes()) {
+            *node = link as u32;
+        }
+        for (link, &(from, _, _)) in
+            net.wires.iter().enumerate().filter(|(_, wire)| wire.0 >= net.sky.nodes())
+        {
+            ending[from] = link as u32;
         }
         let never = Held { from: Time::NEVER, until: Time::ZERO, satellite: None };
         Tables {
@@ -210,66 +225,28 @@ impl Tables {
     }
 
     pub fn header(&self, port: u32) -> u32 {
-        if matches!(self.ports[port as usize].ends, Ends::Wire { .. }) { 0 } else { self.net.header }
+        if self.ports[port as usize].ends == Ends::Wire { 0 } else { self.net.header }
     }
 
     /// Computes all ways at a moment. `places` gives a new port its places in the table of routes.
     pub fn reroute(&mut self, at: Time, mut places: impl FnMut(u32) -> u32) {
-        let (sky, satellites) = (self.net.sky.clone(), self.net.sky.constellation.len());
-        let mut graph = Graph::new(&sky, &self.net.line, at);
-        for _ in sky.nodes()..self.net.nodes {
-            graph.add_node();
-        }
-        // From node to node the link to take: the least number if there are several.
-        let mut links: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-        let far = self.net.line.isls_at(at, sky.constellation.isls.len());
-        for (link, ends) in self.net.ends.iter().enumerate() {
-            let pair = match *ends {
-                Ends::Wire { from, to } => {
-                    if from < to {
-                        graph.add(from, to, self.net.wire_delays[link]);
-                    }
-                    Some((from, to))
-                }
-                Ends::Isl { number, back } => {
-                    let near = sky.constellation.isls[number].a;
-                    far[number].map(|far| if back { (far, near) } else { (near, far) })
-                }
-                Ends::Up { terminal } => {
-                    self.net.line.attached(terminal, at).0.map(|s| (satellites + terminal, s))
-                }
-                Ends::Down { .. } => None,
-            };
-            if let Some(pair) = pair {
-                links.entry(pair).or_insert(link as u32);
-            }
-            if let Ends::Down { satellite } = *ends {
-                for terminal in 0..sky.terminals.len() {
-                    if self.net.line.attached(terminal, at).0 == Some(satellite) {
-                        links.insert((satellite, satellites + terminal), link as u32);
-                    }
-                }
-            }
-        }
-        self.next = vec![NOWHERE; self.targets.len() * self.net.nodes];
+        let graph = self.net.graph(at);
+        let nodes = self.net.nodes;
+        self.next = vec![NOWHERE; self.targets.len() * nodes];
         for row in 0..self.targets.len() {
-            let target = self.targets[row] as usize;
-            for (node, hop) in graph.towards(target).into_iter().enumerate() {
-                let Some((via, _)) = hop.filter(|_| node != target) else { continue };
-                let port = self.port_over(links[&(node, via)], node, via, &mut places);
-                self.next[row * self.net.nodes + node] = port;
+            for (node, step) in graph.towards(self.targets[row] as usize).into_iter().enumerate() {
+                if let Some(step) = step {
+                    self.next[row * nodes + node] = self.port_over(step.link, node, step.to, &mut places);
+                }
             }
         }
         // Wired nodes whose terminal has no satellite send on to it all the same: there the packet's way ends.
-        for row in 0..self.targets.len() {
-            for (link, ends) in self.net.ends.clone().into_iter().enumerate() {
-                if let Ends::Wire { from, to } = ends
-                    && self.next[row * self.net.nodes + from] == NOWHERE
-                    && from >= sky.nodes()
-                    && to < sky.nodes()
-                {
-                    let port = self.port_over(link as u32, from, to, &mut places);
-                    self.next[row * self.net.nodes + from] = port;
+        for link in 0..self.net.wires.len() {
+            let (from, to, _) = self.net.wires[link];
+            for row in 0..self.targets.len() {
+                let place = row * nodes + from;
+                if self.next[place] == NOWHERE && from >= self.net.sky.nodes() && to < self.net.sky.nodes() {
+                    self.next[place] = self.port_over(link as u32, from, to, &mut places);
                 }
             }
         }
@@ -277,9 +254,9 @@ impl Tables {
 
     fn port_over(&mut self, link: u32, tail: usize, head: usize, places: &mut impl FnMut(u32) -> u32) -> u32 {
         let ports = &mut self.ports;
-        let ends = self.net.ends[link as usize];
+        let ends = self.net.ends(link);
         *self.known.entry((link, tail as u32, head as u32)).or_insert_with(|| {
-            let moving = (!matches!(ends, Ends::Wire { .. })).then_some(Moving {
+            let moving = (ends != Ends::Wire).then_some(Moving {
                 tail,
                 head,
                 knot: u64::MAX,
@@ -318,14 +295,20 @@ impl Tables {
         held
     }
 
-    /// The earliest time from `at` on at which a transmission over this port may begin: not in the pause after a hand-off.
+    /// The earliest time from `at` on at which a transmission over this port may begin: not in the pause after a hand-off,
+    /// and, if nothing may be lost, not while the terminal has no satellite.
     #[inline]
     pub fn not_before(&mut self, port: u32, at: Time) -> Time {
         match self.terminal(port) {
-            Some(terminal) if self.net.pause > Span::ZERO => {
-                let held = self.held(terminal, at);
+            Some(terminal) if self.net.pause > Span::ZERO || self.net.loss == HandoffLoss::Lossless => {
+                let mut held = self.held(terminal, at);
+                let waits = held.satellite.is_none() && held.until != Time::NEVER;
+                if waits && self.net.loss == HandoffLoss::Lossless {
+                    held = self.held(terminal, held.until);
+                }
                 // The first attachment of all is no hand-off.
-                if held.from == Time::ZERO { at } else { at.max(held.from + self.net.pause) }
+                let pause = if held.from == Time::ZERO { Span::ZERO } else { self.net.pause };
+                at.max(held.from + pause)
             }
             _ => at,
         }

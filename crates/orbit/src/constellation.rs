@@ -60,6 +60,9 @@ impl Walker {
 
     /// By how many places the satellites of the first plane are behind those of the last one beside them.
     fn shift(&self) -> usize {
+        if self.alternate {
+            return 0;
+        }
         libm::round(self.phasing * self.planes as f64) as usize % self.per_plane
     }
 }

@@ -13,7 +13,7 @@ mod vector;
 
 pub use constellation::{Constellation, Isl, IslKind, Walker};
 pub use motion::{Circular, Ephemeris, Motion};
-pub use paths::{Graph, Path};
+pub use paths::{Graph, Path, Step};
 pub use sky::{Place, Sky, Terminal, footprint};
 pub use timeline::{Attachment, Handoff, IslChange, Rule, Rules, Timeline};
 pub use vector::Vector;

@@ -78,28 +78,24 @@ impl Circular {
     }
 }
 
-/// Positions and velocities at equal steps from the epoch, joined by cubic Hermite curves.
+/// Positions and velocities at equal steps of time, joined by cubic Hermite curves.
 #[derive(Clone, Debug)]
 pub struct Ephemeris {
+    from: f64,
     step: f64,
     /// km and km/s.
     states: Vec<(Vector, Vector)>,
 }
 
 impl Ephemeris {
-    /// A table of (position km, velocity km/s), the first at time 0, `step` seconds apart; at least two.
-    pub fn new(step: f64, states: Vec<(Vector, Vector)>) -> Ephemeris {
+    /// A table of (position km, velocity km/s), the first at time `from`, `step` seconds apart; at least two.
+    pub fn new(from: f64, step: f64, states: Vec<(Vector, Vector)>) -> Ephemeris {
         assert!(states.len() >= 2, "an ephemeris needs two states");
-        Ephemeris { step, states }
-    }
-
-    /// The last time that the table covers, s.
-    pub fn until(&self) -> f64 {
-        self.step * (self.states.len() - 1) as f64
+        Ephemeris { from, step, states }
     }
 
     fn at(&self, t: f64) -> Vector {
-        let place = (t / self.step).clamp(0.0, (self.states.len() - 1) as f64);
+        let place = ((t - self.from) / self.step).clamp(0.0, (self.states.len() - 1) as f64);
         let i = (place as usize).min(self.states.len() - 2);
         let s = place - i as f64;
         let ((p0, v0), (p1, v1)) = (self.states[i], self.states[i + 1]);
@@ -144,11 +140,12 @@ mod tests {
         let circle = Circular::new(550.0, 53.0, 10.0, 20.0, false);
         let step = 10.0;
         let velocity = |t: f64| (circle.at(t + 1e-3) - circle.at(t - 1e-3)) * 500.0;
-        let states = (0..=60).map(|i| (circle.at(step * i as f64), velocity(step * i as f64))).collect();
-        let table = Ephemeris::new(step, states);
-        assert_eq!(table.until(), 600.0);
+        let from = 1000.0;
+        let at = |i: i32| from + step * i as f64;
+        let table =
+            Ephemeris::new(from, step, (0..=60).map(|i| (circle.at(at(i)), velocity(at(i)))).collect());
         for i in 0..6000 {
-            let t = i as f64 * 0.1;
+            let t = from + i as f64 * 0.1;
             assert!(table.at(t).distance(circle.at(t)) < 1e-3, "{t}");
         }
     }

@@ -6,11 +6,30 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
 
-/// Nodes and the links between them at a moment: satellites, terminals, and any further nodes that are added.
+/// Nodes and the links between them at a moment: satellites, terminals, and any further nodes that are added. Links have a
+/// direction and a number.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// Of each node its neighbours with the delay to them, s.
-    neighbours: Vec<Vec<(usize, f64)>>,
+    /// Of each node the links that end there.
+    incoming: Vec<Vec<Edge>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    from: usize,
+    delay: f64,
+    link: u32,
+}
+
+/// The next step from a node towards a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The next node.
+    pub to: usize,
+    /// The link to it.
+    pub link: u32,
+    /// Delay of the whole way, s.
+    pub delay: f64,
 }
 
 /// A shortest path.
@@ -29,20 +48,29 @@ fn key(delay: f64) -> u64 {
 
 impl Graph {
     /// The links of `sky` that are up at `at` after what happens then, with the delays of that moment.
-    pub fn new(sky: &Sky, line: &Timeline, at: Time) -> Graph {
+    ///
+    /// Links are numbered from `first`: of each link between satellites the direction from its first end and the one back,
+    /// then the transmitter of each satellite to its terminals, then that of each terminal.
+    pub fn new(sky: &Sky, line: &Timeline, at: Time, first: u32) -> Graph {
         let (t, satellites) = (at.seconds(), sky.constellation.len());
-        let mut graph = Graph { neighbours: vec![Vec::new(); sky.nodes()] };
+        let mut graph = Graph { incoming: vec![Vec::new(); sky.nodes()] };
         let positions: Vec<_> = (0..sky.nodes()).map(|node| sky.position(node, t)).collect();
         let delay = |a: usize, b: usize| positions[a].distance(positions[b]) / crate::LIGHT_KM_S;
         let isls = &sky.constellation.isls;
-        for (isl, far) in isls.iter().zip(line.isls_at(at, isls.len())) {
+        for (number, (isl, far)) in isls.iter().zip(line.isls_at(at, isls.len())).enumerate() {
             if let Some(far) = far {
-                graph.add(isl.a, far, delay(isl.a, far));
+                let (link, delay) = (first + 2 * number as u32, delay(isl.a, far));
+                graph.add(isl.a, far, delay, link);
+                graph.add(far, isl.a, delay, link + 1);
             }
         }
+        let down = first + 2 * isls.len() as u32;
         for terminal in 0..sky.terminals.len() {
             if let Some(satellite) = line.attached(terminal, at).0 {
-                graph.add(satellites + terminal, satellite, delay(satellites + terminal, satellite));
+                let node = satellites + terminal;
+                let delay = delay(node, satellite);
+                graph.add(satellite, node, delay, down + satellite as u32);
+                graph.add(node, satellite, delay, down + (satellites + terminal) as u32);
             }
         }
         graph
@@ -50,31 +78,31 @@ impl Graph {
 
     /// Adds a node; its number.
     pub fn add_node(&mut self) -> usize {
-        self.neighbours.push(Vec::new());
-        self.neighbours.len() - 1
+        self.incoming.push(Vec::new());
+        self.incoming.len() - 1
     }
 
-    /// Adds a link both ways.
-    pub fn add(&mut self, a: usize, b: usize, delay: f64) {
-        self.neighbours[a].push((b, delay));
-        self.neighbours[b].push((a, delay));
+    /// Adds a link.
+    pub fn add(&mut self, from: usize, to: usize, delay: f64, link: u32) {
+        self.incoming[to].push(Edge { from, delay, link });
     }
 
-    /// From every node the next one on the way to `target`, and the delay of the way. Of two ways that take equally long,
-    /// the one over the node with the lower number.
-    pub fn towards(&self, target: usize) -> Vec<Option<(usize, f64)>> {
-        let mut next: Vec<Option<(usize, f64)>> = vec![None; self.neighbours.len()];
-        let mut open = BinaryHeap::from([Reverse((key(0.0), target, target))]);
-        while let Some(Reverse((bits, node, via))) = open.pop() {
-            if next[node].is_some() {
+    /// From every node the next step on the shortest way to `target` (none there). Of two ways that take equally long, the
+    /// one over the node with the lower number.
+    pub fn towards(&self, target: usize) -> Vec<Option<Step>> {
+        let mut next: Vec<Option<Step>> = vec![None; self.incoming.len()];
+        let mut reached = vec![false; self.incoming.len()];
+        let mut open = BinaryHeap::from([Reverse((key(0.0), target, target, 0))]);
+        while let Some(Reverse((bits, node, to, link))) = open.pop() {
+            if std::mem::replace(&mut reached[node], true) {
                 continue;
             }
             let delay = f64::from_bits(bits);
-            next[node] = Some((via, delay));
-            for &(other, more) in &self.neighbours[node] {
-                if next[other].is_none() {
-                    open.push(Reverse((key(delay + more), other, node)));
-                }
+            if node != target {
+                next[node] = Some(Step { to, link, delay });
+            }
+            for edge in self.incoming[node].iter().filter(|edge| !reached[edge.from]) {
+                open.push(Reverse((key(delay + edge.delay), edge.from, node, edge.link)));
             }
         }
         next
@@ -85,9 +113,9 @@ impl Graph {
         let next = self.towards(to);
         let mut nodes = vec![from];
         while nodes[nodes.len() - 1] != to {
-            nodes.push(next[nodes[nodes.len() - 1]]?.0);
+            nodes.push(next[nodes[nodes.len() - 1]]?.to);
         }
-        Some(Path { nodes, delay: next[from]?.1 })
+        Some(Path { nodes, delay: next[from].map_or(0.0, |step| step.delay) })
     }
 }
 
@@ -114,15 +142,20 @@ mod tests {
             jitter: Span::ZERO,
         };
         let line = Timeline::new(&sky, &rules, Time::ZERO, |_| 0.0);
-        let mut graph = Graph::new(&sky, &line, Time::ZERO);
+        let mut graph = Graph::new(&sky, &line, Time::ZERO, 0);
         let path = graph.path(66, 67).unwrap();
         assert_eq!(path.nodes, [66, 26, 37, 48, 67]);
         assert!((path.delay - 0.033881832).abs() < 1e-9);
         let wired = graph.add_node();
-        graph.add(wired, 67, 0.001);
+        // Two ways there, one back: the faster is taken.
+        graph.add(67, wired, 0.2, 900);
+        graph.add(67, wired, 0.001, 901);
+        graph.add(wired, 67, 0.3, 902);
         let longer = graph.path(66, wired).unwrap();
         assert_eq!(longer.nodes.last(), Some(&wired));
         assert!((longer.delay - path.delay - 0.001).abs() < 1e-12);
+        assert_eq!(graph.towards(wired)[67].map(|step| step.link), Some(901));
+        assert!((graph.path(wired, 66).unwrap().delay - path.delay - 0.3).abs() < 1e-12);
         let alone = graph.add_node();
         assert_eq!(graph.path(66, alone), None);
     }

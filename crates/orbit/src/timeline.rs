@@ -1,6 +1,6 @@
 //! Who is linked with whom, and when that changes: worked out ahead for a whole run, for no packet can influence it.
 
-use crate::constellation::IslKind;
+use crate::constellation::{IslKind, clear};
 use crate::sky::{Sky, sin_elevation};
 use crate::vector::Vector;
 use std::collections::BTreeSet;
@@ -75,7 +75,8 @@ pub struct Timeline {
     pub isls: Vec<IslChange>,
 }
 
-/// Continuous rules are looked at this often, s; a change between two looks is then found by halving.
+/// Exact rules are looked at this often, s; a change between two looks is then found by halving. What comes and goes between
+/// two looks is not seen.
 const LOOK_S: f64 = 1.0;
 /// How exactly, s.
 const EXACT_S: f64 = 1e-6;
@@ -101,6 +102,11 @@ impl Timeline {
             attached: vec![(rules.rule == Rule::Ns2).then_some(0); sky.terminals.len()],
         };
         let mut line = Timeline::default();
+        for (number, isl) in sky.constellation.isls.iter().enumerate() {
+            if isl.kind == IslKind::CrossSeam {
+                state.isls[number].0 = state.nearest_across(isl.a, isl.b);
+            }
+        }
         for isl in 0..state.isls.len() {
             state.isls[isl] = state.isl(isl, 0.0);
             let (far, up) = state.isls[isl];
@@ -262,7 +268,7 @@ impl State<'_> {
         let isl = self.sky.constellation.isls[number];
         let (mut far, limit) = (self.isls[number].0, self.rules.isl_latitude);
         match isl.kind {
-            IslKind::Intraplane => (far, true),
+            IslKind::Intraplane => (far, clear(self.sky.position(isl.a, t), self.sky.position(far, t))),
             IslKind::Interplane => (far, self.sky.interplane(isl.a, far, limit, t)),
             IslKind::CrossSeam => {
                 let near = self.sky.position(isl.a, t);
@@ -277,6 +283,15 @@ impl State<'_> {
                 (far, beside && self.sky.interplane(isl.a, far, limit, t))
             }
         }
+    }
+
+    /// The satellite nearest to `near`, at the start, in the plane of `far`.
+    fn nearest_across(&self, near: usize, far: usize) -> usize {
+        let here = self.sky.position(near, 0.0);
+        let distance = |node| here.distance(self.sky.position(node, 0.0));
+        let behind = |node: &usize| Some(self.sky.constellation.behind(*node)).filter(|next| *next != far);
+        let plane = std::iter::successors(Some(far), behind);
+        plane.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(far)
     }
 
     fn usable(&self, satellite: usize, ground: Vector, t: f64) -> bool {

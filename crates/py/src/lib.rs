@@ -196,9 +196,9 @@ fn seconds(text: &str) -> PyResult<f64> {
 struct PySky(lab::SkyView);
 
 impl PySky {
-    fn ends(&self, py: Python<'_>, from: Option<&str>, to: Option<&str>) -> PyResult<Option<(usize, usize)>> {
+    fn ends(&self, from: Option<&str>, to: Option<&str>) -> PyResult<Option<(usize, usize)>> {
         let (Some(from), Some(to)) = (from, to) else { return Ok(None) };
-        let node = |name| self.0.terminal(name).map_err(|e| scenario_error(py, e));
+        let node = |name| self.0.terminal(name).map_err(PyValueError::new_err);
         Ok(Some((node(from)?, node(to)?)))
     }
 }
@@ -213,7 +213,7 @@ impl PySky {
         text: &str,
         assignments: Vec<String>,
         until_s: f64,
-        seed: u64,
+        seed: Option<u64>,
     ) -> PyResult<PySky> {
         let until = Span::from_seconds(until_s);
         py.detach(|| guarded(|| lab::SkyView::new(file, text, &assignments, until, seed)))?
@@ -224,19 +224,18 @@ impl PySky {
     #[pyo3(signature = (at_s, start, end, positions))]
     fn instant(
         &self,
-        py: Python<'_>,
         at_s: f64,
         start: Option<&str>,
         end: Option<&str>,
         positions: bool,
     ) -> PyResult<String> {
-        let ends = self.ends(py, start, end)?;
+        let ends = self.ends(start, end)?;
         Ok(lab::to_json(&self.0.instant(Time::ZERO + Span::from_seconds(at_s), ends, positions)))
     }
     /// What a picture of a moment (s) shows, as JSON.
     #[pyo3(signature = (at_s, start, end))]
-    fn picture(&self, py: Python<'_>, at_s: f64, start: Option<&str>, end: Option<&str>) -> PyResult<String> {
-        let ends = self.ends(py, start, end)?;
+    fn picture(&self, at_s: f64, start: Option<&str>, end: Option<&str>) -> PyResult<String> {
+        let ends = self.ends(start, end)?;
         Ok(lab::to_json(&self.0.picture(Time::ZERO + Span::from_seconds(at_s), ends)))
     }
     /// Every hand-off, as JSON.

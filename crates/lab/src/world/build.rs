@@ -76,7 +76,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         for (i, direction) in directions.iter().enumerate() {
             let link = LinkId(i as u32);
             // Without a flow over it, a link's own two directions make its round trip.
-            let own = || direction.delay + directions[i ^ 1].delay;
+            let own = || direction.delay + directions.get(i ^ 1).map_or(Span::ZERO, |back| back.delay);
             let rtt = if round_trip[i] == Span::ZERO { own() } else { round_trip[i] };
             let stream = |purpose: &str| {
                 // Parallel links have one name: the later ones add their number.
@@ -92,7 +92,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 let (from, to) = topology.ends(link);
                 let name = topology.link_name(link);
                 let known = match &layout {
-                    Some(sky) => sky.audited(i, name, from, to),
+                    Some(sky) => sky.audited(i as u32, name, from, to),
                     None => AuditedLink {
                         name,
                         from: from.0..from.0 + 1,
@@ -108,7 +108,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let tcp = numbered.iter().filter(|i| is_tcp(i)).count();
         let plan = layout.as_ref().map(|sky| sky.plan(&ends, tcp, end));
         if let Some(sky) = layout {
-            network.set_sky(sky.network());
+            network.set_sky(sky.network);
         }
 
         let mut agenda = Agenda::new();

@@ -3,24 +3,28 @@
 use crate::audit::AuditedLink;
 use crate::outcome::SatelliteOutcome;
 use crate::satellites::{Satellites, Transmitter};
-use crate::scenario::{Direction, Loss, Scenario};
-use net::{Ends, NodeId, SkyNetwork, Topology};
-use orbit::{Graph, IslKind, Timeline};
+use crate::scenario::{Direction, Scenario};
+use net::{Ends, HandoffLoss, NodeId, SkyNetwork, Topology};
+use orbit::{Graph, IslKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use units::{Span, Time};
 
-/// The node of a transmitter whose far end changes.
+/// The far end of a transmitter to or from the ground.
 const ANYBODY: &str = "*";
+/// The far end of a link across the seam.
+const SEAM: &str = "seam";
 
-/// What happens to the sky's network at a moment.
+/// What happens to the sky's network at a moment, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SkyEvent {
     /// Ways are computed anew.
     Reroute,
-    /// A flow comes under hand-off (or it is over).
-    Hint { flow: u32, begins: bool },
+    /// A flow comes under hand-off.
+    Begins(u32),
+    /// It is over.
+    Ends(u32),
 }
 
 /// What is going to happen, in order.
@@ -33,12 +37,11 @@ pub(super) struct SkyPlan {
 /// A sky laid out beneath a topology: its nodes come first, with the numbers that they have there.
 pub(super) struct SkyLayout<'a> {
     satellites: &'a Arc<Satellites>,
-    line: Timeline,
-    /// What each link joins: the scenario's own (two each), then those of the sky.
-    ends: Vec<Ends>,
-    wire_delays: Vec<f64>,
+    pub network: SkyNetwork,
     /// The sky's links.
     pub directions: Vec<Direction>,
+    /// The least and the greatest distance of a satellite from the Earth's centre, km.
+    radii: (f64, f64),
 }
 
 /// Satellites, terminals and wired nodes with all links; the nodes by name.
@@ -53,93 +56,84 @@ pub(super) fn lay_out<'a>(
     for node in 0..sky.nodes() {
         nodes.insert(sky.name(node), topology.add_node(sky.name(node)));
     }
-    let mut layout = SkyLayout {
-        satellites,
-        line: satellites.timeline(Time::ZERO + scenario.duration, seed),
-        ends: Vec::new(),
-        wire_delays: Vec::new(),
-        directions: Vec::new(),
-    };
+    let mut wires = Vec::new();
     for link in &scenario.links {
         let [a, b] =
             link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
         for ([from, to], direction) in [[a, b], [b, a]].into_iter().zip(&link.directions) {
             topology.add_link(from, to, direction.delay);
-            layout.ends.push(Ends::Wire { from: from.0 as usize, to: to.0 as usize });
-            layout.wire_delays.push(direction.delay.seconds());
+            wires.push((from.0 as usize, to.0 as usize, direction.delay.seconds()));
         }
     }
-    let anybody = topology.add_node(ANYBODY);
+    let grounded = topology.nodes();
+    let [anybody, seam] = [ANYBODY, SEAM].map(|name| topology.add_node(name));
     let node = |number: usize| NodeId(number as u32);
-    let mut add = |from: NodeId, to: NodeId, ends: Ends, transmitter: &Transmitter| {
+    let mut directions = Vec::new();
+    let mut add = |from: NodeId, to: NodeId, transmitter: &Transmitter| {
         topology.add_link(from, to, Span::ZERO);
-        layout.ends.push(ends);
-        layout.wire_delays.push(0.0);
-        let (rate, queue) = (transmitter.rate, transmitter.queue.clone());
-        layout.directions.push(Direction { rate, delay: Span::ZERO, queue, loss: Loss::None });
+        let Transmitter { rate, queue, loss } = transmitter.clone();
+        directions.push(Direction { rate, delay: Span::ZERO, queue, loss });
     };
-    for (number, isl) in sky.constellation.isls.iter().enumerate() {
-        let far = if isl.kind == IslKind::CrossSeam { anybody } else { node(isl.b) };
-        add(node(isl.a), far, Ends::Isl { number, back: false }, &satellites.isl);
-        add(far, node(isl.a), Ends::Isl { number, back: true }, &satellites.isl);
+    // In the order of `orbit::Graph`.
+    for isl in &sky.constellation.isls {
+        let far = if isl.kind == IslKind::CrossSeam { seam } else { node(isl.b) };
+        add(node(isl.a), far, &satellites.isl);
+        add(far, node(isl.a), &satellites.isl);
     }
     for satellite in 0..sky.constellation.len() {
-        add(node(satellite), anybody, Ends::Down { satellite }, &satellites.down);
+        add(node(satellite), anybody, &satellites.down);
     }
     for terminal in 0..sky.terminals.len() {
-        let own = node(sky.constellation.len() + terminal);
-        add(own, anybody, Ends::Up { terminal }, &satellites.up);
+        add(node(sky.constellation.len() + terminal), anybody, &satellites.up);
     }
-    (topology, nodes, layout)
+    let network = SkyNetwork {
+        sky: sky.clone(),
+        line: satellites.timeline(Time::ZERO + scenario.duration, seed),
+        header: satellites.header,
+        loss: satellites.loss,
+        pause: satellites.pause,
+        wires,
+        nodes: grounded,
+    };
+    let looks = (0..=scenario.duration.seconds() as u64 / 300).map(|i| 300.0 * i as f64);
+    let radii = looks.flat_map(|t| (0..sky.constellation.len()).map(move |s| sky.position(s, t).norm()));
+    let radii = radii.fold((f64::MAX, 0.0), |(low, high), r| (r.min(low), r.max(high)));
+    (topology, nodes, SkyLayout { satellites, network, directions, radii })
 }
 
 impl SkyLayout<'_> {
     /// Twice the longest way of the pairs at the start; without a way, as round the Earth.
     pub fn round_trip(&self, pairs: &[(NodeId, NodeId)]) -> Span {
-        let graph = self.graph();
+        let graph = self.network.graph(Time::ZERO);
         let delays = pairs.iter().map(|(a, b)| graph.path(a.0 as usize, b.0 as usize).map(|path| path.delay));
         let longest = delays.map(|delay| delay.unwrap_or(0.1)).fold(0.0, f64::max);
-        Span::from_seconds(2.0 * longest)
+        Span::from_seconds(if longest > 0.0 { 2.0 * longest } else { 0.2 })
     }
 
-    fn graph(&self) -> Graph {
-        let mut graph = Graph::new(&self.satellites.sky, &self.line, Time::ZERO);
-        let wired = self.ends.iter().zip(&self.wire_delays).filter_map(|(ends, delay)| match *ends {
-            Ends::Wire { from, to } if from < to => Some((from, to, *delay)),
-            _ => None,
-        });
-        let wired: Vec<_> = wired.collect();
-        for _ in self.satellites.sky.nodes()..self.nodes() {
-            graph.add_node();
-        }
-        wired.into_iter().for_each(|(from, to, delay)| graph.add(from, to, delay));
-        graph
+    /// The terminals over which a flow's data leaves the ground and comes back; none for a flow that stays there.
+    fn terminals_of(&self, graph: &Graph, [from, to]: [usize; 2]) -> Vec<usize> {
+        let satellites = self.network.sky.constellation.len();
+        let on_path: Vec<usize> = match graph.path(from, to) {
+            Some(path) if path.nodes.iter().all(|node| *node >= satellites) => Vec::new(),
+            Some(path) => path.nodes,
+            // No way at the start: the terminals next to its ends.
+            None => [from, to].into_iter().filter_map(|node| self.nearest_terminal(node)).collect(),
+        };
+        let terminals = satellites..self.network.sky.nodes();
+        on_path.into_iter().filter(|node| terminals.contains(node)).map(|node| node - satellites).collect()
     }
 
-    /// Satellites, terminals and wired nodes.
-    fn nodes(&self) -> usize {
-        let wired = self.ends.iter().filter_map(|ends| match *ends {
-            Ends::Wire { from, .. } => Some(from + 1),
-            _ => None,
-        });
-        wired.fold(self.satellites.sky.nodes(), usize::max)
-    }
-
-    /// The terminal of a node on the ground: itself, or the nearest over wires.
-    fn terminal_of(&self, node: usize) -> Option<usize> {
-        let satellites = self.satellites.sky.constellation.len();
+    /// A terminal as a node: `node` itself, or the first that is met over wires.
+    fn nearest_terminal(&self, node: usize) -> Option<usize> {
+        let terminals = self.network.sky.constellation.len()..self.network.sky.nodes();
         let mut near = vec![node];
         let mut at = 0;
         while at < near.len() {
-            let here = near[at];
-            if (satellites..self.satellites.sky.nodes()).contains(&here) {
-                return Some(here - satellites);
+            if terminals.contains(&near[at]) {
+                return Some(near[at]);
             }
-            for ends in &self.ends {
-                if let Ends::Wire { from, to } = *ends
-                    && from == here
-                    && !near.contains(&to)
-                {
+            for &(from, to, _) in &self.network.wires {
+                if from == near[at] && !near.contains(&to) {
                     near.push(to);
                 }
             }
@@ -150,90 +144,79 @@ impl SkyLayout<'_> {
 
     /// What is going to happen to flows between these ends, of which the first `tcp` listen.
     pub fn plan(&self, ends: &[[NodeId; 2]], tcp: usize, until: Time) -> SkyPlan {
-        let satellites = self.satellites;
-        let mut events: Vec<(Time, SkyEvent)> = match satellites.recompute {
-            None => self.line.changes().into_iter().map(|at| (at, SkyEvent::Reroute)).collect(),
-            Some(every) => {
-                let times = std::iter::successors(Some(Time::ZERO + every), |at| Some(*at + every));
-                times.take_while(|at| *at <= until).map(|at| (at, SkyEvent::Reroute)).collect()
-            }
-        };
+        let (satellites, line) = (self.satellites, &self.network.line);
+        let mut events: Vec<(Time, SkyEvent)> =
+            line.changes().into_iter().map(|at| (at, SkyEvent::Reroute)).collect();
+        if let Some(every) = satellites.recompute {
+            let times = std::iter::successors(Some(Time::ZERO + every), |at| Some(*at + every));
+            events.extend(times.take_while(|at| *at <= until).map(|at| (at, SkyEvent::Reroute)));
+        }
+        let graph = self.network.graph(Time::ZERO);
         for (flow, pair) in ends.iter().enumerate().take(tcp) {
-            let terminals = pair.iter().filter_map(|node| self.terminal_of(node.0 as usize));
+            let terminals = self.terminals_of(&graph, pair.map(|node| node.0 as usize)).into_iter();
             let mut spans: Vec<(Time, Time)> =
-                terminals.flat_map(|terminal| satellites.under_handoff(&self.line, terminal)).collect();
+                terminals.flat_map(|terminal| satellites.under_handoff(line, terminal)).collect();
             spans.sort_unstable();
-            let flow = flow as u32;
-            let mut last = None;
+            // Both ends may be under hand-off at once.
+            let mut apart: Vec<(Time, Time)> = Vec::new();
             for (from, to) in spans {
-                // Both ends may be under hand-off at once.
-                if last.is_none_or(|last| from > last) {
-                    events.push((from, SkyEvent::Hint { flow, begins: true }));
-                    events.push((to, SkyEvent::Hint { flow, begins: false }));
-                    last = Some(to);
-                } else if last.is_some_and(|last| to > last) {
-                    if let Some(end) = events.last_mut() {
-                        end.0 = to;
-                    }
-                    last = Some(to);
+                match apart.last_mut() {
+                    Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                    _ => apart.push((from, to)),
                 }
+            }
+            for (from, to) in apart {
+                events.push((from, SkyEvent::Begins(flow as u32)));
+                events.push((to, SkyEvent::Ends(flow as u32)));
             }
         }
         events.sort_unstable();
-        SkyPlan { events, next: 0, outcome: SatelliteOutcome { handoffs: satellites.handoffs(&self.line) } }
+        events.dedup();
+        SkyPlan { events, next: 0, outcome: SatelliteOutcome { handoffs: satellites.handoffs(line) } }
     }
 
     /// Between which times of flight a packet on a link must stay, and between which nodes it may go.
-    pub fn audited(&self, link: usize, name: String, from: NodeId, to: NodeId) -> AuditedLink {
-        let sky = &self.satellites.sky;
+    pub fn audited(&self, link: u32, name: String, from: NodeId, to: NodeId) -> AuditedLink {
+        let sky = &self.network.sky;
         let satellites = 0..sky.constellation.len() as u32;
         let terminals = satellites.end..sky.nodes() as u32;
-        let radii = satellites.clone().map(|s| sky.position(s as usize, 0.0).norm());
-        let (low, high) = radii.fold((f64::MAX, 0.0), |(low, high), r| (r.min(low), r.max(high)));
+        let one = |node: NodeId| node.0..node.0 + 1;
+        let ends = self.network.ends(link);
+        if let Some((_, _, delay)) = self.network.wires.get(link as usize) {
+            let delay = Span::from_seconds(*delay);
+            return AuditedLink {
+                name,
+                from: one(from),
+                to: one(to),
+                delay: (delay, delay),
+                ..AuditedLink::default()
+            };
+        }
+        let (low, high) = self.radii;
         let flight = |km: f64| Span::from_seconds(km / orbit::LIGHT_KM_S);
         let reach = |radius: f64, earth: f64| 1.05 * (radius * radius - earth * earth).max(0.0).sqrt();
-        let one = |node: NodeId| node.0..node.0 + 1;
-        let changing =
-            |node: NodeId, all: &Range<u32>| if node.0 >= terminals.end { all.clone() } else { one(node) };
-        let (from, to, delay) = match self.ends[link] {
-            Ends::Wire { .. } => {
-                let delay = Span::from_seconds(self.wire_delays[link]);
-                (one(from), one(to), (delay, delay))
-            }
-            Ends::Isl { .. } => {
-                let longest = 2.0 * reach(high, orbit::EARTH_KM + orbit::ATMOSPHERE_KM);
-                (changing(from, &satellites), changing(to, &satellites), (Span::ZERO, flight(longest)))
-            }
-            Ends::Up { .. } | Ends::Down { .. } => {
+        let either = |node: NodeId, all: &Range<u32>| {
+            if (node.0 as usize) < self.network.nodes { one(node) } else { all.clone() }
+        };
+        let (to, delay) = match ends {
+            Ends::Down { .. } | Ends::Up { .. } => {
                 let delay = (flight(0.95 * (low - orbit::EARTH_KM)), flight(reach(high, orbit::EARTH_KM)));
-                let down = matches!(self.ends[link], Ends::Down { .. });
-                (one(from), if down { terminals.clone() } else { satellites.clone() }, delay)
+                (if matches!(ends, Ends::Down { .. }) { terminals } else { satellites.clone() }, delay)
+            }
+            _ => {
+                let longest = 2.0 * reach(high, orbit::EARTH_KM + orbit::ATMOSPHERE_KM);
+                (either(to, &satellites), (Span::ZERO, flight(longest)))
             }
         };
-        let wired = matches!(self.ends[link], Ends::Wire { .. });
         AuditedLink {
             name,
-            from,
+            from: either(from, &satellites),
             to,
             delay,
-            header: if wired { 0 } else { self.satellites.header },
-            pauses: !wired && self.satellites.pause > Span::ZERO,
-            ..AuditedLink::default()
-        }
-    }
-
-    /// What the network needs to know.
-    pub fn network(self) -> SkyNetwork {
-        let nodes = self.nodes();
-        SkyNetwork {
-            sky: self.satellites.sky.clone(),
-            line: self.line,
             header: self.satellites.header,
-            loss: self.satellites.loss,
             pause: self.satellites.pause,
-            ends: self.ends,
-            wire_delays: self.wire_delays,
-            nodes,
+            waits: self.satellites.loss == HandoffLoss::Lossless,
+            ..AuditedLink::default()
         }
     }
 }
