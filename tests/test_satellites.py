@@ -66,6 +66,9 @@ def test_mistakes_are_told(ackclock: Run, tmp_path: Path) -> None:
     for arguments, expected in [
         ((IRIDIUM, "--from", "berkeley", "--to", "bosto"), 'did you mean "boston"?'),
         ((IRIDIUM, "--from", "berkeley"), "--from and --to go together"),
+        ((IRIDIUM, "--from", "boston", "--to", "boston"), "two different terminals"),
+        ((IRIDIUM, "--positions"), "--positions goes with --json"),
+        ((IRIDIUM, *ENDS, "--at", "3s"), "it goes with --plot"),
         ((IRIDIUM,), "name two terminals"),
         ((IRIDIUM, *ENDS, "--every", "0s"), "--every: must be more than zero"),
         ((IRIDIUM, *ENDS, "--until", "10"), '"10" is not a'),
@@ -130,6 +133,27 @@ def test_runs_over_satellites_say_what_happened(root: Path) -> None:
     flags = result.trace.filter(pl.col("event") == "handoff")
     assert flags.group_by("flow").len()["len"].to_list() == [2, 2, 2]
     assert sorted(set(flags["time_s"].to_list())) == [389.5, 390.5]
+
+
+def test_the_trace_has_a_row_for_each_change(ackclock: Run, tmp_path: Path) -> None:
+    target = tmp_path / "trace.parquet"
+    done = ackclock("run", IRIDIUM, "--set", "duration=400s", "--set", "tcp.control=bic_dpe", "--trace", target)
+    assert done.returncode == 0, done.stderr
+    rows = pl.read_parquet(target).filter(pl.col("event") == "handoff")
+    assert rows.select("time_s", "flow", "handoff").sort("time_s", "flow").rows() == [
+        (at, flow, value) for at, value in ((389.5, 1.0), (390.5, 0.0)) for flow in ("f1", "f2", "f3")
+    ]
+
+
+def test_orbit_and_run_draw_the_same_jitter(ackclock: Run, tmp_path: Path) -> None:
+    text = Path(IRIDIUM).read_text().replace('kind = "iridium"', 'kind = "iridium"\nhandoff = { jitter = "5s" }')
+    path = tmp_path / "jitter.toml"
+    path.write_text("seed = 7\n" + text.replace("300s", "600s"))
+    table = ackclock("orbit", path, *ENDS, "--every", "100s").stdout
+    outcome = json.loads(ackclock("run", path, "--json").stdout)
+    times = [handoff["time_s"] for handoff in outcome["satellite"]["handoffs"]]
+    assert times
+    assert all(f"{at:g}" in table for at in times)
 
 
 def test_starlink_from_six_numbers(root: Path) -> None:

@@ -23,8 +23,8 @@ def seconds(text: str, what: str) -> float:
 class Sky:
     """The satellites and terminals of a scenario, worked out from its start up to `until_s` seconds, inclusive.
 
-    `ends` are the names of two terminals between which paths are looked for; `seed` (the scenario's if none) decides the
-    jitter of checks. Raises ScenarioError, and BadInput of unknown terminals.
+    `ends` are the names of two terminals between which paths are looked for; `seed` (the scenario's if none) decides
+    the jitter of checks. Raises ScenarioError, and BadInput of unknown terminals.
     """
 
     def __init__(
