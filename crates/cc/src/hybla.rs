@@ -88,7 +88,7 @@ impl Controller for Hybla {
             let step = exp(rho.min(self.rho_max) * std::f64::consts::LN_2) - 1.0;
             self.window.set((cwnd + acks * step).min(self.window.ssthresh.max(cwnd + acks)));
         } else {
-            self.window.set(cwnd + acks * rho * rho / cwnd);
+            self.window.additive_step(acks * rho * rho);
         }
     }
 

@@ -40,4 +40,7 @@ registry::controllers! {
     bic_awi: BicAwi,
     bic_dpe: BicDpe,
     hybla: Hybla,
+    hstcp: Hstcp,
+    rcp_plus: RcpPlus,
+    enhanced_rcp: EnhancedRcp,
 }

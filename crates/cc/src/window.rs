@@ -109,7 +109,7 @@ impl Window {
     #[inline]
     pub fn additive_step(&mut self, acked: f64) {
         match self.arithmetic.growth {
-            Growth::PerAck => self.set(self.cwnd + 1.0 / self.cwnd),
+            Growth::PerAck => self.set(self.cwnd + acked / self.cwnd),
             Growth::Counted => {
                 self.counter += acked;
                 if self.counter >= self.cwnd {

@@ -1,0 +1,262 @@
+//! Enhanced RCP. The fourth paper (seed 003): TCP whose cut gives back what the last round trip gained, and that jumps to the
+//! rate which RCP would grant.
+//!
+//! Text, algorithm and code of the paper are three different things; each is a profile (specs/rcp.md section 4):
+//! - `text` (default): a loss makes the window `max(2, W/2 + K)`; after it and once a round trip, where
+//!   `(a C - a y)/N` needs a larger window than there is, the window follows it, a segment an ACK.
+//! - `algorithm_literal`: a segment more for each ACK, always; a loss as above; the rate, compared with the window as a plain
+//!   number, decides nothing.
+//! - `code_literal`: `W/2 + (W/2 - 1)`, that is `W - 1`, at a loss; the threshold is W - 1 at the first cut, in slow start and
+//!   after a timeout, else W/2.
+//!
+//! It begins with four segments: say `initial_window = 4`; with a Quick-Start that every router approves the code begins with
+//! 9999, `initial_window = 9999`. Status: draft.
+
+use crate::hstcp::Response;
+use crate::params::{Kind, Param, Params};
+use crate::rcp_plus::{Share, share_params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::{Segments, Time};
+
+/// Whose Enhanced RCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Profile {
+    Text,
+    Algorithm,
+    Code,
+}
+
+/// What a cut gives back.
+#[derive(Clone, Copy, Debug)]
+enum Back {
+    /// What the last round trip gained.
+    Epoch,
+    /// Half of the window less one.
+    Code,
+    Constant(f64),
+    /// What HighSpeed TCP keeps beyond a half.
+    HighSpeed,
+}
+
+/// TCP that gives back part of its cuts.
+#[derive(Clone, Debug)]
+pub struct EnhancedRcp {
+    window: Window,
+    profile: Profile,
+    back: Back,
+    response: Response,
+    share: Share,
+    /// The window when the present round trip began, and what the last one gained.
+    at_round: Segments,
+    gained: Segments,
+    target: Segments,
+    cut_before: bool,
+}
+
+const SHARE: [Param; 3] = share_params(0.1);
+
+impl Law for EnhancedRcp {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "enhanced_rcp",
+        summary: "TCP whose cuts give back the last gain, and that jumps to the rate which RCP would grant",
+        source: "seed 003 (specs/rcp.md section 4)",
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "profile",
+                kind: Kind::Choice(&["text", "algorithm_literal", "code_literal"]),
+                unit: "",
+                doc: "the paper's text, its algorithm, or its code",
+            },
+            Param {
+                name: "k_mode",
+                kind: Kind::Choice(&["epoch", "code", "const", "hstcp"]),
+                unit: "",
+                doc: "K: the last round trip's gain, W/2 - 1, a constant, or what RFC 3649 keeps beyond a half",
+            },
+            Param {
+                name: "k",
+                kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+                unit: "segments",
+                doc: "the constant",
+            },
+            SHARE[0],
+            SHARE[1],
+            SHARE[2],
+        ],
+        probes: &["target", "own_rate"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> EnhancedRcp {
+        EnhancedRcp {
+            window: Window::new(flow),
+            profile: match params.choice("profile") {
+                "algorithm_literal" => Profile::Algorithm,
+                "code_literal" => Profile::Code,
+                _ => Profile::Text,
+            },
+            back: match params.choice("k_mode") {
+                "code" => Back::Code,
+                "const" => Back::Constant(params.number("k")),
+                "hstcp" => Back::HighSpeed,
+                _ => Back::Epoch,
+            },
+            response: Response::standard(),
+            share: Share::new(params, flow),
+            at_round: flow.initial_window,
+            gained: 1.0,
+            target: 0.0,
+            cut_before: false,
+        }
+    }
+}
+
+impl EnhancedRcp {
+    /// K for a cut of this window, segments.
+    fn k(&self, w: Segments) -> Segments {
+        match self.back {
+            Back::Epoch => self.gained,
+            Back::Code => w / 2.0 - 1.0,
+            Back::Constant(k) => k,
+            Back::HighSpeed => (0.5 - self.response.cut(w)) * w,
+        }
+    }
+
+    fn aim(&mut self) {
+        self.target = self.share.window(self.share.free()).unwrap_or(0.0);
+    }
+}
+
+impl Controller for EnhancedRcp {
+    fn on_open(&mut self, now: Time) {
+        self.share.open(now);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.share.take(ack) {
+            self.gained = (self.window.cwnd - self.at_round).max(0.0);
+            self.at_round = self.window.cwnd;
+            self.aim();
+        }
+        if !self.window.may_grow(ack) {
+            return;
+        }
+        let acks = self.window.counts(ack);
+        match self.profile {
+            Profile::Algorithm => self.window.set(self.window.cwnd + acks),
+            Profile::Text if self.target > self.window.cwnd => {
+                self.window.set((self.window.cwnd + acks).min(self.target));
+            }
+            _ => self.window.grow(ack),
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let w = event.window;
+        if self.profile == Profile::Code {
+            let first = !std::mem::replace(&mut self.cut_before, true);
+            let whole = first || self.window.slow_start();
+            self.window.ssthresh = (if whole { w - 1.0 } else { w / 2.0 }).floor().max(2.0);
+            self.window.set((w - 1.0).max(1.0));
+            return;
+        }
+        let cut = (w / 2.0 + self.k(w)).min(w).max(2.0);
+        self.window.ssthresh = cut;
+        self.window.set(cut);
+        self.at_round = cut;
+        self.aim();
+    }
+
+    fn on_timeout(&mut self, event: &Timeout) {
+        self.window.timeout(event, 0.5);
+        if self.profile == Profile::Code {
+            self.window.ssthresh = (event.window - 1.0).floor().max(2.0);
+        }
+        self.at_round = self.window.cwnd;
+    }
+
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.target;
+        out[1] = self.share.own();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use crate::testing::{ack, congestion, ns2_flow, timeout};
+    use units::Span;
+
+    fn law(given: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> EnhancedRcp {
+        let given = given.iter().map(|(name, value)| (*name, value.clone()));
+        let params = Params::new(EnhancedRcp::DESCRIPTOR.params, given).unwrap();
+        EnhancedRcp::new(&params, &ns2_flow(cwnd, ssthresh))
+    }
+
+    fn word(text: &str) -> Value {
+        Value::Word(text.into())
+    }
+
+    #[test]
+    fn published_cuts() {
+        let mut text = law(&[("k_mode", word("const"))], 20.0, 2.0);
+        text.on_congestion(&congestion(20.0));
+        assert_eq!((text.cwnd(), text.ssthresh()), (11.0, 11.0));
+        let mut code = law(&[("profile", word("code_literal"))], 20.0, 2.0);
+        code.on_congestion(&congestion(20.0));
+        assert_eq!((code.cwnd(), code.ssthresh()), (19.0, 19.0));
+        code.on_congestion(&congestion(20.0));
+        assert_eq!((code.cwnd(), code.ssthresh()), (19.0, 10.0));
+        code.on_timeout(&timeout(20.0, false));
+        assert_eq!((code.cwnd(), code.ssthresh()), (1.0, 19.0));
+        let mut high = law(&[("k_mode", word("hstcp"))], 1058.0, 2.0);
+        high.on_congestion(&congestion(1058.0));
+        assert!((high.cwnd() - 1058.0 * (1.0 - 0.3269)).abs() < 0.5);
+        let mut halves = law(&[("k_mode", word("code"))], 20.0, 2.0);
+        halves.on_congestion(&congestion(20.0));
+        assert_eq!(halves.cwnd(), 19.0);
+    }
+
+    #[test]
+    fn published_rate() {
+        let given = [("capacity", Value::Number(400_000.0)), ("flows", Value::Number(4.0))];
+        let mut found = law(&given, 20.0, 2.0);
+        found.share.take(&Ack { rtt: Some(Span::from_ms(100)), ..ack(0) });
+        assert!((found.share.free() - 10_000.0).abs() < 1e-9); // the paper's 9999.999875, whose y is 0.005
+        found.aim();
+        assert_eq!(found.target, 1.0); // 0.125 segments: never above the window
+    }
+
+    #[test]
+    fn the_window_follows_the_rate_and_the_algorithm_never_rests() {
+        // 10 Mb/s, a tenth of it: 12.5 segments in 100 ms.
+        let mut text = law(&[("capacity", Value::Number(1e7))], 4.0, 2.0);
+        text.on_open(Time::ZERO);
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        for i in 0..40u64 {
+            let event = Ack {
+                now: at(100 + i),
+                rtt: Some(Span::from_ms(100)),
+                acked_through: i,
+                next: i + 1,
+                ..ack(1)
+            };
+            text.on_ack(&event);
+        }
+        assert!(text.cwnd() > 10.0, "{}", text.cwnd());
+        let mut literal = law(&[("profile", word("algorithm_literal"))], 4.0, 2.0);
+        (0..40).for_each(|_| literal.on_ack(&ack(1)));
+        assert_eq!(literal.cwnd(), 44.0);
+    }
+}

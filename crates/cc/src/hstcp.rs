@@ -1,0 +1,191 @@
+//! HighSpeed TCP. RFC 3649: above 38 segments a window grows faster and is cut less, so that it can be large at the loss
+//! rates of fast networks.
+//!
+//! `a(w)` and `b(w)` are those of the RFC's equations, with `p(w)` on a straight line between (38, 1e-3) and (83000, 1e-7) in
+//! logarithms; up to 38 segments it is Reno. No limited slow start (RFC 3742). Status: draft.
+
+use crate::detmath::{exp, ln};
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::Window;
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use units::Segments;
+
+/// The response of RFC 3649.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Response {
+    low: f64,
+    /// Natural logarithm of the highest window over the lowest.
+    span: f64,
+    /// Of the loss rates there: of the lowest window, and of their ratio.
+    low_p: f64,
+    fall: f64,
+    least_cut: f64,
+}
+
+impl Response {
+    pub fn new(low: f64, high: f64, low_p: f64, high_p: f64, least_cut: f64) -> Response {
+        Response { low, span: ln(high / low), low_p, fall: ln(high_p / low_p), least_cut }
+    }
+
+    /// The RFC's.
+    pub fn standard() -> Response {
+        Response::new(38.0, 83_000.0, 1e-3, 1e-7, 0.1)
+    }
+
+    /// Part of the way from the lowest to the highest window, in logarithms.
+    fn part(&self, w: f64) -> f64 {
+        ln(w / self.low) / self.span
+    }
+
+    /// Part of the window that a loss takes: b(w).
+    pub fn cut(&self, w: f64) -> f64 {
+        if w <= self.low { 0.5 } else { (self.least_cut - 0.5) * self.part(w) + 0.5 }
+    }
+
+    /// Segments gained in a round trip: a(w).
+    pub fn gain(&self, w: f64) -> f64 {
+        if w <= self.low {
+            return 1.0;
+        }
+        let (p, b) = (self.low_p * exp(self.part(w) * self.fall), self.cut(w));
+        // No parameter makes it grow faster than slow start.
+        (w * w * p * 2.0 * b / (2.0 - b)).clamp(1.0, w)
+    }
+}
+
+/// Growth and cuts that follow the window.
+#[derive(Clone, Debug)]
+pub struct Hstcp {
+    window: Window,
+    response: Response,
+}
+
+impl Law for Hstcp {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "hstcp",
+        summary: "above a low window, growth and cuts follow the window",
+        source: "RFC 3649",
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "low_window",
+                kind: Kind::Number { default: 38.0, min: 1.0, max: 1e6 },
+                unit: "segments",
+                doc: "up to it: Reno",
+            },
+            Param {
+                name: "high_window",
+                kind: Kind::Number { default: 83_000.0, min: 2.0, max: 1e9 },
+                unit: "segments",
+                doc: "the window at the lowest loss rate",
+            },
+            Param {
+                name: "low_p",
+                kind: Kind::Number { default: 1e-3, min: 1e-9, max: 0.5 },
+                unit: "",
+                doc: "loss rate at the low window (ns-2 has 1.5/38^2)",
+            },
+            Param {
+                name: "high_p",
+                kind: Kind::Number { default: 1e-7, min: 1e-15, max: 0.5 },
+                unit: "",
+                doc: "loss rate at the high window",
+            },
+            Param {
+                name: "high_decrease",
+                kind: Kind::Number { default: 0.1, min: 0.001, max: 0.5 },
+                unit: "",
+                doc: "part of the window that a loss takes at the high window",
+            },
+        ],
+        probes: &["a", "b"],
+    };
+    fn check(params: &Params) -> Result<(), crate::ParamError> {
+        let reason = if params.number("high_window") <= params.number("low_window") {
+            "must be above low_window"
+        } else if params.number("high_p") >= params.number("low_p") {
+            return Err(crate::ParamError {
+                name: "high_p".into(),
+                reason: Some("must be below low_p".into()),
+            });
+        } else {
+            return Ok(());
+        };
+        Err(crate::ParamError { name: "high_window".into(), reason: Some(reason.into()) })
+    }
+    fn new(params: &Params, flow: &FlowInfo) -> Hstcp {
+        let [low, high, low_p, high_p, least] =
+            ["low_window", "high_window", "low_p", "high_p", "high_decrease"].map(|key| params.number(key));
+        Hstcp { window: Window::new(flow), response: Response::new(low, high, low_p, high_p, least) }
+    }
+}
+
+impl Controller for Hstcp {
+    fn on_ack(&mut self, ack: &Ack) {
+        if !self.window.may_grow(ack) {
+            return;
+        }
+        let left = self.window.slow_start_step(ack);
+        if left > 0.0 {
+            let gain = self.response.gain(self.window.cwnd);
+            self.window.additive_step(left * gain);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event.window, 1.0 - self.response.cut(event.window));
+    }
+    fn on_timeout(&mut self, event: &Timeout) {
+        self.window.timeout(event, 0.5);
+    }
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.response.gain(self.window.cwnd);
+        out[1] = self.response.cut(self.window.cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, linux_flow, ns2_flow};
+
+    #[test]
+    fn published_response() {
+        let response = Response::standard();
+        for (w, b, a) in [
+            (38.0, 0.5, 1.0),
+            (118.0, 0.4411, 2.03),
+            (221.0, 0.4084, 3.04),
+            (1058.0, 0.3269, 8.14),
+            (83_000.0, 0.1, 72.5),
+        ] {
+            assert!((response.cut(w) - b).abs() < 1e-4, "{w}");
+            assert!((response.gain(w) - a).abs() < 0.02, "{w}: {}", response.gain(w));
+        }
+    }
+
+    #[test]
+    fn a_round_trip_gains_a_and_a_loss_takes_b() {
+        for flow in [ns2_flow(1058.0, 2.0), linux_flow(1058.0, 2.0)] {
+            let mut law = Hstcp::new(&Params::new(Hstcp::DESCRIPTOR.params, []).unwrap(), &flow);
+            (0..1058).for_each(|_| law.on_ack(&ack(1)));
+            assert!((law.cwnd() - 1066.1).abs() < 0.5, "{}", law.cwnd());
+        }
+        let mut law = Hstcp::new(&Params::new(Hstcp::DESCRIPTOR.params, []).unwrap(), &ns2_flow(1058.0, 2.0));
+        law.on_congestion(&congestion(1058.0));
+        assert!((law.cwnd() - 1058.0 * (1.0 - 0.3269)).abs() < 0.5);
+        law.set_window(20.0);
+        law.on_congestion(&congestion(20.0));
+        assert_eq!(law.cwnd(), 10.0);
+    }
+}
