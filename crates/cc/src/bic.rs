@@ -11,9 +11,9 @@
 
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
-use units::{Segments, Time};
+use units::Time;
 
 /// Most segments a round trip (Linux).
 const MAX_INCREMENT: u64 = 16;
@@ -330,15 +330,7 @@ impl Controller for Bic {
         self.window.set(1.0);
     }
 
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         let max = self.search.last_max as f64;
         out[0] = self.published.as_ref().map_or(max, |p| p.max_win);

@@ -9,7 +9,7 @@ use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Time};
 
@@ -166,15 +166,7 @@ impl Controller for Cubic {
         self.w_max = 0.0;
         self.epoch = None;
     }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = if self.w_max > 0.0 { self.w_max } else { f64::NAN };
         (out[1], out[2]) = self.epoch.as_ref().map_or((f64::NAN, f64::NAN), |e| (e.w_est, e.k));

@@ -16,7 +16,7 @@ use crate::hstcp::Response;
 use crate::params::{Kind, Param, Params};
 use crate::rcp_plus::{Share, share_params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Time};
 
@@ -176,15 +176,7 @@ impl Controller for EnhancedRcp {
         self.at_round = self.window.cwnd;
     }
 
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.target;
         out[1] = self.share.own();

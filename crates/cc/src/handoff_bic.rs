@@ -272,15 +272,7 @@ macro_rules! law {
             fn on_hint(&mut self, now: units::Time, hint: &$crate::Hint) {
                 self.0.on_hint(now, hint);
             }
-            fn set_window(&mut self, cwnd: units::Segments) {
-                self.0.window.set(cwnd);
-            }
-            fn cwnd(&self) -> units::Segments {
-                self.0.window.cwnd
-            }
-            fn ssthresh(&self) -> units::Segments {
-                self.0.window.ssthresh
-            }
+            $crate::window::its_window!(0.window);
             fn probe(&self, out: &mut [f64]) {
                 self.0.probe(out);
             }

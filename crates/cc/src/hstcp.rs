@@ -7,9 +7,8 @@
 use crate::detmath::{exp, ln};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
-use units::Segments;
 
 /// The response of RFC 3649.
 #[derive(Clone, Copy, Debug)]
@@ -139,15 +138,7 @@ impl Controller for Hstcp {
     fn on_timeout(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.response.gain(self.window.cwnd);
         out[1] = self.response.cut(self.window.cwnd);

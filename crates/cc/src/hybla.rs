@@ -6,9 +6,8 @@ use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
-use units::Segments;
 
 /// Growth in proportion to the round-trip time.
 #[derive(Clone, Debug)]
@@ -98,15 +97,7 @@ impl Controller for Hybla {
     fn on_timeout(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rho();
     }

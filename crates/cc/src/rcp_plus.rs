@@ -10,7 +10,7 @@
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Phase, Timeout};
 use units::{Segments, Span, Time};
 
@@ -198,15 +198,7 @@ impl Controller for RcpPlus {
     fn on_timeout(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rate;
         out[1] = self.share.own();

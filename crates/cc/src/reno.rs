@@ -6,9 +6,8 @@
 
 use crate::params::Params;
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
-use units::Segments;
 
 /// Additive increase, multiplicative decrease.
 #[derive(Clone, Debug)]
@@ -46,17 +45,7 @@ impl Controller for Reno {
     fn on_timeout(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    #[inline]
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    #[inline]
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 use crate::estimators::{Credit, MinRtt, StableRate};
 use crate::params::{Kind, Param, ParamError, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Law, Signals, Timeout};
 use units::{Segments, Span, Time};
 
@@ -252,15 +252,7 @@ impl Controller for Sarbe {
         self.echoed = None;
     }
 
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rate.estimate().unwrap_or(f64::NAN);
         out[1] = self.rate.sample().unwrap_or(f64::NAN);

@@ -17,7 +17,7 @@
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Phase, Signals, Timeout};
 use units::{Segments, Span, Time};
 
@@ -412,15 +412,7 @@ impl Controller for Vegas {
         self.changed = event.now;
     }
 
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn fine_timeout(&self) -> Option<Span> {
         self.fine.timeout.map(Span::from_seconds)
     }

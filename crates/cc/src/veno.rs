@@ -14,7 +14,7 @@
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Span};
 
@@ -156,15 +156,7 @@ impl Controller for Veno {
         self.forget();
     }
 
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.base.get().map_or(f64::NAN, Span::seconds);
         out[1] = self.backlog;

@@ -9,7 +9,7 @@
 use crate::estimators::{AckFilter, AckRate, Credit, MinRtt};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Span, Time};
 
@@ -121,15 +121,7 @@ impl Controller for Westwood {
         }
     }
 
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rate.estimate();
         out[1] = self.rate.sample();

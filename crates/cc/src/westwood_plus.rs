@@ -15,7 +15,7 @@
 use crate::estimators::{Credit, MinRtt, Round, Smoothed};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
-use crate::window::Window;
+use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Span, Time};
 
@@ -192,15 +192,7 @@ impl Controller for WestwoodPlus {
         self.reset_rtt_min = self.linux;
     }
 
-    fn set_window(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
-    }
-    fn cwnd(&self) -> Segments {
-        self.window.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.window.ssthresh
-    }
+    its_window!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.bandwidth();
         out[1] = self.sample;

@@ -39,6 +39,24 @@ pub struct Window {
     arithmetic: Arithmetic,
 }
 
+/// The three answers of a controller that keeps a [`Window`] in a field: what every law but a few says alike.
+macro_rules! its_window {
+    ($($field:tt).+) => {
+        fn set_window(&mut self, cwnd: units::Segments) {
+            self.$($field).+.set(cwnd);
+        }
+        #[inline]
+        fn cwnd(&self) -> units::Segments {
+            self.$($field).+.cwnd
+        }
+        #[inline]
+        fn ssthresh(&self) -> units::Segments {
+            self.$($field).+.ssthresh
+        }
+    };
+}
+pub(crate) use its_window;
+
 impl Window {
     /// The window of a new flow.
     pub fn new(flow: &crate::FlowInfo) -> Window {
