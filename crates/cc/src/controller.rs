@@ -22,6 +22,8 @@ impl Signals {
     pub const PACING: Signals = Signals(8);
     /// A timer: [`Controller::wake_at`] is asked for.
     pub const TIMER: Signals = Signals(16);
+    /// Rates granted by the routers of the path: [`Hint::RouterRate`] with every ACK that brings one.
+    pub const ROUTER_RATE: Signals = Signals(32);
 
     /// Whether every signal of `other` is among these.
     pub const fn has(self, other: Signals) -> bool {

@@ -41,6 +41,7 @@ registry::controllers! {
     bic_dpe: BicDpe,
     hybla: Hybla,
     hstcp: Hstcp,
+    rcp: Rcp,
     rcp_plus: RcpPlus,
     enhanced_rcp: EnhancedRcp,
 }

@@ -14,7 +14,7 @@ use units::{Limit, Rate, Span};
 pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     let link = |a: String, b: String, rate: Rate, limit: Option<Limit>| {
         let queue = limit.map_or(Queue::Unlimited, Queue::DropTail);
-        let forward = Direction { rate, delay: Span::from_ms(10), queue, loss: Loss::None };
+        let forward = Direction { rate, delay: Span::from_ms(10), queue, loss: Loss::None, router: None };
         let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
         Duplex { ends: [a, b], directions: [forward, back] }
     };

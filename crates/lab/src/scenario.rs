@@ -7,6 +7,7 @@ use crate::reader::{Reader, quantity};
 use crate::satellites::Satellites;
 use crate::tcp::{TcpFlow, TcpLayers};
 use crate::value::{self, Item, Value};
+use net::RcpConfig;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{Limit, Rate, Span};
@@ -54,6 +55,8 @@ pub struct Direction {
     pub queue: Queue,
     /// What else happens to packets.
     pub loss: Loss,
+    /// The router before it tells rates.
+    pub router: Option<RcpConfig>,
 }
 
 /// What happens to packets on a link.
@@ -184,6 +187,7 @@ impl Scenario {
             return Err(top.error("flow", "is missing: name at least one [[flow]]"));
         }
         check_names(link_items, &links, flow_items, &flows)?;
+        check_routers(flow_items, &links, &flows)?;
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.sky)?;
         }
@@ -276,6 +280,29 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
     Ok(())
 }
 
+/// Who asks routers for a rate needs one.
+fn check_routers(flow_items: &[Item], links: &[Duplex], flows: &[Flow]) -> Result<()> {
+    if links.iter().flat_map(|link| &link.directions).any(|direction| direction.router.is_some()) {
+        return Ok(());
+    }
+    for (item, flow) in flow_items.iter().zip(flows) {
+        if let FlowKind::Tcp(tcp) = &flow.kind
+            && tcp.needs().has(cc::Signals::ROUTER_RATE)
+        {
+            let message = format!(
+                "{} needs routers that tell rates: give a link of its path router = {{ kind = \"rcp\" }}",
+                tcp.control
+            );
+            return Err(ScenarioError::new(
+                &item.origin,
+                &format!("flow.{}.tcp.control", flow.name),
+                message,
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Wires end on the ground.
 fn check_ground(link_items: &[Item], links: &[Duplex], sky: &orbit::Sky) -> Result<()> {
     let satellites = (0..sky.constellation.len()).map(|s| sky.constellation.name(s));
@@ -313,6 +340,7 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
         delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
         queue: Queue::read(&reader)?.unwrap_or(Queue::Unlimited),
         loss: read_loss(&reader)?.unwrap_or(Loss::None),
+        router: read_router(&reader)?,
     };
     let mut back = forward.clone();
     if let Some(differs) = reader.table("back")? {
@@ -320,6 +348,7 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
         back.delay = read_delay(&differs)?.unwrap_or(back.delay);
         back.queue = Queue::read(&differs)?.unwrap_or(back.queue);
         back.loss = read_loss(&differs)?.unwrap_or(back.loss);
+        back.router = read_router(&differs)?.or(back.router);
         differs.finish()?;
     }
     reader.finish()?;
@@ -373,6 +402,28 @@ pub(crate) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
     };
     loss.finish()?;
     Ok(Some(read))
+}
+
+fn read_router(reader: &Reader<'_>) -> Result<Option<RcpConfig>> {
+    let Some(router) = reader.table("router")? else { return Ok(None) };
+    let kind = router.need("kind", router.text("kind")?, "such as kind = \"rcp\"")?;
+    if kind != "rcp" {
+        return Err(router.error("kind", format!("unknown router \"{kind}\"; {}", nearest(kind, ["rcp"]))));
+    }
+    let usual = RcpConfig::default();
+    let period: Span = router.quantity("period", "10ms")?.unwrap_or(usual.period);
+    if period < Span::from_ms(1) || period > Span::from_ms(200) {
+        return Err(router.error("period", "must be from 1 to 200 ms"));
+    }
+    let config = RcpConfig {
+        alpha: router.number("alpha", 0.0, 10.0)?.unwrap_or(usual.alpha),
+        beta: router.number("beta", 0.0, 10.0)?.unwrap_or(usual.beta),
+        gamma: router.number("gamma", 0.01, 1.0)?.unwrap_or(usual.gamma),
+        initial: router.number("initial", 1e-6, 1.0)?.unwrap_or(usual.initial),
+        period,
+    };
+    router.finish()?;
+    Ok(Some(config))
 }
 
 fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {

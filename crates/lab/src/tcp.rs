@@ -20,6 +20,14 @@ pub struct TcpFlow {
     pub options: Options,
 }
 
+impl TcpFlow {
+    /// The signals that its controller cannot do without.
+    pub(crate) fn needs(&self) -> Signals {
+        AnyController::new(self.control, &self.params, &flow_info(&self.options, 0))
+            .map_or(Signals::NONE, |controller| controller.needs())
+    }
+}
+
 /// Where the options of a flow are written.
 pub struct TcpLayers<'a> {
     /// The table `[tcp]`.
@@ -73,17 +81,19 @@ impl TcpLayers<'_> {
 
     /// A controller that cannot do without a signal is refused where the flow cannot give it.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
-        let needs = AnyController::new(flow.control, &flow.params, &flow_info(&flow.options, 0))
-            .map_or(Signals::NONE, |controller| controller.needs());
-        if needs.has(Signals::RECEIVER_TIME) && !flow.options.receiver_time() {
-            let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
-            for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
-                let layer = Reader::new(path, item)?;
-                if layer.keys().any(|key| key == "control") {
-                    let message =
-                        format!("{} needs the receiver's clock: say timestamps = true", flow.control);
-                    return Err(layer.error("control", message));
-                }
+        let needs = flow.needs();
+        let lacks = if needs.has(Signals::RECEIVER_TIME) && !flow.options.receiver_time() {
+            "the receiver's clock: say timestamps = true"
+        } else if needs.has(Signals::ROUTER_RATE) && flow.options.timestamps {
+            "the place of the timestamps for the routers' rates: say timestamps = false"
+        } else {
+            return Ok(());
+        };
+        let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
+        for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
+            let layer = Reader::new(path, item)?;
+            if layer.keys().any(|key| key == "control") {
+                return Err(layer.error("control", format!("{} needs {lacks}", flow.control)));
             }
         }
         Ok(())

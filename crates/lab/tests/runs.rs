@@ -23,6 +23,7 @@ fn audited(text: &str) -> lab::Outcome {
 
 /// A bottleneck with access links, two TCP flows one way and one the other, and a UDP stream.
 fn network(seed: u64, tcp: &str, queue: &str, loss: &str, rate: &str) -> String {
+    let router = if tcp.contains("\"rcp\"") { ", router = { kind = \"rcp\" }" } else { "" };
     format!(
         r#"
 duration = "8s"
@@ -30,7 +31,7 @@ seed = {seed}
 tcp = {tcp}
 link = [
   {{ ends = ["s", "r1"], rate = "20Mbps", delay = "1ms" }},
-  {{ name = "bottleneck", ends = ["r1", "r2"], rate = "{rate}", delay = "12ms", queue = {queue}, loss = {loss} }},
+  {{ name = "bottleneck", ends = ["r1", "r2"], rate = "{rate}", delay = "12ms", queue = {queue}, loss = {loss}{router} }},
   {{ ends = ["r2", "d"], rate = "20Mbps", delay = "3ms" }},
 ]
 flow = [
@@ -48,8 +49,10 @@ fn profiles() -> Vec<String> {
     for d in cc::CONTROLLERS {
         for recovery in transport::Recovery::ALL {
             for profile in ["ns2", "linux"] {
+                // Rates of routers travel where timestamps would.
+                let more = if d.name == "rcp" { ", timestamps = false" } else { "" };
                 found.push(format!(
-                    r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60 }}"#,
+                    r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60{more} }}"#,
                     d.name, recovery.1
                 ));
             }

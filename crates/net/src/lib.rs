@@ -10,13 +10,15 @@ mod link;
 mod network;
 mod packet;
 pub mod qdisc;
+mod rcp;
 mod sky;
 mod tap;
 mod topology;
 
 pub use link::{LinkAccount, LinkSpec};
 pub use network::{Arrival, LinkId, Network};
-pub use packet::{Kind, Packet};
+pub use packet::{Kind, Packet, Stamp};
+pub use rcp::{RcpConfig, RcpRouter};
 pub use sky::{Ends, HandoffLoss, SkyNetwork};
 pub use tap::{NoTap, PacketEvent, PacketStep, Reason, Tap};
 pub use topology::{NodeId, Route, RouteError, Topology};

@@ -2,6 +2,7 @@
 
 use crate::impairment::Impairment;
 use crate::qdisc::Qdisc;
+use crate::rcp::{RcpConfig, RcpRouter};
 use crate::tap::Reason;
 use engine::Hint;
 use units::{Rate, Span, Time};
@@ -17,6 +18,8 @@ pub struct LinkSpec {
     pub qdisc: Qdisc,
     /// What else happens to packets.
     pub impairment: Impairment,
+    /// The router before it tells rates.
+    pub router: Option<RcpConfig>,
 }
 
 /// The part of a link that every packet touches: one cache line.
@@ -49,7 +52,7 @@ pub(crate) const NO_GUARD: u32 = u32::MAX;
 impl LinkSpec {
     /// Whether packets must be asked about.
     pub(crate) fn guarded(&self) -> bool {
-        !matches!(self.qdisc, Qdisc::Unlimited) || self.impairment.is_some()
+        !matches!(self.qdisc, Qdisc::Unlimited) || self.impairment.is_some() || self.router.is_some()
     }
 }
 
@@ -85,6 +88,7 @@ impl Link {
 pub(crate) struct Guard {
     pub qdisc: Qdisc,
     pub impairment: Impairment,
+    pub router: Option<Box<RcpRouter>>,
     pub drops: [u64; Reason::ALL.len()],
     /// Lost packets whose departure lies beyond the horizon: still in flight when the run ends.
     pub lost_later: u64,

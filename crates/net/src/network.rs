@@ -3,6 +3,7 @@
 use crate::link::{Guard, Link, LinkAccount, LinkSpec, NO_GUARD};
 use crate::packet::{Kind, Packet};
 use crate::qdisc::{Offer, Verdict};
+use crate::rcp::RcpRouter;
 use crate::sky::{Fate, SkyNetwork, Tables};
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
@@ -110,7 +111,9 @@ impl Network {
         let mut link = Link::new(&spec, Hint::new(number));
         if spec.guarded() {
             link.guard = self.guards.len() as u32;
-            self.guards.push(Guard { qdisc: spec.qdisc, impairment: spec.impairment, ..Guard::default() });
+            let router = spec.router.map(|config| Box::new(RcpRouter::new(config, spec.rate)));
+            let (qdisc, impairment) = (spec.qdisc, spec.impairment);
+            self.guards.push(Guard { qdisc, impairment, router, ..Guard::default() });
         }
         self.links.push(link);
         self.rates.push(spec.rate);
@@ -220,8 +223,8 @@ impl Network {
         if link.guard != NO_GUARD {
             let Some(taken) = self.admit(tap, id, now, packet) else { return false };
             lost = taken.lost;
-            if taken.marked {
-                copy = Packet { marked: true, ..*packet };
+            if taken.changed {
+                copy = self.rewritten(id, now, packet, taken.marked);
                 packet = &copy;
             }
         }
@@ -279,7 +282,21 @@ impl Network {
             self.refuse(tap, id, now, packet, reason);
             return None;
         }
-        Some(Taken { marked, lost: guard.impairment.after().is_some() })
+        let changed = marked | guard.router.is_some();
+        Some(Taken { marked, changed, lost: guard.impairment.after().is_some() })
+    }
+
+    /// The packet as link `id` sends it on: marked, or with the rate that the router grants.
+    #[cold]
+    fn rewritten(&mut self, id: u32, now: Time, packet: &Packet, marked: bool) -> Packet {
+        let link = &self.links[id as usize];
+        let mut packet = Packet { marked: marked || packet.marked, ..*packet };
+        if let Some(router) = &mut self.guards[link.guard as usize].router
+            && let Some(stamp) = router.pass(now, link.free_at, &packet)
+        {
+            packet.put_stamp(stamp);
+        }
+        packet
     }
 
     /// A packet is dropped before it has been taken by link `id`.
@@ -395,7 +412,7 @@ impl Network {
             link.free_at = start;
         }
         let Some(taken) = self.admit(tap, id, now, packet) else { return false };
-        let packet = &Packet { marked: taken.marked || packet.marked, ..*packet };
+        let packet = &self.rewritten(id, now, packet, taken.marked);
         let start = self.transmit(tap, id, now, packet, header);
         let Network { tables, links, routes, .. } = self;
         let (Some(tables), link) = (tables, &mut links[id as usize]) else { return false };
@@ -458,6 +475,8 @@ impl Network {
 /// What becomes of a packet that a queue has taken.
 struct Taken {
     marked: bool,
+    /// It is not sent on as it came.
+    changed: bool,
     lost: bool,
 }
 

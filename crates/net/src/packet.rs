@@ -1,6 +1,6 @@
 //! Packets: small, copied, never allocated.
 
-use units::Time;
+use units::{Rate, Span, Time};
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub enum Kind {
 pub struct Packet {
     /// When it was sent by its source.
     pub sent: Time,
-    /// ACK: the timestamp echoed, the sending time of a data packet.
+    /// ACK: the timestamp echoed, the sending time of a data packet. Of a flow that asks routers for its rate data and ACKs
+    /// carry a [`Stamp`] here instead.
     pub echo: Time,
     /// When its transmission began on the link that it is on; the network keeps this.
     pub began: Time,
@@ -64,5 +65,57 @@ impl Packet {
             ecn: false,
             cwr: false,
         }
+    }
+}
+
+/// What a packet carries between hosts and routers that tell rates: the round-trip time that its sender has, and the least
+/// rate that a router has granted so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// In units of 100 bit/s; all ones: no router yet.
+    rate: u32,
+    /// Microseconds, one more than they are: a stamp is never zero.
+    round_trip: u32,
+}
+
+const RATE_UNIT: u64 = 100;
+const NO_RATE: u32 = u32::MAX;
+
+impl Stamp {
+    /// A sender asks; it knows this round-trip time (zero: none yet).
+    pub fn asking(round_trip: Span) -> Stamp {
+        let us = (round_trip.ps() / 1_000_000).min(u32::MAX as u64 - 1) as u32;
+        Stamp { rate: NO_RATE, round_trip: us + 1 }
+    }
+    /// The least rate granted; none if no router was passed.
+    pub fn rate(self) -> Option<Rate> {
+        (self.rate != NO_RATE).then(|| Rate::from_bps(self.rate as u64 * RATE_UNIT))
+    }
+    /// The sender's round-trip time.
+    pub fn round_trip(self) -> Span {
+        Span::from_ps((self.round_trip - 1) as u64 * 1_000_000)
+    }
+    /// With no more than this rate.
+    pub fn at_most(self, rate: Rate) -> Stamp {
+        let units = (rate.bps() / RATE_UNIT).clamp(1, NO_RATE as u64 - 1) as u32;
+        Stamp { rate: self.rate.min(units), ..self }
+    }
+}
+
+impl Packet {
+    /// The stamp of a data packet, if its sender has put one on it.
+    pub fn stamp(&self) -> Option<Stamp> {
+        let bits = self.echo.ps();
+        (self.kind == Kind::Data && bits != 0)
+            .then_some(Stamp { rate: (bits >> 32) as u32, round_trip: bits as u32 })
+    }
+    /// Puts a stamp on a data packet.
+    pub fn put_stamp(&mut self, stamp: Stamp) {
+        self.echo = Time::from_ps((stamp.rate as u64) << 32 | stamp.round_trip as u64);
+    }
+    /// The rate that an ACK brings, of a flow that asks for one.
+    pub fn granted(&self) -> Option<Rate> {
+        let bits = self.echo.ps();
+        Stamp { rate: (bits >> 32) as u32, round_trip: bits as u32 }.rate().filter(|_| bits != 0)
     }
 }

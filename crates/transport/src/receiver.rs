@@ -106,7 +106,9 @@ impl Receiver {
         if !syn {
             self.stats.arrived(packet, now);
         }
-        if seq <= self.last_ack && packet.sent >= self.echo {
+        if packet.echo != Time::ZERO {
+            self.echo = packet.echo; // the routers' rate
+        } else if seq <= self.last_ack && packet.sent >= self.echo {
             self.echo = packet.sent;
         }
         if self.options.ecn {

