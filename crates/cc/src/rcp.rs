@@ -58,8 +58,8 @@ impl Controller for Rcp {
             self.smoothed.update(rtt.seconds());
         }
         if let (Some(rate), Some(rtt)) = (self.granted, self.smoothed.get()) {
-            let needed = self.headroom * rate.bps() as f64 * rtt / self.packet_bits;
-            self.window.set(needed.max(2.0));
+            let needed = (self.headroom * rate.bps() as f64 * rtt / self.packet_bits).max(2.0);
+            self.window.aim(needed, ack.phase);
         }
     }
     fn on_congestion(&mut self, _event: &Congestion) {}

@@ -11,7 +11,7 @@ use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
 use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Phase, Timeout};
+use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Span, Time};
 
 /// What an end host of the RCP family measures and is told: capacity, flows, own rate, queue.
@@ -187,10 +187,8 @@ impl Controller for RcpPlus {
     fn on_ack(&mut self, ack: &Ack) {
         if self.share.take(ack) {
             self.reckon();
-            if ack.phase != Phase::Recovery
-                && let Some(window) = self.share.window(self.rate)
-            {
-                self.window.set(window);
+            if let Some(window) = self.share.window(self.rate) {
+                self.window.aim(window, ack.phase);
             }
         }
     }

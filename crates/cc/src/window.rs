@@ -145,6 +145,15 @@ impl Window {
         self.cwnd = if cwnd >= self.max + 1.0 { self.max } else { cwnd };
     }
 
+    /// Moves the window to what a rate needs: not in recovery, and after a timeout only upwards.
+    pub fn aim(&mut self, needed: Segments, phase: Phase) {
+        match phase {
+            Phase::Open => self.set(needed),
+            Phase::Loss => self.set(self.cwnd.max(needed)),
+            Phase::Recovery => {}
+        }
+    }
+
     /// Multiplies `used` by `factor` into window and threshold.
     pub fn reduce(&mut self, used: Segments, factor: f64) {
         let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
