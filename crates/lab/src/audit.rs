@@ -267,8 +267,9 @@ impl Auditor {
         }
         // Over a fixed link packets keep their order; over a moving one those to another end may overtake.
         let moves = spec.delay.0 != spec.delay.1;
-        let place = book.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
-        let first = book.under_way.remove(place.filter(|_| moves).unwrap_or(0));
+        let overtaking = || book.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
+        let place = if moves { overtaking() } else { None };
+        let first = book.under_way.remove(place.unwrap_or(0));
         book.totals.1 += 1;
         match first {
             Some((expected, depart, _)) if expected == id => {

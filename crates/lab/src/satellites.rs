@@ -144,23 +144,19 @@ impl Satellites {
         each.collect()
     }
 
-    /// When a terminal's flows are under hand-off: (from, until), in order, apart from each other.
+    /// When a terminal's flows are under hand-off: (from, until) for each, which may overlap.
     pub fn under_handoff(&self, line: &Timeline, terminal: usize) -> Vec<(Time, Time)> {
-        let mut spans: Vec<(Time, Time)> = Vec::new();
         let list = &line.attachments[terminal];
-        let end = |i: usize| list.get(i + 1).map_or(Time::NEVER, |next| next.at);
+        let mut spans = Vec::new();
         for (i, attachment) in list.iter().enumerate() {
             let (from, until) = match attachment.satellite {
-                None => (attachment.at, end(i)),
+                None => (attachment.at, list.get(i + 1).map_or(Time::NEVER, |next| next.at)),
                 Some(_) if i > 0 => (attachment.at, attachment.at),
                 Some(_) => continue,
             };
             let from = Time::ZERO + Span::from_ps(from.ps().saturating_sub(self.guard_before.ps()));
             let until = if until == Time::NEVER { until } else { until + self.guard_after };
-            match spans.last_mut() {
-                Some(last) if from <= last.1 => last.1 = last.1.max(until),
-                _ => spans.push((from, until)),
-            }
+            spans.push((from, until));
         }
         spans
     }

@@ -118,7 +118,7 @@ impl SkyView {
         let mut links: Vec<(usize, usize)> =
             isls.iter().zip(far).filter_map(|(isl, far)| far.map(|far| (isl.a, far))).collect();
         for terminal in 0..sky.terminals.len() {
-            if let Some(satellite) = self.line.attached(terminal, at).0 {
+            if let Some(satellite) = self.line.attached(terminal, at) {
                 links.push((sky.constellation.len() + terminal, satellite));
             }
         }

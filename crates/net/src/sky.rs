@@ -5,7 +5,7 @@
 //! event. What a hand-off does to packets follows specs/iridium.md section 5.
 
 use crate::link::Link;
-use orbit::{Graph, Sky, Timeline};
+use orbit::{Graph, Held, Sky, Timeline};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{PS_PER_S, Span, Time};
@@ -134,14 +134,6 @@ impl Moving {
     }
 }
 
-/// The satellite of a terminal as last looked up: it holds from `from` until `until`.
-#[derive(Clone, Copy)]
-struct Held {
-    from: Time,
-    until: Time,
-    satellite: Option<usize>,
-}
-
 /// Routing tables over moving links.
 pub(super) struct Tables {
     net: SkyNetwork,
@@ -153,6 +145,7 @@ pub(super) struct Tables {
     known: BTreeMap<(u32, u32, u32), u32>,
     /// Of each node the link at which packets without a way end.
     ending: Vec<u32>,
+    /// Of each terminal what was last looked up.
     held: Vec<Held>,
     /// Of each source: number of the destination, node.
     pub sources: Vec<(u32, u32)>,
@@ -284,13 +277,7 @@ impl Tables {
         if held.from <= at && at < held.until {
             return held;
         }
-        let list = &self.net.line.attachments[terminal];
-        let next = list.partition_point(|a| a.at <= at);
-        let held = Held {
-            from: list[next - 1].at,
-            until: list.get(next).map_or(Time::NEVER, |a| a.at),
-            satellite: list[next - 1].satellite,
-        };
+        let held = self.net.line.held(terminal, at);
         self.held[terminal] = held;
         held
     }

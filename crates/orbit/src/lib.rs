@@ -15,7 +15,7 @@ pub use constellation::{Constellation, Isl, IslKind, Walker};
 pub use motion::{Circular, Ephemeris, Motion};
 pub use paths::{Graph, Path, Step};
 pub use sky::{Place, Sky, Terminal, footprint};
-pub use timeline::{Attachment, Handoff, IslChange, Rule, Rules, Timeline};
+pub use timeline::{Attachment, Handoff, Held, IslChange, Rule, Rules, Timeline};
 pub use vector::Vector;
 
 /// Radius of the Earth, km (a sphere, as in ns-2).

@@ -66,7 +66,7 @@ impl Graph {
         }
         let down = first + 2 * isls.len() as u32;
         for terminal in 0..sky.terminals.len() {
-            if let Some(satellite) = line.attached(terminal, at).0 {
+            if let Some(satellite) = line.attached(terminal, at) {
                 let node = satellites + terminal;
                 let delay = delay(node, satellite);
                 graph.add(satellite, node, delay, down + satellite as u32);

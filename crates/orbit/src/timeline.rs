@@ -42,6 +42,17 @@ pub struct Attachment {
     pub satellite: Option<usize>,
 }
 
+/// The satellite of a terminal (or none) from a moment until another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// From when.
+    pub from: Time,
+    /// Until when, that moment not included.
+    pub until: Time,
+    /// Which satellite.
+    pub satellite: Option<usize>,
+}
+
 /// A change of a terminal's satellite after the first attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handoff {
@@ -208,11 +219,17 @@ impl Timeline {
         }
     }
 
-    /// The satellite of a terminal at a moment, and until when it stays that one.
-    pub fn attached(&self, terminal: usize, at: Time) -> (Option<usize>, Time) {
+    /// The satellite of a terminal at a moment, and from when until when it is that one.
+    pub fn held(&self, terminal: usize, at: Time) -> Held {
         let list = &self.attachments[terminal];
         let next = list.partition_point(|a| a.at <= at);
-        (list[next - 1].satellite, list.get(next).map_or(Time::NEVER, |a| a.at))
+        let Attachment { at: from, satellite } = list[next - 1];
+        Held { from, until: list.get(next).map_or(Time::NEVER, |a| a.at), satellite }
+    }
+
+    /// The satellite of a terminal at a moment.
+    pub fn attached(&self, terminal: usize, at: Time) -> Option<usize> {
+        self.held(terminal, at).satellite
     }
 
     /// Far end of every link at a moment, after what happens then; none where it is down.
@@ -413,7 +430,7 @@ mod tests {
             let ground = sky.position(66, at.seconds());
             let height = |s| sin_elevation(sky.position(s, at.seconds()), ground);
             let best = (0..66).map(height).fold(f64::MIN, f64::max);
-            assert_eq!(line.attached(0, at).0.map(height), Some(best));
+            assert_eq!(line.attached(0, at).map(height), Some(best));
         }
     }
 

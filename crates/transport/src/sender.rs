@@ -375,8 +375,6 @@ impl Sender {
         let hint = if begins { cc::Hint::HandoffBegins } else { cc::Hint::HandoffEnds };
         self.controller.on_hint(wire.now(), &hint);
         if self.high > 0 {
-            self.integrate(wire.now());
-            self.seen = (-1.0, -1.0); // the trace gets a row
             self.note(wire, Trigger::Handoff);
             self.after(wire);
         }
@@ -548,7 +546,7 @@ impl Sender {
     #[inline]
     fn note<W: Wire>(&mut self, wire: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
-        let changed = window != self.seen || trigger == Trigger::Start;
+        let changed = window != self.seen || matches!(trigger, Trigger::Start | Trigger::Handoff);
         if changed {
             self.integrate(wire.now());
             self.seen = window;

@@ -94,7 +94,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 let (from, to) = topology.ends(link);
                 let name = topology.link_name(link);
                 let known = match &layout {
-                    Some(sky) => sky.audited(i as u32, name, from, to),
+                    Some(sky) => sky.audited(i as u32, name, from, to, end),
                     None => AuditedLink {
                         name,
                         from: from.0..from.0 + 1,

@@ -6,6 +6,7 @@ use crate::satellites::{Satellites, Transmitter};
 use crate::scenario::{Direction, Scenario};
 use net::{Ends, HandoffLoss, NodeId, SkyNetwork, Topology};
 use orbit::{Graph, IslKind};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,8 +41,7 @@ pub(super) struct SkyLayout<'a> {
     pub network: SkyNetwork,
     /// The sky's links.
     pub directions: Vec<Direction>,
-    /// The least and the greatest distance of a satellite from the Earth's centre, km.
-    radii: (f64, f64),
+    radii: OnceCell<(f64, f64)>,
 }
 
 /// Satellites, terminals and wired nodes with all links; the nodes by name.
@@ -95,10 +95,7 @@ pub(super) fn lay_out<'a>(
         wires,
         nodes: grounded,
     };
-    let looks = (0..=scenario.duration.seconds() as u64 / 300).map(|i| 300.0 * i as f64);
-    let radii = looks.flat_map(|t| (0..sky.constellation.len()).map(move |s| sky.position(s, t).norm()));
-    let radii = radii.fold((f64::MAX, 0.0), |(low, high), r| (r.min(low), r.max(high)));
-    (topology, nodes, SkyLayout { satellites, network, directions, radii })
+    (topology, nodes, SkyLayout { satellites, network, directions, radii: OnceCell::new() })
 }
 
 impl SkyLayout<'_> {
@@ -157,7 +154,7 @@ impl SkyLayout<'_> {
             let mut spans: Vec<(Time, Time)> =
                 terminals.flat_map(|terminal| satellites.under_handoff(line, terminal)).collect();
             spans.sort_unstable();
-            // Both ends may be under hand-off at once.
+            // One hand-off may follow another, or both ends be under one at once.
             let mut apart: Vec<(Time, Time)> = Vec::new();
             for (from, to) in spans {
                 match apart.last_mut() {
@@ -175,8 +172,16 @@ impl SkyLayout<'_> {
         SkyPlan { events, next: 0, outcome: SatelliteOutcome { handoffs: satellites.handoffs(line) } }
     }
 
+    /// The least and the greatest distance of a satellite from the Earth's centre, km, looked at every five minutes.
+    fn radii(&self, until: Time) -> (f64, f64) {
+        let sky = &self.network.sky;
+        let looks = (0..=until.seconds() as u64 / 300).map(|i| 300.0 * i as f64);
+        let radii = looks.flat_map(|t| (0..sky.constellation.len()).map(move |s| sky.position(s, t).norm()));
+        radii.fold((f64::MAX, 0.0), |(low, high), r| (r.min(low), r.max(high)))
+    }
+
     /// Between which times of flight a packet on a link must stay, and between which nodes it may go.
-    pub fn audited(&self, link: u32, name: String, from: NodeId, to: NodeId) -> AuditedLink {
+    pub fn audited(&self, link: u32, name: String, from: NodeId, to: NodeId, until: Time) -> AuditedLink {
         let sky = &self.network.sky;
         let satellites = 0..sky.constellation.len() as u32;
         let terminals = satellites.end..sky.nodes() as u32;
@@ -192,7 +197,7 @@ impl SkyLayout<'_> {
                 ..AuditedLink::default()
             };
         }
-        let (low, high) = self.radii;
+        let (low, high) = *self.radii.get_or_init(|| self.radii(until));
         let flight = |km: f64| Span::from_seconds(km / orbit::LIGHT_KM_S);
         let reach = |radius: f64, earth: f64| 1.05 * (radius * radius - earth * earth).max(0.0).sqrt();
         let either = |node: NodeId, all: &Range<u32>| {
