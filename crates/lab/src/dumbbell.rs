@@ -53,6 +53,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         links,
         flows,
         satellites: None,
+        radio: None,
         is_study: false,
     }
 }

@@ -1,6 +1,7 @@
 //! What a run comes to: the JSON of the contract, in SI units.
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The result of a run. Values that do not apply are `null`.
 #[derive(Clone, Debug, Serialize)]
@@ -20,8 +21,8 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// Two per link, forward then back, in the order of the scenario.
     pub links: Vec<LinkOutcome>,
-    /// Radio networks: not in this version.
-    pub radio: Option<()>,
+    /// The radio network, if there is one.
+    pub radio: Option<RadioOutcome>,
     /// Satellites, if there are any.
     pub satellite: Option<SatelliteOutcome>,
     /// Fairness between flows.
@@ -127,6 +128,27 @@ pub struct Drops {
     pub handoff: u64,
     /// There was no way to their destination.
     pub route: u64,
+}
+
+/// What happened on the air. Data packets only, but for the MAC's counters.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RadioOutcome {
+    /// Data packets that sources handed to the radio.
+    pub offered_packets: u64,
+    /// Distinct ones that reached the end of their way.
+    pub received_packets: u64,
+    /// Received over offered; null if none was offered.
+    pub delivery_ratio: Option<f64>,
+    /// Transmissions of routing messages: each hop counts.
+    pub routing_packets: u64,
+    /// Routing messages over data packets received.
+    pub routing_load: Option<f64>,
+    /// Mean number of hops of what was received.
+    pub mean_hops: Option<f64>,
+    /// The MAC: frames given up, receptions spoilt, requests not answered, frames received again.
+    pub mac_drops: BTreeMap<&'static str, u64>,
+    /// Data packets of which no copy arrived, by why the last copy was dropped.
+    pub dropped_packets: BTreeMap<&'static str, u64>,
 }
 
 /// What happened in the sky.

@@ -2,6 +2,7 @@
 
 use crate::audit::Auditor;
 use cc::Controller;
+use net::radio::{Radio, RadioEvent};
 use net::{Kind, PacketEvent, PacketStep, Tap};
 use transport::WindowRow;
 use units::Time;
@@ -166,6 +167,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         for (column, value) in columns.iter().zip(values) {
             if let Some(last) = log.internals[*column].1.last_mut() {
                 *last = *value;
+            }
+        }
+    }
+
+    /// Steps of the radio.
+    pub fn radio(&mut self, events: &[RadioEvent], _radio: &mut Radio) {
+        if self.recording.fingerprint {
+            for event in events {
+                self.hasher.update(format!("{event:?}").as_bytes());
             }
         }
     }

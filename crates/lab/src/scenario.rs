@@ -3,6 +3,7 @@
 use crate::error::{ScenarioError, nearest};
 use crate::overrides;
 use crate::queue::Queue;
+use crate::radio::RadioNetwork;
 use crate::reader::{Reader, quantity};
 use crate::satellites::Satellites;
 use crate::tcp::{TcpFlow, TcpLayers};
@@ -31,6 +32,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Satellites and terminals, if there are any.
     pub satellites: Option<Arc<Satellites>>,
+    /// Nodes with radios, if there are any.
+    pub radio: Option<Arc<RadioNetwork>>,
     /// Whether the file asks for a study (`sweep`).
     pub is_study: bool,
 }
@@ -121,6 +124,8 @@ pub enum FlowKind {
         packet: u32,
         /// From when on which rate holds.
         schedule: Vec<(Span, Rate)>,
+        /// Each gap is longer or shorter by up to this part of it, at random.
+        jitter: f64,
     },
 }
 
@@ -157,9 +162,8 @@ impl Scenario {
             return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
         }
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
-        if top.get("radio").is_some() {
-            return Err(top.error("radio", "radio networks are not in this version yet"));
-        }
+        let radio = RadioNetwork::read(&top, duration)?;
+        let (radio, generated) = radio.map_or((None, Vec::new()), |(r, flows)| (Some(Arc::new(r)), flows));
         let satellites = Satellites::read(&top, duration)?.map(Arc::new);
         let is_study = top.get("sweep").is_some();
         let tcp = top.get("tcp");
@@ -170,19 +174,23 @@ impl Scenario {
         let link_items = top.list("link")?.unwrap_or(&[]);
         let links: Vec<Duplex> =
             link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
-        if links.is_empty() && satellites.is_none() {
+        if links.is_empty() && satellites.is_none() && radio.is_none() {
             return Err(top.error("link", "is missing: name at least one [[link]]"));
         }
-        let nodes = Nodes::new(&links, satellites.as_deref());
+        if satellites.is_some() && radio.is_some() {
+            return Err(top.error("radio", "satellites and radio nodes do not go together yet"));
+        }
+        let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
         let flow_items = top.list("flow")?.unwrap_or(&[]);
         if flow_items.len() > MOST_FLOWS {
             return Err(top.error("flow", format!("{} flows are more than {MOST_FLOWS}", flow_items.len())));
         }
-        let flows: Vec<Flow> = flow_items
+        let mut flows: Vec<Flow> = flow_items
             .iter()
             .enumerate()
             .map(|(i, item)| read_flow(i, item, tcp, &nodes))
             .collect::<Result<_>>()?;
+        flows.extend(generated);
         if flows.is_empty() {
             return Err(top.error("flow", "is missing: name at least one [[flow]]"));
         }
@@ -192,7 +200,7 @@ impl Scenario {
             check_ground(link_items, &links, &satellites.sky)?;
         }
         top.finish()?;
-        Ok(Scenario { title, duration, warmup, seed, links, flows, satellites, is_study })
+        Ok(Scenario { title, duration, warmup, seed, links, flows, satellites, radio, is_study })
     }
 
     /// The satellites of `text` alone, whatever else the file has or lacks, for `until` from the start; and its seed.
@@ -214,18 +222,18 @@ impl Scenario {
 }
 
 /// The nodes that links name, each with the part of the network that it belongs to.
-struct Nodes<'a> {
-    parts: BTreeMap<&'a str, usize>,
+struct Nodes {
+    parts: BTreeMap<String, usize>,
 }
 
-impl<'a> Nodes<'a> {
-    fn new(links: &'a [Duplex], satellites: Option<&'a Satellites>) -> Nodes<'a> {
+impl Nodes {
+    fn new(links: &[Duplex], satellites: Option<&Satellites>, radio: Option<&RadioNetwork>) -> Nodes {
+        let radios: Vec<String> = (0..radio.map_or(0, |radio| radio.nodes)).map(RadioNetwork::name).collect();
         let mut parts = BTreeMap::new();
         let terminals = satellites.iter().flat_map(|s| &s.sky.terminals).map(|t| t.name.as_str());
         let terminals: Vec<&str> = terminals.collect();
-        for name in
-            terminals.iter().copied().chain(links.iter().flat_map(|link| &link.ends).map(String::as_str))
-        {
+        let wired = links.iter().flat_map(|link| &link.ends).map(String::as_str);
+        for name in terminals.iter().copied().chain(radios.iter().map(String::as_str)).chain(wired) {
             let number = parts.len();
             parts.entry(name).or_insert(number);
         }
@@ -238,14 +246,15 @@ impl<'a> Nodes<'a> {
             }
             part
         }
-        // The sky joins all terminals.
+        // The sky joins all terminals, the air all radio nodes.
         let skyward = terminals.windows(2).map(|pair| [pair[0], pair[1]]);
+        let airward = radios.windows(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
         let wired = links.iter().map(|link| link.ends.each_ref().map(String::as_str));
-        for ends in wired.chain(skyward) {
+        for ends in wired.chain(skyward).chain(airward) {
             let [a, b] = ends.map(|name| find(&mut lower, parts[name]));
             lower[a.max(b)] = a.min(b);
         }
-        let parts = parts.into_iter().map(|(name, part)| (name, find(&mut lower, part))).collect();
+        let parts = parts.into_iter().map(|(name, part)| (name.to_string(), find(&mut lower, part))).collect();
         Nodes { parts }
     }
 }
@@ -356,10 +365,14 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
 }
 
 pub(crate) fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
-    let rate: Option<Rate> = reader.quantity("rate", "10Mbps")?;
+    read_rate_key(reader, "rate")
+}
+
+pub(crate) fn read_rate_key(reader: &Reader<'_>, key: &'static str) -> Result<Option<Rate>> {
+    let rate: Option<Rate> = reader.quantity(key, "10Mbps")?;
     match rate {
-        Some(rate) if rate.bps() == 0 => Err(reader.error("rate", "must be more than zero")),
-        Some(rate) if rate > FASTEST => Err(reader.error("rate", format!("{rate} is more than {FASTEST}"))),
+        Some(rate) if rate.bps() == 0 => Err(reader.error(key, "must be more than zero")),
+        Some(rate) if rate > FASTEST => Err(reader.error(key, format!("{rate} is more than {FASTEST}"))),
         rate => Ok(rate),
     }
 }
@@ -442,7 +455,7 @@ fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {
         .collect()
 }
 
-fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes<'_>) -> Result<Flow> {
+fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Result<Flow> {
     let plain = Reader::new(format!("flow[{index}]"), item)?;
     let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
     let reader = Reader::new(format!("flow.{name}"), item)?;
@@ -454,7 +467,7 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes<'_>) -
         }
         Err(reader.error(
             key,
-            format!("there is no node \"{node}\"; {}", nearest(node, nodes.parts.keys().copied())),
+            format!("there is no node \"{node}\"; {}", nearest(node, nodes.parts.keys().map(String::as_str))),
         ))
     };
     let (from, to) = (node("from")?, node("to")?);
@@ -534,6 +547,7 @@ fn read_udp(udp: Reader<'_>) -> Result<FlowKind> {
     if schedule.is_empty() {
         return Err(udp.error("rate", "is missing: give a rate such as \"20kbps\", or a schedule"));
     }
+    let jitter = udp.number("jitter", 0.0, 1.0)?.unwrap_or(0.0);
     udp.finish()?;
-    Ok(FlowKind::Udp { packet, schedule })
+    Ok(FlowKind::Udp { packet, schedule, jitter })
 }

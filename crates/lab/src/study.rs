@@ -243,8 +243,9 @@ fn digest(scenario: &Scenario) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(crate::ENGINE.as_bytes());
     // Derived formatting names every field and prints floats exactly.
-    let Scenario { title: _, seed: _, is_study: _, duration, warmup, links, flows, satellites } = scenario;
-    hasher.update(format!("{duration:?} {warmup:?} {links:?} {flows:?} {satellites:?}").as_bytes());
+    let Scenario { title: _, seed: _, is_study: _, duration, warmup, links, flows, satellites, radio } =
+        scenario;
+    hasher.update(format!("{duration:?} {warmup:?} {links:?} {flows:?} {satellites:?} {radio:?}").as_bytes());
     hasher.finalize()
 }
 

@@ -1,5 +1,6 @@
 //! A scenario come alive: the event loop.
 
+mod air;
 mod build;
 mod results;
 mod sky;
@@ -11,6 +12,7 @@ use crate::pcap::FlowWire;
 use crate::recorder::{PacketLog, Recorder, Recording, TraceMode, WindowLog};
 use crate::scenario::Scenario;
 use engine::{Agenda, Next};
+use net::radio::Handed;
 use net::{Arrival, Kind, LinkId, Network, NodeId, Packet, Topology};
 use rustix::time::{ClockId, clock_gettime};
 use sky::{SkyEvent, SkyPlan};
@@ -332,21 +334,25 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
             }
             Arrival::Delivered => {
-                let flow = packet.flow as usize;
-                match packet.kind {
-                    Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),
-                    Kind::Ack => {
-                        let blocks = match packet.blocks {
-                            Packet::NO_BLOCKS => Blocks::NONE,
-                            place => self.blocks.take(place),
-                        };
-                        self.senders[flow].on_ack(&mut port!(self, packet.flow), packet, blocks.as_slice());
-                    }
-                    Kind::Udp => {
-                        let now = self.agenda.now();
-                        self.udp[flow - self.senders.len()].1.arrived(packet, now);
-                    }
-                }
+                let blocks = match packet.blocks {
+                    Packet::NO_BLOCKS => Blocks::NONE,
+                    place => self.blocks.take(place),
+                };
+                self.deliver(packet, &blocks);
+            }
+        }
+    }
+
+    /// A packet is where its flow wants it.
+    #[inline]
+    fn deliver(&mut self, packet: &Packet, blocks: &Blocks) {
+        let flow = packet.flow as usize;
+        match packet.kind {
+            Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),
+            Kind::Ack => self.senders[flow].on_ack(&mut port!(self, packet.flow), packet, blocks.as_slice()),
+            Kind::Udp => {
+                let now = self.agenda.now();
+                self.udp[flow - self.senders.len()].1.arrived(packet, now);
             }
         }
     }
@@ -355,8 +361,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         self.network.timer_event();
         let flow = id / Timer::COUNT;
         let index = flow as usize;
-        if index == self.plans.len() {
-            return self.sky_event();
+        if index >= self.plans.len() {
+            return self.network_event(id);
         }
         match Timer::from_number(id % Timer::COUNT) {
             Timer::Retransmit => self.senders[index].on_retransmit_timer(&mut port!(self, flow)),
@@ -367,7 +373,43 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         }
     }
 
-    /// Ways change, or a flow comes under hand-off. The timer after all flows' is the sky's.
+    /// The timer after all flows' is the sky's, those behind it are the radio's.
+    fn network_event(&mut self, id: u32) {
+        if id == self.plans.len() as u32 * Timer::COUNT {
+            return self.sky_event();
+        }
+        let Some(radio) = self.network.radio() else { return };
+        radio.on_timer(&mut self.agenda, id);
+        if PACKETS {
+            let events = radio.events();
+            self.recorder.radio(&events, radio);
+        }
+        while let Some(handed) = self.network.radio().and_then(net::radio::Radio::next_handed) {
+            match handed {
+                // Copies of the packet may still be about: its blocks stay until they are gone.
+                Handed::Delivered(packet, way) => {
+                    let blocks = match packet.blocks {
+                        Packet::NO_BLOCKS => Blocks::NONE,
+                        place => self.blocks.get(place),
+                    };
+                    match self.network.onward(way) {
+                        None => self.deliver(&packet, &blocks),
+                        Some(route) => {
+                            let packet = Packet { route, blocks: Packet::NO_BLOCKS, ..packet };
+                            transport::Wire::send(&mut port!(self, packet.flow), packet, &blocks);
+                        }
+                    }
+                }
+                Handed::Gone(packet) => {
+                    if packet.blocks != Packet::NO_BLOCKS {
+                        self.blocks.take(packet.blocks);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ways change, or a flow comes under hand-off.
     #[cold]
     fn sky_event(&mut self) {
         let now = self.agenda.now();

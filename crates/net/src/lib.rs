@@ -10,6 +10,7 @@ mod link;
 mod network;
 mod packet;
 pub mod qdisc;
+pub mod radio;
 mod rcp;
 mod sky;
 mod tap;

@@ -3,6 +3,7 @@
 use crate::link::{Guard, Link, LinkAccount, LinkSpec, NO_GUARD};
 use crate::packet::{Kind, Packet};
 use crate::qdisc::{Offer, Verdict};
+use crate::radio::Radio;
 use crate::rcp::RcpRouter;
 use crate::sky::{Fate, SkyNetwork, Tables};
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
@@ -41,12 +42,20 @@ pub struct Network {
     cause: Time,
     /// Where links move: the ways of the moment.
     tables: Option<Box<Tables>>,
+    /// Where nodes have radios.
+    radio: Option<Box<Radio>>,
+    /// Of each way by radio: the route that follows it, or `END`.
+    onward: Vec<u32>,
 }
 
 const END: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
 /// In place of a next link: the node looks it up.
 const LOOKUP: u32 = u32::MAX - 2;
+/// In place of a next link: the packet goes by radio, on the way that the next word names.
+const AIR: u32 = u32::MAX - 3;
+/// The least word that is no link.
+const SPECIAL: u32 = AIR;
 
 impl Network {
     /// A network without links yet, for a run that ends at `horizon`: room for `links` of them and for routes of
@@ -64,7 +73,40 @@ impl Network {
             folding: true,
             cause: Time::ZERO,
             tables: None,
+            radio: None,
+            onward: Vec::new(),
         }
+    }
+
+    /// Gives nodes their radios. Call before any route.
+    pub fn set_radio(&mut self, radio: Radio) {
+        self.radio = Some(Box::new(radio));
+    }
+
+    /// The radio, if there is one.
+    pub fn radio(&mut self) -> Option<&mut Radio> {
+        self.radio.as_deref_mut()
+    }
+
+    /// Packets that crossed from radio to radio, summed over hops.
+    pub fn radio_hops(&self) -> u64 {
+        self.radio.as_ref().map_or(0, |radio| radio.counts().hops)
+    }
+
+    /// Adds a route that goes over links, then by radio between two of its nodes, then over links again.
+    pub fn add_air_route(&mut self, before: &Route, [from, to]: [u32; 2], after: &Route) -> u32 {
+        let onward = if after.is_empty() { END } else { self.add_route(after) };
+        self.onward.push(onward);
+        let way = self.radio.as_mut().map_or(0, |radio| radio.add_way(from, to));
+        let start = self.add_route(before);
+        self.routes.pop();
+        self.routes.extend([AIR, way]);
+        start
+    }
+
+    /// The route on which a packet goes on at the end of a way by radio; none if it is where it was going.
+    pub fn onward(&self, way: u32) -> Option<u32> {
+        self.onward.get(way as usize).copied().filter(|route| *route != END)
     }
 
     /// Lets the links move: packets find their way by tables, from now on. Call after adding the links and before any route.
@@ -153,7 +195,7 @@ impl Network {
     #[inline]
     pub fn prefetch_link(&self, packet: &Packet) -> bool {
         let next = self.routes[packet.route as usize + 1];
-        if next >= LOOKUP {
+        if next >= SPECIAL {
             return true;
         }
         prefetch(&self.links, next as usize);
@@ -176,6 +218,10 @@ impl Network {
 
     #[cold]
     fn set_out<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
+        if let Some(radio) = &mut self.radio {
+            radio.send(agenda, packet, self.routes[packet.route as usize + 1]);
+            return true; // what becomes of it, the radio tells
+        }
         let Some(tables) = &self.tables else { unreachable!("a route over a link that does not exist") };
         let (row, node) = tables.sources[packet.route as usize];
         self.enqueue_by_table(agenda, tap, row, node, packet)
@@ -190,8 +236,8 @@ impl Network {
         }
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
-        if next >= LOOKUP {
-            return if next == END { Arrival::Delivered } else { self.arrive_by_table(agenda, tap, packet) };
+        if next >= SPECIAL {
+            return if next == END { Arrival::Delivered } else { self.arrive_elsewhere(agenda, tap, packet) };
         }
         if self.enqueue(agenda, tap, packet.route + 1, packet) {
             Arrival::Forwarded
@@ -237,7 +283,7 @@ impl Network {
             let link = &mut self.links[id as usize];
             let arrival = link.free_at + link.delay;
             let next = self.routes[route as usize + 1];
-            if next >= LOOKUP || !self.links[next as usize].folded || arrival > self.horizon {
+            if next >= SPECIAL || !self.links[next as usize].folded || arrival > self.horizon {
                 let link = &mut self.links[id as usize];
                 agenda.push(arrival, packet, &mut link.hint, |packet| {
                     packet.began = start;
@@ -363,6 +409,20 @@ impl Network {
                 packet: *packet,
             });
         }
+    }
+
+    /// At the end of its link a packet takes to the air, or looks up its way.
+    fn arrive_elsewhere<T: Tap>(
+        &mut self,
+        agenda: &mut Agenda<Packet>,
+        tap: &mut T,
+        packet: &Packet,
+    ) -> Arrival {
+        if let Some(radio) = &mut self.radio {
+            radio.send(agenda, packet, self.routes[packet.route as usize + 2]);
+            return Arrival::Forwarded;
+        }
+        self.arrive_by_table(agenda, tap, packet)
     }
 
     fn arrive_by_table<T: Tap>(

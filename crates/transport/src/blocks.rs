@@ -55,6 +55,10 @@ impl BlockPool {
         self.slots[place as usize] = *blocks;
         place
     }
+    /// Looks at blocks that stay where they are.
+    pub fn get(&self, place: u32) -> Blocks {
+        self.slots[place as usize]
+    }
     /// Takes blocks out; the place is free again.
     pub fn take(&mut self, place: u32) -> Blocks {
         self.free.push(place);

@@ -2,6 +2,7 @@
 
 use crate::blocks::Blocks;
 use crate::wire::{Timer, Wire};
+use engine::Stream;
 use net::{Kind, Packet};
 use units::{PS_PER_S, Rate, Span, Time};
 
@@ -15,12 +16,19 @@ pub struct UdpSource {
     schedule: Vec<(Time, Rate)>,
     stop: Time,
     sent: u32,
+    /// By what part of it a gap may differ, and the draws.
+    jitter: Option<(f64, Stream)>,
 }
 
 impl UdpSource {
     /// `schedule` gives the rate from each time on; rate zero is silence.
     pub fn new(flow: u32, route: u32, size: u32, schedule: Vec<(Time, Rate)>, stop: Time) -> UdpSource {
-        UdpSource { flow, route, size, schedule, stop, sent: 0 }
+        UdpSource { flow, route, size, schedule, stop, sent: 0, jitter: None }
+    }
+
+    /// Every gap is longer or shorter by up to `part` of it, as ns-2's CBR with `random_` has half.
+    pub fn with_jitter(self, part: f64, stream: Stream) -> UdpSource {
+        UdpSource { jitter: Some((part, stream)), ..self }
     }
 
     /// Packets sent so far.
@@ -43,7 +51,14 @@ impl UdpSource {
             let packet = Packet::new(Kind::Udp, self.flow, self.route, self.sent, self.size, now);
             self.sent += 1;
             wire.send(packet, &Blocks::NONE);
-            self.after_gap(now)
+            let next = self.after_gap(now);
+            match &mut self.jitter {
+                Some((part, stream)) if next != Time::NEVER => {
+                    let factor = 1.0 + *part * (2.0 * stream.uniform() - 1.0);
+                    now + Span::from_ps((next.since(now).ps() as f64 * factor) as u64)
+                }
+                _ => next,
+            }
         };
         if next < self.stop {
             wire.set_timer(Timer::Application, next);

@@ -13,7 +13,7 @@ mod time;
 pub use limit::Limit;
 pub use parse::UnitError;
 pub use rate::Rate;
-pub use space::{Angle, Length};
+pub use space::{Angle, Length, Speed};
 pub use time::{PS_PER_S, Span, Time};
 
 /// Congestion windows are counted in segments; the fraction is kept.

@@ -60,6 +60,29 @@ impl FromStr for Angle {
     }
 }
 
+/// A speed in metres per second, never negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Speed(f64);
+
+impl Speed {
+    /// Metres per second.
+    pub const fn metres_per_second(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromStr for Speed {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Speed, UnitError> {
+        let expected = "a speed such as \"10mps\" or \"36kmph\"";
+        match split(text, expected)? {
+            (n, "mps") => Ok(Speed(n)),
+            (n, "kmph") => Ok(Speed(n / 3.6)),
+            _ => Err(UnitError::new(text, expected)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +94,11 @@ mod tests {
         assert_eq!("86.4deg".parse::<Angle>().map(Angle::degrees), Ok(86.4));
         for bad in ["780", "-1km", "7 miles"] {
             assert!(bad.parse::<Length>().is_err(), "{bad}");
+        }
+        assert_eq!("36kmph".parse::<Speed>().map(Speed::metres_per_second), Ok(10.0));
+        assert_eq!("1.5mps".parse::<Speed>().map(Speed::metres_per_second), Ok(1.5));
+        for bad in ["10", "10m", "-1mps"] {
+            assert!(bad.parse::<Speed>().is_err(), "{bad}");
         }
         for bad in ["86.4", "1rad", "-3deg"] {
             assert!(bad.parse::<Angle>().is_err(), "{bad}");

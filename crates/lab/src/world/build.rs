@@ -1,5 +1,6 @@
 //! From a scenario to a world: nodes and routes, links, senders and receivers, in a fixed order.
 
+use super::air::{self, Journey};
 use super::{Plan, Settings, World, sky};
 use crate::ScenarioError;
 use crate::audit::{AuditedLink, Auditor};
@@ -9,6 +10,7 @@ use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use cc::AnyController;
 use engine::{Agenda, Stream};
 use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
+use net::radio::Radio;
 use net::{LinkId, LinkSpec, Network, NodeId, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +21,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     pub(super) fn build(scenario: &Scenario, settings: Settings) -> Result<Self, ScenarioError> {
         let seed = settings.seed.unwrap_or(scenario.seed);
         let end = Time::ZERO + scenario.duration;
-        let (topology, nodes, mut layout) = match &scenario.satellites {
-            Some(satellites) => {
+        let (topology, nodes, mut layout) = match (&scenario.satellites, &scenario.radio) {
+            (Some(satellites), _) => {
                 let (topology, nodes, layout) = sky::lay_out(scenario, satellites, seed);
+                let nodes = nodes.into_iter().map(|(name, node)| (name.to_string(), node)).collect();
                 (topology, nodes, Some(layout))
             }
-            None => {
-                let (topology, nodes) = lay_out(scenario);
+            (None, Some(radio)) => {
+                let (topology, nodes) = air::lay_out(scenario, radio);
+                (topology, nodes, None)
+            }
+            (None, None) => {
+                let (mut topology, mut nodes) = (Topology::default(), BTreeMap::new());
+                add_wires(scenario, &mut topology, &mut nodes);
                 (topology, nodes, None)
             }
         };
@@ -42,32 +50,36 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             .map(|i| [nodes[scenario.flows[*i].from.as_str()], nodes[scenario.flows[*i].to.as_str()]])
             .collect();
         let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
-        let routes = match &layout {
+        let routes: Vec<Journey> = match (&layout, &scenario.radio) {
             // Over moving links ways are found hop by hop.
-            Some(_) => Vec::new(),
-            None => topology.routes(&pairs).map_err(|error| {
-                let (from, to) = (topology.node_name(error.from), topology.node_name(error.to));
-                let origin = Origin::Line { file: "scenario".into(), line: 1 };
-                ScenarioError::new(&origin, "link", format!("no path from \"{from}\" to \"{to}\""))
-            })?,
+            (Some(_), _) => Vec::new(),
+            (None, Some(radio)) => air::journeys(&topology, radio.nodes, &pairs)?,
+            (None, None) => {
+                let routes = topology.routes(&pairs).map_err(|error| {
+                    let (from, to) = (topology.node_name(error.from), topology.node_name(error.to));
+                    let origin = Origin::Line { file: "scenario".into(), line: 1 };
+                    ScenarioError::new(&origin, "link", format!("no path from \"{from}\" to \"{to}\""))
+                })?;
+                routes.into_iter().map(Journey::wired).collect()
+            }
         };
 
         let moving = layout.as_mut().map_or(Vec::new(), |sky| std::mem::take(&mut sky.directions));
         let directions: Vec<&Direction> =
             scenario.links.iter().flat_map(|l| &l.directions).chain(&moving).collect();
-        let hops = routes.iter().map(|route| route.len() + 1).sum();
+        let hops = routes.iter().map(|route| route.links().count() + 3).sum();
         let mut network = Network::new(end, directions.len(), hops);
         if settings.unfolded {
             network.unfold();
         }
-        let delay_of = |route: &Vec<LinkId>| {
-            route.iter().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
+        let delay_of = |route: &Journey| {
+            route.links().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
         };
         let usual = layout.as_ref().map_or(Span::ZERO, |sky| sky.round_trip(&pairs));
         let mut round_trip = vec![usual; directions.len()];
         for pair in routes.chunks_exact(2) {
             let both = delay_of(&pair[0]) + delay_of(&pair[1]);
-            for link in pair.iter().flatten() {
+            for link in pair.iter().flat_map(Journey::links) {
                 let longest = &mut round_trip[link.0 as usize];
                 *longest = both.max(*longest);
             }
@@ -115,6 +127,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
 
         let mut agenda = Agenda::new();
         agenda.add_timers(numbered.len() as u32 * Timer::COUNT + 1);
+        if let Some(scene) = &scenario.radio {
+            let first = agenda.add_timers(scene.nodes as u32 * Radio::TIMERS);
+            let mut radio = Radio::new(scene.config(seed, end), first);
+            if PACKETS {
+                radio.watch();
+            }
+            radio.start(&mut agenda);
+            network.set_radio(radio);
+        }
         let mut world = Parts {
             senders: engine::large_vec(numbered.len()),
             receivers: engine::large_vec(numbered.len()),
@@ -126,7 +147,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let flow = &scenario.flows[*index];
             let number = number as u32;
             let mut way = |of: usize| match routes.get(2 * number as usize + of) {
-                Some(route) => network.add_route(route),
+                Some(Journey { before, air: Some(ends), after }) => network.add_air_route(before, *ends, after),
+                Some(Journey { before, .. }) => network.add_route(before),
                 None => {
                     let (from, to) = pairs[2 * number as usize + of];
                     network.add_way(from.0 as usize, to.0 as usize)
@@ -170,12 +192,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     }
                     probes.push(names);
                 }
-                FlowKind::Udp { packet, schedule } => {
+                FlowKind::Udp { packet, schedule, jitter } => {
                     let schedule = schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
-                    world.udp.push((
-                        UdpSource::new(number, forward, *packet, schedule, stop),
-                        ReceiverStats::default(),
-                    ));
+                    let mut source = UdpSource::new(number, forward, *packet, schedule, stop);
+                    if *jitter > 0.0 {
+                        source = source.with_jitter(*jitter, Stream::new(seed, "gaps", &flow.name));
+                    }
+                    world.udp.push((source, ReceiverStats::default()));
                 }
             }
             world.names.push(flow.name.clone());
@@ -208,8 +231,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             names: world.names,
             ends,
             topology,
-            crowded: order.len() > 1000 && plan.is_none(),
-            first_links: routes.chunks_exact(2).map(|pair| [pair[0][0], pair[1][0]]).collect(),
+            crowded: order.len() > 1000 && plan.is_none() && scenario.radio.is_none(),
+            first_links: routes
+                .chunks_exact(2)
+                .map(|pair| [&pair[0], &pair[1]].map(|way| way.before.first().map_or(LinkId(0), |link| *link)))
+                .collect(),
             order,
             sky: plan,
             cpu: 0,
@@ -228,17 +254,24 @@ struct Parts {
     names: Vec<String>,
 }
 
-/// Nodes in the order in which links name them, and the links between them.
-fn lay_out(scenario: &Scenario) -> (Topology, BTreeMap<&str, NodeId>) {
-    let mut topology = Topology::default();
-    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+/// Adds nodes in the order in which links name them, and the links between them.
+pub(super) fn add_wires(
+    scenario: &Scenario,
+    topology: &mut Topology,
+    nodes: &mut BTreeMap<String, NodeId>,
+) {
     for link in &scenario.links {
-        let ends =
-            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
+        let ends = link.ends.each_ref().map(|name| match nodes.get(name) {
+            Some(node) => *node,
+            None => {
+                let node = topology.add_node(name);
+                nodes.insert(name.clone(), node);
+                node
+            }
+        });
         topology.add_link(ends[0], ends[1], link.directions[0].delay);
         topology.add_link(ends[1], ends[0], link.directions[1].delay);
     }
-    (topology, nodes)
 }
 
 fn impairment(

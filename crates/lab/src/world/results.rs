@@ -1,8 +1,10 @@
 //! What a finished world says: the outcome.
 
 use super::World;
-use crate::outcome::{Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, jain};
+use crate::outcome::{Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
+use net::radio::Fate;
 use net::{LinkId, Reason};
+use std::collections::BTreeMap;
 use transport::ReceiverStats;
 
 impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
@@ -15,7 +17,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 
     pub(super) fn cost(&self) -> (EngineCost, f64) {
-        let hops = self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
+        let wired: u64 =
+            self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
+        let hops = wired + self.network.radio_hops();
         let cost = EngineCost {
             events: self.agenda.events(),
             packet_hops: hops,
@@ -73,12 +77,37 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             warmup_s: None,
             version: crate::VERSION,
             flows,
-            radio: None,
+            radio: self.radio_outcome(),
             satellite: self.sky.as_ref().map(|sky| sky.outcome.clone()),
             fairness: Fairness { jain: jain(&compared) },
             engine: self.cost().0,
             links,
         }
+    }
+
+    fn radio_outcome(&mut self) -> Option<RadioOutcome> {
+        let radio = self.network.radio()?;
+        let counts = radio.counts();
+        let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
+        let drops = |list: &[u64]| -> BTreeMap<&'static str, u64> {
+            Fate::DROPS.iter().zip(list).filter(|(_, n)| **n > 0).map(|(fate, n)| (fate.name(), *n)).collect()
+        };
+        let mac = [
+            ("retry", counts.retries_exhausted),
+            ("collision", counts.collisions),
+            ("busy", counts.busy),
+            ("duplicate", counts.duplicates),
+        ];
+        Some(RadioOutcome {
+            offered_packets: counts.offered,
+            received_packets: counts.received,
+            delivery_ratio: ratio(counts.received, counts.offered),
+            routing_packets: counts.routing,
+            routing_load: ratio(counts.routing, counts.received),
+            mean_hops: ratio(counts.received_hops, counts.received),
+            mac_drops: mac.into_iter().collect(),
+            dropped_packets: drops(&counts.dropped_data),
+        })
     }
 
     fn flow_outcome(&mut self, number: usize) -> FlowOutcome {

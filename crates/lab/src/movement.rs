@@ -1,0 +1,104 @@
+//! Movement files in ns-2's format, as `setdest` and BonnMotion write them.
+
+use net::radio::Trajectory;
+use std::io::Read;
+use std::path::Path;
+use units::{Span, Time};
+
+/// Most bytes that a movement file may hold once unpacked.
+const LARGEST: u64 = 1 << 30;
+
+/// The text of a file, unpacked if it is packed by gzip.
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    let told = |e: std::io::Error| format!("{}: {e}", path.display());
+    if !std::fs::metadata(path).map_err(told)?.is_file() {
+        return Err(format!("{}: is no file", path.display()));
+    }
+    let bytes = std::fs::read(path).map_err(told)?;
+    let mut text = String::new();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let unpacked = flate2::read::MultiGzDecoder::new(&bytes[..]);
+        unpacked.take(LARGEST).read_to_string(&mut text).map_err(told)?;
+        return Ok(text);
+    }
+    String::from_utf8(bytes).map_err(|_| format!("{}: is no text", path.display()))
+}
+
+/// The ways of `nodes` nodes. Lines about anything but the nodes' places and goals are passed over.
+pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String> {
+    let mut places = vec![[None; 2]; nodes];
+    let mut goals: Vec<(Time, usize, [f64; 3])> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let refuse = |what: String| format!("line {}: {what}", number + 1);
+        let words: Vec<&str> = line.split_ascii_whitespace().map(|w| w.trim_matches('"')).collect();
+        let node = |word: &str| -> Result<usize, String> {
+            let inner = word.strip_prefix("$node_(").and_then(|w| w.strip_suffix(')'));
+            let node: usize = inner
+                .and_then(|w| w.parse().ok())
+                .ok_or_else(|| refuse(format!("\"{word}\" names no node")))?;
+            if node < nodes {
+                return Ok(node);
+            }
+            Err(refuse(format!("node {node} is one more than the scenario's {nodes} (counted from 0)")))
+        };
+        let value = |word: &str| -> Result<f64, String> {
+            let value: Option<f64> = word.parse().ok().filter(|v: &f64| v.is_finite());
+            value.ok_or_else(|| refuse(format!("\"{word}\" is no number")))
+        };
+        match words[..] {
+            [who, "set", axis @ ("X_" | "Y_"), place] if who.starts_with("$node_(") => {
+                places[node(who)?][(axis == "Y_") as usize] = Some(value(place)?);
+            }
+            ["$ns_", "at", when, who, "setdest", x, y, speed] => {
+                let at = value(when)?;
+                if !(0.0..=1e7).contains(&at) {
+                    return Err(refuse(format!("{when} is no time of a run")));
+                }
+                let goal = [value(x)?, value(y)?, value(speed)?];
+                goals.push((Time::ZERO + Span::from_seconds(at), node(who)?, goal));
+            }
+            _ => {}
+        }
+    }
+    goals.sort_by_key(|(at, node, _)| (*node, *at)); // stable: the last of one instant counts
+    let mut ways = Vec::with_capacity(nodes);
+    for (node, place) in places.into_iter().enumerate() {
+        let [Some(x), Some(y)] = place else {
+            return Err(format!("node {node} has no place (\"$node_({node}) set X_ ...\", and Y_)"));
+        };
+        ways.push(Trajectory::new([x, y]));
+    }
+    for (at, node, [x, y, speed]) in goals {
+        ways[node].go(at, [x, y], speed);
+    }
+    Ok(ways)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+        # a comment\n$node_(0) set X_ 10.0\n$node_(0) set Y_ 20.0\n$node_(0) set Z_ 0.0\n\
+        $node_(1) set X_ 0\n$node_(1) set Y_ 0\n$god_ set-dist 0 1 1\n\
+        $ns_ at 2.0 \"$node_(0) setdest 20.0 20.0 5.0\"\n$ns_ at 3.0 \"$node_(0) setdest 15.0 20.0 0.0\"\n\
+        $ns_ at 1.5 \"$god_ set-dist 0 1 2\"\n";
+
+    #[test]
+    fn places_and_goals_are_read() {
+        let ways = parse(TEXT, 2).unwrap();
+        let at = |node: usize, s: f64| ways[node].at(Time::ZERO + Span::from_seconds(s));
+        assert_eq!((at(0, 0.0), at(1, 9.0)), ([10.0, 20.0], [0.0, 0.0]));
+        assert!((at(0, 2.5)[0] - 12.5).abs() < 1e-9);
+        // Speed zero: it stands where it is.
+        assert_eq!(at(0, 9.0), [15.0, 20.0]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        assert!(parse(TEXT, 3).unwrap_err().contains("node 2 has no place"));
+        assert!(parse(TEXT, 1).unwrap_err().starts_with("line 5: node 1"));
+        let bad = "$node_(0) set X_ ten\n";
+        assert_eq!(parse(bad, 1).unwrap_err(), "line 1: \"ten\" is no number");
+    }
+}

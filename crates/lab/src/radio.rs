@@ -1,0 +1,438 @@
+//! The tables about radio: nodes, movement, medium, MAC, routing, and the CMU generator's traffic.
+
+use crate::error::{ScenarioError, nearest};
+use crate::movement;
+use crate::reader::Reader;
+use crate::scenario::{Flow, FlowKind, read_rate_key};
+use crate::tcp::TcpLayers;
+use crate::value::{Item, Value};
+use engine::Stream;
+use net::radio::{
+    AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, Routing, Start, Trajectory,
+};
+use std::sync::Arc;
+use units::{Length, Limit, Rate, Span, Speed, Time};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Nodes with radios, and what they say by themselves.
+#[derive(Clone, Debug)]
+pub struct RadioNetwork {
+    /// Their number; they are called n0, n1, ...
+    pub nodes: usize,
+    /// Sides of the rectangle that they are in, m.
+    pub area: [f64; 2],
+    /// How they move.
+    pub mobility: Mobility,
+    /// Propagation, MAC, queue and routing; its nodes and seed are filled in for a run.
+    pub config: RadioConfig,
+}
+
+/// How nodes move.
+#[derive(Clone, Debug)]
+pub enum Mobility {
+    /// At random, by the seed.
+    Waypoint(RandomWaypoint),
+    /// As written down.
+    Given(Arc<Vec<Trajectory>>),
+}
+
+const MOST_NODES: u64 = 10_000;
+
+impl RadioNetwork {
+    /// The name of a node.
+    pub fn name(node: usize) -> String {
+        format!("n{node}")
+    }
+
+    /// Where the nodes are until `end`, under a seed.
+    pub fn trajectories(&self, seed: u64, end: Time) -> Vec<Trajectory> {
+        match &self.mobility {
+            Mobility::Given(ways) => ways.to_vec(),
+            Mobility::Waypoint(model) => {
+                let way = |node| model.trajectory(&mut Stream::new(seed, "mobility", &Self::name(node)), end);
+                (0..self.nodes).map(way).collect()
+            }
+        }
+    }
+
+    /// Everything that a run needs.
+    pub(crate) fn config(&self, seed: u64, end: Time) -> RadioConfig {
+        RadioConfig { nodes: self.trajectories(seed, end), seed, ..self.config.clone() }
+    }
+
+    /// The radio of a scenario, if it has one, and the flows that it generates.
+    pub(crate) fn read(top: &Reader<'_>, duration: Span) -> Result<Option<(RadioNetwork, Vec<Flow>)>> {
+        let Some(table) = top.table("radio")? else { return Ok(None) };
+        let ns2 = match word(&table, "profile", &["std", "ns2"])? {
+            None | Some("std") => false,
+            Some(_) => true,
+        };
+        let nodes = table.integer("nodes", 1, MOST_NODES)?;
+        let nodes = table.need("nodes", nodes, "how many, such as nodes = 50")? as usize;
+        let area = read_area(&table)?;
+        let mobility = read_mobility(&table, nodes, area)?;
+        let propagation = read_propagation(&table)?;
+        let config = RadioConfig {
+            nodes: Vec::new(),
+            propagation,
+            mac: read_mac(&table, ns2)?,
+            arp: table.switch("arp")?.unwrap_or(true),
+            queue: read_queue(&table)?,
+            routing: read_routing(&table, ns2)?,
+            seed: 0,
+        };
+        let flows = read_traffic(top, &table, nodes, duration)?;
+        table.finish()?;
+        let area = area.unwrap_or([0.0; 2]);
+        Ok(Some((RadioNetwork { nodes, area, mobility, config }, flows)))
+    }
+}
+
+/// One of some words.
+fn word<'a>(table: &Reader<'a>, key: &'static str, known: &[&'static str]) -> Result<Option<&'a str>> {
+    match table.text(key)? {
+        Some(other) if !known.contains(&other) => {
+            let message = format!("unknown {key} \"{other}\"; {}", nearest(other, known.iter().copied()));
+            Err(table.error(key, message))
+        }
+        found => Ok(found),
+    }
+}
+
+fn read_area(table: &Reader<'_>) -> Result<Option<[f64; 2]>> {
+    let Some(items) = table.list("area")? else { return Ok(None) };
+    let sides: Vec<f64> = items
+        .iter()
+        .map(|item| crate::reader::quantity::<Length>(item, &table.path("area"), "600m").map(Length::metres))
+        .collect::<Result<_>>()?;
+    match sides[..] {
+        [x, y] if x > 0.0 && y > 0.0 && x.max(y) <= 1e7 => Ok(Some([x, y])),
+        _ => Err(table.error("area", "must be two sides of at most 10,000 km, such as [\"600m\", \"600m\"]")),
+    }
+}
+
+fn read_mobility(table: &Reader<'_>, nodes: usize, area: Option<[f64; 2]>) -> Result<Mobility> {
+    let inner = table.table("mobility")?;
+    let remedy = "how they move, such as mobility = { kind = \"random_waypoint\", max_speed = \"10mps\" }";
+    let inner = table.need("mobility", inner, remedy)?;
+    let kind = word(&inner, "kind", &["random_waypoint", "static", "ns2"])?;
+    let mobility = match inner.need("kind", kind, "random_waypoint, static or ns2")? {
+        "random_waypoint" => {
+            let area = table.need("area", area, "where they move, such as area = [\"600m\", \"600m\"]")?;
+            Mobility::Waypoint(read_waypoint(&inner, area)?)
+        }
+        "static" => {
+            let positions = inner.list("positions")?;
+            let positions = inner.need("positions", positions, "places in metres, such as [[0, 0], [150, 0]]")?;
+            if positions.len() != nodes {
+                let message = format!("has {} places for {nodes} nodes", positions.len());
+                return Err(inner.error("positions", message));
+            }
+            let places = positions.iter().map(|item| read_place(&inner, item).map(Trajectory::new));
+            Mobility::Given(Arc::new(places.collect::<Result<_>>()?))
+        }
+        _ => {
+            let file = inner.need("file", inner.text("file")?, "a movement file of setdest or BonnMotion")?;
+            let path = inner.get("file").map_or_else(|| file.into(), |item| inner.beside(item, file));
+            let refuse = |message: String| inner.error("file", message);
+            let text = movement::read_text(&path).map_err(refuse)?;
+            Mobility::Given(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
+        }
+    };
+    inner.finish()?;
+    Ok(mobility)
+}
+
+fn read_waypoint(inner: &Reader<'_>, area: [f64; 2]) -> Result<RandomWaypoint> {
+    let fast: Option<Speed> = inner.quantity("max_speed", "10mps")?;
+    let fast = inner.need("max_speed", fast, "such as max_speed = \"10mps\"")?.metres_per_second();
+    let slow: Option<Speed> = inner.quantity("min_speed", "1mps")?;
+    let slow = slow.map_or(fast.min(1.0), Speed::metres_per_second);
+    if slow <= 0.0 || slow > fast || fast > 1e5 {
+        return Err(inner.error("min_speed", "must be above zero and at most max_speed, which is at most 100 km/s"));
+    }
+    let pause: Span = inner.quantity("pause", "2s")?.unwrap_or(Span::ZERO);
+    let start = match word(inner, "init", &["steady", "cmu"])? {
+        Some("cmu") => Start::Cmu,
+        _ => Start::Steady,
+    };
+    Ok(RandomWaypoint { area, speed: [slow, fast], pause, start })
+}
+
+fn read_place(inner: &Reader<'_>, item: &Item) -> Result<[f64; 2]> {
+    let number = |item: &Item| match item.value {
+        Value::Integer(n) => Some(n as f64),
+        Value::Float(n) if n.is_finite() => Some(n),
+        _ => None,
+    };
+    if let Value::List(pair) = &item.value
+        && let [x, y] = &pair[..]
+        && let (Some(x), Some(y)) = (number(x), number(y))
+        && x.abs().max(y.abs()) <= 1e7
+    {
+        return Ok([x, y]);
+    }
+    Err(ScenarioError::new(&item.origin, &inner.path("positions"), "must be two numbers, metres, such as [150, 0]"))
+}
+
+fn read_propagation(table: &Reader<'_>) -> Result<Propagation> {
+    let usual = Propagation::default();
+    let Some(inner) = table.table("propagation")? else { return Ok(usual) };
+    let model = match word(&inner, "kind", &["two_ray", "friis", "shadowing"])? {
+        None | Some("two_ray") => Model::TwoRay,
+        Some("friis") => Model::Friis,
+        Some(_) => Model::Shadowing {
+            exponent: inner.number("exponent", 1.0, 10.0)?.unwrap_or(2.0),
+            deviation: inner.number("deviation_db", 0.0, 30.0)?.unwrap_or(4.0),
+            reference: inner.number("reference_distance", 0.01, 1000.0)?.unwrap_or(1.0),
+        },
+    };
+    let value = |key: &'static str, min: f64, max: f64, usual: f64| -> Result<f64> {
+        Ok(inner.number(key, min, max)?.unwrap_or(usual))
+    };
+    let read = Propagation {
+        model,
+        power: value("power", 1e-12, 1e6, usual.power)?,
+        frequency: value("frequency", 1e3, 1e12, usual.frequency)?,
+        gain: value("gain", 1e-3, 1e6, usual.gain)?,
+        loss: value("system_loss", 1.0, 1e6, usual.loss)?,
+        height: value("height", 1e-3, 1e5, usual.height)?,
+        receive_threshold: value("receive_threshold", 1e-20, 1.0, usual.receive_threshold)?,
+        sense_threshold: value("carrier_sense_threshold", 1e-20, 1.0, usual.sense_threshold)?,
+        capture_ratio: value("capture_ratio", 1.0, 1e6, usual.capture_ratio)?,
+        noise: value("noise", 0.0, 1.0, usual.noise)?,
+    };
+    if read.sense_threshold > read.receive_threshold {
+        let message = "must be at most receive_threshold: what is received is heard";
+        return Err(inner.error("carrier_sense_threshold", message));
+    }
+    inner.finish()?;
+    Ok(read)
+}
+
+fn read_mac(table: &Reader<'_>, ns2: bool) -> Result<MacConfig> {
+    let empty = Item::table(crate::error::Origin::Set("radio.mac".into()));
+    let given = table.table("mac")?;
+    let inner = match given {
+        Some(inner) => inner,
+        None => Reader::new(table.path("mac"), &empty)?,
+    };
+    let rate = |key: &'static str| -> Result<Rate> {
+        let rate = read_rate_key(&inner, key)?.unwrap_or(Rate::from_bps(1_000_000));
+        if ![1_000_000, 2_000_000, 5_500_000, 11_000_000].contains(&rate.bps()) {
+            return Err(inner.error(key, format!("{rate} is no rate of 802.11b: 1, 2, 5.5 or 11 Mbps")));
+        }
+        Ok(rate)
+    };
+    let retries = |key: &'static str, usual: u8| -> Result<u8> {
+        Ok(inner.integer(key, 1, 255)?.map_or(usual, |n| n as u8))
+    };
+    let or = |ns2: bool| if ns2 { "ns2" } else { "std" };
+    let header = word(&inner, "header", &["std", "ns2"])?.unwrap_or(or(ns2));
+    let backoff = word(&inner, "backoff", &["std", "ns2"])?.unwrap_or(or(ns2));
+    let capture = match word(&inner, "capture", &["ns2", "sinr", "none"])? {
+        Some("sinr") => Capture::Sinr,
+        Some("none") => Capture::None,
+        Some(_) => Capture::Ns2,
+        None if ns2 => Capture::Ns2,
+        None => Capture::Sinr,
+    };
+    let preamble = match word(&inner, "preamble", &["long", "short"])? {
+        Some("short") => 96,
+        _ => 192,
+    };
+    let read = MacConfig {
+        rate: rate("rate")?,
+        basic_rate: rate("basic_rate")?,
+        rts_threshold: inner.integer("rts_threshold", 0, 100_000)?.unwrap_or(0) as u32,
+        preamble: Span::from_ps(preamble * 1_000_000),
+        header: if header == "ns2" { 34 } else { 28 },
+        ns2_backoff: backoff == "ns2",
+        capture,
+        short_retries: retries("short_retry_limit", 7)?,
+        long_retries: retries("long_retry_limit", 4)?,
+    };
+    inner.finish()?;
+    Ok(read)
+}
+
+fn read_queue(table: &Reader<'_>) -> Result<usize> {
+    let Some(inner) = table.table("queue")? else { return Ok(49) };
+    word(&inner, "kind", &["droptail"])?;
+    let limit: Option<Limit> = inner.quantity("limit", "49p")?;
+    let limit = match limit {
+        None => 49,
+        Some(Limit::Packets(n)) if n <= 1_000_000 => n as usize,
+        Some(_) => return Err(inner.error("limit", "must be packets, such as \"49p\", at most a million")),
+    };
+    inner.finish()?;
+    Ok(limit)
+}
+
+fn read_routing(table: &Reader<'_>, ns2: bool) -> Result<Routing> {
+    let Some(inner) = table.table("routing")? else {
+        return Ok(Routing::Aodv(if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() }));
+    };
+    if word(&inner, "kind", &["aodv", "static"])? == Some("static") {
+        inner.finish()?;
+        return Ok(Routing::Static);
+    }
+    let ns2 = match word(&inner, "reading", &["rfc", "ns2"])? {
+        None => ns2,
+        Some(reading) => reading == "ns2",
+    };
+    let mut aodv = if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() };
+    let spans = [
+        ("active_route", &mut aodv.active_route),
+        ("my_route", &mut aodv.my_route),
+        ("reverse_route", &mut aodv.reverse_route),
+        ("node_traversal", &mut aodv.node_traversal),
+        ("max_wait", &mut aodv.max_wait),
+        ("buffer_time", &mut aodv.buffer_time),
+        ("jitter", &mut aodv.jitter),
+        ("release_gap", &mut aodv.release_gap),
+    ];
+    for (key, into) in spans {
+        if let Some(span) = inner.quantity::<Span>(key, "3s")? {
+            if span > Span::from_ms(100_000_000) {
+                return Err(inner.error(key, format!("{span} is longer than a day")));
+            }
+            *into = span;
+        }
+    }
+    for (key, into) in [
+        ("net_diameter", &mut aodv.net_diameter),
+        ("ttl_start", &mut aodv.ttl_start),
+        ("ttl_increment", &mut aodv.ttl_increment),
+        ("ttl_threshold", &mut aodv.ttl_threshold),
+    ] {
+        *into = inner.integer(key, 1, 200)?.map_or(*into, |n| n as u8);
+    }
+    aodv.retries = inner.integer("retries", 0, 100)?.map_or(aodv.retries, |n| n as u32);
+    aodv.rate_limit = inner.integer("rate_limit", 0, 100_000)?.map_or(aodv.rate_limit, |n| n as u32);
+    aodv.buffer = inner.integer("buffer", 1, 1_000_000)?.map_or(aodv.buffer, |n| n as usize);
+    aodv.local_repair = inner.switch("local_repair")?.unwrap_or(aodv.local_repair);
+    aodv.link_layer_detection = inner.switch("link_layer_detection")?.unwrap_or(aodv.link_layer_detection);
+    aodv.hello = inner.quantity("hello", "1s")?;
+    if aodv.hello.is_some_and(|every| every < Span::from_ms(10)) {
+        return Err(inner.error("hello", "must be at least 10 ms; leave it out for none"));
+    }
+    if aodv.hello.is_none() && !aodv.link_layer_detection {
+        return Err(inner.error("link_layer_detection", "without it say hello = \"1s\": something must tell of broken links"));
+    }
+    let losses = inner.integer("allowed_hello_loss", 1, 100)?;
+    aodv.allowed_hello_loss = losses.map_or(aodv.allowed_hello_loss, |n| n as u32);
+    inner.finish()?;
+    Ok(Routing::Aodv(aodv))
+}
+
+/// The traffic of the CMU generator: flows to the next node and the one after it, started at random.
+fn read_traffic(top: &Reader<'_>, table: &Reader<'_>, nodes: usize, duration: Span) -> Result<Vec<Flow>> {
+    let Some(inner) = table.table("traffic")? else { return Ok(Vec::new()) };
+    let kind = word(&inner, "kind", &["cbrgen", "none"])?;
+    if inner.need("kind", kind, "such as kind = \"cbrgen\"")? == "none" {
+        inner.finish()?;
+        return Ok(Vec::new());
+    }
+    let seed = inner.integer("seed", 1, 4_294_944_442)?.unwrap_or(1);
+    let most = inner.integer("connections", 1, 1_000_000)?;
+    let most = inner.need("connections", most, "how many at the most, such as connections = 40")? as usize;
+    let packet = inner.integer("packet", 1, 65_000)?.unwrap_or(512) as u32;
+    let rate = inner.number("rate", 1e-3, 1e6)?.unwrap_or(4.0);
+    let stream = match word(&inner, "type", &["cbr", "tcp"])? {
+        Some("tcp") => {
+            let layers = TcpLayers { defaults: top.get("tcp"), own: None, path: String::new() };
+            FlowKind::Tcp(Arc::new(layers.read()?))
+        }
+        _ => FlowKind::Udp {
+            packet,
+            schedule: vec![(Span::ZERO, Rate::from_bps((rate * packet as f64 * 8.0) as u64))],
+            jitter: 0.5,
+        },
+    };
+    if nodes < 2 {
+        return Err(table.error("nodes", "traffic needs at least two"));
+    }
+    inner.finish()?;
+    let pairs = cbrgen(seed, nodes, most);
+    let flows = pairs.into_iter().enumerate().map(|(number, (from, to, start))| Flow {
+        name: format!("g{number}"),
+        from: RadioNetwork::name(from),
+        to: RadioNetwork::name(to),
+        start: Span::from_seconds(start),
+        start_jitter: Span::ZERO,
+        stop: None,
+        bytes: None,
+        kind: stream.clone(),
+    });
+    Ok(flows.filter(|flow| flow.start < duration).collect())
+}
+
+/// Pairs of nodes and when they start, s: the rule of the CMU generator, with ns-2's random numbers, so that the same seed
+/// gives the same traffic. Destinations beyond the last node begin again at the first.
+pub fn cbrgen(seed: u64, nodes: usize, most: usize) -> Vec<(usize, usize, f64)> {
+    let mut random = Mrg32k3a::new(seed);
+    let mut flows = Vec::new();
+    for node in 0..nodes {
+        if flows.len() >= most {
+            break;
+        }
+        let x = 100.0 * random.uniform();
+        let partners = if x < 50.0 { 0 } else if x < 75.0 { 1 } else { 2 };
+        for step in 1..=partners {
+            if flows.len() < most {
+                let start = 180.0 * random.uniform();
+                flows.push((node, (node + step) % (nodes + 1) % nodes, start));
+            }
+        }
+    }
+    flows
+}
+
+/// L'Ecuyer's combined generator MRG32k3a (1999), with one seed for all six places.
+struct Mrg32k3a {
+    a: [i64; 3],
+    b: [i64; 3],
+}
+
+impl Mrg32k3a {
+    const M1: i64 = 4_294_967_087;
+    const M2: i64 = 4_294_944_443;
+
+    fn new(seed: u64) -> Mrg32k3a {
+        Mrg32k3a { a: [seed as i64; 3], b: [seed as i64; 3] }
+    }
+
+    fn uniform(&mut self) -> f64 {
+        let p = (1_403_580 * self.a[1] - 810_728 * self.a[0]).rem_euclid(Self::M1);
+        self.a = [self.a[1], self.a[2], p];
+        let q = (527_612 * self.b[2] - 1_370_589 * self.b[0]).rem_euclid(Self::M2);
+        self.b = [self.b[1], self.b[2], q];
+        let difference = if p > q { p - q } else { p - q + Self::M1 };
+        difference as f64 * 2.328_306_549_295_727_7e-10
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The published loads: specs/expected.md, throughput over delivery ratio (kb/s, from the first start to 500 s).
+    #[test]
+    fn the_generator_offers_what_the_paper_had() {
+        for (nodes, most, offered) in
+            [(10, 8, 237.0), (20, 16, 462.0), (30, 24, 675.0), (40, 32, 893.0), (50, 40, 1093.0)]
+        {
+            let flows = cbrgen(1, nodes, most);
+            assert_eq!(flows.len(), most);
+            let first = flows.iter().map(|(.., start)| *start).fold(f64::INFINITY, f64::min);
+            assert!((first - 2.5568).abs() < 1e-4);
+            let kbit: f64 = flows.iter().map(|(.., start)| (500.0 - start) * 4.0 * 1.024 * 8.0).sum();
+            let rate = kbit / (500.0 - 2.557);
+            assert!((rate - offered).abs() < 1.0, "{nodes} nodes: {rate} kb/s");
+        }
+        // The last node's partner is the first.
+        assert_eq!(cbrgen(1, 10, 8).last().map(|(from, to, _)| (*from, *to)), Some((9, 0)));
+    }
+}

@@ -1,0 +1,757 @@
+//! Ad-hoc on-demand distance vector routing: RFC 3561, and ns-2's reading of it (specs/manet.md section 5).
+
+use super::routes::{NO_HOPS, Route, State};
+use super::store::{BROADCAST, Body, Item, Reply, Request};
+use super::{Clock, Fate, Radio, RadioStep, Timer};
+use engine::Stream;
+use std::collections::{BTreeMap, VecDeque};
+use units::{Span, Time};
+
+/// AODV's settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AodvConfig {
+    /// ns-2's reading: the parity of a sequence number says whether a route is valid, rings start from the last distance,
+    /// the time to wait follows the last discoveries, and whoever has a route replies.
+    pub ns2: bool,
+    /// How long a route holds after its last use.
+    pub active_route: Span,
+    /// How long a destination's own reply holds.
+    pub my_route: Span,
+    /// How long the way back to a requester holds, and its request is remembered.
+    pub reverse_route: Span,
+    /// What a node is thought to take for a packet.
+    pub node_traversal: Span,
+    /// Hops across the network.
+    pub net_diameter: u8,
+    /// The rings of a request: the first, the step, and the last before the whole network is asked.
+    pub ttl_start: u8,
+    /// See `ttl_start`.
+    pub ttl_increment: u8,
+    /// See `ttl_start`.
+    pub ttl_threshold: u8,
+    /// How often the whole network is asked again.
+    pub retries: u32,
+    /// Requests a second that a node may send; zero: as many as it likes.
+    pub rate_limit: u32,
+    /// The longest wait for a reply; after the last attempt, no request for so long.
+    pub max_wait: Span,
+    /// Time between hellos; none: broken links are told by the MAC alone.
+    pub hello: Option<Span>,
+    /// Hellos that may be missing.
+    pub allowed_hello_loss: u32,
+    /// Whether the MAC tells of broken links.
+    pub link_layer_detection: bool,
+    /// Whether a node nearer to the destination than to the source looks for another way itself.
+    pub local_repair: bool,
+    /// How many packets may wait for a route, and for how long.
+    pub buffer: usize,
+    /// See `buffer`.
+    pub buffer_time: Span,
+    /// Broadcasts are delayed by up to this much.
+    pub jitter: Span,
+    /// Between packets that were waiting for a route.
+    pub release_gap: Span,
+    /// Bytes of a request and of a reply; an error has 4 and 8 for each destination.
+    pub request_bytes: u32,
+    /// See `request_bytes`.
+    pub reply_bytes: u32,
+    /// Added to routing messages and to the packets of UDP.
+    pub ip_header: u32,
+}
+
+impl AodvConfig {
+    /// As ns-2.35 has it.
+    pub fn ns2() -> AodvConfig {
+        let s = |s: u64| Span::from_ms(1000 * s);
+        AodvConfig {
+            ns2: true,
+            active_route: s(10),
+            my_route: s(10),
+            reverse_route: s(6),
+            node_traversal: Span::from_ms(30),
+            net_diameter: 30,
+            ttl_start: 5,
+            ttl_increment: 2,
+            ttl_threshold: 7,
+            retries: 3,
+            rate_limit: 0,
+            max_wait: s(10),
+            hello: None,
+            allowed_hello_loss: 3,
+            link_layer_detection: true,
+            local_repair: true,
+            buffer: 64,
+            buffer_time: s(30),
+            jitter: Span::from_ms(10),
+            release_gap: Span::from_ms(10),
+            request_bytes: 28,
+            reply_bytes: 24,
+            ip_header: 20,
+        }
+    }
+
+    /// As RFC 3561 has it.
+    pub fn rfc() -> AodvConfig {
+        AodvConfig {
+            ns2: false,
+            active_route: Span::from_ms(3000),
+            my_route: Span::from_ms(6000),
+            reverse_route: Span::from_ms(5600),
+            node_traversal: Span::from_ms(40),
+            net_diameter: 35,
+            ttl_start: 1,
+            retries: 2,
+            rate_limit: 10,
+            allowed_hello_loss: 2,
+            request_bytes: 24,
+            reply_bytes: 20,
+            ..AodvConfig::ns2()
+        }
+    }
+}
+
+/// Something that a node does later.
+#[derive(Clone, Copy, Debug)]
+enum Later {
+    Send(Item),
+    /// Looks through its routes.
+    Purge,
+    Hello,
+    /// Looks through its neighbours.
+    Neighbours,
+    /// A discovery had no answer.
+    Retry(u32),
+    /// A repair had no success.
+    Repair(u32),
+}
+
+/// AODV at one node.
+pub(super) struct Agent {
+    seq: u32,
+    requests: u32,
+    pub routes: BTreeMap<u32, Route>,
+    /// Requests seen: source and number, and until when they are remembered.
+    seen: VecDeque<(u32, u32, Time)>,
+    /// Packets without a route: destination, and until when they wait.
+    buffer: VecDeque<(Item, u32, Time)>,
+    later: BTreeMap<(Time, u64), Later>,
+    order: u64,
+    /// Neighbours heard by their hellos, and until when that holds.
+    neighbours: BTreeMap<u32, Time>,
+    /// When the last requests were sent.
+    sent: VecDeque<Time>,
+    stream: Stream,
+}
+
+const PURGE: Span = Span::from_ms(500);
+const SECOND: Span = Span::from_ms(1000);
+
+/// Whether sequence number `a` is newer than `b`: ns-2 compares as they are, the RFC around the circle.
+fn newer(ns2: bool, a: u32, b: u32) -> bool {
+    if ns2 { a > b } else { (a.wrapping_sub(b) as i32) > 0 }
+}
+
+impl Agent {
+    pub fn new(stream: Stream) -> Agent {
+        Agent {
+            seq: 2,
+            requests: 1,
+            routes: BTreeMap::new(),
+            seen: VecDeque::new(),
+            buffer: VecDeque::new(),
+            later: BTreeMap::new(),
+            order: 0,
+            neighbours: BTreeMap::new(),
+            sent: VecDeque::new(),
+            stream,
+        }
+    }
+
+    /// The route to `to` if it can be used now.
+    fn usable(&self, to: u32, now: Time, ns2: bool) -> Option<&Route> {
+        self.routes.get(&to).filter(|r| r.state == State::Up && (ns2 || r.expire > now))
+    }
+}
+
+impl Radio {
+    fn aodv(&self) -> &AodvConfig {
+        self.aodv.as_ref().unwrap_or_else(|| unreachable!("routing without AODV"))
+    }
+
+    pub(super) fn start_routing(&mut self, clock: &mut Clock) {
+        let Some(aodv) = self.aodv.clone() else { return };
+        for node in 0..self.agents.len() as u32 {
+            self.later(clock, node, clock.now() + PURGE, Later::Purge);
+            if aodv.hello.is_some() {
+                self.later(clock, node, clock.now(), Later::Hello);
+                self.later(clock, node, clock.now() + SECOND, Later::Neighbours);
+            }
+        }
+    }
+
+    fn later(&mut self, clock: &mut Clock, node: u32, at: Time, what: Later) {
+        let agent = &mut self.agents[node as usize];
+        agent.order += 1;
+        agent.later.insert((at, agent.order), what);
+        if let Some((&(first, _), _)) = agent.later.first_key_value() {
+            clock.set(node, Timer::Routing, first);
+        }
+    }
+
+    pub(super) fn on_routing(&mut self, clock: &mut Clock, node: u32) {
+        let now = clock.now();
+        while let Some(entry) = self.agents[node as usize].later.first_entry() {
+            if entry.key().0 > now {
+                let at = entry.key().0;
+                return clock.set(node, Timer::Routing, at);
+            }
+            match entry.remove() {
+                Later::Send(item) => self.message_or_packet(clock, node, item),
+                Later::Purge => {
+                    self.purge(clock, node);
+                    self.later(clock, node, now + PURGE, Later::Purge);
+                }
+                Later::Hello => self.hello(clock, node),
+                Later::Neighbours => {
+                    self.purge_neighbours(clock, node);
+                    self.later(clock, node, now + SECOND, Later::Neighbours);
+                }
+                Later::Retry(to) => self.retry(clock, node, to),
+                Later::Repair(to) => self.end_repair(clock, node, to),
+            }
+        }
+    }
+
+    fn message_or_packet(&mut self, clock: &mut Clock, node: u32, item: Item) {
+        self.counts.routing += item.urgent as u64;
+        self.send_down(clock, node, item);
+    }
+
+    /// Sends a message of AODV, `jitter` and the TTL as given.
+    fn send_message(&mut self, clock: &mut Clock, node: u32, next: u32, ttl: u8, jitter: bool, body: Body) {
+        let aodv = self.aodv();
+        let bytes = aodv.ip_header
+            + match &body {
+                Body::Request(_) => aodv.request_bytes,
+                Body::Error(list) => 4 + 8 * list.len() as u32,
+                _ => aodv.reply_bytes,
+            };
+        let most = aodv.jitter.ps() as f64;
+        let item = Item { body: self.store.put(body), next, bytes, hops: 0, ttl, urgent: true };
+        if !jitter {
+            return self.message_or_packet(clock, node, item);
+        }
+        let delay = Span::from_ps((self.agents[node as usize].stream.uniform() * most) as u64);
+        self.later(clock, node, clock.now() + delay, Later::Send(item));
+    }
+
+    fn target_of(&self, item: &Item) -> u32 {
+        match self.store.get(item.body) {
+            Body::Data { way, .. } => self.ways[*way as usize].1,
+            _ => BROADCAST,
+        }
+    }
+
+    fn source_of(&self, item: &Item) -> u32 {
+        match self.store.get(item.body) {
+            Body::Data { way, .. } => self.ways[*way as usize].0,
+            _ => BROADCAST,
+        }
+    }
+
+    /// A packet wants to go on from `node`, its source or one on its way.
+    pub(super) fn resolve(&mut self, clock: &mut Clock, node: u32, item: Item) {
+        let (now, ns2) = (clock.now(), self.aodv().ns2);
+        let (source, to) = (self.source_of(&item), self.target_of(&item));
+        let agent = &mut self.agents[node as usize];
+        let state = agent.routes.entry(to).or_default().state;
+        if agent.usable(to, now, ns2).is_some() {
+            return self.forward(clock, node, to, item, Span::ZERO);
+        }
+        if source == node {
+            self.keep(now, node, item, to);
+            return self.discover(clock, node, to);
+        }
+        if state == State::Repair {
+            return self.keep(now, node, item, to);
+        }
+        let seq = self.agents[node as usize].routes.get(&to).map_or(0, |route| route.seq);
+        self.send_message(clock, node, BROADCAST, 1, false, Body::Error(vec![(to, seq)]));
+        self.drop_item(now, node, item, Fate::Route);
+    }
+
+    /// Sends a packet over a route that is up.
+    fn forward(&mut self, clock: &mut Clock, node: u32, to: u32, item: Item, delay: Span) {
+        let (now, active, ns2) = (clock.now(), self.aodv().active_route, self.aodv().ns2);
+        let source = self.source_of(&item);
+        let routes = &mut self.agents[node as usize].routes;
+        let Some(route) = routes.get_mut(&to) else { return };
+        let next = route.next;
+        if ns2 {
+            route.expire = now + active;
+        } else {
+            // The way onward, the way back, and the neighbours on both are in use.
+            let back = routes.get(&source).map_or(source, |route| route.next);
+            for node in [to, next, source, back] {
+                if let Some(route) = routes.get_mut(&node).filter(|route| route.state == State::Up) {
+                    route.expire = route.expire.max(now + active);
+                }
+            }
+        }
+        let item = Item { next, ..item };
+        if delay > Span::ZERO {
+            return self.later(clock, node, now + delay, Later::Send(item));
+        }
+        self.send_down(clock, node, item);
+    }
+
+    /// Keeps a packet that has no route yet.
+    fn keep(&mut self, now: Time, node: u32, item: Item, to: u32) {
+        self.forget_old(now, node);
+        let (room, time) = (self.aodv().buffer, self.aodv().buffer_time);
+        let buffer = &mut self.agents[node as usize].buffer;
+        buffer.push_back((item, to, now + time));
+        if buffer.len() > room
+            && let Some((oldest, ..)) = buffer.pop_front()
+        {
+            self.drop_item(now, node, oldest, Fate::Buffer);
+        }
+    }
+
+    fn forget_old(&mut self, now: Time, node: u32) {
+        let buffer = &mut self.agents[node as usize].buffer;
+        while let Some(place) = buffer.iter().position(|(.., until)| *until < now) {
+            let Some((item, ..)) = buffer.remove(place) else { return };
+            self.drop_item(now, node, item, Fate::Timeout);
+            return self.forget_old(now, node);
+        }
+    }
+
+    /// Takes everything that waits for a route to `to`.
+    fn waiting(&mut self, now: Time, node: u32, to: u32) -> Vec<Item> {
+        self.forget_old(now, node);
+        let buffer = &mut self.agents[node as usize].buffer;
+        let found = buffer.iter().filter(|(_, target, _)| *target == to).map(|(item, ..)| *item).collect();
+        buffer.retain(|(_, target, _)| *target != to);
+        found
+    }
+
+    fn drop_waiting(&mut self, now: Time, node: u32, to: u32) {
+        for item in self.waiting(now, node, to) {
+            self.drop_item(now, node, item, Fate::Route);
+        }
+    }
+
+    /// Sends what waited for a route; the packets follow each other at a distance that gives ARP its time.
+    fn release(&mut self, clock: &mut Clock, node: u32, to: u32, gap: Span) {
+        let mut delay = Span::ZERO;
+        for item in self.waiting(clock.now(), node, to) {
+            self.forward(clock, node, to, item, delay);
+            delay = delay + gap;
+        }
+    }
+
+    /// Asks for a route, unless it was just asked for.
+    fn discover(&mut self, clock: &mut Clock, node: u32, to: u32) {
+        let (now, aodv) = (clock.now(), self.aodv().clone());
+        let agent = &mut self.agents[node as usize];
+        let route = agent.routes.entry(to).or_default();
+        if route.state == State::Up && (aodv.ns2 || route.expire > now) || route.wait_until > now {
+            return;
+        }
+        if route.attempts > aodv.retries {
+            route.wait_until = if aodv.ns2 { now + aodv.max_wait } else { now };
+            route.attempts = 0;
+            if !aodv.ns2 {
+                route.last_ttl = 0;
+            }
+            return self.drop_waiting(now, node, to);
+        }
+        if aodv.rate_limit > 0 {
+            let recent = |at: &Time| now.since(*at) < SECOND;
+            while agent.sent.front().is_some_and(|at| !recent(at)) {
+                agent.sent.pop_front();
+            }
+            if agent.sent.len() >= aodv.rate_limit as usize {
+                route.wait_until = now + Span::from_ms(100);
+                return self.later(clock, node, now + Span::from_ms(100), Later::Retry(to));
+            }
+            agent.sent.push_back(now);
+        }
+        // ns-2 begins where it last ended, and as a new route has an infinite distance, with the whole network.
+        let last = if aodv.ns2 { route.last_ttl.max(route.last_hops) } else { route.last_ttl };
+        let repair = route.state == State::Repair && !aodv.ns2;
+        let ttl = if repair {
+            route.attempts = aodv.retries + 1;
+            (route.hops as u8).saturating_add(2).min(aodv.net_diameter)
+        } else if last == 0 {
+            aodv.ttl_start
+        } else if last < aodv.ttl_threshold as u16 {
+            last as u8 + aodv.ttl_increment
+        } else {
+            route.attempts += 1;
+            aodv.net_diameter
+        };
+        route.last_ttl = ttl as u16;
+        let wait = if aodv.ns2 {
+            let per_hop = route.per_hop().unwrap_or(aodv.node_traversal).ps();
+            2 * ttl as u64 * per_hop * route.attempts.max(1) as u64
+        } else {
+            // Rings have two hops to spare; each time that the whole network is asked the wait doubles.
+            let doubled = route.attempts.saturating_sub(1).min(8);
+            2 * aodv.node_traversal.ps() * (ttl as u64 + 2) << if repair { 0 } else { doubled }
+        };
+        route.wait_until = now + Span::from_ps(wait.min(aodv.max_wait.ps()));
+        if aodv.ns2 {
+            route.expire = Time::ZERO;
+        }
+        let (retry_at, target_seq) = (route.wait_until, (aodv.ns2 || route.seq_known).then_some(route.seq));
+        agent.seq += if aodv.ns2 { 2 } else { 1 };
+        let id = agent.requests;
+        agent.requests += 1;
+        if !aodv.ns2 {
+            agent.seen.push_back((node, id, now + aodv.reverse_route));
+            self.later(clock, node, retry_at, Later::Retry(to));
+        }
+        let source_seq = self.agents[node as usize].seq;
+        let request =
+            Request { source: node, id, source_seq, target: to, target_seq, hops: 1, asked: now };
+        self.send_message(clock, node, BROADCAST, ttl, false, Body::Request(request));
+    }
+
+    fn retry(&mut self, clock: &mut Clock, node: u32, to: u32) {
+        let agent = &self.agents[node as usize];
+        if agent.buffer.iter().any(|(_, target, _)| *target == to) {
+            self.discover(clock, node, to);
+        }
+    }
+
+    fn purge(&mut self, clock: &mut Clock, node: u32) {
+        let (now, ns2, gap) = (clock.now(), self.aodv().ns2, self.aodv().release_gap);
+        let agent = &mut self.agents[node as usize];
+        agent.seen.retain(|(.., until)| *until > now);
+        let known: Vec<u32> = agent.routes.keys().copied().collect();
+        let mut delay = Span::ZERO;
+        for to in known {
+            let agent = &mut self.agents[node as usize];
+            let Some(route) = agent.routes.get_mut(&to) else { continue };
+            if route.state == State::Up && route.expire < now {
+                route.seq = route.seq.wrapping_add(1);
+                route.down();
+                self.route_changed(now, node, to);
+                self.drop_waiting(now, node, to);
+            } else if route.state == State::Up {
+                for item in self.waiting(now, node, to) {
+                    self.forward(clock, node, to, item, delay);
+                    delay = delay + gap;
+                }
+            } else if ns2 && agent.buffer.iter().any(|(_, target, _)| *target == to) {
+                self.discover(clock, node, to);
+            }
+        }
+    }
+
+    pub(super) fn on_request(&mut self, clock: &mut Clock, node: u32, from: u32, ttl: u8, request: Request) {
+        let (now, aodv) = (clock.now(), self.aodv().clone());
+        let Request { source, id, target, hops, .. } = request;
+        let agent = &mut self.agents[node as usize];
+        if source == node || agent.seen.iter().any(|(s, n, _)| (*s, *n) == (source, id)) {
+            return;
+        }
+        agent.seen.push_back((source, id, now + aodv.reverse_route));
+        if !aodv.ns2 {
+            self.hear_neighbour(now, node, from, now + aodv.active_route);
+        }
+        // The way back.
+        let holds = now + aodv.reverse_route;
+        let back = self.agents[node as usize].routes.entry(source).or_default();
+        back.expire = back.expire.max(holds);
+        let better = newer(aodv.ns2, request.source_seq, back.seq)
+            || request.source_seq == back.seq && hops < back.hops
+            || !aodv.ns2 && (!back.seq_known || back.state != State::Up && request.source_seq == back.seq);
+        if better {
+            let expire = back.expire;
+            back.set(request.source_seq, hops, from, expire);
+            if back.wait_until > Time::ZERO {
+                back.found(hops);
+                back.expire = now + aodv.active_route;
+            }
+            self.route_changed(now, node, source);
+            self.release(clock, node, source, Span::ZERO);
+        }
+        if target == node {
+            let agent = &mut self.agents[node as usize];
+            let asked = request.target_seq.unwrap_or(agent.seq);
+            if aodv.ns2 {
+                agent.seq = agent.seq.max(asked) + 1;
+                agent.seq += agent.seq % 2;
+            } else if asked == agent.seq.wrapping_add(1) || newer(false, asked, agent.seq) {
+                agent.seq = asked;
+            }
+            let seq = agent.seq;
+            return self.reply(clock, node, &request, (1, seq, aodv.my_route));
+        }
+        let usable = |r: &&Route| {
+            if aodv.ns2 { r.leads_on() } else { r.state == State::Up && r.expire > now && r.seq_known }
+        };
+        let fresh = |r: &&Route| request.target_seq.is_none_or(|asked| !newer(aodv.ns2, asked, r.seq));
+        let agent = &mut self.agents[node as usize];
+        let known = agent.routes.get(&target);
+        if let Some(route) = known.filter(usable).filter(fresh).filter(|r| aodv.ns2 || r.next != from) {
+            let (hops, seq, onward) = (route.hops + 1, route.seq, route.next);
+            let mut lifetime = route.expire.since(now);
+            if aodv.ns2 {
+                lifetime = Span::from_ms(lifetime.ps() / 1_000_000_000_000 * 1000); // it travels in whole seconds
+            }
+            let back = agent.routes.get(&source).map_or(from, |back| back.next);
+            for (to, neighbour) in [(target, back), (source, onward)] {
+                if let Some(route) = agent.routes.get_mut(&to) {
+                    route.add_precursor(neighbour);
+                }
+            }
+            return self.reply(clock, node, &request, (hops, seq, lifetime));
+        }
+        let target_seq = match (request.target_seq, known) {
+            (Some(asked), Some(route)) if newer(aodv.ns2, route.seq, asked) => Some(route.seq),
+            (None, Some(route)) if route.seq_known => Some(route.seq),
+            (asked, _) => asked,
+        };
+        if ttl > 1 {
+            let onward = Request { hops: hops + 1, target_seq, ..request };
+            self.send_message(clock, node, BROADCAST, ttl - 1, true, Body::Request(onward));
+        }
+    }
+
+    /// Replies to a request: hops to the target from who receives it, its sequence number, how long it holds.
+    fn reply(&mut self, clock: &mut Clock, node: u32, request: &Request, what: (u16, u32, Span)) {
+        let (hops, target_seq, lifetime) = what;
+        let Request { source, target, asked, .. } = *request;
+        let Some(back) = self.agents[node as usize].routes.get(&source) else { return };
+        let next = back.next;
+        if next == u32::MAX {
+            return; // ns-2 may know of a newer way than the one that the request took, and that one is down
+        }
+        let reply = Reply { source, target, target_seq, hops, lifetime, asked, hello: false };
+        self.send_message(clock, node, next, self.aodv().net_diameter, false, Body::Reply(reply));
+    }
+
+    pub(super) fn on_reply(&mut self, clock: &mut Clock, node: u32, from: u32, reply: Reply) {
+        let (now, ns2, gap) = (clock.now(), self.aodv().ns2, self.aodv().release_gap);
+        if reply.hello {
+            return self.on_hello(now, node, from, &reply);
+        }
+        let Reply { source, target, target_seq: seq, hops, .. } = reply;
+        if !ns2 {
+            self.hear_neighbour(now, node, from, now + self.aodv().active_route);
+        }
+        let route = self.agents[node as usize].routes.entry(target).or_default();
+        let better = newer(ns2, seq, route.seq)
+            || seq == route.seq && (hops < route.hops || !ns2 && route.state != State::Up)
+            || !ns2 && !route.seq_known;
+        if better && target != node {
+            route.set(seq, hops, from, now + reply.lifetime);
+            route.found(hops);
+            if source == node {
+                route.learn_latency(Span::from_ps(now.since(reply.asked).ps() / hops.max(1) as u64));
+            }
+            self.route_changed(now, node, target);
+            self.release(clock, node, target, gap);
+        }
+        if source == node || !better {
+            return;
+        }
+        let agent = &mut self.agents[node as usize];
+        let Some(back) = agent.routes.get(&source).filter(|back| back.leads_on()) else { return };
+        let next = back.next;
+        if let Some(route) = agent.routes.get_mut(&target) {
+            route.add_precursor(next);
+        }
+        if let Some(back) = agent.routes.get_mut(&source) {
+            let active = self.aodv.as_ref().map_or(Span::ZERO, |aodv| aodv.active_route);
+            back.expire = if ns2 { now + active } else { back.expire.max(now + active) };
+        }
+        let onward = Reply { hops: hops + 1, ..reply };
+        self.send_message(clock, node, next, self.aodv().net_diameter, false, Body::Reply(onward));
+    }
+
+    pub(super) fn on_error(&mut self, clock: &mut Clock, node: u32, from: u32, list: &[(u32, u32)]) {
+        let (now, ns2) = (clock.now(), self.aodv().ns2);
+        let mut onward = Vec::new();
+        for &(to, seq) in list {
+            let Some(route) = self.agents[node as usize].routes.get_mut(&to) else { continue };
+            if !route.leads_on() || route.next != from || newer(ns2, route.seq, seq) {
+                continue;
+            }
+            route.seq = seq;
+            route.down();
+            if !route.precursors.is_empty() {
+                route.precursors.clear();
+                onward.push((to, seq));
+            }
+            self.route_changed(now, node, to);
+            if ns2 {
+                self.drop_queued(now, node, from);
+            }
+        }
+        if !onward.is_empty() {
+            self.send_message(clock, node, BROADCAST, 1, true, Body::Error(onward));
+        }
+    }
+
+    /// The MAC could not send a packet to its next hop.
+    pub(super) fn route_failed(&mut self, clock: &mut Clock, node: u32, item: Item) {
+        let (now, aodv) = (clock.now(), self.aodv().clone());
+        let (to, broken) = (self.target_of(&item), item.next);
+        let route = self.agents[node as usize].routes.entry(to).or_default();
+        if !aodv.link_layer_detection {
+            return self.drop_item(now, node, item, Fate::Retry);
+        }
+        // Nearer to the destination than to the source: look for another way from here.
+        let near = if aodv.ns2 { item.hops > route.hops } else { item.hops >= route.hops && item.hops > 0 };
+        if aodv.local_repair && near && (aodv.ns2 || route.next == broken) {
+            route.state = State::Repair;
+            if !aodv.ns2 {
+                route.seq = route.seq.wrapping_add(1);
+            }
+            self.route_changed(now, node, to);
+            self.keep(now, node, item, to);
+            self.discover(clock, node, to);
+            // ns-2 waits for the time of day at which the request ends, counted from now.
+            let wait = self.agents[node as usize].routes.get(&to).map_or(Time::ZERO, |r| r.wait_until);
+            let wait = if aodv.ns2 { now + wait.since(Time::ZERO) } else { wait.max(now) };
+            return self.later(clock, node, wait, Later::Repair(to));
+        }
+        self.drop_item(now, node, item, Fate::Retry);
+        self.drop_queued(now, node, broken);
+        self.neighbour_lost(clock, node, broken);
+    }
+
+    fn end_repair(&mut self, clock: &mut Clock, node: u32, to: u32) {
+        let (now, ns2) = (clock.now(), self.aodv().ns2);
+        let Some(route) = self.agents[node as usize].routes.get_mut(&to) else { return };
+        if ns2 && route.state != State::Up {
+            route.down();
+            return self.route_changed(now, node, to);
+        }
+        if route.state == State::Repair {
+            route.down();
+            route.precursors.clear();
+            let seq = route.seq;
+            self.route_changed(now, node, to);
+            self.drop_waiting(now, node, to);
+            self.send_message(clock, node, BROADCAST, 1, false, Body::Error(vec![(to, seq)]));
+        }
+    }
+
+    /// All routes over a neighbour end, and who used them is told.
+    fn neighbour_lost(&mut self, clock: &mut Clock, node: u32, neighbour: u32) {
+        let (now, ns2) = (clock.now(), self.aodv().ns2);
+        let agent = &mut self.agents[node as usize];
+        agent.seq += if ns2 { 2 } else { 0 };
+        agent.neighbours.remove(&neighbour);
+        let (mut list, mut changed) = (Vec::new(), Vec::new());
+        for (to, route) in &mut agent.routes {
+            route.precursors.retain(|p| *p != neighbour);
+            if !route.leads_on() || route.next != neighbour {
+                continue;
+            }
+            route.seq = route.seq.wrapping_add(1);
+            route.down();
+            changed.push(*to);
+            if ns2 || !route.precursors.is_empty() {
+                list.push((*to, route.seq));
+            }
+        }
+        for to in changed {
+            self.route_changed(now, node, to);
+        }
+        if !list.is_empty() {
+            self.send_message(clock, node, BROADCAST, 1, false, Body::Error(list));
+        }
+    }
+
+    /// A neighbour was heard (RFC 3561 sections 6.5 and 6.7): there is a route to it.
+    fn hear_neighbour(&mut self, now: Time, node: u32, neighbour: u32, until: Time) {
+        let route = self.agents[node as usize].routes.entry(neighbour).or_default();
+        if route.state != State::Up {
+            let (seq, known) = (route.seq, route.seq_known);
+            route.set(seq, 1, neighbour, until);
+            route.seq_known = known;
+            self.route_changed(now, node, neighbour);
+        } else if route.next == neighbour {
+            route.expire = route.expire.max(until);
+        }
+    }
+
+    fn hello(&mut self, clock: &mut Clock, node: u32) {
+        let (now, aodv) = (clock.now(), self.aodv().clone());
+        let Some(interval) = aodv.hello else { return };
+        let agent = &mut self.agents[node as usize];
+        // The RFC has only those tell of themselves who are part of a route.
+        let speaks = aodv.ns2 || agent.routes.values().any(|r| r.state == State::Up && r.expire > now);
+        let wait = interval.ps() as f64 * (0.75 + 0.5 * agent.stream.uniform());
+        let target_seq = agent.seq;
+        if speaks {
+            let lifetime = Span::from_ps(interval.ps() * (1 + aodv.allowed_hello_loss as u64));
+            let body = Reply {
+                source: BROADCAST,
+                target: node,
+                target_seq,
+                hops: 1,
+                lifetime,
+                asked: now,
+                hello: true,
+            };
+            self.send_message(clock, node, BROADCAST, 1, false, Body::Reply(body));
+        }
+        self.later(clock, node, now + Span::from_ps(wait as u64), Later::Hello);
+    }
+
+    fn on_hello(&mut self, now: Time, node: u32, from: u32, hello: &Reply) {
+        let aodv = self.aodv();
+        let interval = aodv.hello.map_or(0, |h| h.ps()) as f64;
+        let patience = Span::from_ps((1.5 * aodv.allowed_hello_loss as f64 * interval) as u64);
+        let ns2 = aodv.ns2;
+        self.agents[node as usize].neighbours.insert(from, now + patience);
+        if !ns2 {
+            self.hear_neighbour(now, node, from, now + hello.lifetime);
+            let route = self.agents[node as usize].routes.entry(from).or_default();
+            if route.next == from {
+                (route.seq, route.seq_known) = (hello.target_seq, true);
+            }
+        }
+    }
+
+    fn purge_neighbours(&mut self, clock: &mut Clock, node: u32) {
+        let now = clock.now();
+        let silent = self.agents[node as usize].neighbours.iter().filter(|(_, until)| **until <= now);
+        let silent: Vec<u32> = silent.map(|(neighbour, _)| *neighbour).collect();
+        for neighbour in silent {
+            self.neighbour_lost(clock, node, neighbour);
+        }
+    }
+
+    fn route_changed(&mut self, now: Time, node: u32, to: u32) {
+        if self.watching {
+            let route = self.agents[node as usize].routes.get(&to);
+            let next = route.filter(|r| r.state == State::Up).map(|r| r.next);
+            self.tell(now, node, RadioStep::Route { to, next });
+        }
+    }
+
+    /// The nodes of a loop among the routes to `to`, if there is one that begins at `node`.
+    pub fn loop_from(&self, node: u32, to: u32, now: Time) -> Option<Vec<u32>> {
+        let aodv = self.aodv.as_ref()?;
+        let mut path = vec![node];
+        while let Some(route) = self.agents[path[path.len() - 1] as usize].usable(to, now, aodv.ns2) {
+            if route.next == to || route.hops == NO_HOPS {
+                return None;
+            }
+            if let Some(place) = path.iter().position(|n| *n == route.next) {
+                return Some(path.split_off(place));
+            }
+            path.push(route.next);
+        }
+        None
+    }
+}

@@ -1,0 +1,147 @@
+//! Who may hear whom: lists of neighbours over a grid, refreshed as nodes move.
+//!
+//! A transmission costs what its neighbourhood is large, however many nodes there are.
+
+use super::mobility::{Trajectory, Walker};
+use std::collections::BTreeMap;
+use units::{Span, Time};
+
+/// The nodes on the plane.
+pub(super) struct Medium {
+    walkers: Vec<Walker>,
+    /// Nobody hears anybody farther away, m.
+    reach: f64,
+    /// Nodes may come nearer by so much before lists are made anew, m.
+    slack: f64,
+    /// How long a list holds.
+    lasts: Span,
+    /// When the present lists cease to hold.
+    until: Time,
+    /// Counts the grids made.
+    epoch: u32,
+    /// Places when the grid was made, and who is in which cell.
+    places: Vec<[f64; 2]>,
+    cells: BTreeMap<(i64, i64), Vec<u32>>,
+    lists: Vec<Vec<u32>>,
+    made: Vec<u32>,
+}
+
+/// Slack over reach.
+const SLACK: f64 = 0.1;
+
+impl Medium {
+    pub fn new(ways: Vec<Trajectory>, reach: f64) -> Medium {
+        let walkers: Vec<Walker> = ways.into_iter().map(Walker::new).collect();
+        let fastest = walkers.iter().map(Walker::top_speed).fold(0.0, f64::max);
+        let slack = SLACK * reach;
+        let lasts = if fastest > 0.0 { slack / (2.0 * fastest) } else { f64::INFINITY };
+        let count = walkers.len();
+        Medium {
+            walkers,
+            reach,
+            slack,
+            lasts: Span::from_seconds(lasts.min(1e6)),
+            until: Time::ZERO,
+            epoch: 0,
+            places: Vec::new(),
+            cells: BTreeMap::new(),
+            lists: vec![Vec::new(); count],
+            made: vec![0; count],
+        }
+    }
+
+    /// Place of a node at a moment not before the last one asked for, m.
+    #[inline]
+    pub fn place(&mut self, node: u32, now: Time) -> [f64; 2] {
+        self.walkers[node as usize].at(now)
+    }
+
+    /// Everybody who might hear `node` now, in the order of their numbers. Give it back by [`Medium::give_back`].
+    #[inline]
+    pub fn neighbours(&mut self, node: u32, now: Time) -> Vec<u32> {
+        if now >= self.until {
+            self.make_grid(now);
+        }
+        if self.made[node as usize] != self.epoch {
+            self.make_list(node);
+        }
+        std::mem::take(&mut self.lists[node as usize])
+    }
+
+    #[inline]
+    pub fn give_back(&mut self, node: u32, list: Vec<u32>) {
+        self.lists[node as usize] = list;
+    }
+
+    fn cell(&self, place: [f64; 2]) -> (i64, i64) {
+        let side = self.reach + self.slack;
+        ((place[0] / side).floor() as i64, (place[1] / side).floor() as i64)
+    }
+
+    #[cold]
+    fn make_grid(&mut self, now: Time) {
+        self.epoch += 1;
+        self.until = now + self.lasts;
+        self.places = self.walkers.iter_mut().map(|walker| walker.at(now)).collect();
+        self.cells.clear();
+        for node in 0..self.places.len() {
+            let cell = self.cell(self.places[node]);
+            self.cells.entry(cell).or_default().push(node as u32);
+        }
+    }
+
+    #[cold]
+    fn make_list(&mut self, node: u32) {
+        let here = self.places[node as usize];
+        let (x, y) = self.cell(here);
+        let side = self.reach + self.slack;
+        let mut list = std::mem::take(&mut self.lists[node as usize]);
+        list.clear();
+        for cell in (x - 1..=x + 1).flat_map(|x| (y - 1..=y + 1).map(move |y| (x, y))) {
+            for &other in self.cells.get(&cell).into_iter().flatten() {
+                let there = self.places[other as usize];
+                let (dx, dy) = (there[0] - here[0], there[1] - here[1]);
+                if other != node && dx * dx + dy * dy <= side * side {
+                    list.push(other);
+                }
+            }
+        }
+        list.sort_unstable();
+        self.lists[node as usize] = list;
+        self.made[node as usize] = self.epoch;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mobility::{RandomWaypoint, Start};
+    use super::*;
+    use engine::Stream;
+
+    #[test]
+    fn nobody_in_reach_is_ever_missing() {
+        let model = RandomWaypoint {
+            area: [3000.0, 2000.0],
+            speed: [1.0, 40.0],
+            pause: Span::ZERO,
+            start: Start::Steady,
+        };
+        let mut stream = Stream::new(1, "mobility", "test");
+        let end = Time::ZERO + Span::from_seconds(60.0);
+        let ways: Vec<Trajectory> = (0..80).map(|_| model.trajectory(&mut stream, end)).collect();
+        let mut medium = Medium::new(ways.clone(), 550.0);
+        for step in 0..300u64 {
+            let (now, node) = (Time::ZERO + Span::from_ms(200 * step), (step * 7 % 80) as u32);
+            let list = medium.neighbours(node, now);
+            let here = ways[node as usize].at(now);
+            let near = |k: &u32| {
+                let there = ways[*k as usize].at(now);
+                let (dx, dy) = (there[0] - here[0], there[1] - here[1]);
+                *k != node && dx * dx + dy * dy <= 550.0 * 550.0
+            };
+            assert!((0..80).filter(near).all(|k| list.contains(&k)), "at {now:?}");
+            assert!(list.len() < 79, "a list is not everybody");
+            medium.give_back(node, list);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! How strong a transmission arrives (specs/manet.md section 2).
+
+use engine::Stream;
+
+/// How power falls with distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// Free space.
+    Friis,
+    /// Free space up to the crossover distance, the two-ray ground reflection beyond.
+    TwoRay,
+    /// A power law with a log-normal deviation, drawn for each transmission and receiver.
+    Shadowing {
+        /// Power falls with distance to this power.
+        exponent: f64,
+        /// Standard deviation, dB.
+        deviation: f64,
+        /// Free space holds up to here, m.
+        reference: f64,
+    },
+}
+
+/// The radio of every node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Propagation {
+    /// How power falls with distance.
+    pub model: Model,
+    /// Transmitted power, W.
+    pub power: f64,
+    /// Hz.
+    pub frequency: f64,
+    /// Of both antennas, a factor.
+    pub gain: f64,
+    /// System loss, a factor of at least 1.
+    pub loss: f64,
+    /// Height of both antennas, m.
+    pub height: f64,
+    /// Least power that can be received, W.
+    pub receive_threshold: f64,
+    /// Least power that is heard at all, W.
+    pub sense_threshold: f64,
+    /// By how much a packet must be stronger than another to be received beside it, a factor.
+    pub capture_ratio: f64,
+    /// Power of the noise, W; what matters to [`super::Capture::Sinr`] alone.
+    pub noise: f64,
+}
+
+impl Default for Propagation {
+    /// ns-2's: 914 MHz WaveLAN, 250 m and 550 m.
+    fn default() -> Propagation {
+        Propagation {
+            model: Model::TwoRay,
+            power: 0.281_838_15,
+            frequency: 914e6,
+            gain: 1.0,
+            loss: 1.0,
+            height: 1.5,
+            receive_threshold: 3.652e-10,
+            sense_threshold: 1.559e-11,
+            capture_ratio: 10.0,
+            noise: 0.0,
+        }
+    }
+}
+
+/// Speed of light as ns-2 has it, m/s.
+pub(super) const LIGHT: f64 = 3e8;
+const FOUR_PI: f64 = 4.0 * core::f64::consts::PI;
+/// Deviations beyond so many times their standard are cut off: one in 30,000.
+const MOST_DEVIATIONS: f64 = 4.0;
+
+impl Propagation {
+    /// Where the ground reflection begins to count, m.
+    pub fn crossover(&self) -> f64 {
+        FOUR_PI * self.height * self.height * self.frequency / LIGHT
+    }
+    fn friis(&self, square: f64) -> f64 {
+        let wave = LIGHT / self.frequency / FOUR_PI;
+        self.power * self.gain * self.gain * wave * wave / (square * self.loss)
+    }
+    /// The median power at a distance, W.
+    pub fn mean_power(&self, distance: f64) -> f64 {
+        let square = distance * distance;
+        if square == 0.0 {
+            return self.power;
+        }
+        match self.model {
+            Model::Friis => self.friis(square),
+            Model::TwoRay if distance <= self.crossover() => self.friis(square),
+            Model::TwoRay => {
+                let h = self.height * self.height;
+                self.power * self.gain * self.gain * h * h / (square * square * self.loss)
+            }
+            Model::Shadowing { exponent, reference, .. } => {
+                let near = self.friis(reference * reference);
+                near * libm::pow(distance / reference, -exponent)
+            }
+        }
+    }
+    /// Beyond this distance nobody hears anything, m.
+    pub fn reach(&self) -> f64 {
+        let margin = match self.model {
+            Model::Shadowing { deviation, .. } => decibel(MOST_DEVIATIONS * deviation),
+            _ => 1.0,
+        };
+        let (mut near, mut far) = (0.0, 1.0);
+        while self.mean_power(far) * margin >= self.sense_threshold && far < 1e9 {
+            (near, far) = (far, far * 2.0);
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (near + far);
+            if self.mean_power(middle) * margin >= self.sense_threshold {
+                near = middle;
+            } else {
+                far = middle;
+            }
+        }
+        far
+    }
+}
+
+fn decibel(db: f64) -> f64 {
+    libm::exp(db * core::f64::consts::LN_10 / 10.0)
+}
+
+/// The same, with what does not change computed once.
+#[derive(Clone, Debug)]
+pub(super) struct Attenuation {
+    crossover_square: f64,
+    /// Power at one metre by the square, and by the fourth power, of the distance.
+    by_square: f64,
+    by_fourth: f64,
+    shadowing: Option<(Propagation, f64)>,
+}
+
+impl Attenuation {
+    pub fn new(p: &Propagation) -> Attenuation {
+        let h = p.height * p.height;
+        let crossover = match p.model {
+            Model::TwoRay => p.crossover(),
+            _ => f64::INFINITY,
+        };
+        let deviation = match p.model {
+            Model::Shadowing { deviation, .. } => Some(deviation),
+            _ => None,
+        };
+        Attenuation {
+            crossover_square: crossover * crossover,
+            by_square: p.friis(1.0),
+            by_fourth: p.power * p.gain * p.gain * h * h / p.loss,
+            shadowing: deviation.map(|deviation| (p.clone(), deviation)),
+        }
+    }
+
+    /// Power of a transmission over the square of a distance (above zero), W.
+    #[inline]
+    pub fn power(&self, square: f64, stream: &mut Stream) -> f64 {
+        if let Some((p, deviation)) = &self.shadowing {
+            return p.mean_power(square.sqrt()) * decibel(deviation * normal(stream));
+        }
+        if square <= self.crossover_square { self.by_square / square } else { self.by_fourth / (square * square) }
+    }
+}
+
+/// A standard normal deviate, cut off at [`MOST_DEVIATIONS`] (Box and Muller 1958).
+fn normal(stream: &mut Stream) -> f64 {
+    let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
+    let x = radius * libm::cos(2.0 * core::f64::consts::PI * stream.uniform());
+    x.clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_are_those_of_the_spec() {
+        let p = Propagation::default();
+        assert!((p.crossover() - 86.1425).abs() < 1e-3);
+        let fast = Attenuation::new(&p);
+        let mut stream = Stream::new(1, "shadowing", "test");
+        for (distance, power) in
+            [(50.0, 7.69113e-8), (100.0, 1.426_806e-8), (250.0, 3.652_622e-10), (550.0, 1.559_244e-11)]
+        {
+            assert!((p.mean_power(distance) / power - 1.0).abs() < 1e-5, "{distance} m");
+            let same = fast.power(distance * distance, &mut stream) / p.mean_power(distance);
+            assert!((same - 1.0).abs() < 1e-12);
+        }
+        assert!((p.reach() - 550.022).abs() < 1e-3);
+        let hears = |threshold| Propagation { sense_threshold: threshold, ..p.clone() }.reach();
+        assert!((hears(p.receive_threshold) - 250.011).abs() < 1e-3);
+    }
+
+    #[test]
+    fn shadowing_deviates_by_its_decibels() {
+        let model = Model::Shadowing { exponent: 3.0, deviation: 4.0, reference: 1.0 };
+        let p = Propagation { model, ..Propagation::default() };
+        let (fast, mut stream) = (Attenuation::new(&p), Stream::new(1, "shadowing", "test"));
+        let n = 20_000;
+        let db: Vec<f64> = (0..n)
+            .map(|_| 10.0 * libm::log10(fast.power(1e4, &mut stream) / p.mean_power(100.0)))
+            .collect();
+        let mean = db.iter().sum::<f64>() / n as f64;
+        let square = db.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64;
+        assert!(mean.abs() < 0.12 && (square.sqrt() - 4.0).abs() < 0.1, "{mean} {}", square.sqrt());
+        // Ten times the distance: 30 dB.
+        assert!((p.mean_power(10.0) / p.mean_power(100.0) - 1000.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,102 @@
+//! A node's routing table under AODV.
+
+use units::{Span, Time};
+
+/// Whether a route can be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    Up,
+    #[default]
+    Down,
+    /// Being repaired from here: packets wait.
+    Repair,
+}
+
+/// Hops of a route that is down.
+pub(super) const NO_HOPS: u16 = 255;
+
+/// What a node knows of the way to a destination.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    pub state: State,
+    /// Sequence number, and whether one is known (in ns-2 zero says that).
+    pub seq: u32,
+    pub seq_known: bool,
+    pub hops: u16,
+    pub next: u32,
+    pub expire: Time,
+    /// Hops when it last was up.
+    pub last_hops: u16,
+    /// Neighbours that use it, in order.
+    pub precursors: Vec<u32>,
+    /// The discovery under way: network-wide attempts, when to try again, how far the last one went.
+    pub attempts: u32,
+    pub wait_until: Time,
+    pub last_ttl: u16,
+    /// Time per hop of the last discoveries, and where the next goes.
+    latency: [Span; 3],
+    at: usize,
+}
+
+impl Default for Route {
+    fn default() -> Route {
+        Route {
+            state: State::Down,
+            seq: 0,
+            seq_known: false,
+            hops: NO_HOPS,
+            next: u32::MAX,
+            expire: Time::ZERO,
+            last_hops: NO_HOPS,
+            precursors: Vec::new(),
+            attempts: 0,
+            wait_until: Time::ZERO,
+            last_ttl: 0,
+            latency: [Span::ZERO; 3],
+            at: 0,
+        }
+    }
+}
+
+impl Route {
+    pub fn set(&mut self, seq: u32, hops: u16, next: u32, expire: Time) {
+        (self.seq, self.seq_known, self.hops) = (seq, true, hops);
+        (self.next, self.expire, self.state) = (next, expire, State::Up);
+    }
+
+    /// Takes it down; its sequence number stays.
+    pub fn down(&mut self) {
+        if self.state != State::Down {
+            self.last_hops = self.hops;
+        }
+        (self.hops, self.state, self.next, self.expire) = (NO_HOPS, State::Down, u32::MAX, Time::ZERO);
+    }
+
+    /// Somebody may be sent over it: it is up, or under repair with its old next hop.
+    pub fn leads_on(&self) -> bool {
+        self.hops != NO_HOPS
+    }
+
+    pub fn add_precursor(&mut self, neighbour: u32) {
+        if let Err(place) = self.precursors.binary_search(&neighbour) {
+            self.precursors.insert(place, neighbour);
+        }
+    }
+
+    /// The discovery has succeeded.
+    pub fn found(&mut self, hops: u16) {
+        (self.attempts, self.wait_until, self.last_ttl) = (0, Time::ZERO, hops);
+    }
+
+    pub fn learn_latency(&mut self, per_hop: Span) {
+        self.latency[self.at] = per_hop;
+        self.at = (self.at + 1) % self.latency.len();
+    }
+
+    /// Mean time per hop of the last discoveries; none if there was none.
+    pub fn per_hop(&self) -> Option<Span> {
+        let known = self.latency.iter().filter(|l| **l > Span::ZERO);
+        let count = known.clone().count() as u64;
+        (count > 0).then(|| Span::from_ps(known.map(|l| l.ps()).sum::<u64>() / count))
+    }
+}

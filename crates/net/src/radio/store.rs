@@ -1,0 +1,128 @@
+//! What stations carry: packets and messages, shared by the copies of them that are under way.
+
+use super::Fate;
+use crate::packet::Packet;
+use units::Time;
+
+/// In place of a neighbour: everybody.
+pub(super) const BROADCAST: u32 = u32::MAX;
+
+/// A route request of AODV.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    /// Who asks, its number of the request, and its own sequence number.
+    pub source: u32,
+    pub id: u32,
+    pub source_seq: u32,
+    /// What for, and the last sequence number known of it.
+    pub target: u32,
+    pub target_seq: Option<u32>,
+    /// Hops from the source to whoever receives this.
+    pub hops: u16,
+    /// When it was asked.
+    pub asked: Time,
+}
+
+/// A route reply of AODV, or a hello.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reply {
+    /// To whom it goes.
+    pub source: u32,
+    /// The way to this node, its sequence number, and hops to it from whoever receives this.
+    pub target: u32,
+    pub target_seq: u32,
+    pub hops: u16,
+    /// How long the way holds.
+    pub lifetime: units::Span,
+    /// When it was asked for.
+    pub asked: Time,
+    pub hello: bool,
+}
+
+/// The contents of a frame.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// A packet between the ends of a way.
+    Data {
+        packet: Packet,
+        way: u32,
+        delivered: bool,
+        /// What the last one to drop a copy of it said.
+        lost: Option<Fate>,
+    },
+    Request(Request),
+    Reply(Reply),
+    /// Nodes that can no more be reached, with their sequence numbers.
+    Error(Vec<(u32, u32)>),
+    /// Who has the address of `target`?
+    ArpRequest { from: u32, target: u32 },
+    /// `from` has.
+    ArpReply { from: u32 },
+}
+
+/// A copy of a body in somebody's hands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    /// Place of the body.
+    pub body: u32,
+    /// The next hop, or [`BROADCAST`].
+    pub next: u32,
+    /// Size above the MAC.
+    pub bytes: u32,
+    /// Hops that it has made.
+    pub hops: u16,
+    /// Hops that it may still make.
+    pub ttl: u8,
+    /// Routing messages pass others in the queue.
+    pub urgent: bool,
+}
+
+/// All bodies. One goes when the last copy of it is let go.
+#[derive(Default)]
+pub(super) struct Store {
+    bodies: Vec<(Body, u32)>,
+    free: Vec<u32>,
+}
+
+impl Store {
+    /// Takes a body in, held once.
+    pub fn put(&mut self, body: Body) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.bodies[place as usize] = (body, 1);
+                place
+            }
+            None => {
+                self.bodies.push((body, 1));
+                self.bodies.len() as u32 - 1
+            }
+        }
+    }
+    #[inline]
+    pub fn get(&self, place: u32) -> &Body {
+        &self.bodies[place as usize].0
+    }
+    pub fn get_mut(&mut self, place: u32) -> &mut Body {
+        &mut self.bodies[place as usize].0
+    }
+    /// One more holds it.
+    #[inline]
+    pub fn hold(&mut self, place: u32) {
+        self.bodies[place as usize].1 += 1;
+    }
+    /// One fewer holds it; whether that was the last.
+    #[inline]
+    pub fn release(&mut self, place: u32) -> bool {
+        let holders = &mut self.bodies[place as usize].1;
+        debug_assert!(*holders > 0, "let go twice");
+        *holders -= 1;
+        if *holders == 0 {
+            self.free.push(place);
+        }
+        *holders == 0
+    }
+    /// Everything that is held.
+    pub fn held(&self) -> impl Iterator<Item = &Body> {
+        self.bodies.iter().filter(|(_, holders)| *holders > 0).map(|(body, _)| body)
+    }
+}
