@@ -37,6 +37,9 @@ pub enum Mobility {
     Given(Arc<Vec<Trajectory>>),
 }
 
+/// ns-2's link layer takes 25 microseconds. It matters: what routing sends when a link has failed comes after the packet
+/// that the MAC takes from the queue at that moment.
+const LINK_DELAY: Span = Span::from_ps(25_000_000);
 const MOST_NODES: u64 = 10_000;
 
 impl RadioNetwork {
@@ -79,6 +82,7 @@ impl RadioNetwork {
             mac: read_mac(&table, ns2)?,
             arp: table.switch("arp")?.unwrap_or(true),
             queue: read_queue(&table)?,
+            link_delay: table.quantity("link_delay", "25us")?.unwrap_or(if ns2 { LINK_DELAY } else { Span::ZERO }),
             routing: read_routing(&table, ns2)?,
             seed: 0,
         };

@@ -599,12 +599,12 @@ impl Radio {
     }
 
     /// The MAC could not send a packet to its next hop.
-    pub(super) fn route_failed(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    pub(super) fn route_failed(&mut self, clock: &mut Clock, node: u32, item: Item, fate: Fate) {
         let (now, aodv) = (clock.now(), self.aodv().clone());
         let (to, broken) = (self.target_of(&item), item.next);
         let route = self.agents[node as usize].routes.entry(to).or_default();
         if !aodv.link_layer_detection {
-            return self.drop_item(now, node, item, Fate::Retry);
+            return self.drop_item(now, node, item, fate);
         }
         // Nearer to the destination than to the source: look for another way from here.
         let near = if aodv.ns2 { item.hops > route.hops } else { item.hops >= route.hops && item.hops > 0 };
@@ -621,7 +621,7 @@ impl Radio {
             let wait = if aodv.ns2 { now + wait.since(Time::ZERO) } else { wait.max(now) };
             return self.later(clock, node, wait, Later::Repair(to));
         }
-        self.drop_item(now, node, item, Fate::Retry);
+        self.drop_item(now, node, item, fate);
         self.drop_queued(now, node, broken);
         self.neighbour_lost(clock, node, broken);
     }

@@ -1,9 +1,9 @@
 //! Between routing and MAC: address resolution, and the interface queue (specs/manet.md section 4).
 
 use super::store::{BROADCAST, Body, Item};
-use super::{Clock, Fate, Radio};
+use super::{Clock, Fate, Radio, Timer};
 use std::collections::{BTreeMap, VecDeque};
-use units::Time;
+use units::{Span, Time};
 
 /// What a node knows of a neighbour's address.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +19,8 @@ struct Address {
 pub(super) struct Interface {
     addresses: BTreeMap<u32, Address>,
     queue: VecDeque<Item>,
+    /// What is between routing and queue, and until when.
+    descending: VecDeque<(Time, Item)>,
 }
 
 /// Requests for an address before its packets fail.
@@ -29,16 +31,16 @@ impl Radio {
     /// Sends an item to its next hop, whose address may have to be asked for.
     pub(super) fn send_down(&mut self, clock: &mut Clock, node: u32, item: Item) {
         if !self.arp || item.next == BROADCAST {
-            return self.enqueue(clock, node, item);
+            return self.descend(clock, node, item);
         }
         let address = self.interfaces[node as usize].addresses.entry(item.next).or_default();
         if address.known {
-            return self.enqueue(clock, node, item);
+            return self.descend(clock, node, item);
         }
         if address.requests >= ARP_REQUESTS {
             address.requests = 0;
             for item in [address.held.take(), Some(item)].into_iter().flatten() {
-                self.link_failed(clock, node, item);
+                self.link_failed(clock, node, item, Fate::Arp);
             }
             return;
         }
@@ -51,7 +53,30 @@ impl Radio {
 
     fn send_arp(&mut self, clock: &mut Clock, node: u32, next: u32, body: Body) {
         let body = self.store.put(body);
-        self.enqueue(clock, node, Item { body, next, bytes: ARP_BYTES, hops: 0, ttl: 1, urgent: false });
+        self.descend(clock, node, Item { body, next, bytes: ARP_BYTES, hops: 0, ttl: 1, urgent: false });
+    }
+
+    /// On its way to the queue an item takes the link layer's time.
+    fn descend(&mut self, clock: &mut Clock, node: u32, item: Item) {
+        if self.link_delay == Span::ZERO {
+            return self.enqueue(clock, node, item);
+        }
+        let at = clock.now() + self.link_delay;
+        let descending = &mut self.interfaces[node as usize].descending;
+        if descending.is_empty() {
+            clock.set(node, Timer::Interface, at);
+        }
+        descending.push_back((at, item));
+    }
+
+    pub(super) fn on_interface(&mut self, clock: &mut Clock, node: u32) {
+        while let Some(&(at, item)) = self.interfaces[node as usize].descending.front() {
+            if at > clock.now() {
+                return clock.set(node, Timer::Interface, at);
+            }
+            self.interfaces[node as usize].descending.pop_front();
+            self.enqueue(clock, node, item);
+        }
     }
 
     /// `neighbour` has told its address; `asks` wants to know ours.
@@ -62,7 +87,7 @@ impl Radio {
         let address = self.interfaces[node as usize].addresses.entry(neighbour).or_default();
         address.known = true;
         if let Some(item) = address.held.take() {
-            self.enqueue(clock, node, item);
+            self.descend(clock, node, item);
         }
         if let Some(asks) = asks {
             self.send_arp(clock, node, asks, Body::ArpReply { from: node });
@@ -106,13 +131,13 @@ impl Radio {
         }
     }
 
-    /// The link to an item's next hop failed.
-    pub(super) fn link_failed(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    /// The link to an item's next hop failed, or its address could not be had.
+    pub(super) fn link_failed(&mut self, clock: &mut Clock, node: u32, item: Item, fate: Fate) {
         let data = matches!(self.store.get(item.body), Body::Data { .. });
         if self.aodv.is_some() && data {
-            self.route_failed(clock, node, item);
+            self.route_failed(clock, node, item, fate);
         } else {
-            self.drop_item(clock.now(), node, item, Fate::Retry);
+            self.drop_item(clock.now(), node, item, fate);
         }
     }
 }

@@ -403,7 +403,7 @@ impl Radio {
         let Some(current) = station.current else { return };
         self.counts.retries_exhausted += 1;
         // The frame stays until routing has done its work, as the next one must not be loaded before.
-        self.link_failed(clock, node, current.item);
+        self.link_failed(clock, node, current.item, Fate::Retry);
         self.stations[node as usize].current = None;
     }
 

@@ -1,7 +1,7 @@
 //! The radio: moving nodes, the medium between them, 802.11, ARP, and AODV or static routing (specs/manet.md).
 //!
-//! Every node has four timers in the agenda: its backoff, the end of what it receives, the step of its frame exchange, and
-//! its routing. A transmission is told to its hearers at once (see `station`), so it costs one pass over the neighbourhood
+//! Every node has five timers in the agenda: its backoff, the end of what it receives, the step of its frame exchange, its
+//! routing, and its link layer. A transmission is told to its hearers at once (see `station`), so it costs one pass over the neighbourhood
 //! and an event at those alone who have business with it.
 
 mod aodv;
@@ -29,7 +29,7 @@ use propagation::Attenuation;
 use station::{Station, Timing};
 use std::collections::BTreeMap;
 use store::{Body, Item, Store};
-use units::Time;
+use units::{Span, Time};
 
 /// How packets find their way.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,8 @@ pub struct RadioConfig {
     pub arp: bool,
     /// How many packets may wait before the MAC of a node.
     pub queue: usize,
+    /// What the link layer takes for a packet on its way to the queue.
+    pub link_delay: Span,
     /// How packets find their way.
     pub routing: Routing,
     /// Seed of everything random.
@@ -155,7 +157,7 @@ pub enum RadioStep {
         /// When its last bit leaves.
         until: Time,
         /// For how long it reserves the medium from then on.
-        duration: units::Span,
+        duration: Span,
         /// It was contended for; replies and what follows a CTS are not.
         contended: bool,
         /// What it carries.
@@ -229,6 +231,7 @@ pub(self) enum Timer {
     Receive,
     Exchange,
     Routing,
+    Interface,
 }
 
 /// The agenda, as the radio sees it.
@@ -267,6 +270,7 @@ pub struct Radio {
     interfaces: Vec<Interface>,
     arp: bool,
     queue: usize,
+    link_delay: Span,
     agents: Vec<Agent>,
     /// None: static routing.
     aodv: Option<AodvConfig>,
@@ -282,7 +286,7 @@ pub struct Radio {
 
 impl Radio {
     /// Timers that each node needs.
-    pub const TIMERS: u32 = 4;
+    pub const TIMERS: u32 = 5;
 
     /// A network whose timers in the agenda begin at `first`, [`Radio::TIMERS`] a node.
     pub fn new(config: RadioConfig, first: u32) -> Radio {
@@ -308,6 +312,7 @@ impl Radio {
             interfaces: nodes.clone().map(|_| Interface::default()).collect(),
             arp: config.arp,
             queue: config.queue,
+            link_delay: config.link_delay,
             agents: nodes.map(|n| Agent::new(stream("aodv", n))).collect(),
             aodv,
             store: Store::default(),
@@ -369,7 +374,8 @@ impl Radio {
             0 => self.on_access(&mut clock, node),
             1 => self.on_receive(&mut clock, node),
             2 => self.on_exchange(&mut clock, node),
-            _ => self.on_routing(&mut clock, node),
+            3 => self.on_routing(&mut clock, node),
+            _ => self.on_interface(&mut clock, node),
         }
     }
 
