@@ -5,7 +5,7 @@
 //! its limit, cumulative ACKs do not go back, no sender has more in flight than its window.
 
 use net::{Kind, LinkId, NodeId, PacketEvent, PacketStep};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use units::{Limit, PS_PER_S, Rate, Span, Time};
@@ -95,6 +95,8 @@ pub struct Auditor {
     destinations: BTreeMap<(u32, bool), NodeId>,
     /// The receiver's window of each TCP flow, segments.
     windows: BTreeMap<u32, u32>,
+    /// Flows that go by radio for a part of their way: on links their packets come from the air and leave into it.
+    airborne: BTreeSet<u32>,
     violations: Vec<Violation>,
     count: u64,
 }
@@ -122,9 +124,15 @@ impl Auditor {
             sources: from(0, 1),
             destinations: from(1, 0),
             windows: windows.into_iter().enumerate().map(|(n, window)| (n as u32, window)).collect(),
+            airborne: BTreeSet::new(),
             violations: Vec::new(),
             count: 0,
         }
+    }
+
+    /// Flow `flow` goes by radio for a part of its way.
+    pub fn flies(&mut self, flow: u32) {
+        self.airborne.insert(flow);
     }
 
     fn complain(&mut self, at: Time, rule: &'static str, what: String) {
@@ -157,7 +165,7 @@ impl Auditor {
                 self.at_node = other;
                 let source = self.sources.get(&(id.flow, id.kind == Kind::Ack));
                 let source = source.is_some_and(|node| self.links[link].from.contains(&node.0));
-                if id.sent != at || !source {
+                if (id.sent != at || !source) && !self.airborne.contains(&id.flow) {
                     let name = self.links[link].name.clone();
                     self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
                 }
@@ -168,6 +176,9 @@ impl Auditor {
 
     /// A packet leaves its source: ACKs do not go back, data stays within the receiver's window.
     fn left_source(&mut self, at: Time, id: Id) {
+        if self.airborne.contains(&id.flow) {
+            return; // here it only left the air
+        }
         let book = self.flows.entry(id.flow).or_default();
         match id.kind {
             Kind::Ack => {
@@ -296,7 +307,7 @@ impl Auditor {
         if let Some((when, _, stuck)) = self.at_node.take() {
             self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
         }
-        if !there {
+        if !there && !self.airborne.contains(&id.flow) {
             self.at_node = Some((at, spec.to, id));
         }
     }

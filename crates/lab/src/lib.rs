@@ -1,6 +1,7 @@
 //! The laboratory: a scenario becomes a world, the world runs, the run leaves an outcome and traces.
 #![forbid(unsafe_code)]
 
+mod air_audit;
 mod audit;
 pub mod catalog;
 mod dumbbell;

@@ -8,7 +8,8 @@ use crate::tcp::TcpLayers;
 use crate::value::{Item, Value};
 use engine::Stream;
 use net::radio::{
-    AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, Routing, Start, Trajectory,
+    AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, Routing, Start,
+    Trajectory,
 };
 use std::sync::Arc;
 use units::{Length, Limit, Rate, Span, Speed, Time};
@@ -82,7 +83,11 @@ impl RadioNetwork {
             mac: read_mac(&table, ns2)?,
             arp: table.switch("arp")?.unwrap_or(true),
             queue: read_queue(&table)?,
-            link_delay: table.quantity("link_delay", "25us")?.unwrap_or(if ns2 { LINK_DELAY } else { Span::ZERO }),
+            link_delay: table.quantity("link_delay", "25us")?.unwrap_or(if ns2 {
+                LINK_DELAY
+            } else {
+                Span::ZERO
+            }),
             routing: read_routing(&table, ns2)?,
             seed: 0,
         };
@@ -128,7 +133,8 @@ fn read_mobility(table: &Reader<'_>, nodes: usize, area: Option<[f64; 2]>) -> Re
         }
         "static" => {
             let positions = inner.list("positions")?;
-            let positions = inner.need("positions", positions, "places in metres, such as [[0, 0], [150, 0]]")?;
+            let positions =
+                inner.need("positions", positions, "places in metres, such as [[0, 0], [150, 0]]")?;
             if positions.len() != nodes {
                 let message = format!("has {} places for {nodes} nodes", positions.len());
                 return Err(inner.error("positions", message));
@@ -154,7 +160,9 @@ fn read_waypoint(inner: &Reader<'_>, area: [f64; 2]) -> Result<RandomWaypoint> {
     let slow: Option<Speed> = inner.quantity("min_speed", "1mps")?;
     let slow = slow.map_or(fast.min(1.0), Speed::metres_per_second);
     if slow <= 0.0 || slow > fast || fast > 1e5 {
-        return Err(inner.error("min_speed", "must be above zero and at most max_speed, which is at most 100 km/s"));
+        return Err(
+            inner.error("min_speed", "must be above zero and at most max_speed, which is at most 100 km/s")
+        );
     }
     let pause: Span = inner.quantity("pause", "2s")?.unwrap_or(Span::ZERO);
     let start = match word(inner, "init", &["steady", "cmu"])? {
@@ -177,7 +185,11 @@ fn read_place(inner: &Reader<'_>, item: &Item) -> Result<[f64; 2]> {
     {
         return Ok([x, y]);
     }
-    Err(ScenarioError::new(&item.origin, &inner.path("positions"), "must be two numbers, metres, such as [150, 0]"))
+    Err(ScenarioError::new(
+        &item.origin,
+        &inner.path("positions"),
+        "must be two numbers, metres, such as [150, 0]",
+    ))
 }
 
 fn read_propagation(table: &Reader<'_>) -> Result<Propagation> {
@@ -323,7 +335,10 @@ fn read_routing(table: &Reader<'_>, ns2: bool) -> Result<Routing> {
         return Err(inner.error("hello", "must be at least 10 ms; leave it out for none"));
     }
     if aodv.hello.is_none() && !aodv.link_layer_detection {
-        return Err(inner.error("link_layer_detection", "without it say hello = \"1s\": something must tell of broken links"));
+        return Err(inner.error(
+            "link_layer_detection",
+            "without it say hello = \"1s\": something must tell of broken links",
+        ));
     }
     let losses = inner.integer("allowed_hello_loss", 1, 100)?;
     aodv.allowed_hello_loss = losses.map_or(aodv.allowed_hello_loss, |n| n as u32);
@@ -383,7 +398,13 @@ pub fn cbrgen(seed: u64, nodes: usize, most: usize) -> Vec<(usize, usize, f64)> 
             break;
         }
         let x = 100.0 * random.uniform();
-        let partners = if x < 50.0 { 0 } else if x < 75.0 { 1 } else { 2 };
+        let partners = if x < 50.0 {
+            0
+        } else if x < 75.0 {
+            1
+        } else {
+            2
+        };
         for step in 1..=partners {
             if flows.len() < most {
                 let start = 180.0 * random.uniform();
@@ -414,7 +435,7 @@ impl Mrg32k3a {
         let q = (527_612 * self.b[2] - 1_370_589 * self.b[0]).rem_euclid(Self::M2);
         self.b = [self.b[1], self.b[2], q];
         let difference = if p > q { p - q } else { p - q + Self::M1 };
-        difference as f64 * 2.328_306_549_295_727_7e-10
+        difference as f64 * 2.328_306_549_295_728e-10
     }
 }
 

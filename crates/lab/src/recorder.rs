@@ -1,5 +1,6 @@
 //! What a run writes down: windows, packets, an audit, a fingerprint. Columns, and nothing when off.
 
+use crate::air_audit::AirAuditor;
 use crate::audit::Auditor;
 use cc::Controller;
 use net::radio::{Radio, RadioEvent};
@@ -86,6 +87,7 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub windows: WindowLog,
     pub packets: PacketLog,
     pub auditor: Option<Auditor>,
+    pub air: Option<AirAuditor>,
     pub hasher: blake3::Hasher,
     /// For each flow the columns of its controller's internals.
     probes: Vec<Vec<usize>>,
@@ -121,6 +123,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             windows,
             packets: PacketLog::default(),
             auditor,
+            air: None,
             hasher: blake3::Hasher::new(),
             handoff: probes.iter().any(|names| names.last() == Some(&Self::HANDOFF)),
             probes: columns,
@@ -172,7 +175,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     /// Steps of the radio.
-    pub fn radio(&mut self, events: &[RadioEvent], _radio: &mut Radio) {
+    pub fn radio(&mut self, events: &[RadioEvent], radio: &Radio) {
+        if let Some(auditor) = &mut self.air {
+            auditor.watch(events, radio);
+        }
         if self.recording.fingerprint {
             for event in events {
                 self.hasher.update(format!("{event:?}").as_bytes());

@@ -254,7 +254,8 @@ impl Nodes {
             let [a, b] = ends.map(|name| find(&mut lower, parts[name]));
             lower[a.max(b)] = a.min(b);
         }
-        let parts = parts.into_iter().map(|(name, part)| (name.to_string(), find(&mut lower, part))).collect();
+        let parts =
+            parts.into_iter().map(|(name, part)| (name.to_string(), find(&mut lower, part))).collect();
         Nodes { parts }
     }
 }

@@ -131,7 +131,15 @@ impl Run {
         each!(&mut self.inner, world => {
             let accounts = world.network.account(&world.agenda, world.duration);
             let end = world.end;
-            world.recorder.auditor.take().map_or((Vec::new(), 0), |auditor| auditor.close(end, &accounts))
+            let wired = world.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
+            let air = world.recorder.air.take();
+            let air = air.zip(world.network.radio()).map(|(auditor, radio)| auditor.close(end, radio));
+            let (mut found, mut count) = wired.unwrap_or_default();
+            if let Some((more, number)) = air {
+                found.extend(more);
+                count += number;
+            }
+            (found, count)
         })
     }
 

@@ -3,6 +3,7 @@
 use super::air::{self, Journey};
 use super::{Plan, Settings, World, sky};
 use crate::ScenarioError;
+use crate::air_audit::AirAuditor;
 use crate::audit::{AuditedLink, Auditor};
 use crate::error::Origin;
 use crate::recorder::Recorder;
@@ -147,7 +148,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let flow = &scenario.flows[*index];
             let number = number as u32;
             let mut way = |of: usize| match routes.get(2 * number as usize + of) {
-                Some(Journey { before, air: Some(ends), after }) => network.add_air_route(before, *ends, after),
+                Some(Journey { before, air: Some(ends), after }) => {
+                    network.add_air_route(before, *ends, after)
+                }
                 Some(Journey { before, .. }) => network.add_route(before),
                 None => {
                     let (from, to) = pairs[2 * number as usize + of];
@@ -214,7 +217,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             agenda.set_timer(number * Timer::COUNT + Timer::Application as u32, start);
         }
         let windows = world.senders.iter().map(|sender| sender.options().window).collect();
-        let auditor = settings.recording.audit.then(|| Auditor::new(audited, &ends, windows));
+        let mut auditor = settings.recording.audit.then(|| Auditor::new(audited, &ends, windows));
+        for (number, pair) in routes.chunks_exact(2).enumerate() {
+            if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|way| way.air.is_some())) {
+                auditor.flies(number as u32);
+            }
+        }
+        let mut recorder = Recorder::new(settings.recording, &probes, auditor);
+        if let (Some(scene), true) = (&scenario.radio, settings.recording.audit) {
+            let config = scene.config(seed, end);
+            recorder.air = Some(AirAuditor::new(config.nodes, config.propagation));
+        }
         Ok(World {
             title: scenario.title.clone(),
             seed,
@@ -222,7 +235,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             end,
             agenda,
             network,
-            recorder: Recorder::new(settings.recording, &probes, auditor),
+            recorder,
             blocks: BlockPool::default(),
             senders: world.senders,
             receivers: world.receivers,
@@ -234,7 +247,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             crowded: order.len() > 1000 && plan.is_none() && scenario.radio.is_none(),
             first_links: routes
                 .chunks_exact(2)
-                .map(|pair| [&pair[0], &pair[1]].map(|way| way.before.first().map_or(LinkId(0), |link| *link)))
+                .map(|pair| {
+                    [&pair[0], &pair[1]].map(|way| way.before.first().map_or(LinkId(0), |link| *link))
+                })
                 .collect(),
             order,
             sky: plan,
@@ -255,11 +270,7 @@ struct Parts {
 }
 
 /// Adds nodes in the order in which links name them, and the links between them.
-pub(super) fn add_wires(
-    scenario: &Scenario,
-    topology: &mut Topology,
-    nodes: &mut BTreeMap<String, NodeId>,
-) {
+pub(super) fn add_wires(scenario: &Scenario, topology: &mut Topology, nodes: &mut BTreeMap<String, NodeId>) {
     for link in &scenario.links {
         let ends = link.ends.each_ref().map(|name| match nodes.get(name) {
             Some(node) => *node,

@@ -17,8 +17,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 
     pub(super) fn cost(&self) -> (EngineCost, f64) {
-        let wired: u64 =
-            self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
+        let wired: u64 = self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
         let hops = wired + self.network.radio_hops();
         let cost = EngineCost {
             events: self.agenda.events(),

@@ -320,10 +320,11 @@ impl Radio {
 
     fn forget_old(&mut self, now: Time, node: u32) {
         let buffer = &mut self.agents[node as usize].buffer;
-        while let Some(place) = buffer.iter().position(|(.., until)| *until < now) {
-            let Some((item, ..)) = buffer.remove(place) else { return };
+        let old = |entry: &&(Item, u32, Time)| entry.2 < now;
+        let gone: Vec<Item> = buffer.iter().filter(old).map(|(item, ..)| *item).collect();
+        buffer.retain(|(.., until)| *until >= now);
+        for item in gone {
             self.drop_item(now, node, item, Fate::Timeout);
-            return self.forget_old(now, node);
         }
     }
 
@@ -399,7 +400,7 @@ impl Radio {
         } else {
             // Rings have two hops to spare; each time that the whole network is asked the wait doubles.
             let doubled = route.attempts.saturating_sub(1).min(8);
-            2 * aodv.node_traversal.ps() * (ttl as u64 + 2) << if repair { 0 } else { doubled }
+            (2 * aodv.node_traversal.ps() * (ttl as u64 + 2)) << if repair { 0 } else { doubled }
         };
         route.wait_until = now + Span::from_ps(wait.min(aodv.max_wait.ps()));
         if aodv.ns2 {
@@ -414,8 +415,7 @@ impl Radio {
             self.later(clock, node, retry_at, Later::Retry(to));
         }
         let source_seq = self.agents[node as usize].seq;
-        let request =
-            Request { source: node, id, source_seq, target: to, target_seq, hops: 1, asked: now };
+        let request = Request { source: node, id, source_seq, target: to, target_seq, hops: 1, asked: now };
         self.send_message(clock, node, BROADCAST, ttl, false, Body::Request(request));
     }
 

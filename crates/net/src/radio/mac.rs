@@ -115,11 +115,8 @@ impl Radio {
             if square > self.reach_square {
                 continue;
             }
-            let power = if square > 0.0 {
-                self.attenuation.power(square, &mut self.shadows)
-            } else {
-                self.power
-            };
+            let power =
+                if square > 0.0 { self.attenuation.power(square, &mut self.shadows) } else { self.power };
             if power < self.sense_threshold {
                 continue;
             }
@@ -265,7 +262,8 @@ impl Radio {
         if !t.always_back_off && station.free_from(now, t) <= now {
             // The medium is idle: DIFS is enough, and what has passed of it counts.
             (station.pending, station.fresh, station.left) = (true, true, Span::ZERO);
-            let since = station.quiet.max(station.nav).max(station.eifs).max(station.tx_until);
+            let heard = station.quiet.max(station.noisy).max(station.tx_until);
+            let since = heard.max(station.nav).max(station.eifs);
             station.resumed = Time::from_ps(since.ps().max(now.ps().saturating_sub(t.difs.ps())));
             station.counting = true;
             clock.set(node, Timer::Access, station.deadline(t));
@@ -324,8 +322,7 @@ impl Radio {
         self.stations[node as usize].doing = Doing::Rts;
         let data = self.mac.airtime(current.item.bytes, false);
         let duration = SIFS + self.mac.basic(CTS) + SIFS + data + SIFS + self.mac.basic(ACK);
-        let frame =
-            Frame { kind: FrameKind::Rts, to: current.item.next, duration, item: None, number: 0 };
+        let frame = Frame { kind: FrameKind::Rts, to: current.item.next, duration, item: None, number: 0 };
         let end = self.transmit(clock, node, frame);
         clock.set(node, Timer::Exchange, end + MARGIN + SIFS + self.mac.basic(CTS) + MARGIN);
     }

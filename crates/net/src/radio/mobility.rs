@@ -152,7 +152,8 @@ impl RandomWaypoint {
         };
         let part = stream.uniform();
         let speed = slow * libm::exp(ratio * stream.uniform());
-        let mut way = Trajectory::new([from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])]);
+        let mut way =
+            Trajectory::new([from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])]);
         let free = way.go(Time::ZERO, to, speed) + self.pause.max(Span::from_ps(1));
         (way, free)
     }

@@ -226,7 +226,7 @@ pub struct RadioCounts {
 
 /// The timers of a node.
 #[derive(Clone, Copy, Debug)]
-pub(self) enum Timer {
+enum Timer {
     Access,
     Receive,
     Exchange,
@@ -350,7 +350,8 @@ impl Radio {
         let body = self.store.put(Body::Data { packet: *packet, way, delivered: false, lost: None });
         let (from, to) = self.ways[way as usize];
         // What UDP sends has no header yet; TCP's segments have theirs.
-        let header = if packet.kind == Kind::Udp { self.aodv.as_ref().map_or(0, |aodv| aodv.ip_header) } else { 0 };
+        let header =
+            if packet.kind == Kind::Udp { self.aodv.as_ref().map_or(0, |aodv| aodv.ip_header) } else { 0 };
         let bytes = packet.size + header;
         let item = Item { body, next: to, bytes, hops: 0, ttl: u8::MAX, urgent: false };
         if from == to {

@@ -158,7 +158,11 @@ impl Attenuation {
         if let Some((p, deviation)) = &self.shadowing {
             return p.mean_power(square.sqrt()) * decibel(deviation * normal(stream));
         }
-        if square <= self.crossover_square { self.by_square / square } else { self.by_fourth / (square * square) }
+        if square <= self.crossover_square {
+            self.by_square / square
+        } else {
+            self.by_fourth / (square * square)
+        }
     }
 }
 
@@ -197,9 +201,8 @@ mod tests {
         let p = Propagation { model, ..Propagation::default() };
         let (fast, mut stream) = (Attenuation::new(&p), Stream::new(1, "shadowing", "test"));
         let n = 20_000;
-        let db: Vec<f64> = (0..n)
-            .map(|_| 10.0 * libm::log10(fast.power(1e4, &mut stream) / p.mean_power(100.0)))
-            .collect();
+        let db: Vec<f64> =
+            (0..n).map(|_| 10.0 * libm::log10(fast.power(1e4, &mut stream) / p.mean_power(100.0))).collect();
         let mean = db.iter().sum::<f64>() / n as f64;
         let square = db.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64;
         assert!(mean.abs() < 0.12 && (square.sqrt() - 4.0).abs() < 0.1, "{mean} {}", square.sqrt());

@@ -123,7 +123,7 @@ pub(super) struct Station {
     pub nav: Time,
     /// Until when a damaged frame forbids to contend.
     pub eifs: Time,
-    /// Until when other signals than the one being received can be heard ([`Capture::Sinr`]).
+    /// Until when other signals than the one being received can be heard.
     pub noisy: Time,
     /// The last time at which the medium was known to be busy.
     pub quiet: Time,
@@ -177,13 +177,7 @@ impl Station {
             long_retries: 0,
             current: None,
             reply: None,
-            on_air: Frame {
-                kind: FrameKind::Ack,
-                to: u32::MAX,
-                duration: Span::ZERO,
-                item: None,
-                number: 0,
-            },
+            on_air: Frame { kind: FrameKind::Ack, to: u32::MAX, duration: Span::ZERO, item: None, number: 0 },
             numbers: 0,
             stream,
             others: Vec::new(),
@@ -283,7 +277,10 @@ impl Station {
         let (first, second) = if self.rx.start <= new.start { (self.rx, new) } else { (new, self.rx) };
         if t.capture == Capture::Ns2 && first.power >= t.capture_ratio * second.power {
             self.rx = first;
-            self.eifs = self.eifs.max(second.end + t.eifs);
+            self.noisy = self.noisy.max(second.end);
+            if t.eifs_reserves {
+                self.eifs = self.eifs.max(second.end + t.eifs);
+            }
             return (second.mine && !second.bad) as u32;
         }
         let spoilt = (first.mine && !first.bad) as u32 + (second.mine && !second.bad) as u32;

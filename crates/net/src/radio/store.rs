@@ -55,9 +55,14 @@ pub(super) enum Body {
     /// Nodes that can no more be reached, with their sequence numbers.
     Error(Vec<(u32, u32)>),
     /// Who has the address of `target`?
-    ArpRequest { from: u32, target: u32 },
+    ArpRequest {
+        from: u32,
+        target: u32,
+    },
     /// `from` has.
-    ArpReply { from: u32 },
+    ArpReply {
+        from: u32,
+    },
 }
 
 /// A copy of a body in somebody's hands.

@@ -1,0 +1,154 @@
+//! The auditor of the air: holds every transmission to the rules of carrier sense, sharing no code with the MAC.
+//!
+//! It knows where the nodes are and what power arrives over which distance, and works out for itself who hears what: no
+//! station contends while its ears or its NAV say busy or before DIFS has passed, none sends two frames at once, routes
+//! never form a loop, and every packet that entered the air has a fate.
+
+use crate::audit::Violation;
+use net::radio::{Fate, FrameKind, Model, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
+use std::collections::VecDeque;
+use units::{Span, Time};
+
+/// A frame on the air, not long ago.
+struct Sent {
+    node: u32,
+    to: Option<u32>,
+    start: Time,
+    end: Time,
+    duration: Span,
+    place: [f64; 2],
+}
+
+/// Watches the air of one run.
+pub(crate) struct AirAuditor {
+    ways: Vec<Trajectory>,
+    propagation: Propagation,
+    recent: VecDeque<Sent>,
+    violations: Vec<Violation>,
+    count: u64,
+}
+
+const DIFS: Span = Span::from_ps(50_000_000);
+const LIGHT: f64 = 3e8;
+/// No frame and no reservation is longer.
+const LONGEST: Span = Span::from_ms(600);
+const MOST: usize = 20;
+
+impl AirAuditor {
+    pub fn new(ways: Vec<Trajectory>, propagation: Propagation) -> AirAuditor {
+        AirAuditor { ways, propagation, recent: VecDeque::new(), violations: Vec::new(), count: 0 }
+    }
+
+    fn complain(&mut self, at: Time, rule: &'static str, what: String) {
+        self.count += 1;
+        if self.violations.len() < MOST {
+            self.violations.push(Violation { at, rule, what });
+        }
+    }
+
+    /// What happened, and the radio that it happened to.
+    pub fn watch(&mut self, events: &[RadioEvent], radio: &Radio) {
+        for event in events {
+            match &event.step {
+                RadioStep::Transmit { kind, to, until, duration, contended, .. } => {
+                    self.check(event.at, event.node, *kind, *contended);
+                    let place = self.ways[event.node as usize].at(event.at);
+                    let (node, to, start) = (event.node, *to, event.at);
+                    self.recent.push_back(Sent { node, to, start, end: *until, duration: *duration, place });
+                }
+                RadioStep::Route { to, .. } => {
+                    if let Some(nodes) = radio.loop_from(event.node, *to, event.at) {
+                        self.complain(event.at, "route loop", format!("to n{to} over {nodes:?}"));
+                    }
+                }
+                RadioStep::Deliver { .. } | RadioStep::Drop { .. } => {}
+            }
+        }
+    }
+
+    /// When and how strongly `node` hears a frame.
+    fn at_ears(&self, node: u32, sent: &Sent) -> (Time, Time, f64) {
+        let there = self.ways[node as usize].at(sent.start);
+        let (dx, dy) = (there[0] - sent.place[0], there[1] - sent.place[1]);
+        let distance = (dx * dx + dy * dy).sqrt();
+        let delay = Span::from_seconds(distance / LIGHT);
+        (sent.start + delay, sent.end + delay, self.propagation.mean_power(distance))
+    }
+
+    fn check(&mut self, at: Time, node: u32, kind: FrameKind, contended: bool) {
+        while self.recent.front().is_some_and(|sent| at.since(sent.start) > LONGEST) {
+            self.recent.pop_front();
+        }
+        let mut found = Vec::new();
+        if self.recent.iter().any(|sent| sent.node == node && sent.end > at) {
+            found.push(("one frame at a time", format!("n{node} sends {kind:?} while it sends")));
+        }
+        // What arrives under shadowing only the medium knows.
+        let known = !matches!(self.propagation.model, Model::Shadowing { .. });
+        if known && contended {
+            for sent in self.recent.iter().filter(|sent| sent.node != node) {
+                let (from, until, power) = self.at_ears(node, sent);
+                // Powers at the threshold, and the picosecond at which light arrives, are left to the medium.
+                if power < self.propagation.sense_threshold * (1.0 + 1e-9) || from + Span::from_ps(2) >= at {
+                    continue;
+                }
+                if until + DIFS > at + Span::from_ps(2) {
+                    let what =
+                        format!("n{node} sends {kind:?} though it hears n{} until {until:?}", sent.node);
+                    found.push(("carrier sense", what));
+                }
+            }
+        }
+        if known && (contended || kind == FrameKind::Cts) {
+            let reserved = self.recent.iter().find(|sent| self.reserves(sent, node, at));
+            if let Some(sent) = reserved {
+                let what = format!("n{node} sends {kind:?} though n{} has reserved the medium", sent.node);
+                found.push(("nav", what));
+            }
+        }
+        for (rule, what) in found {
+            self.complain(at, rule, what);
+        }
+    }
+
+    /// Whether `node` must have received `sent` and so knows that the medium is reserved at `at`.
+    fn reserves(&self, sent: &Sent, node: u32, at: Time) -> bool {
+        if sent.node == node || sent.to == Some(node) {
+            return false;
+        }
+        let (from, until, power) = self.at_ears(node, sent);
+        let holds = until + Span::from_ps(2) < at && at + Span::from_ps(2) < until + sent.duration;
+        if !holds || power < self.propagation.receive_threshold * (1.0 + 1e-9) {
+            return false;
+        }
+        // Nothing else at these ears meanwhile, not even its own voice.
+        !self.recent.iter().any(|other| {
+            let (begins, ends, power) = if other.node == node {
+                (other.start, other.end, f64::INFINITY)
+            } else {
+                self.at_ears(node, other)
+            };
+            let same = other.node == sent.node && other.start == sent.start;
+            let audible = power >= self.propagation.sense_threshold * (1.0 - 1e-9);
+            !same && audible && begins <= until && ends >= from
+        })
+    }
+
+    /// Closes the books: every packet that entered the air arrived, was dropped, or is on its way.
+    pub fn close(mut self, at: Time, radio: &Radio) -> (Vec<Violation>, u64) {
+        let counts = radio.counts();
+        let (sent, received) = counts.packets;
+        let dropped: u64 = counts.dropped.iter().sum();
+        let flying = radio.in_flight();
+        if sent != received + dropped + flying {
+            let by: Vec<String> = Fate::DROPS
+                .iter()
+                .zip(counts.dropped)
+                .map(|(fate, n)| format!("{} {n}", fate.name()))
+                .collect();
+            let what = format!("{sent} entered the air, {received} arrived, {flying} fly, dropped: {by:?}");
+            self.complain(at, "conservation", what);
+        }
+        (self.violations, self.count)
+    }
+}
