@@ -24,6 +24,8 @@ impl Signals {
     pub const TIMER: Signals = Signals(16);
     /// Rates granted by the routers of the path: [`Hint::RouterRate`] with every ACK that brings one.
     pub const ROUTER_RATE: Signals = Signals(32);
+    /// How the routers of the path let the rate change: [`Hint::RouterFeedback`] with every ACK that brings it.
+    pub const ROUTER_FEEDBACK: Signals = Signals(64);
 
     /// Whether every signal of `other` is among these.
     pub const fn has(self, other: Signals) -> bool {
@@ -190,6 +192,8 @@ pub enum Hint {
     HandoffEnds,
     /// A router says at what rate to send.
     RouterRate(Rate),
+    /// Routers let the rate change by so much, bytes per second.
+    RouterFeedback(f64),
 }
 
 /// A window law.

@@ -224,7 +224,7 @@ impl HandoffBic {
                 }
             }
             Hint::HandoffEnds => self.set_flag(now, false),
-            Hint::RouterRate(_) => {}
+            Hint::RouterRate(_) | Hint::RouterFeedback(_) => {}
         }
     }
 

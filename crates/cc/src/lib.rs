@@ -42,6 +42,7 @@ registry::controllers! {
     hybla: Hybla,
     hstcp: Hstcp,
     rcp: Rcp,
+    xcp: Xcp,
     rcp_plus: RcpPlus,
     enhanced_rcp: EnhancedRcp,
 }

@@ -175,8 +175,11 @@ impl Harness {
             }
             Op::Timer => self.controller.on_timer(self.time()),
             Op::Hint(begins) => {
-                let hint =
-                    if begins { Hint::HandoffBegins } else { Hint::RouterRate(Rate::from_bps(1_000_000)) };
+                let hint = if begins {
+                    Hint::RouterFeedback(-1e5)
+                } else {
+                    Hint::RouterRate(Rate::from_bps(1_000_000))
+                };
                 self.controller.on_hint(self.time(), &hint);
             }
             Op::Undo => self.controller.on_undo(self.time()),

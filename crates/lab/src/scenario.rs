@@ -8,7 +8,7 @@ use crate::reader::{Reader, quantity};
 use crate::satellites::Satellites;
 use crate::tcp::{TcpFlow, TcpLayers};
 use crate::value::{self, Item, Value};
-use net::RcpConfig;
+use net::{RcpConfig, RouterConfig, XcpConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{Limit, Rate, Span};
@@ -59,7 +59,7 @@ pub struct Direction {
     /// What else happens to packets.
     pub loss: Loss,
     /// The router before it tells rates.
-    pub router: Option<RcpConfig>,
+    pub router: Option<RouterConfig>,
 }
 
 /// What happens to packets on a link.
@@ -195,7 +195,7 @@ impl Scenario {
             return Err(top.error("flow", "is missing: name at least one [[flow]]"));
         }
         check_names(link_items, &links, flow_items, &flows)?;
-        check_routers(flow_items, &links, &flows)?;
+        check_routers(document, flow_items, &links, &flows)?;
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.sky)?;
         }
@@ -290,25 +290,25 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
     Ok(())
 }
 
-/// Who asks routers for a rate needs one.
-fn check_routers(flow_items: &[Item], links: &[Duplex], flows: &[Flow]) -> Result<()> {
-    if links.iter().flat_map(|link| &link.directions).any(|direction| direction.router.is_some()) {
-        return Ok(());
-    }
-    for (item, flow) in flow_items.iter().zip(flows) {
-        if let FlowKind::Tcp(tcp) = &flow.kind
-            && tcp.needs().has(cc::Signals::ROUTER_RATE)
-        {
-            let message = format!(
-                "{} needs routers that tell rates: give a link of its path router = {{ kind = \"rcp\" }}",
-                tcp.control
-            );
-            return Err(ScenarioError::new(
-                &item.origin,
-                &format!("flow.{}.tcp.control", flow.name),
-                message,
-            ));
-        }
+/// Who listens to routers needs one that speaks so.
+fn check_routers(top: &Item, flow_items: &[Item], links: &[Duplex], flows: &[Flow]) -> Result<()> {
+    let routers = || links.iter().flat_map(|link| &link.directions).filter_map(|d| d.router.as_ref());
+    let rcp = routers().any(|router| matches!(router, RouterConfig::Rcp(_)));
+    let xcp = routers().any(|router| matches!(router, RouterConfig::Xcp(_)));
+    for (number, flow) in flows.iter().enumerate() {
+        let FlowKind::Tcp(tcp) = &flow.kind else { continue };
+        let needs = tcp.needs();
+        let lacks = if needs.has(cc::Signals::ROUTER_RATE) && !rcp {
+            "that tell rates: give a link of its path router = { kind = \"rcp\" }"
+        } else if needs.has(cc::Signals::ROUTER_FEEDBACK) && !xcp {
+            "that give feedback: give a link of its path router = { kind = \"xcp\" }"
+        } else {
+            continue;
+        };
+        // Generated flows stand in no table of their own.
+        let origin = flow_items.get(number).map_or(&top.origin, |item| &item.origin);
+        let key = format!("flow.{}.tcp.control", flow.name);
+        return Err(ScenarioError::new(origin, &key, format!("{} needs routers {lacks}", tcp.control)));
     }
     Ok(())
 }
@@ -418,11 +418,22 @@ pub(crate) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
     Ok(Some(read))
 }
 
-fn read_router(reader: &Reader<'_>) -> Result<Option<RcpConfig>> {
+fn read_router(reader: &Reader<'_>) -> Result<Option<RouterConfig>> {
     let Some(router) = reader.table("router")? else { return Ok(None) };
     let kind = router.need("kind", router.text("kind")?, "such as kind = \"rcp\"")?;
+    if kind == "xcp" {
+        let usual = XcpConfig::default();
+        let config = XcpConfig {
+            alpha: router.number("alpha", 0.0, 10.0)?.unwrap_or(usual.alpha),
+            beta: router.number("beta", 0.0, 10.0)?.unwrap_or(usual.beta),
+            gamma: router.number("gamma", 0.0, 1.0)?.unwrap_or(usual.gamma),
+        };
+        router.finish()?;
+        return Ok(Some(RouterConfig::Xcp(config)));
+    }
     if kind != "rcp" {
-        return Err(router.error("kind", format!("unknown router \"{kind}\"; {}", nearest(kind, ["rcp"]))));
+        let known = ["rcp", "xcp"];
+        return Err(router.error("kind", format!("unknown router \"{kind}\"; {}", nearest(kind, known))));
     }
     let usual = RcpConfig::default();
     let period: Span = router.quantity("period", "10ms")?.unwrap_or(usual.period);
@@ -437,7 +448,7 @@ fn read_router(reader: &Reader<'_>) -> Result<Option<RcpConfig>> {
         period,
     };
     router.finish()?;
-    Ok(Some(config))
+    Ok(Some(RouterConfig::Rcp(config)))
 }
 
 fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {

@@ -84,8 +84,10 @@ impl TcpLayers<'_> {
         let needs = flow.needs();
         let lacks = if needs.has(Signals::RECEIVER_TIME) && !flow.options.receiver_time() {
             "the receiver's clock: say timestamps = true"
-        } else if needs.has(Signals::ROUTER_RATE) && flow.options.timestamps {
-            "the place of the timestamps for the routers' rates: say timestamps = false"
+        } else if flow.options.timestamps
+            && (needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK))
+        {
+            "the place of the timestamps for what routers say: say timestamps = false"
         } else {
             return Ok(());
         };

@@ -41,12 +41,30 @@ fn the_narrowest_router_decides() {
 }
 
 #[test]
+fn xcp_shares_the_link_and_leaves_the_queue_empty() {
+    let text = TEXT
+        .replace("duration = \"60s\"", "duration = \"60s\"\nwarmup = \"30s\"")
+        .replace("control  = \"rcp\"", "control  = \"xcp\"")
+        .replace("kind = \"rcp\"", "kind = \"xcp\"");
+    let found = run(&text);
+    let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
+    for flow in &found.flows {
+        assert!((flow.goodput_bps / total - 0.25).abs() < 0.01, "{} of {total}", flow.goodput_bps);
+        assert_eq!((flow.retransmitted_packets, flow.timeouts), (Some(0), Some(0)));
+    }
+    assert!(total > 0.95 * 10e6 * 1000.0 / 1040.0, "{total}");
+    assert!(found.links[0].mean_queue_packets < 3.0, "{}", found.links[0].mean_queue_packets);
+}
+
+#[test]
 fn what_cannot_give_a_rate_is_refused() {
     let refused = |text: &str| Scenario::parse("rcp.toml", text, &[]).unwrap_err().to_string();
     let none = refused(&TEXT.replace("router = { kind = \"rcp\" }", ""));
     assert!(none.contains("flow.f0.tcp.control: rcp needs routers that tell rates: give a link"), "{none}");
     let stamps = refused(&TEXT.replace("window   = 10000", "timestamps = true"));
     assert!(stamps.contains("say timestamps = false"), "{stamps}");
+    let feedback = refused(&TEXT.replace("control  = \"rcp\"", "control  = \"xcp\""));
+    assert!(feedback.contains("xcp needs routers that give feedback"), "{feedback}");
     let other = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rpc\""));
     assert!(other.contains("did you mean \"rcp\"?"), "{other}");
     let period = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rcp\", period = \"1s\""));

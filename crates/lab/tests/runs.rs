@@ -23,7 +23,8 @@ fn audited(text: &str) -> lab::Outcome {
 
 /// A bottleneck with access links, two TCP flows one way and one the other, and a UDP stream.
 fn network(seed: u64, tcp: &str, queue: &str, loss: &str, rate: &str) -> String {
-    let router = if tcp.contains("\"rcp\"") { ", router = { kind = \"rcp\" }" } else { "" };
+    let told = ["rcp", "xcp"].into_iter().find(|kind| tcp.contains(&format!("\"{kind}\"")));
+    let router = told.map_or(String::new(), |kind| format!(", router = {{ kind = \"{kind}\" }}"));
     format!(
         r#"
 duration = "8s"
@@ -50,7 +51,7 @@ fn profiles() -> Vec<String> {
         for recovery in transport::Recovery::ALL {
             for profile in ["ns2", "linux"] {
                 // Rates of routers travel where timestamps would.
-                let more = if d.name == "rcp" { ", timestamps = false" } else { "" };
+                let more = if ["rcp", "xcp"].contains(&d.name) { ", timestamps = false" } else { "" };
                 found.push(format!(
                     r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60{more} }}"#,
                     d.name, recovery.1

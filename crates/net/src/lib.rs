@@ -15,11 +15,13 @@ mod rcp;
 mod sky;
 mod tap;
 mod topology;
+mod xcp;
 
-pub use link::{LinkAccount, LinkSpec};
+pub use link::{LinkAccount, LinkSpec, RouterConfig};
 pub use network::{Arrival, LinkId, Network};
-pub use packet::{Kind, Packet, Stamp};
+pub use packet::{Ask, Kind, Packet, Stamp};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use sky::{Ends, HandoffLoss, SkyNetwork};
 pub use tap::{NoTap, PacketEvent, PacketStep, Reason, Tap};
 pub use topology::{NodeId, Route, RouteError, Topology};
+pub use xcp::{XcpConfig, XcpRouter};

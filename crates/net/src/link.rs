@@ -1,9 +1,11 @@
 //! A link: one direction, a transmitter behind a queue, then propagation.
 
 use crate::impairment::Impairment;
+use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::rcp::{RcpConfig, RcpRouter};
 use crate::tap::Reason;
+use crate::xcp::{XcpConfig, XcpRouter};
 use engine::Hint;
 use units::{Rate, Span, Time};
 
@@ -18,8 +20,49 @@ pub struct LinkSpec {
     pub qdisc: Qdisc,
     /// What else happens to packets.
     pub impairment: Impairment,
-    /// The router before it tells rates.
-    pub router: Option<RcpConfig>,
+    /// The router before it speaks to senders.
+    pub router: Option<RouterConfig>,
+}
+
+/// What a router tells senders.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RouterConfig {
+    /// One rate for all.
+    Rcp(RcpConfig),
+    /// How to change theirs.
+    Xcp(XcpConfig),
+}
+
+/// A router at work.
+#[derive(Clone, Debug)]
+pub(crate) enum Router {
+    Rcp(RcpRouter),
+    Xcp(XcpRouter),
+}
+
+impl Router {
+    pub fn new(config: RouterConfig, rate: Rate) -> Router {
+        match config {
+            RouterConfig::Rcp(config) => Router::Rcp(RcpRouter::new(config, rate)),
+            RouterConfig::Xcp(config) => Router::Xcp(XcpRouter::new(config, rate)),
+        }
+    }
+
+    /// A packet passes; `free_at`: when the transmitter will have sent what it has.
+    pub fn pass(&mut self, now: Time, free_at: Time, packet: &mut Packet) {
+        match self {
+            Router::Rcp(router) => {
+                if let Some(stamp) = router.pass(now, free_at, packet) {
+                    packet.put_stamp(stamp);
+                }
+            }
+            Router::Xcp(router) => {
+                if let Some(ask) = router.pass(now, free_at, packet) {
+                    packet.put_ask(ask);
+                }
+            }
+        }
+    }
 }
 
 /// The part of a link that every packet touches: one cache line.
@@ -88,7 +131,7 @@ impl Link {
 pub(crate) struct Guard {
     pub qdisc: Qdisc,
     pub impairment: Impairment,
-    pub router: Option<Box<RcpRouter>>,
+    pub router: Option<Box<Router>>,
     pub drops: [u64; Reason::ALL.len()],
     /// Lost packets whose departure lies beyond the horizon: still in flight when the run ends.
     pub lost_later: u64,

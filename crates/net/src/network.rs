@@ -1,10 +1,9 @@
 //! Links with packets on them, advanced event by event.
 
-use crate::link::{Guard, Link, LinkAccount, LinkSpec, NO_GUARD};
+use crate::link::{Guard, Link, LinkAccount, LinkSpec, NO_GUARD, Router};
 use crate::packet::{Kind, Packet};
 use crate::qdisc::{Offer, Verdict};
 use crate::radio::Radio;
-use crate::rcp::RcpRouter;
 use crate::sky::{Fate, SkyNetwork, Tables};
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
@@ -153,7 +152,7 @@ impl Network {
         let mut link = Link::new(&spec, Hint::new(number));
         if spec.guarded() {
             link.guard = self.guards.len() as u32;
-            let router = spec.router.map(|config| Box::new(RcpRouter::new(config, spec.rate)));
+            let router = spec.router.map(|config| Box::new(Router::new(config, spec.rate)));
             let (qdisc, impairment) = (spec.qdisc, spec.impairment);
             self.guards.push(Guard { qdisc, impairment, router, ..Guard::default() });
         }
@@ -332,15 +331,13 @@ impl Network {
         Some(Taken { marked, changed, lost: guard.impairment.after().is_some() })
     }
 
-    /// The packet as link `id` sends it on: marked, or with the rate that the router grants.
+    /// The packet as link `id` sends it on: marked, or with what the router says.
     #[cold]
     fn rewritten(&mut self, id: u32, now: Time, packet: &Packet, marked: bool) -> Packet {
         let link = &self.links[id as usize];
         let mut packet = Packet { marked: marked || packet.marked, ..*packet };
-        if let Some(router) = &mut self.guards[link.guard as usize].router
-            && let Some(stamp) = router.pass(now, link.free_at, &packet)
-        {
-            packet.put_stamp(stamp);
+        if let Some(router) = &mut self.guards[link.guard as usize].router {
+            router.pass(now, link.free_at, &mut packet);
         }
         packet
     }

@@ -34,6 +34,8 @@ pub struct Packet {
     pub blocks: u32,
     /// Bytes on the wire.
     pub size: u32,
+    /// Of a flow that asks for feedback ([`Ask`]): the time between its packets, ns; otherwise zero.
+    pub spacing: u32,
     /// What it is.
     pub kind: Kind,
     /// Congestion experienced (RFC 3168).
@@ -60,6 +62,7 @@ impl Packet {
             seq,
             blocks: Packet::NO_BLOCKS,
             size,
+            spacing: 0,
             kind,
             marked: false,
             ecn: false,
@@ -102,11 +105,42 @@ impl Stamp {
     }
 }
 
+/// What a packet of XCP carries: its sender's round-trip time and the time between its packets, and by how much routers let
+/// its rate change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The sender's round-trip time; zero if it has none yet.
+    pub round_trip: Span,
+    /// The time between two of its packets.
+    pub spacing: Span,
+    /// Bytes per second, more or less.
+    pub feedback: i32,
+}
+
 impl Packet {
+    /// What a data packet of XCP says, if it is one.
+    pub fn ask(&self) -> Option<Ask> {
+        (self.kind == Kind::Data && self.spacing != 0).then(|| Ask {
+            round_trip: Span::from_ps((self.echo.ps() as u32 - 1) as u64 * 1_000_000),
+            spacing: Span::from_ps(self.spacing as u64 * 1000),
+            feedback: self.feedback().unwrap_or(0),
+        })
+    }
+    /// Puts it on a data packet.
+    pub fn put_ask(&mut self, ask: Ask) {
+        let us = (ask.round_trip.ps() / 1_000_000).min(u32::MAX as u64 - 1) as u32;
+        self.spacing = (ask.spacing.ps() / 1000).clamp(1, u32::MAX as u64) as u32;
+        self.echo = Time::from_ps((ask.feedback as u32 as u64) << 32 | (us + 1) as u64);
+    }
+    /// The feedback that an ACK brings, bytes per second, of a flow that asks for it.
+    pub fn feedback(&self) -> Option<i32> {
+        let bits = self.echo.ps();
+        (bits != 0).then_some((bits >> 32) as u32 as i32)
+    }
     /// The stamp of a data packet, if its sender has put one on it.
     pub fn stamp(&self) -> Option<Stamp> {
         let bits = self.echo.ps();
-        (self.kind == Kind::Data && bits != 0)
+        (self.kind == Kind::Data && bits != 0 && self.spacing == 0)
             .then_some(Stamp { rate: (bits >> 32) as u32, round_trip: bits as u32 })
     }
     /// Puts a stamp on a data packet.

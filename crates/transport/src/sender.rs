@@ -201,7 +201,7 @@ impl Sender {
             cwr: false,
             echoed_at_one: false,
             under_handoff: false,
-            hears: options.ecn || needs.has(Signals::ROUTER_RATE),
+            hears: options.ecn || needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK),
             answered: 0,
             machine,
             segments: Segments::default(),

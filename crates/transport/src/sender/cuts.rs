@@ -9,7 +9,7 @@ use super::{LastCut, Sender};
 use crate::options::Dialect;
 use crate::wire::Wire;
 use cc::{Cause, Congestion, Controller, EchoAnswer, Phase, Signals};
-use net::{Packet, Stamp};
+use net::{Ask, Packet, Stamp};
 use units::{Span, Time};
 
 impl Sender {
@@ -88,16 +88,27 @@ impl Sender {
         {
             self.controller.on_hint(wire.now(), &cc::Hint::RouterRate(rate));
         }
+        if self.needs.has(Signals::ROUTER_FEEDBACK)
+            && let Some(feedback) = packet.feedback()
+        {
+            self.controller.on_hint(wire.now(), &cc::Hint::RouterFeedback(feedback as f64));
+        }
     }
 
-    /// What a data packet says to routers: whether it may be marked, whether it tells of a reduction, what rate it asks for.
+    /// What a data packet says to routers: whether it may be marked, whether it tells of a reduction, what it asks for.
     #[cold]
-    pub(super) fn ask(&mut self, syn: bool, again: bool) -> (bool, bool, Option<Stamp>) {
-        let marks = self.options.ecn && !(syn || again && self.options.dialect == Dialect::Linux);
-        let tells = self.options.ecn && !again && std::mem::take(&mut self.cwr);
-        let asks = self.needs.has(Signals::ROUTER_RATE);
-        let stamp = asks.then(|| Stamp::asking(self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO)));
-        (marks, tells, stamp)
+    pub(super) fn ask(&mut self, packet: &mut Packet, syn: bool, again: bool) {
+        packet.ecn = self.options.ecn && !(syn || again && self.options.dialect == Dialect::Linux);
+        packet.cwr = self.options.ecn && !again && std::mem::take(&mut self.cwr);
+        let round_trip = || self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO);
+        if self.needs.has(Signals::ROUTER_RATE) {
+            packet.put_stamp(Stamp::asking(round_trip()));
+        }
+        if self.needs.has(Signals::ROUTER_FEEDBACK) {
+            let round_trip = round_trip();
+            let spacing = Span::from_seconds(round_trip.seconds() / self.controller.cwnd());
+            packet.put_ask(Ask { round_trip, spacing, feedback: i32::MAX });
+        }
     }
 
     /// An ACK echoes congestion.

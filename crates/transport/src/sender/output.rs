@@ -84,11 +84,7 @@ impl Sender {
         let nothing_outstanding = self.una == self.high;
         let again = seq < self.high;
         if self.hears {
-            let (marks, tells, stamp) = self.ask(syn, again);
-            (packet.ecn, packet.cwr) = (marks, tells);
-            if let Some(stamp) = stamp {
-                packet.put_stamp(stamp);
-            }
+            self.ask(&mut packet, syn, again);
         }
         if W::SENDS && !again {
             wire.sending(self.in_flight(), self.allowance());

@@ -1,0 +1,184 @@
+//! A router that tells each packet how its flow's rate may change: XCP. Katabi, Handley, Rohrs, "Congestion Control for High
+//! Bandwidth-Delay Product Networks" (2002); the form of specs/rcp.md section 2.
+//!
+//! Every control period, the mean round-trip time of the packets, the router shares out what the link has left, equally among
+//! flows, and takes back in proportion to their rates; some of the traffic is always shuffled so that shares become equal.
+//! Feedback is put on a packet when it is enqueued, not when it leaves.
+
+use crate::packet::{Ask, Packet};
+use units::{Rate, Span, Time};
+
+/// How a router reckons.
+#[derive(Clone, Debug, PartialEq)]
+pub struct XcpConfig {
+    /// Gain of the free capacity.
+    pub alpha: f64,
+    /// Gain of the queue.
+    pub beta: f64,
+    /// Part of the traffic that is shuffled.
+    pub gamma: f64,
+}
+
+impl Default for XcpConfig {
+    fn default() -> XcpConfig {
+        XcpConfig { alpha: 0.4, beta: 0.226, gamma: 0.1 }
+    }
+}
+
+/// Control periods: the first, and the shortest, s.
+const FIRST: f64 = 0.05;
+const SHORTEST: f64 = 0.001;
+/// The longest round-trip time that counts, s.
+const LONGEST: f64 = 1.024;
+/// The shortest time over which the least queue is looked for, s.
+const QUEUE_SHORTEST: f64 = 0.002;
+
+/// The router of one link. Bytes and seconds.
+#[derive(Clone, Debug)]
+pub struct XcpRouter {
+    config: XcpConfig,
+    capacity: f64,
+    /// The present period: its length and end.
+    period: f64,
+    ends: Time,
+    /// What came in it: bytes; and of the packets that know their round-trip time the spacings, and those times that time.
+    bytes: f64,
+    spacings: f64,
+    weighted: f64,
+    round_trip: f64,
+    /// Feedback for a second of spacing and for a byte, and how much of it is left.
+    gain: f64,
+    loss: f64,
+    left: [f64; 2],
+    /// The queue that stood for a while, the least seen lately, and when that counts.
+    queue: f64,
+    least: f64,
+    looks: Time,
+}
+
+impl XcpRouter {
+    /// The router of a link of this rate.
+    pub fn new(config: XcpConfig, rate: Rate) -> XcpRouter {
+        XcpRouter {
+            config,
+            capacity: rate.bps() as f64 / 8.0,
+            period: FIRST,
+            ends: Time::ZERO + Span::from_seconds(FIRST),
+            bytes: 0.0,
+            spacings: 0.0,
+            weighted: 0.0,
+            round_trip: FIRST,
+            gain: 0.0,
+            loss: 0.0,
+            left: [0.0; 2],
+            queue: 0.0,
+            least: 0.0,
+            looks: Time::ZERO,
+        }
+    }
+
+    /// A packet comes; what it carries on, if it asks. `free_at`: when the transmitter will have sent what it has.
+    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<Ask> {
+        while now >= self.ends {
+            self.reckon();
+        }
+        let waiting = free_at.since(now).seconds() * self.capacity;
+        self.least = self.least.min(waiting);
+        if now >= self.looks {
+            self.queue = self.least;
+            self.least = waiting;
+            let span = ((self.round_trip - waiting / self.capacity) / 2.0).max(QUEUE_SHORTEST);
+            self.looks = now + Span::from_seconds(span);
+        }
+        let size = packet.size as f64;
+        self.bytes += size;
+        let ask = packet.ask()?;
+        let rtt = ask.round_trip.seconds();
+        if rtt == 0.0 {
+            return Some(Ask { feedback: 0, ..ask });
+        }
+        let spacing = ask.spacing.seconds();
+        self.spacings += spacing;
+        self.weighted += spacing * rtt.min(LONGEST);
+        Some(Ask { feedback: self.feedback(spacing, size, ask.feedback as f64) as i32, ..ask })
+    }
+
+    /// The feedback of one packet: no more than it wants.
+    fn feedback(&mut self, spacing: f64, size: f64, wanted: f64) -> f64 {
+        let (mut more, mut less) =
+            ((self.gain * spacing).min(self.left[0]), (self.loss * size).min(self.left[1]));
+        let mut feedback = more - less;
+        if wanted < feedback {
+            less = (less + feedback - wanted).min(self.left[1]);
+            more = (wanted + less).max(0.0);
+            feedback = wanted;
+        }
+        self.left = [(self.left[0] - more).max(0.0), (self.left[1] - less).max(0.0)];
+        feedback
+    }
+
+    /// The end of a period.
+    fn reckon(&mut self) {
+        let arriving = self.bytes / self.period;
+        self.round_trip = if self.spacings > 0.0 { self.weighted / self.spacings } else { FIRST };
+        (self.gain, self.loss, self.left) = (0.0, 0.0, [0.0; 2]);
+        if self.bytes > 0.0 {
+            let XcpConfig { alpha, beta, gamma } = self.config;
+            let spare = alpha * (self.capacity - arriving) - beta * self.queue / self.round_trip;
+            let shuffled = (gamma * arriving - spare.abs()).max(0.0);
+            self.left = [spare.max(0.0) + shuffled, (-spare).max(0.0) + shuffled];
+            if self.spacings > 0.0 {
+                self.gain = self.left[0] / self.spacings;
+            }
+            self.loss = self.left[1] / self.bytes;
+        }
+        (self.bytes, self.spacings, self.weighted) = (0.0, 0.0, 0.0);
+        self.period = self.round_trip.max(SHORTEST);
+        self.ends += Span::from_seconds(self.period);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    fn packet(spacing_ms: u64, rtt_ms: u64) -> Packet {
+        let mut packet = Packet::new(Kind::Data, 0, 0, 0, 1000, Time::ZERO);
+        let (round_trip, spacing) = (Span::from_ms(rtt_ms), Span::from_ms(spacing_ms));
+        packet.put_ask(Ask { round_trip, spacing, feedback: i32::MAX });
+        packet
+    }
+
+    /// Ten packets of 1000 bytes in the first 50 ms of a link of 1 MB/s: 200 kB/s, 800 are spare, of which 0.4 are given out
+    /// in the next period, to each packet by its spacing.
+    #[test]
+    fn spare_capacity_is_given_by_spacing() {
+        let mut router = XcpRouter::new(XcpConfig::default(), Rate::from_bps(8_000_000));
+        for k in 0..10 {
+            let at = Time::ZERO + Span::from_ms(5 * k);
+            assert_eq!(router.pass(at, at, &packet(5, 100)).unwrap().feedback, 0);
+        }
+        let at = Time::ZERO + Span::from_ms(51);
+        // 320 kB/s over ten spacings of 5 ms: a packet gets a tenth.
+        assert_eq!(router.pass(at, at, &packet(5, 100)).unwrap().feedback, 32_000);
+        assert_eq!(router.pass(at, at, &packet(10, 100)).unwrap().feedback, 64_000);
+        // Whoever wants less gets that.
+        let mut modest = packet(5, 100);
+        modest.put_ask(Ask { feedback: 7, ..modest.ask().unwrap() });
+        assert_eq!(router.pass(at, at, &modest).unwrap().feedback, 7);
+        // No round-trip time yet, no feedback.
+        assert_eq!(router.pass(at, at, &packet(5, 0)).unwrap().feedback, 0);
+    }
+
+    #[test]
+    fn an_overloaded_link_takes_back() {
+        let mut router = XcpRouter::new(XcpConfig::default(), Rate::from_bps(800_000));
+        for k in 0..10 {
+            let at = Time::ZERO + Span::from_ms(5 * k);
+            router.pass(at, at + Span::from_ms(100), &packet(5, 100));
+        }
+        let at = Time::ZERO + Span::from_ms(51);
+        assert!(router.pass(at, at + Span::from_ms(100), &packet(5, 100)).unwrap().feedback < -3000);
+    }
+}
