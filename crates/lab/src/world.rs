@@ -342,25 +342,21 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
             }
             Arrival::Delivered => {
-                let blocks = match packet.blocks {
-                    Packet::NO_BLOCKS => Blocks::NONE,
-                    place => self.blocks.take(place),
-                };
-                self.deliver(packet, &blocks);
-            }
-        }
-    }
-
-    /// A packet is where its flow wants it.
-    #[inline]
-    fn deliver(&mut self, packet: &Packet, blocks: &Blocks) {
-        let flow = packet.flow as usize;
-        match packet.kind {
-            Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),
-            Kind::Ack => self.senders[flow].on_ack(&mut port!(self, packet.flow), packet, blocks.as_slice()),
-            Kind::Udp => {
-                let now = self.agenda.now();
-                self.udp[flow - self.senders.len()].1.arrived(packet, now);
+                let flow = packet.flow as usize;
+                match packet.kind {
+                    Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),
+                    Kind::Ack => {
+                        let blocks = match packet.blocks {
+                            Packet::NO_BLOCKS => Blocks::NONE,
+                            place => self.blocks.take(place),
+                        };
+                        self.senders[flow].on_ack(&mut port!(self, packet.flow), packet, blocks.as_slice());
+                    }
+                    Kind::Udp => {
+                        let now = self.agenda.now();
+                        self.udp[flow - self.senders.len()].1.arrived(packet, now);
+                    }
+                }
             }
         }
     }
@@ -382,6 +378,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 
     /// The timer after all flows' is the sky's, those behind it are the radio's.
+    #[cold]
     fn network_event(&mut self, id: u32) {
         if id == self.plans.len() as u32 * Timer::COUNT {
             return self.sky_event();
@@ -394,19 +391,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         }
         while let Some(handed) = self.network.radio().and_then(net::radio::Radio::next_handed) {
             match handed {
-                // Copies of the packet may still be about: its blocks stay until they are gone.
-                Handed::Delivered(packet, way) => {
-                    let blocks = match packet.blocks {
-                        Packet::NO_BLOCKS => Blocks::NONE,
-                        place => self.blocks.get(place),
-                    };
-                    match self.network.onward(way) {
-                        None => self.deliver(&packet, &blocks),
-                        Some(route) => {
-                            let packet = Packet { route, blocks: Packet::NO_BLOCKS, ..packet };
-                            transport::Wire::send(&mut port!(self, packet.flow), packet, &blocks);
-                        }
+                // Copies of the packet may still be about: their blocks stay until they are gone.
+                Handed::Delivered(mut packet, way) => {
+                    if packet.blocks != Packet::NO_BLOCKS {
+                        let blocks = self.blocks.get(packet.blocks);
+                        packet.blocks = self.blocks.put(&blocks);
                     }
+                    self.network.land(&mut self.agenda, &packet, way);
                 }
                 Handed::Gone(packet) => {
                     if packet.blocks != Packet::NO_BLOCKS {

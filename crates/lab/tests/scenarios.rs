@@ -107,7 +107,7 @@ fn errors_name_line_key_and_remedy() {
             "ends  = [\"a\"]",
             "s.toml:8: link.bottleneck.ends: must be two node names",
         ),
-        ("[[flow]]", "[radio]\n[[flow]]", "s.toml:13: radio: radio networks are not in this version yet"),
+        ("[[flow]]", "[radio]\n[[flow]]", "s.toml:13: radio.nodes: is missing: how many, such as nodes = 50"),
     ];
     for (good, bad, expected) in cases {
         let text = GOOD.replace(good, bad);

@@ -43,8 +43,9 @@ pub struct Network {
     tables: Option<Box<Tables>>,
     /// Where nodes have radios.
     radio: Option<Box<Radio>>,
-    /// Of each way by radio: the route that follows it, or `END`.
-    onward: Vec<u32>,
+    /// Of each way by radio: the place before the route that follows it.
+    landings: Vec<u32>,
+    landing: Hint,
 }
 
 const END: u32 = u32::MAX;
@@ -73,7 +74,8 @@ impl Network {
             cause: Time::ZERO,
             tables: None,
             radio: None,
-            onward: Vec::new(),
+            landings: Vec::new(),
+            landing: Hint::default(),
         }
     }
 
@@ -94,8 +96,9 @@ impl Network {
 
     /// Adds a route that goes over links, then by radio between two of its nodes, then over links again.
     pub fn add_air_route(&mut self, before: &Route, [from, to]: [u32; 2], after: &Route) -> u32 {
-        let onward = if after.is_empty() { END } else { self.add_route(after) };
-        self.onward.push(onward);
+        self.landings.push(self.routes.len() as u32);
+        self.routes.push(AIR);
+        self.add_route(after);
         let way = self.radio.as_mut().map_or(0, |radio| radio.add_way(from, to));
         let start = self.add_route(before);
         self.routes.pop();
@@ -103,9 +106,10 @@ impl Network {
         start
     }
 
-    /// The route on which a packet goes on at the end of a way by radio; none if it is where it was going.
-    pub fn onward(&self, way: u32) -> Option<u32> {
-        self.onward.get(way as usize).copied().filter(|route| *route != END)
+    /// A packet is at the end of its way by radio: it arrives there at this instant, to stay or to go on over links.
+    pub fn land(&mut self, agenda: &mut Agenda<Packet>, packet: &Packet, way: u32) {
+        let place = self.landings[way as usize];
+        agenda.push(agenda.now(), packet, &mut self.landing, |packet| packet.route = place);
     }
 
     /// Lets the links move: packets find their way by tables, from now on. Call after adding the links and before any route.
@@ -230,8 +234,11 @@ impl Network {
     #[inline]
     pub fn arrive<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> Arrival {
         if T::PACKETS {
-            let link = LinkId(self.routes[packet.route as usize]);
-            tap.packet(&PacketEvent { at: agenda.now(), link, step: PacketStep::Deliver, packet: *packet });
+            let link = self.routes[packet.route as usize];
+            if link < SPECIAL {
+                let (link, step) = (LinkId(link), PacketStep::Deliver);
+                tap.packet(&PacketEvent { at: agenda.now(), link, step, packet: *packet });
+            }
         }
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
@@ -499,7 +506,10 @@ impl Network {
     pub fn account(&self, agenda: &Agenda<Packet>, duration: Span) -> Vec<LinkAccount> {
         let mut in_flight = vec![0u64; self.links.len()];
         for (_, packet) in agenda.in_flight() {
-            in_flight[self.routes[packet.route as usize] as usize] += 1;
+            // One that has just come down from the air is on no link.
+            if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize] as usize) {
+                *count += 1;
+            }
         }
         let seconds = duration.seconds();
         let none = Guard::default();
