@@ -246,7 +246,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Wire for Port<'_, WINDOWS, PACKET
         if !blocks.as_slice().is_empty() {
             packet.blocks = self.blocks.put(blocks);
         }
-        if !self.network.send(self.agenda, self.recorder, &packet) && packet.blocks != Packet::NO_BLOCKS {
+        if !self.network.send(self.agenda, self.recorder, &packet) && packet.has_blocks() {
             self.blocks.take(packet.blocks);
         }
     }
@@ -337,7 +337,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         match self.network.arrive(&mut self.agenda, &mut self.recorder, packet) {
             Arrival::Forwarded => {}
             Arrival::Dropped => {
-                if packet.blocks != Packet::NO_BLOCKS {
+                if packet.has_blocks() {
                     self.blocks.take(packet.blocks);
                 }
             }
@@ -393,14 +393,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             match handed {
                 // Copies of the packet may still be about: their blocks stay until they are gone.
                 Handed::Delivered(mut packet, way) => {
-                    if packet.blocks != Packet::NO_BLOCKS {
+                    if packet.has_blocks() {
                         let blocks = self.blocks.get(packet.blocks);
                         packet.blocks = self.blocks.put(&blocks);
                     }
                     self.network.land(&mut self.agenda, &packet, way);
                 }
                 Handed::Gone(packet) => {
-                    if packet.blocks != Packet::NO_BLOCKS {
+                    if packet.has_blocks() {
                         self.blocks.take(packet.blocks);
                     }
                 }

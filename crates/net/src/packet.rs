@@ -30,12 +30,11 @@ pub struct Packet {
     pub flow: u32,
     /// Data: its number, 0 the first. ACK: the number of the next packet expected.
     pub seq: u32,
-    /// ACK: where the SACK blocks lie, or [`Packet::NO_BLOCKS`].
+    /// ACK: where the SACK blocks lie, or [`Packet::NO_BLOCKS`]. Data of a flow that asks for feedback ([`Ask`]): the time
+    /// between its packets, ns.
     pub blocks: u32,
     /// Bytes on the wire.
     pub size: u32,
-    /// Of a flow that asks for feedback ([`Ask`]): the time between its packets, ns; otherwise zero.
-    pub spacing: u32,
     /// What it is.
     pub kind: Kind,
     /// Congestion experienced (RFC 3168).
@@ -62,7 +61,6 @@ impl Packet {
             seq,
             blocks: Packet::NO_BLOCKS,
             size,
-            spacing: 0,
             kind,
             marked: false,
             ecn: false,
@@ -118,18 +116,22 @@ pub struct Ask {
 }
 
 impl Packet {
+    /// Whether it has SACK blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.kind == Kind::Ack && self.blocks != Packet::NO_BLOCKS
+    }
     /// What a data packet of XCP says, if it is one.
     pub fn ask(&self) -> Option<Ask> {
-        (self.kind == Kind::Data && self.spacing != 0).then(|| Ask {
+        (self.kind == Kind::Data && self.blocks != Packet::NO_BLOCKS).then(|| Ask {
             round_trip: Span::from_ps((self.echo.ps() as u32 - 1) as u64 * 1_000_000),
-            spacing: Span::from_ps(self.spacing as u64 * 1000),
+            spacing: Span::from_ps(self.blocks as u64 * 1000),
             feedback: self.feedback().unwrap_or(0),
         })
     }
     /// Puts it on a data packet.
     pub fn put_ask(&mut self, ask: Ask) {
         let us = (ask.round_trip.ps() / 1_000_000).min(u32::MAX as u64 - 1) as u32;
-        self.spacing = (ask.spacing.ps() / 1000).clamp(1, u32::MAX as u64) as u32;
+        self.blocks = (ask.spacing.ps() / 1000).clamp(1, Packet::NO_BLOCKS as u64 - 1) as u32;
         self.echo = Time::from_ps((ask.feedback as u32 as u64) << 32 | (us + 1) as u64);
     }
     /// The feedback that an ACK brings, bytes per second, of a flow that asks for it.
@@ -140,7 +142,7 @@ impl Packet {
     /// The stamp of a data packet, if its sender has put one on it.
     pub fn stamp(&self) -> Option<Stamp> {
         let bits = self.echo.ps();
-        (self.kind == Kind::Data && bits != 0 && self.spacing == 0)
+        (self.kind == Kind::Data && bits != 0 && self.blocks == Packet::NO_BLOCKS)
             .then_some(Stamp { rate: (bits >> 32) as u32, round_trip: bits as u32 })
     }
     /// Puts a stamp on a data packet.

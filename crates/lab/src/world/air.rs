@@ -2,10 +2,7 @@
 
 use crate::ScenarioError;
 use crate::error::Origin;
-use crate::radio::RadioNetwork;
-use crate::scenario::Scenario;
 use net::{NodeId, Route, Topology};
-use std::collections::BTreeMap;
 
 /// A way from node to node: links, then the air between two radio nodes, then links.
 #[derive(Clone, Debug, Default)]
@@ -24,18 +21,6 @@ impl Journey {
     pub fn links(&self) -> impl Iterator<Item = &net::LinkId> {
         self.before.iter().chain(&self.after)
     }
-}
-
-/// The radio nodes, which have the first numbers, and the wired ones.
-pub(super) fn lay_out(scenario: &Scenario, radio: &RadioNetwork) -> (Topology, BTreeMap<String, NodeId>) {
-    let mut topology = Topology::default();
-    let mut nodes = BTreeMap::new();
-    for name in (0..radio.nodes).map(RadioNetwork::name) {
-        let node = topology.add_node(&name);
-        nodes.insert(name, node);
-    }
-    super::build::add_wires(scenario, &mut topology, &mut nodes);
-    (topology, nodes)
 }
 
 /// The ways between pairs of nodes. A wired node reaches the air at the gateway that is the fewest links away; between

@@ -6,6 +6,7 @@ use crate::ScenarioError;
 use crate::air_audit::AirAuditor;
 use crate::audit::{AuditedLink, Auditor};
 use crate::error::Origin;
+use crate::radio::RadioNetwork;
 use crate::recorder::Recorder;
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use cc::AnyController;
@@ -22,19 +23,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     pub(super) fn build(scenario: &Scenario, settings: Settings) -> Result<Self, ScenarioError> {
         let seed = settings.seed.unwrap_or(scenario.seed);
         let end = Time::ZERO + scenario.duration;
+        let airborne: Vec<String> =
+            (0..scenario.radio.as_ref().map_or(0, |r| r.nodes)).map(RadioNetwork::name).collect();
         let (topology, nodes, mut layout) = match (&scenario.satellites, &scenario.radio) {
             (Some(satellites), _) => {
                 let (topology, nodes, layout) = sky::lay_out(scenario, satellites, seed);
-                let nodes = nodes.into_iter().map(|(name, node)| (name.to_string(), node)).collect();
                 (topology, nodes, Some(layout))
             }
-            (None, Some(radio)) => {
-                let (topology, nodes) = air::lay_out(scenario, radio);
-                (topology, nodes, None)
-            }
-            (None, None) => {
-                let (mut topology, mut nodes) = (Topology::default(), BTreeMap::new());
-                add_wires(scenario, &mut topology, &mut nodes);
+            _ => {
+                let (topology, nodes) = lay_out(scenario, &airborne);
                 (topology, nodes, None)
             }
         };
@@ -269,20 +266,20 @@ struct Parts {
     names: Vec<String>,
 }
 
-/// Adds nodes in the order in which links name them, and the links between them.
-pub(super) fn add_wires(scenario: &Scenario, topology: &mut Topology, nodes: &mut BTreeMap<String, NodeId>) {
+/// The radio nodes, then others in the order in which links name them, and the links between them.
+fn lay_out<'a>(scenario: &'a Scenario, airborne: &'a [String]) -> (Topology, BTreeMap<&'a str, NodeId>) {
+    let mut topology = Topology::default();
+    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+    for name in airborne {
+        nodes.insert(name, topology.add_node(name));
+    }
     for link in &scenario.links {
-        let ends = link.ends.each_ref().map(|name| match nodes.get(name) {
-            Some(node) => *node,
-            None => {
-                let node = topology.add_node(name);
-                nodes.insert(name.clone(), node);
-                node
-            }
-        });
+        let ends =
+            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
         topology.add_link(ends[0], ends[1], link.directions[0].delay);
         topology.add_link(ends[1], ends[0], link.directions[1].delay);
     }
+    (topology, nodes)
 }
 
 fn impairment(

@@ -97,7 +97,7 @@ impl Sender {
 
     /// What a data packet says to routers: whether it may be marked, whether it tells of a reduction, what it asks for.
     #[cold]
-    pub(super) fn ask(&mut self, packet: &mut Packet, syn: bool, again: bool) {
+    pub(super) fn ask(&mut self, mut packet: Packet, syn: bool, again: bool) -> Packet {
         packet.ecn = self.options.ecn && !(syn || again && self.options.dialect == Dialect::Linux);
         packet.cwr = self.options.ecn && !again && std::mem::take(&mut self.cwr);
         let round_trip = || self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO);
@@ -109,6 +109,7 @@ impl Sender {
             let spacing = Span::from_seconds(round_trip.seconds() / self.controller.cwnd());
             packet.put_ask(Ask { round_trip, spacing, feedback: i32::MAX });
         }
+        packet
     }
 
     /// An ACK echoes congestion.

@@ -84,7 +84,7 @@ impl Sender {
         let nothing_outstanding = self.una == self.high;
         let again = seq < self.high;
         if self.hears {
-            self.ask(&mut packet, syn, again);
+            packet = self.ask(packet, syn, again);
         }
         if W::SENDS && !again {
             wire.sending(self.in_flight(), self.allowance());
