@@ -49,6 +49,13 @@ def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
     return Estimate(centre, centre - half, centre + half, n)
 
 
+def geometric(logarithms: Sequence[float], level: float = LEVEL) -> Estimate:
+    """Geometric mean of ratios given by their logarithms, with the interval of those."""
+    logs = mean(logarithms, level)
+    low, high = (None if x is None else math.exp(x) for x in (logs.low, logs.high))
+    return Estimate(math.exp(logs.value), low, high, logs.n)
+
+
 @dataclass(frozen=True, slots=True)
 class Paired:
     """Differences a - b under common random numbers.

@@ -3,7 +3,7 @@
 //! A run is decided by scenario and seed, so a run that stops at the end of the warm-up is exactly the beginning of
 //! the whole one. Counters are subtracted; means are turned into sums, subtracted, and divided again.
 
-use crate::outcome::{Drops, FlowOutcome, LinkOutcome, Outcome, jain};
+use crate::outcome::{Drops, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
 
 impl Outcome {
     /// What remains of this run without `beginning`, the same run stopped at the end of its warm-up. Smallest
@@ -16,6 +16,9 @@ impl Outcome {
         for (link, early) in self.links.iter_mut().zip(&beginning.links) {
             cut.link(link, early);
         }
+        if let (Some(radio), Some(early)) = (&mut self.radio, &beginning.radio) {
+            radio.without(early);
+        }
         let tcp = self.flows.iter().any(|flow| flow.kind == "tcp");
         let compared: Vec<f64> =
             self.flows.iter().filter(|f| !tcp || f.kind == "tcp").map(|f| f.goodput_bps).collect();
@@ -24,6 +27,30 @@ impl Outcome {
         self.engine.wall_s += beginning.engine.wall_s;
         self.warmup_s = Some(cut.warmup);
         self
+    }
+}
+
+impl RadioOutcome {
+    fn without(&mut self, early: &RadioOutcome) {
+        let hops = |r: &RadioOutcome| (r.mean_hops, r.received_packets);
+        self.mean_hops = late_mean(hops(self), hops(early));
+        for (all, early) in [
+            (&mut self.offered_packets, early.offered_packets),
+            (&mut self.received_packets, early.received_packets),
+            (&mut self.routing_packets, early.routing_packets),
+        ] {
+            *all -= early;
+        }
+        for (all, early) in
+            [(&mut self.mac_drops, &early.mac_drops), (&mut self.dropped_packets, &early.dropped_packets)]
+        {
+            for (name, count) in all {
+                *count -= early.get(name).copied().unwrap_or(0);
+            }
+        }
+        let over = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
+        self.delivery_ratio = over(self.received_packets, self.offered_packets);
+        self.routing_load = over(self.routing_packets, self.received_packets);
     }
 }
 

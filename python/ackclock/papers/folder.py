@@ -122,10 +122,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Value:
-    """A number that the summary names: a ratio or a difference with its interval, or a mean."""
+    """A number that the summary names: a ratio or a difference with its interval, or a mean.
 
-    metric: str
-    study: str
+    `code` names a function of measures.py that gives the logarithm of a ratio for each seed instead.
+    """
+
+    metric: str = ""
+    study: str = ""
+    code: str = ""
     kind: str = "ratio"
     of: Where = field(default_factory=dict)
     to: Where = field(default_factory=dict)
@@ -270,7 +274,8 @@ class Paper:
     def _check(self) -> None:
         names = {study.name for study in self.studies}
         used = [(f"table {t.id}", p.study) for t in self.tables for p in t.part if not p.code]
-        used += [(f"claim {c.id}", c.study) for c in self.claims if c.measure in {"ratio", "difference", "mean"}]
+        taken = [c for c in self.claims if not c.impossible]
+        used += [(f"claim {c.id}", c.study) for c in taken if c.measure in {"ratio", "difference", "mean"}]
         used += [(f"comparison {c.title}", c.study) for c in self.comparisons]
         used += [(f"deviation {d.id}", a.study) for d in self.deviations for a in d.alternative]
         for place, study in used:

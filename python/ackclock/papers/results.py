@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock import stats
 from ackclock.experiment import Result, Trace
 from ackclock.files import BadInput
-from ackclock.papers.folder import Paper, StudySpec, Value, Where
+from ackclock.papers.folder import Paper, StudySpec, Value, Where, call
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.store import outcome_schema
@@ -91,6 +90,15 @@ class Results:
         """The same of every link."""
         return self._frames(name)["links"]
 
+    def radio(self, name: str) -> pl.DataFrame:
+        """Of every run a row named "radio": its part of the outcome, goodput and throughput of all flows together."""
+        return self._frames(name)["radio"]
+
+    def _owned(self, name: str, owner: str) -> pl.DataFrame:
+        if owner == "radio":
+            return self.radio(name)
+        return self.links(name) if "->" in owner else self.flows(name)
+
     def _frames(self, name: str) -> dict[str, pl.DataFrame]:
         import polars as pl
 
@@ -110,6 +118,13 @@ class Results:
             parts = [frame.select("seed", kind), *([axes] if axes.width else [])]
             columns = [pl.col(kind).struct.field(f.name) for f in fields if f.name not in axes.columns]
             found[kind] = pl.concat(parts, how="horizontal").explode(kind).with_columns(columns).drop(kind)
+        rates = ("goodput_bps", "throughput_bps")
+        of_flows = pl.col("flows").list
+        totals = [of_flows.eval(pl.element().struct.field(rate)).list.sum().alias(rate) for rate in rates]
+        whole = frame.with_columns(*totals, pl.lit("radio").alias("name")).unnest("radio")
+        wanted = [c for c in whole.columns if c in outcome_schema()["radio"].to_schema()]  # type: ignore[attr-defined]
+        parts = [whole.select("seed", "name", *rates, *wanted), *([axes] if axes.width else [])]
+        found["radio"] = pl.concat(parts, how="horizontal")
         self._tables[name] = found
         return found
 
@@ -119,10 +134,10 @@ class Results:
         return folder
 
     def select(self, name: str, where: Where, owner: str = "fwd") -> pl.DataFrame:
-        """Rows of a flow, or of a link such as "a->b", at the points where the axes have these labels."""
+        """Rows of a flow, a link such as "a->b", or the "radio", at the points where the axes have these labels."""
         import polars as pl
 
-        frame = (self.links(name) if "->" in owner else self.flows(name)).filter(pl.col("name") == owner)
+        frame = self._owned(name, owner).filter(pl.col("name") == owner)
         for axis, label in where.items():
             if axis not in frame.columns:
                 raise BadInput(f"{self.paper.folder}: study {name} has no axis {axis}")
@@ -135,7 +150,7 @@ class Results:
         """Owner and column of a metric such as `fwd.goodput_bps`. Raises BadInput if there is no such column."""
         owner, _, column = metric.rpartition(".")
         owner = owner or "fwd"
-        known = (self.links(name) if "->" in owner else self.flows(name)).columns
+        known = self._owned(name, owner).columns
         if column not in known:
             raise BadInput(f"{self.paper.folder}: {metric}: there is no {column}; there are {', '.join(known)}")
         return owner, column
@@ -145,7 +160,7 @@ class Results:
         import polars as pl
 
         flow, column = self.metric(name, metric)
-        study_axes = [c for c in self.study(name).axes if c not in of and c not in to]
+        study_axes = [c for c in _axes(self.study(name)) if c not in of and c not in to]
         left = self.select(name, {**where, **of}, flow).select("seed", *study_axes, pl.col(column).alias("a"))
         right = self.select(name, {**where, **to}, flow).select("seed", *study_axes, pl.col(column).alias("b"))
         return left.join(right, on=["seed", *study_axes], how="inner").drop_nulls(["a", "b"])
@@ -177,9 +192,7 @@ class Results:
 
     def ratio(self, name: str, metric: str, of: Where, to: Where, where: Where) -> stats.Estimate:
         """Geometric mean of a/b over points and seeds, with its 95 % interval over the seeds."""
-        logs = stats.mean(self.log_ratios(name, metric, of, to, where))
-        low, high = (None if x is None else math.exp(x) for x in (logs.low, logs.high))
-        return stats.Estimate(math.exp(logs.value), low, high, logs.n)
+        return stats.geometric(self.log_ratios(name, metric, of, to, where))
 
     def effect(self, kind: str, name: str, metric: str, of: Where, to: Where, where: Where) -> stats.Estimate:
         """The `ratio`, or the mean `difference` over points and seeds with its 95 % interval over the seeds."""
@@ -189,7 +202,10 @@ class Results:
 
     def say(self, value: Value) -> str:
         """A number for a sentence, with its 95 % interval."""
-        if value.kind == "mean":
+        if value.code:
+            logs: list[float] = call(self.paper, "measures", value.code, self)
+            e = stats.geometric(logs)
+        elif value.kind == "mean":
             e = stats.mean(self.means(value.study, value.metric, {**value.where, **value.of}))
         else:
             e = self.effect(value.kind, value.study, value.metric, value.of, value.to, value.where)
@@ -222,11 +238,23 @@ class Results:
         return self._traces[key]
 
 
+def _said(label: str) -> dict[str, str]:
+    """What a label like "K=2;Cf=2Mbps" says; nothing for any other."""
+    pairs = [part.split("=", 1) for part in label.split(";")]
+    return {key.strip(): value.strip() for key, value in pairs} if all(len(pair) == 2 for pair in pairs) else {}
+
+
 def _spread(axes: dict[str, str]) -> dict[str, str]:
-    """Axes, and what labels like "K=2;Cf=2Mbps" say."""
+    """Axes, and what their labels say."""
     found = dict(axes)
     for label in axes.values():
-        pairs = [part.split("=", 1) for part in label.split(";")]
-        if all(len(pair) == 2 for pair in pairs):
-            found |= {key.strip(): value.strip() for key, value in pairs}
+        found |= _said(label)
     return found
+
+
+def _axes(study: Study) -> list[str]:
+    """The axes of a study; in place of one whose labels say more, what they say."""
+    found: dict[str, None] = {}
+    for axis, labels in study.axes.items():
+        found |= dict.fromkeys(_said(labels[0]) or [axis])
+    return list(found)

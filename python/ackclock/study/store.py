@@ -84,6 +84,13 @@ def outcome_schema() -> pl.Schema:
     link_numbers = ("utilisation", "mean_queue_packets", "mean_sojourn_s")
     drops = pl.Struct(dict.fromkeys(("queue", "loss", "list", "handoff", "route"), count))
     handoff = pl.Struct({"terminal": text, "time_s": number, "from": text, "to": text})
+    mac = dict.fromkeys(("retry", "collision", "busy", "duplicate"), count)
+    fates = ("queue", "retry", "arp", "route", "broken", "buffer", "timeout", "ttl", "loop")
+    radio = pl.Struct(
+        dict.fromkeys(("offered_packets", "received_packets", "routing_packets"), count)
+        | dict.fromkeys(("delivery_ratio", "routing_load", "mean_hops"), number)
+        | {"mac_drops": pl.Struct(mac), "dropped_packets": pl.Struct(dict.fromkeys(fates, count))}
+    )
     columns: dict[str, Any] = {
         "title": text,
         "seed": count,
@@ -92,6 +99,7 @@ def outcome_schema() -> pl.Schema:
         "version": text,
         "flows": pl.List(pl.Struct(flow | dict.fromkeys(numbers, number) | dict.fromkeys(counts, count))),
         "links": pl.List(pl.Struct(link | {"dropped_packets": drops} | dict.fromkeys(link_numbers, number))),
+        "radio": radio,
         "satellite": pl.Struct({"handoffs": pl.List(handoff)}),
         "fairness": pl.Struct({"jain": number}),
         "engine": pl.Struct({"events": count, "packet_hops": count, "cpu_s": number, "wall_s": number}),

@@ -89,7 +89,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let counts = radio.counts();
         let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
         let drops = |list: &[u64]| -> BTreeMap<&'static str, u64> {
-            Fate::DROPS.iter().zip(list).filter(|(_, n)| **n > 0).map(|(fate, n)| (fate.name(), *n)).collect()
+            Fate::DROPS.iter().zip(list).map(|(fate, n)| (fate.name(), *n)).collect()
         };
         let mac = [
             ("retry", counts.retries_exhausted),
