@@ -22,6 +22,9 @@ class Scenario:
     def seed(self) -> int: ...
     @property
     def is_study(self) -> bool: ...
+    @property
+    def radio(self) -> tuple[float, float, float] | None: ...
+    def places(self, seed: int | None, times: list[float]) -> bytes: ...
 
 class Finished:
     outcome: str
@@ -32,6 +35,7 @@ class Finished:
     fingerprint: str
     windows: dict[str, bytes | dict[str, bytes]]
     packets: dict[str, bytes]
+    radio: dict[str, bytes]
     pcapng: bytes
 
 def parse(file: str, text: str, assignments: list[str]) -> Scenario: ...
@@ -44,6 +48,7 @@ def run(
     audit: bool = False,
     pcapng: bool = False,
     fingerprint: bool = False,
+    radio: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Finished: ...
 def bench(flows: int, duration_s: float, rate_bps: int) -> str: ...

@@ -229,6 +229,80 @@ def orbit(
 
 
 @app.command
+def radio(
+    file: File,
+    /,
+    *,
+    plot: Path | None = None,
+    animate: Path | None = None,
+    start: Annotated[str, Parameter(name="--from")] = "0s",
+    until: str | None = None,
+    every: str = "1s",
+    at: str | None = None,
+    set_: Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)] = None,
+    seed: Annotated[int | None, Parameter(converter=_seed)] = None,
+) -> int:
+    """Draw the radio of a scenario: nodes moving, who can receive whom, packets by kind, drops.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML) with a [radio].
+    plot
+        Draw a map of a moment to this file (.svg, .png or .pdf).
+    animate
+        Write a film of the map (.gif, .html, or .mp4 where ffmpeg is installed).
+    start
+        Where the film begins.
+    until
+        Where it ends; two minutes after its beginning if nothing is said.
+    every
+        What a frame, or the map, shows: everything sent in so much time.
+    at
+        The moment of the map.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    seed
+        Runs under this seed, not the file's.
+
+    """
+    from ackclock import airmap, film
+    from ackclock.sky import seconds
+    from ackclock.terminal import progress
+
+    for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, film.ENDINGS)):
+        if target is not None and target.suffix not in endings:
+            raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
+    check_targets([target for target in (plot, animate) if target is not None])
+    if plot is None and animate is None:
+        raise BadInput("ask for a map with --plot, or for a film with --animate")
+    if at is not None and plot is None:
+        raise BadInput("--at is the moment of the map: it goes with --plot")
+    every_s, start_s, at_s = seconds(every, "--every"), seconds(start, "--from"), seconds(at or start, "--at")
+    if every_s <= 0:
+        raise BadInput("--every: must be more than zero")
+    until_s = start_s + 120 if until is None else seconds(until, "--until")
+    if until_s <= start_s:
+        raise BadInput("--until: must be later than --from")
+    ends = [at_s + every_s if plot is not None else 0.0, until_s if animate is not None else 0.0]
+    with progress("running", quiet=False) as advance:
+        air = airmap.Air(file, overrides=set_, seed=seed, until_s=max(ends), progress=advance)
+    for moment, option in ((at_s, "--at"), (start_s if animate is not None else 0.0, "--from")):
+        if moment >= air.duration_s:
+            raise BadInput(f"{option}: the run ends after {air.duration_s:g} s")
+    if plot is not None:
+        figure, kind = airmap.draw(air, at_s, every_s), plot.suffix[1:]
+        write(plot, lambda path: figure.savefig(path, format=kind, dpi=110))
+    if animate is not None:
+        with progress("drawing", quiet=False) as advance:
+            airmap.animate(air, start_s, min(until_s, air.duration_s), every_s, animate, advance)
+    for target in (plot, animate):
+        if target is not None:
+            print(f"written: {target}")
+    return 0
+
+
+@app.command
 def check(file: File, /, *files: File) -> int:
     """Validate scenarios without running them.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.files import BadInput, write
+from ackclock.film import save
 from ackclock.sky import Sky
 
 if TYPE_CHECKING:
@@ -176,45 +176,11 @@ def draw(sky: Sky, at_s: float) -> Figure:
 
 def animate(sky: Sky, every_s: float, target: Path, progress: Callable[[float], object] | None = None) -> None:
     """Write a film of the sky to a .gif, .mp4 (needs ffmpeg) or .html file, a frame every `every_s` seconds."""
-    import matplotlib as mpl
-    from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter, writers
-
-    if target.suffix == ".mp4" and not writers.is_available("ffmpeg"):
-        raise BadInput(f"{target}: an .mp4 needs the program ffmpeg, which is not installed; .gif and .html do not")
     figure, axes = _figure()
-    frames = int(sky.until_s / every_s + 1e-9) + 1
-    shown: list[Any] = []
 
     def frame(i: int) -> list[Any]:
-        for artist in shown:
-            artist.remove()
         seen = sky.picture(i * every_s)
-        shown[:] = _draw(axes, seen)
         axes.set_title(_title(seen), fontsize=11)
-        if progress is not None:
-            progress((i + 1) / frames)
-        return shown
+        return _draw(axes, seen)
 
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
-    film = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
-    mpl.rcParams["animation.embed_limit"] = 500
-    make: Any
-    match target.suffix:
-        case ".gif":
-            make = PillowWriter(fps=10)
-        case ".mp4":
-            make = writers["ffmpeg"](fps=10)
-        case _:
-            make = HTMLWriter(fps=10, embed_frames=True, default_mode="loop")
-
-    def save(path: Path) -> None:
-        named = path.with_suffix(target.suffix)  # writers go by the name's ending
-        try:
-            film.save(str(named), writer=make, dpi=80)
-            named.replace(path)
-        finally:
-            named.unlink(missing_ok=True)
-
-    write(target, save)
+    save(figure, frame, int(sky.until_s / every_s + 1e-9) + 1, target, progress)

@@ -36,7 +36,7 @@ pub use pcap::write_pcapng;
 pub use pool::{Done, Job, Pool};
 pub use queue::{Queue, RedQueue};
 pub use radio::{Mobility, RadioNetwork, cbrgen};
-pub use recorder::{PacketLog, Recording, TraceMode, WindowLog};
+pub use recorder::{PacketLog, RadioLog, Recording, TraceMode, WindowLog};
 pub use satellites::{Satellites, Transmitter};
 pub use scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
 pub use study::{Axis, Step, Study};

@@ -49,6 +49,18 @@ impl RadioNetwork {
         format!("n{node}")
     }
 
+    /// The distance up to which packets can be received (with shadowing: in the median), m.
+    pub fn range(&self) -> f64 {
+        let p = &self.config.propagation;
+        let model = match p.model {
+            Model::Shadowing { exponent, reference, .. } => {
+                Model::Shadowing { exponent, deviation: 0.0, reference }
+            }
+            model => model,
+        };
+        Propagation { model, sense_threshold: p.receive_threshold, ..p.clone() }.reach()
+    }
+
     /// Where the nodes are until `end`, under a seed.
     pub fn trajectories(&self, seed: u64, end: Time) -> Vec<Trajectory> {
         match &self.mobility {

@@ -3,7 +3,7 @@
 use crate::air_audit::AirAuditor;
 use crate::audit::Auditor;
 use cc::Controller;
-use net::radio::{Radio, RadioEvent};
+use net::radio::{FrameKind, Load, Radio, RadioEvent, RadioStep};
 use net::{Kind, PacketEvent, PacketStep, Tap};
 use transport::WindowRow;
 use units::Time;
@@ -31,6 +31,61 @@ pub struct Recording {
     pub audit: bool,
     /// Hash the packet events.
     pub fingerprint: bool,
+    /// Every step of the radio.
+    pub radio: bool,
+}
+
+/// Every step of the radio, in columns.
+#[derive(Clone, Debug, Default)]
+pub struct RadioLog {
+    /// When.
+    pub time: Vec<Time>,
+    /// At which node.
+    pub node: Vec<u32>,
+    /// To which node; [`RadioLog::NOBODY`] for all or none.
+    pub to: Vec<u32>,
+    /// Number of the step in [`RadioLog::STEPS`].
+    pub step: Vec<u8>,
+    /// Which flow; [`RadioLog::NOBODY`] for none.
+    pub flow: Vec<u32>,
+    /// How long a transmission takes, s; otherwise zero.
+    pub airtime_s: Vec<f64>,
+}
+
+impl RadioLog {
+    /// What can happen.
+    pub const STEPS: [&'static str; 9] =
+        ["rts", "cts", "mac_ack", "data", "ack", "routing", "arp", "deliver", "drop"];
+    /// No node, no flow.
+    pub const NOBODY: u32 = u32::MAX;
+
+    fn push(&mut self, event: &RadioEvent) {
+        let mut row = |step: u8, to: Option<u32>, flow: u32, airtime: f64| {
+            self.time.push(event.at);
+            self.node.push(event.node);
+            self.to.push(to.unwrap_or(Self::NOBODY));
+            self.step.push(step);
+            self.flow.push(flow);
+            self.airtime_s.push(airtime);
+        };
+        match &event.step {
+            RadioStep::Transmit { kind, to, until, load, .. } => {
+                let (step, flow) = match (kind, load) {
+                    (FrameKind::Rts, _) => (0, Self::NOBODY),
+                    (FrameKind::Cts, _) => (1, Self::NOBODY),
+                    (FrameKind::Ack, _) => (2, Self::NOBODY),
+                    (_, Load::Data { kind: Kind::Ack, flow, .. }) => (4, *flow),
+                    (_, Load::Data { flow, .. }) => (3, *flow),
+                    (_, Load::Routing) => (5, Self::NOBODY),
+                    (_, Load::Arp | Load::None) => (6, Self::NOBODY),
+                };
+                row(step, *to, flow, until.since(event.at).seconds());
+            }
+            RadioStep::Deliver { flow } => row(7, None, *flow, 0.0),
+            RadioStep::Drop { flow, .. } => row(8, None, *flow, 0.0),
+            RadioStep::Route { .. } => {}
+        }
+    }
 }
 
 /// The window trace, in columns. Times in seconds; NaN stands for "none".
@@ -88,6 +143,7 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub packets: PacketLog,
     pub auditor: Option<Auditor>,
     pub air: Option<AirAuditor>,
+    pub radio_log: RadioLog,
     pub hasher: blake3::Hasher,
     /// For each flow the columns of its controller's internals.
     probes: Vec<Vec<usize>>,
@@ -124,6 +180,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             packets: PacketLog::default(),
             auditor,
             air: None,
+            radio_log: RadioLog::default(),
             hasher: blake3::Hasher::new(),
             handoff: probes.iter().any(|names| names.last() == Some(&Self::HANDOFF)),
             probes: columns,
@@ -178,6 +235,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     pub fn radio(&mut self, events: &[RadioEvent], radio: &Radio) {
         if let Some(auditor) = &mut self.air {
             auditor.watch(events, radio);
+        }
+        if self.recording.radio {
+            events.iter().for_each(|event| self.radio_log.push(event));
         }
         if self.recording.fingerprint {
             for event in events {

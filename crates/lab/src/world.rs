@@ -9,7 +9,7 @@ use crate::ScenarioError;
 use crate::audit::Violation;
 use crate::outcome::{EngineCost, Outcome};
 use crate::pcap::FlowWire;
-use crate::recorder::{PacketLog, Recorder, Recording, TraceMode, WindowLog};
+use crate::recorder::{PacketLog, RadioLog, Recorder, Recording, TraceMode, WindowLog};
 use crate::scenario::Scenario;
 use engine::{Agenda, Next};
 use net::radio::Handed;
@@ -59,7 +59,7 @@ impl Run {
     /// Builds the world of a scenario. Fails if a flow has no path.
     pub fn new(scenario: &Scenario, settings: Settings) -> Result<Run, ScenarioError> {
         let r = settings.recording;
-        let inner = if r.packets || r.audit || r.fingerprint {
+        let inner = if r.packets || r.audit || r.fingerprint || r.radio {
             Inner::Full(Box::new(World::build(scenario, settings)?))
         } else if r.trace != TraceMode::Off {
             Inner::Windows(Box::new(World::build(scenario, settings)?))
@@ -124,6 +124,11 @@ impl Run {
             world.recorder.packets.settle(end);
             &world.recorder.packets
         })
+    }
+
+    /// Every step of the radio, in order.
+    pub fn radio_log(&self) -> &RadioLog {
+        each!(&self.inner, world => &world.recorder.radio_log)
     }
 
     /// What the auditor found, the first of it, and how much there is. Call once, when the run has ended.

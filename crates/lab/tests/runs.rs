@@ -228,6 +228,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 fingerprint: true,
                 audit: true,
                 packets: true,
+                radio: true,
                 trace: TraceMode::EveryAck,
             },
             ..Settings::default()

@@ -57,6 +57,25 @@ impl PyScenario {
     fn is_study(&self) -> bool {
         self.0.is_study
     }
+    /// Sides of the area of the radio nodes (zero if none was given) and the distance up to which they receive, m; none
+    /// where there is no radio.
+    #[getter]
+    fn radio(&self) -> Option<(f64, f64, f64)> {
+        let radio = self.0.radio.as_ref()?;
+        Some((radio.area[0], radio.area[1], radio.range()))
+    }
+    /// Places of the radio nodes at some times (s) under a seed: x and y in metres, node by node, time by time (f64 columns).
+    fn places(&self, py: Python<'_>, seed: Option<u64>, times: Vec<f64>) -> Py<PyBytes> {
+        let mut found: Vec<f64> = Vec::new();
+        if let Some(radio) = &self.0.radio {
+            let ways = radio.trajectories(seed.unwrap_or(self.0.seed), Time::ZERO + self.0.duration);
+            for at in times {
+                let at = Time::ZERO + Span::from_seconds(at);
+                found.extend(ways.iter().flat_map(|way| way.at(at)));
+            }
+        }
+        PyBytes::new(py, bytemuck::cast_slice(&found)).unbind()
+    }
 }
 
 /// A finished run.
@@ -81,6 +100,8 @@ struct Finished {
     #[pyo3(get)]
     packets: Py<PyDict>,
     #[pyo3(get)]
+    radio: Py<PyDict>,
+    #[pyo3(get)]
     pcapng: Py<PyBytes>,
 }
 
@@ -91,7 +112,7 @@ fn parse(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> Py
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, pcapng=false, fingerprint=false, progress=None))]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, pcapng=false, fingerprint=false, radio=false, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 fn run(
     py: Python<'_>,
@@ -102,6 +123,7 @@ fn run(
     audit: bool,
     pcapng: bool,
     fingerprint: bool,
+    radio: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Finished> {
     let trace = match trace {
@@ -114,7 +136,7 @@ fn run(
             )));
         }
     };
-    let recording = Recording { trace, packets: packets || pcapng, audit, fingerprint };
+    let recording = Recording { trace, packets: packets || pcapng, audit, fingerprint, radio };
     let settings = Settings { seed, recording, unfolded: false };
     let mut run =
         py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
@@ -139,6 +161,7 @@ fn run(
         fingerprint: if fingerprint { run.fingerprint() } else { String::new() },
         windows: window_columns(py, &run)?,
         packets: packet_columns(py, &mut run, packets)?,
+        radio: radio_columns(py, &run)?,
         pcapng: PyBytes::new(py, &capture).unbind(),
     })
 }
@@ -182,6 +205,20 @@ fn packet_columns(py: Python<'_>, run: &mut Run, wanted: bool) -> PyResult<Py<Py
     columns.set_item("seq", bytes(bytemuck::cast_slice(&log.seq)))?;
     columns.set_item("size", bytes(bytemuck::cast_slice(&log.size)))?;
     columns.set_item("marked", bytes(&marked))?;
+    Ok(columns.unbind())
+}
+
+fn radio_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
+    let log = run.radio_log();
+    let columns = PyDict::new(py);
+    let bytes = |column: &[u8]| PyBytes::new(py, column);
+    let times: Vec<f64> = log.time.iter().map(|t| t.seconds()).collect();
+    columns.set_item("time_s", bytes(bytemuck::cast_slice(&times)))?;
+    columns.set_item("node", bytes(bytemuck::cast_slice(&log.node)))?;
+    columns.set_item("to", bytes(bytemuck::cast_slice(&log.to)))?;
+    columns.set_item("step", bytes(&log.step))?;
+    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
+    columns.set_item("airtime_s", bytes(bytemuck::cast_slice(&log.airtime_s)))?;
     Ok(columns.unbind())
 }
 
@@ -279,6 +316,7 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
     names.set_item("packet_event", codes.packet_events)?;
     names.set_item("reason", codes.reasons)?;
     names.set_item("kind", codes.kinds)?;
+    names.set_item("radio", lab::RadioLog::STEPS.to_vec())?;
     Ok(names.unbind())
 }
 

@@ -1,0 +1,164 @@
+"""Maps of the air: radio nodes as they move, who can receive whom, packets by kind, drops (`ackclock radio`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ackclock import _core
+from ackclock.experiment import read_text
+from ackclock.files import BadInput
+from ackclock.film import save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NODE, RANGE, DATA, ACK, ROUTING, DROP = "#33506b", "#d5dde5", "#0072B2", "#009E73", "#E69F00", "#D55E00"
+NOBODY = 2**32 - 1
+EVERYBODY_CLOSE = 150
+"""With more nodes than this names and lines of range are left out."""
+
+
+class Air:
+    """The radio of a run: places of the nodes, and every step of their packets between two moments.
+
+    Raises ScenarioError, and BadInput of a scenario without radio.
+    """
+
+    def __init__(
+        self,
+        file: str | Path,
+        *,
+        overrides: list[str] | None = None,
+        seed: int | None = None,
+        until_s: float | None = None,
+        progress: Callable[[float], object] | None = None,
+    ) -> None:
+        given = list(overrides or [])
+        text = read_text(file)
+        self._scenario = _core.parse(str(file), text, given)
+        if until_s is not None and until_s < self._scenario.duration_s:
+            # What comes later is not drawn and need not be run.
+            self._scenario = _core.parse(str(file), text, [*given, f'duration="{until_s!r}s"'])
+        if self._scenario.radio is None:
+            raise BadInput(f"{file}: there are no radio nodes to draw; give a [radio] table")
+        self.area = self._scenario.radio[:2]
+        self.range_m = self._scenario.radio[2]
+        self.title = self._scenario.title
+        self.duration_s = self._scenario.duration_s
+        self._seed = seed
+        finished = _core.run(self._scenario, seed=seed, radio=True, progress=progress)
+        columns = finished.radio
+        self.steps = _core.codes()["radio"]
+        self._time = np.frombuffer(columns["time_s"])
+        self._node = np.frombuffer(columns["node"], np.uint32)
+        self._to = np.frombuffer(columns["to"], np.uint32)
+        self._step = np.frombuffer(columns["step"], np.uint8)
+
+    def places(self, at_s: float) -> np.ndarray:
+        """Places at a moment: a row (x, y) in metres for each node."""
+        return np.frombuffer(self._scenario.places(self._seed, [at_s])).reshape(-1, 2)
+
+    def between(self, from_s: float, until_s: float) -> list[tuple[str, int, int | None]]:
+        """Steps from a moment up to another: kind, node, the node that it is for (None: all or none)."""
+        rows = slice(*np.searchsorted(self._time, [from_s, until_s]))
+        columns = zip(self._step[rows], self._node[rows], self._to[rows], strict=True)
+        return [(self.steps[step], int(node), None if to == NOBODY else int(to)) for step, node, to in columns]
+
+
+def _figure(air: Air) -> tuple[Figure, Axes]:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    mpl.rcParams["svg.hashsalt"] = "ackclock"
+    figure = Figure(figsize=(8.2, 7.0), layout="constrained")
+    axes = figure.subplots()
+    places = air.places(0.0)
+    if min(air.area) > 0:
+        low, high = np.zeros(2), np.array(air.area)
+    else:
+        low, high = places.min(axis=0), places.max(axis=0)
+        spare = max(50.0, 0.1 * float((high - low).max()))
+        low, high = low - spare, high + spare
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xlabel="x (m)", ylabel="y (m)")
+    axes.set_axisbelow(True)
+    axes.grid(color="#eeeeee", linewidth=0.5)
+    axes.spines[:].set_color("#bbbbbb")
+    keys = [
+        Line2D([], [], color=DATA, linewidth=2, label="data"),
+        Line2D([], [], color=ACK, linewidth=2, label="TCP ACKs"),
+        Line2D([], [], color=ROUTING, linewidth=2, label="routing, one to one"),
+        Line2D(
+            [], [], color=ROUTING, marker="o", markersize=11, markerfacecolor="none", linestyle="", label="broadcast"
+        ),
+        Line2D([], [], color=DROP, marker="x", markersize=8, markeredgewidth=2, linestyle="", label="drop"),
+        Line2D([], [], color=RANGE, linewidth=1, label=f"in range ({air.range_m:.0f} m)"),
+    ]
+    figure.legend(handles=keys, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+    return figure, axes
+
+
+def _draw(axes: Axes, air: Air, at_s: float, span_s: float) -> list[Any]:
+    """Draw the places at a moment and what was sent in the span that begins there; the artists."""
+    from matplotlib.collections import LineCollection
+
+    places = air.places(at_s)
+    steps = air.between(at_s, at_s + span_s)
+    made: list[Any] = []
+    if len(places) <= EVERYBODY_CLOSE:
+        apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)
+        near = [(places[a], places[b]) for a, b in np.argwhere(np.triu(apart <= air.range_m, 1))]
+        made.append(axes.add_collection(LineCollection(near, colors=RANGE, linewidths=0.6, zorder=1)))
+    for kind, colour, level in (("routing", ROUTING, 2), ("ack", ACK, 3), ("data", DATA, 4)):
+        sent = Counter((a, b) for step, a, b in steps if step == kind and b is not None)
+        lines = [(places[a], places[b]) for a, b in sent]
+        widths = [min(1.0 + 0.7 * np.log2(n), 6.0) for n in sent.values()]
+        made.append(
+            axes.add_collection(LineCollection(lines, colors=colour, linewidths=widths, alpha=0.85, zorder=level))
+        )
+    calling = Counter(node for step, node, to in steps if to is None and step in {"routing", "arp"})
+    for node, count in calling.items():
+        size = min(9.0 + 2.0 * np.log2(count), 18.0)
+        made += axes.plot(*places[node], "o", markersize=size, markerfacecolor="none", color=ROUTING, zorder=5)
+    made += axes.plot(*places.T, "o", color=NODE, markersize=5 if len(places) <= EVERYBODY_CLOSE else 2, zorder=6)
+    lost = sorted({node for step, node, _ in steps if step == "drop"})
+    made += axes.plot(*places[lost].T, "x", color=DROP, markersize=9, markeredgewidth=2, zorder=7, linestyle="none")
+    if len(places) <= EVERYBODY_CLOSE:
+        for node, place in enumerate(places):
+            made.append(
+                axes.annotate(f"n{node}", place, xytext=(4, 4), textcoords="offset points", fontsize=7, zorder=8)
+            )
+    counts = Counter(step for step, _, _ in steps)
+    told = ", ".join(f"{counts[step]} {name}" for step, name in _COUNTED if counts[step])
+    axes.set_title(f"t = {at_s:.3g} to {at_s + span_s:.4g} s: {told or 'silence'}", fontsize=10)
+    return made
+
+
+_COUNTED = (("data", "data frames"), ("ack", "TCP ACKs"), ("routing", "routing"), ("arp", "ARP"), ("drop", "drops"))
+
+
+def draw(air: Air, at_s: float, span_s: float) -> Figure:
+    """A map of a moment: nodes, who can receive whom, and what was sent in the span that begins there."""
+    figure, axes = _figure(air)
+    _draw(axes, air, at_s, span_s)
+    return figure
+
+
+def animate(
+    air: Air,
+    from_s: float,
+    until_s: float,
+    every_s: float,
+    target: Path,
+    progress: Callable[[float], object] | None = None,
+) -> None:
+    """Write a film of the air from a moment to another, a frame for every `every_s` seconds."""
+    figure, axes = _figure(air)
+    frames = max(1, int((until_s - from_s) / every_s + 1e-9))
+    save(figure, lambda i: _draw(axes, air, from_s + i * every_s, every_s), frames, target, progress)
