@@ -201,6 +201,7 @@ def graph(results: Results, table: str, label: str):
     axes[0].set_ylabel(label)
     for axis in axes:
         axis.set_xlabel("nodes")
+        axis.set_xticks(at)
         axis.set_ylim(bottom=0)
     handles = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
     handles |= dict(zip(*reversed(axes[1].get_legend_handles_labels()), strict=True))

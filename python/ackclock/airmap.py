@@ -115,10 +115,12 @@ def _draw(axes: Axes, air: Air, at_s: float, span_s: float) -> list[Any]:
         apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)
         near = [(places[a], places[b]) for a, b in np.argwhere(np.triu(apart <= air.range_m, 1))]
         made.append(axes.add_collection(LineCollection(near, colors=RANGE, linewidths=0.6, zorder=1)))
-    for kind, colour, level in (("routing", ROUTING, 2), ("ack", ACK, 3), ("data", DATA, 4)):
+    for kind, colour, level in (("data", DATA, 2), ("routing", ROUTING, 3), ("ack", ACK, 4)):
         sent = Counter((a, b) for step, a, b in steps if step == kind and b is not None)
         lines = [(places[a], places[b]) for a, b in sent]
-        widths = [min(1.0 + 0.7 * np.log2(n), 6.0) for n in sent.values()]
+        # What goes back over the same link is drawn on it, thinner.
+        most = 6.0 if kind == "data" else 2.0
+        widths = [min(1.0 + 0.7 * np.log2(n), most) for n in sent.values()]
         made.append(
             axes.add_collection(LineCollection(lines, colors=colour, linewidths=widths, alpha=0.85, zorder=level))
         )

@@ -6,14 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ackclock.files import BadInput, write
 
 if TYPE_CHECKING:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image
 
 ENDINGS = (".gif", ".html", ".mp4")
 RATE = 10
 """Frames a second."""
+DPI = 80
 
 
 def save(
@@ -28,7 +33,7 @@ def save(
     `draw` draws the frame of a number and gives the artists that must go before the next. Raises BadInput.
     """
     import matplotlib as mpl
-    from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter, writers
+    from matplotlib.animation import FuncAnimation, HTMLWriter, writers
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     if target.suffix == ".mp4" and not writers.is_available("ffmpeg"):
@@ -43,24 +48,40 @@ def save(
             progress((i + 1) / frames)
         return shown
 
-    FigureCanvasAgg(figure)
+    canvas = FigureCanvasAgg(figure)
+    if target.suffix == ".gif":
+        figure.set_dpi(DPI)
+        pictures = []
+        for i in range(frames):
+            frame(i)
+            canvas.draw()  # type: ignore[no-untyped-call]
+            pictures.append(_indexed(canvas))
+        first, rest = pictures[0], pictures[1:]
+        told = {"save_all": True, "append_images": rest, "duration": 1000 // RATE, "loop": 0}
+        write(target, lambda path: first.save(path, format="gif", **told))
+        return
     film = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
     mpl.rcParams["animation.embed_limit"] = 500
     make: Any
-    match target.suffix:
-        case ".gif":
-            make = PillowWriter(fps=RATE)
-        case ".mp4":
-            make = writers["ffmpeg"](fps=RATE)
-        case _:
-            make = HTMLWriter(fps=RATE, embed_frames=True, default_mode="loop")
+    if target.suffix == ".mp4":
+        make = writers["ffmpeg"](fps=RATE)
+    else:
+        make = HTMLWriter(fps=RATE, embed_frames=True, default_mode="loop")
 
     def keep(path: Path) -> None:
         named = path.with_suffix(target.suffix)  # writers go by the name's ending
         try:
-            film.save(str(named), writer=make, dpi=80)
+            film.save(str(named), writer=make, dpi=DPI)
             named.replace(path)
         finally:
             named.unlink(missing_ok=True)
 
     write(target, keep)
+
+
+def _indexed(canvas: FigureCanvasAgg) -> Image.Image:
+    """What is drawn, in 256 colours of which no rare one is given up."""
+    from PIL import Image
+
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")  # type: ignore[no-untyped-call]
+    return picture.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
