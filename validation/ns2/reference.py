@@ -93,7 +93,9 @@ def _welch(ours: list[float], theirs: list[float]) -> Compared:
 
 def markdown(first: str, measures: Mapping[str, str], found: Mapping[tuple[str, str], Compared]) -> list[str]:
     """Lines of a table for docs/validation.md: a row for each case, a column for each measure (with its unit)."""
-    heads = [f"{measure} ({unit}): ours, ns-2" for measure, unit in measures.items()]
+    heads = [
+        f"{measure} ({unit}): ours, ns-2" if unit else f"{measure}: ours, ns-2" for measure, unit in measures.items()
+    ]
     lines = [f"| {first} | " + " | ".join(heads) + " |", "|---" * (len(measures) + 1) + "|"]
     for name in dict.fromkeys(name for name, _ in found):
         cells = []

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import lossy
+import radio
 import red
 import reference
 import satellite
@@ -44,6 +45,7 @@ def main() -> int:
     page = put(page, "red", reference.markdown("setting", red.MEASURES, red.compared()))
     page = put(page, "lossy", reference.markdown("case", lossy.MEASURES, lossy.compared()))
     page = put(page, "satellite", reference.markdown("case", satellite.MEASURES, satellite.compared()))
+    page = put(page, "radio", reference.markdown("case", radio.MEASURES, radio.compared(radio.CASES)))
     PAGE.write_text(page)
     print(summary.strip().strip("*"))
     return 0

@@ -382,14 +382,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         }
     }
 
-    /// The timer after all flows' is the sky's, those behind it are the radio's.
+    /// The timer after all flows' is the sky's, the one behind it is the radio's.
     #[cold]
     fn network_event(&mut self, id: u32) {
         if id == self.plans.len() as u32 * Timer::COUNT {
             return self.sky_event();
         }
         let Some(radio) = self.network.radio() else { return };
-        radio.on_timer(&mut self.agenda, id);
+        radio.on_timer(&mut self.agenda);
         if PACKETS {
             let events = radio.events();
             self.recorder.radio(&events, radio);

@@ -126,8 +126,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let mut agenda = Agenda::new();
         agenda.add_timers(numbered.len() as u32 * Timer::COUNT + 1);
         if let Some(scene) = &scenario.radio {
-            let first = agenda.add_timers(scene.nodes as u32 * Radio::TIMERS);
-            let mut radio = Radio::new(scene.config(seed, end), first);
+            let timer = agenda.add_timers(1);
+            let mut radio = Radio::new(scene.config(seed, end), timer, end);
             if PACKETS {
                 radio.watch();
             }

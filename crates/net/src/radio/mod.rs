@@ -1,10 +1,11 @@
 //! The radio: moving nodes, the medium between them, 802.11, ARP, and AODV or static routing (specs/manet.md).
 //!
-//! Every node has five timers in the agenda: its backoff, the end of what it receives, the step of its frame exchange, its
+//! Every node has five timers: its backoff, the end of what it receives, the step of its frame exchange, its
 //! routing, and its link layer. A transmission is told to its hearers at once (see `station`), so it costs one pass over the neighbourhood
 //! and an event at those alone who have business with it.
 
 mod aodv;
+mod deadlines;
 mod interface;
 mod mac;
 mod medium;
@@ -22,6 +23,7 @@ pub use station::{Capture, FrameKind};
 
 use crate::packet::{Kind, Packet};
 use aodv::Agent;
+use deadlines::Deadlines;
 use engine::{Agenda, Stream};
 use interface::Interface;
 use medium::Medium;
@@ -224,6 +226,11 @@ pub struct RadioCounts {
     pub retries_exhausted: u64,
 }
 
+/// Timers of a node.
+const TIMERS: usize = 5;
+/// Events after which others get a look in.
+const MOST_AT_ONCE: u32 = 10_000;
+
 /// The timers of a node.
 #[derive(Clone, Copy, Debug)]
 enum Timer {
@@ -234,20 +241,22 @@ enum Timer {
     Interface,
 }
 
-/// The agenda, as the radio sees it.
-struct Clock<'a> {
-    agenda: &'a mut Agenda<Packet>,
-    first: u32,
+/// The time, and the timers of all nodes: the agenda knows the first of them alone.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    now: Time,
+    nodes: usize,
+    deadlines: Deadlines,
 }
 
-impl Clock<'_> {
+impl Clock {
     #[inline]
     fn now(&self) -> Time {
-        self.agenda.now()
+        self.now
     }
     #[inline]
     fn set(&mut self, node: u32, timer: Timer, at: Time) {
-        self.agenda.set_timer(self.first + node * Radio::TIMERS + timer as u32, at);
+        self.deadlines.set(timer as usize * self.nodes + node as usize, at);
     }
 }
 
@@ -277,7 +286,10 @@ pub struct Radio {
     store: Store,
     /// Source and destination node of each way.
     ways: Vec<(u32, u32)>,
-    first: u32,
+    clock: Clock,
+    /// Its timer in the agenda, and the end of the run.
+    timer: u32,
+    horizon: Time,
     handed: Vec<Handed>,
     counts: RadioCounts,
     watching: bool,
@@ -285,11 +297,8 @@ pub struct Radio {
 }
 
 impl Radio {
-    /// Timers that each node needs.
-    pub const TIMERS: u32 = 5;
-
-    /// A network whose timers in the agenda begin at `first`, [`Radio::TIMERS`] a node.
-    pub fn new(config: RadioConfig, first: u32) -> Radio {
+    /// A network that has timer `timer` in the agenda, for a run until `horizon`.
+    pub fn new(config: RadioConfig, timer: u32, horizon: Time) -> Radio {
         let p = &config.propagation;
         let reach = p.reach();
         let stream = |purpose: &str, node: usize| Stream::new(config.seed, purpose, &format!("n{node}"));
@@ -313,11 +322,17 @@ impl Radio {
             arp: config.arp,
             queue: config.queue,
             link_delay: config.link_delay,
-            agents: nodes.map(|n| Agent::new(stream("aodv", n))).collect(),
+            agents: nodes.clone().map(|n| Agent::new(stream("aodv", n))).collect(),
             aodv,
             store: Store::default(),
             ways: Vec::new(),
-            first,
+            clock: Clock {
+                now: Time::ZERO,
+                nodes: nodes.len(),
+                deadlines: Deadlines::new(TIMERS * nodes.len()),
+            },
+            timer,
+            horizon,
             handed: Vec::new(),
             counts: RadioCounts::default(),
             watching: false,
@@ -338,13 +353,27 @@ impl Radio {
 
     /// Sets the first timers. Call once, at time zero.
     pub fn start(&mut self, agenda: &mut Agenda<Packet>) {
-        let mut clock = Clock { agenda, first: self.first };
+        let mut clock = std::mem::take(&mut self.clock);
         self.start_routing(&mut clock);
+        self.rest(agenda, clock);
+    }
+
+    /// Gives the clock back; the agenda wakes the radio at its first deadline.
+    fn rest(&mut self, agenda: &mut Agenda<Packet>, mut clock: Clock) {
+        let first = clock.deadlines.first().map_or(Time::NEVER, |(at, _)| at);
+        agenda.set_timer(self.timer, first);
+        self.clock = clock;
     }
 
     /// A packet sets out at the beginning of a way.
     pub fn send(&mut self, agenda: &mut Agenda<Packet>, packet: &Packet, way: u32) {
-        let mut clock = Clock { agenda, first: self.first };
+        let mut clock = std::mem::take(&mut self.clock);
+        clock.now = agenda.now();
+        self.set_out(&mut clock, packet, way);
+        self.rest(agenda, clock);
+    }
+
+    fn set_out(&mut self, clock: &mut Clock, packet: &Packet, way: u32) {
         self.counts.packets.0 += 1;
         self.counts.offered += (packet.kind != Kind::Ack) as u64;
         let body = self.store.put(Body::Data { packet: *packet, way, delivered: false, lost: None });
@@ -359,25 +388,42 @@ impl Radio {
             return self.let_go(item, Fate::Sent);
         }
         match &self.aodv {
-            None => self.send_down(&mut clock, from, item),
+            None => self.send_down(clock, from, item),
             Some(aodv) => {
                 let item = Item { ttl: aodv.net_diameter, ..item };
-                self.resolve(&mut clock, from, item);
+                self.resolve(clock, from, item);
             }
         }
     }
 
-    /// Timer `id` of the agenda, one of the radio's, has fired.
-    pub fn on_timer(&mut self, agenda: &mut Agenda<Packet>, id: u32) {
-        let mut clock = Clock { agenda, first: self.first };
-        let (node, timer) = ((id - self.first) / Radio::TIMERS, (id - self.first) % Radio::TIMERS);
-        match timer {
-            0 => self.on_access(&mut clock, node),
-            1 => self.on_receive(&mut clock, node),
-            2 => self.on_exchange(&mut clock, node),
-            3 => self.on_routing(&mut clock, node),
-            _ => self.on_interface(&mut clock, node),
+    /// The radio's timer has fired. It goes on from event to event for as long as nothing else happens and nothing is handed
+    /// out.
+    pub fn on_timer(&mut self, agenda: &mut Agenda<Packet>) {
+        let mut clock = std::mem::take(&mut self.clock);
+        clock.now = agenda.now();
+        for _ in 0..MOST_AT_ONCE {
+            let Some((at, place)) = clock.deadlines.first() else { break };
+            if at > clock.now {
+                let free = at <= self.horizon && self.handed.is_empty();
+                if !free || !agenda.pass(at) {
+                    break;
+                }
+                clock.now = at;
+            }
+            let (timer, node) = (place / clock.nodes, (place % clock.nodes) as u32);
+            clock.deadlines.set(place, Time::NEVER);
+            match timer {
+                0 => self.on_access(&mut clock, node),
+                1 => self.on_receive(&mut clock, node),
+                2 => self.on_exchange(&mut clock, node),
+                3 => self.on_routing(&mut clock, node),
+                _ => self.on_interface(&mut clock, node),
+            }
+            if self.watching {
+                break; // observers see every state
+            }
         }
+        self.rest(agenda, clock);
     }
 
     /// What has been handed out since the last call, the last first.
