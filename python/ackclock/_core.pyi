@@ -49,6 +49,7 @@ def run(
     pcapng: bool = False,
     fingerprint: bool = False,
     radio: bool = False,
+    until_s: float | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Finished: ...
 def bench(flows: int, duration_s: float, rate_bps: int) -> str: ...

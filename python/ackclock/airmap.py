@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +25,10 @@ EVERYBODY_CLOSE = 150
 
 
 class Air:
-    """The radio of a run: places of the nodes, and every step of their packets between two moments.
+    """The radio of a run up to `until_s`: places of the nodes, and every step of their packets between two moments.
 
-    Raises ScenarioError, and BadInput of a scenario without radio.
+    `moments` must lie within the run; each comes with the option that named it. Raises ScenarioError, and BadInput of a
+    scenario without radio.
     """
 
     def __init__(
@@ -37,14 +38,10 @@ class Air:
         overrides: list[str] | None = None,
         seed: int | None = None,
         until_s: float | None = None,
+        moments: Sequence[tuple[float, str]] = (),
         progress: Callable[[float], object] | None = None,
     ) -> None:
-        given = list(overrides or [])
-        text = read_text(file)
-        self._scenario = _core.parse(str(file), text, given)
-        if until_s is not None and until_s < self._scenario.duration_s:
-            # What comes later is not drawn and need not be run.
-            self._scenario = _core.parse(str(file), text, [*given, f'duration="{until_s!r}s"'])
+        self._scenario = _core.parse(str(file), read_text(file), list(overrides or []))
         if self._scenario.radio is None:
             raise BadInput(f"{file}: there are no radio nodes to draw; give a [radio] table")
         self.area = self._scenario.radio[:2]
@@ -52,7 +49,11 @@ class Air:
         self.title = self._scenario.title
         self.duration_s = self._scenario.duration_s
         self._seed = seed
-        finished = _core.run(self._scenario, seed=seed, radio=True, progress=progress)
+        for moment, option in moments:
+            if moment >= self.duration_s:
+                raise BadInput(f"{option}: the run ends after {self.duration_s:g} s")
+        # What comes later is not drawn and need not be run.
+        finished = _core.run(self._scenario, seed=seed, radio=True, until_s=until_s, progress=progress)
         columns = finished.radio
         self.steps = _core.codes()["radio"]
         self._time = np.frombuffer(columns["time_s"])

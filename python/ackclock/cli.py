@@ -285,11 +285,10 @@ def radio(
     if until_s <= start_s:
         raise BadInput("--until: must be later than --from")
     ends = [at_s + every_s if plot is not None else 0.0, until_s if animate is not None else 0.0]
+    moments = [(at_s, "--at")] if plot is not None else []
+    moments += [(start_s, "--from")] if animate is not None else []
     with progress("running", quiet=False) as advance:
-        air = airmap.Air(file, overrides=set_, seed=seed, until_s=max(ends), progress=advance)
-    for moment, option in ((at_s, "--at"), (start_s if animate is not None else 0.0, "--from")):
-        if moment >= air.duration_s:
-            raise BadInput(f"{option}: the run ends after {air.duration_s:g} s")
+        air = airmap.Air(file, overrides=set_, seed=seed, until_s=max(ends), moments=moments, progress=advance)
     if plot is not None:
         figure, kind = airmap.draw(air, at_s, every_s), plot.suffix[1:]
         write(plot, lambda path: figure.savefig(path, format=kind, dpi=110))

@@ -20,7 +20,7 @@ BINS = 100
 
 
 def timelines(result: Result, *, title: str = "") -> Figure:
-    """Draw window and threshold, round-trip time, queue and goodput on one time axis.
+    """Draw window and threshold, round-trip time, and where there are links queue and goodput, on one time axis.
 
     The run must have been made with `trace="ack"` and `packets=True`. At most seven flows are drawn, the first of
     the file.
@@ -32,16 +32,19 @@ def timelines(result: Result, *, title: str = "") -> Figure:
     flows = [flow["name"] for flow in result.outcome["flows"]][:MOST_CURVES]
     colours = dict(zip(flows, COLOURS, strict=False))
     figure = Figure(figsize=(9, 9), layout="constrained")
-    window, rtt, queue, goodput = figure.subplots(4, 1, sharex=True)
+    wired = bool(result.outcome["links"])
+    panels = list(figure.subplots(4 if wired else 2, 1, sharex=True))
     trace, packets = result.trace, result.packets
     duration = float(result.outcome["duration_s"])
+    window = panels[0]
     _windows(window, trace, colours)
-    _rtts(rtt, trace, colours)
-    _queue(queue, result, packets)
-    _goodputs(goodput, packets, colours, duration)
-    goodput.set_xlabel("time (s)")
-    goodput.set_xlim(0, duration)
-    for axes in (window, rtt, queue, goodput):
+    _rtts(panels[1], trace, colours)
+    if wired:  # the air has no queue of a link's, and its packets are not followed
+        _queue(panels[2], result, packets)
+        _goodputs(panels[3], packets, colours, duration)
+    panels[-1].set_xlabel("time (s)")
+    panels[-1].set_xlim(0, duration)
+    for axes in panels:
         axes.grid(alpha=0.25)
         axes.set_ylim(bottom=0)
         axes.spines[["top", "right"]].set_visible(False)

@@ -181,7 +181,10 @@ def summary(result: Result, written: list[str]) -> None:
     title = outcome["title"] or "run"
     console.print(f"[bold]{title}[/]  seed {outcome['seed']}, {outcome['duration_s']:g} s", highlight=False)
     console.print(_flows(outcome["flows"]))
-    console.print(_links(outcome["links"]))
+    if outcome["links"]:
+        console.print(_links(outcome["links"]))
+    if outcome["radio"] is not None:
+        _radio(console, outcome["radio"])
     _more(console, outcome)
     cost = outcome["engine"]
     speed = cost["packet_hops"] / cost["cpu_s"] / 1e6 if cost["cpu_s"] > 0 else 0.0
@@ -233,6 +236,20 @@ def _links(links: list[dict[str, Any]]) -> Table:
             milliseconds(link["mean_sojourn_s"]),
         )
     return table
+
+
+def _radio(console: Console, radio: dict[str, Any]) -> None:
+    ratio, load, hops = (radio[key] for key in ("delivery_ratio", "routing_load", "mean_hops"))
+    said = [
+        f"{radio['received_packets']:,} of {radio['offered_packets']:,} data packets received",
+        "" if ratio is None else f"delivery ratio {ratio:.3f}",
+        "" if load is None else f"routing load {load:.3f}",
+        "" if hops is None else f"{hops:.2f} hops",
+    ]
+    console.print(f"Radio: {', '.join(part for part in said if part)}", highlight=False, soft_wrap=True)
+    for head, key in (("dropped", "dropped_packets"), ("MAC", "mac_drops")):
+        counts = ", ".join(f"{name} {count:,}" for name, count in radio[key].items() if count)
+        console.print(f"  {head}: {counts or 'nothing'}", highlight=False, soft_wrap=True)
 
 
 def _more(console: Console, outcome: dict[str, Any]) -> None:

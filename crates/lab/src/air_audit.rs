@@ -5,7 +5,7 @@
 //! never form a loop, and every packet that entered the air has a fate.
 
 use crate::audit::Violation;
-use net::radio::{Fate, FrameKind, Model, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
+use net::radio::{Fate, FrameKind, Load, Model, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -50,7 +50,14 @@ impl AirAuditor {
     pub fn watch(&mut self, events: &[RadioEvent], radio: &Radio) {
         for event in events {
             match &event.step {
-                RadioStep::Transmit { kind, to, until, duration, contended, .. } => {
+                RadioStep::Transmit { kind, to, until, duration, contended, load } => {
+                    if to.is_none() && matches!(load, Load::Data { .. }) {
+                        self.complain(
+                            event.at,
+                            "addressed",
+                            format!("n{} sends data to everybody", event.node),
+                        );
+                    }
                     self.check(event.at, event.node, *kind, *contended);
                     let place = self.ways[event.node as usize].at(event.at);
                     let (node, to, start) = (event.node, *to, event.at);

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::Path;
 use units::{Span, Time};
 
+/// Words of lines that are about places and goals.
+const MEANT: [&str; 3] = ["X_", "Y_", "setdest"];
 /// Most bytes that a movement file may hold once unpacked.
 const LARGEST: u64 = 1 << 30;
 
@@ -30,7 +32,8 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
     let mut goals: Vec<(Time, usize, [f64; 3])> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let refuse = |what: String| format!("line {}: {what}", number + 1);
-        let words: Vec<&str> = line.split_ascii_whitespace().map(|w| w.trim_matches('"')).collect();
+        let words: Vec<&str> =
+            line.split_ascii_whitespace().map(|w| w.trim_matches(['"', '{', '}'])).collect();
         let node = |word: &str| -> Result<usize, String> {
             let inner = word.strip_prefix("$node_(").and_then(|w| w.strip_suffix(')'));
             let node: usize = inner
@@ -39,11 +42,11 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
             if node < nodes {
                 return Ok(node);
             }
-            Err(refuse(format!("node {node} is one more than the scenario's {nodes} (counted from 0)")))
+            Err(refuse(format!("there is no node {node}: the scenario has {nodes}, counted from 0")))
         };
         let value = |word: &str| -> Result<f64, String> {
-            let value: Option<f64> = word.parse().ok().filter(|v: &f64| v.is_finite());
-            value.ok_or_else(|| refuse(format!("\"{word}\" is no number")))
+            let value: Option<f64> = word.parse().ok().filter(|v: &f64| v.abs() <= 1e7);
+            value.ok_or_else(|| refuse(format!("\"{word}\" is no number up to ten million")))
         };
         match words[..] {
             [who, "set", axis @ ("X_" | "Y_"), place] if who.starts_with("$node_(") => {
@@ -55,7 +58,14 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
                     return Err(refuse(format!("{when} is no time of a run")));
                 }
                 let goal = [value(x)?, value(y)?, value(speed)?];
+                if goal[2] < 0.0 {
+                    return Err(refuse(format!("{speed} is no speed")));
+                }
                 goals.push((Time::ZERO + Span::from_seconds(at), node(who)?, goal));
+            }
+            _ if !line.trim_start().starts_with('#') && MEANT.iter().any(|word| words.contains(word)) => {
+                let known = "$node_(N) set X_ METRES, or $ns_ at SECONDS \"$node_(N) setdest X Y SPEED\"";
+                return Err(refuse(format!("cannot be read; what can is {known}")));
             }
             _ => {}
         }
@@ -97,8 +107,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         assert!(parse(TEXT, 3).unwrap_err().contains("node 2 has no place"));
-        assert!(parse(TEXT, 1).unwrap_err().starts_with("line 5: node 1"));
+        assert!(parse(TEXT, 1).unwrap_err().starts_with("line 5: there is no node 1"));
         let bad = "$node_(0) set X_ ten\n";
-        assert_eq!(parse(bad, 1).unwrap_err(), "line 1: \"ten\" is no number");
+        assert!(parse(bad, 1).unwrap_err().starts_with("line 1: \"ten\" is no number"));
+        for bad in [
+            "$ns_ at 1.0 \"$node_(0) setdest 1.0 2.0\"",
+            "$node_(0) set X_ 1000.0 ;# far",
+            "$node_(0) set X_ 1e9",
+        ] {
+            assert!(parse(bad, 1).unwrap_err().starts_with("line 1: "), "{bad}");
+        }
     }
 }

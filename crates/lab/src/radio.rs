@@ -41,6 +41,8 @@ pub enum Mobility {
 /// ns-2's link layer takes 25 microseconds. It matters: what routing sends when a link has failed comes after the packet
 /// that the MAC takes from the queue at that moment.
 const LINK_DELAY: Span = Span::from_ps(25_000_000);
+/// Light takes less than SIFS.
+const FARTHEST: f64 = 2900.0;
 const MOST_NODES: u64 = 10_000;
 
 impl RadioNetwork {
@@ -51,14 +53,7 @@ impl RadioNetwork {
 
     /// The distance up to which packets can be received (with shadowing: in the median), m.
     pub fn range(&self) -> f64 {
-        let p = &self.config.propagation;
-        let model = match p.model {
-            Model::Shadowing { exponent, reference, .. } => {
-                Model::Shadowing { exponent, deviation: 0.0, reference }
-            }
-            model => model,
-        };
-        Propagation { model, sense_threshold: p.receive_threshold, ..p.clone() }.reach()
+        self.config.propagation.range()
     }
 
     /// Where the nodes are until `end`, under a seed.
@@ -231,6 +226,13 @@ fn read_propagation(table: &Reader<'_>) -> Result<Propagation> {
         capture_ratio: value("capture_ratio", 1.0, 1e6, usual.capture_ratio)?,
         noise: value("noise", 0.0, 1.0, usual.noise)?,
     };
+    if read.range() > FARTHEST {
+        let message = format!(
+            "packets reach {:.0} m; a reply would come later than SIFS: at most {FARTHEST} m",
+            read.range()
+        );
+        return Err(inner.error("power", message));
+    }
     if read.sense_threshold > read.receive_threshold {
         let message = "must be at most receive_threshold: what is received is heard";
         return Err(inner.error("carrier_sense_threshold", message));
@@ -270,9 +272,16 @@ fn read_mac(table: &Reader<'_>, ns2: bool) -> Result<MacConfig> {
         Some("short") => 96,
         _ => 192,
     };
+    let (fast, basic) = (rate("rate")?, rate("basic_rate")?);
+    if preamble == 96 && fast.min(basic).bps() == 1_000_000 {
+        return Err(inner.error(
+            "preamble",
+            "a short one is not for 1 Mbps: say rate and basic_rate = \"2Mbps\" or more",
+        ));
+    }
     let read = MacConfig {
-        rate: rate("rate")?,
-        basic_rate: rate("basic_rate")?,
+        rate: fast,
+        basic_rate: basic,
         rts_threshold: inner.integer("rts_threshold", 0, 100_000)?.unwrap_or(0) as u32,
         preamble: Span::from_ps(preamble * 1_000_000),
         header: if header == "ns2" { 34 } else { 28 },
@@ -378,7 +387,7 @@ fn read_traffic(top: &Reader<'_>, table: &Reader<'_>, nodes: usize, duration: Sp
         }
         _ => FlowKind::Udp {
             packet,
-            schedule: vec![(Span::ZERO, Rate::from_bps((rate * packet as f64 * 8.0) as u64))],
+            schedule: vec![(Span::ZERO, Rate::from_bps(((rate * packet as f64 * 8.0) as u64).max(1)))],
             jitter: 0.5,
         },
     };
@@ -420,7 +429,11 @@ pub fn cbrgen(seed: u64, nodes: usize, most: usize) -> Vec<(usize, usize, f64)> 
         for step in 1..=partners {
             if flows.len() < most {
                 let start = 180.0 * random.uniform();
-                flows.push((node, (node + step) % (nodes + 1) % nodes, start));
+                let partner = (node + step) % (nodes + 1) % nodes;
+                // Of two nodes the second next is oneself.
+                if partner != node {
+                    flows.push((node, partner, start));
+                }
             }
         }
     }

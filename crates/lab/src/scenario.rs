@@ -191,6 +191,10 @@ impl Scenario {
             .map(|(i, item)| read_flow(i, item, tcp, &nodes))
             .collect::<Result<_>>()?;
         flows.extend(generated);
+        if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
+            let message = "the generator made no flow that starts within the duration: take another seed, more nodes or more time";
+            return Err(top.error("radio", message));
+        }
         if flows.is_empty() {
             return Err(top.error("flow", "is missing: name at least one [[flow]]"));
         }
@@ -293,18 +297,9 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
 /// Who listens to routers needs one that speaks so.
 fn check_routers(top: &Item, flow_items: &[Item], links: &[Duplex], flows: &[Flow]) -> Result<()> {
     let routers = || links.iter().flat_map(|link| &link.directions).filter_map(|d| d.router.as_ref());
-    let rcp = routers().any(|router| matches!(router, RouterConfig::Rcp(_)));
-    let xcp = routers().any(|router| matches!(router, RouterConfig::Xcp(_)));
     for (number, flow) in flows.iter().enumerate() {
         let FlowKind::Tcp(tcp) = &flow.kind else { continue };
-        let needs = tcp.needs();
-        let lacks = if needs.has(cc::Signals::ROUTER_RATE) && !rcp {
-            "that tell rates: give a link of its path router = { kind = \"rcp\" }"
-        } else if needs.has(cc::Signals::ROUTER_FEEDBACK) && !xcp {
-            "that give feedback: give a link of its path router = { kind = \"xcp\" }"
-        } else {
-            continue;
-        };
+        let Some(lacks) = tcp.missing_router(routers) else { continue };
         // Generated flows stand in no table of their own.
         let origin = flow_items.get(number).map_or(&top.origin, |item| &item.origin);
         let key = format!("flow.{}.tcp.control", flow.name);

@@ -4,6 +4,7 @@ use crate::error::{ScenarioError, nearest};
 use crate::reader::Reader;
 use crate::value::{self, Item, Value};
 use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params, Signals};
+use net::RouterConfig;
 use transport::{Options, Recovery};
 use units::Span;
 
@@ -25,6 +26,22 @@ impl TcpFlow {
     pub(crate) fn needs(&self) -> Signals {
         AnyController::new(self.control, &self.params, &flow_info(&self.options, 0))
             .map_or(Signals::NONE, |controller| controller.needs())
+    }
+}
+
+impl TcpFlow {
+    /// What its controller misses among these routers.
+    pub(crate) fn missing_router<'a, I: Iterator<Item = &'a RouterConfig>>(
+        &self,
+        routers: impl Fn() -> I,
+    ) -> Option<&'static str> {
+        let needs = self.needs();
+        if needs.has(Signals::ROUTER_RATE) && !routers().any(|r| matches!(r, RouterConfig::Rcp(_))) {
+            return Some("that tell rates: give a link of its path router = { kind = \"rcp\" }");
+        }
+        let xcp = || routers().any(|r| matches!(r, RouterConfig::Xcp(_)));
+        (needs.has(Signals::ROUTER_FEEDBACK) && !xcp())
+            .then_some("that give feedback: give a link of its path router = { kind = \"xcp\" }")
     }
 }
 

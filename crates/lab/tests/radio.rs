@@ -160,6 +160,46 @@ fn moving_nodes_in_every_reading() {
     }
 }
 
+/// As crowded as the paper's network: routes break while packets wait for them.
+#[test]
+fn fifty_nodes_lose_no_packet_without_a_word() {
+    for (profile, kind) in [("ns2", "cbr"), ("std", "cbr"), ("std", "tcp")] {
+        let text =
+            manet(50, profile, "").replace("700m", "600m").replace("60s", "30s").replace("8.0", "80.0");
+        let text = text.replace("kind = \"cbrgen\"", &format!("kind = \"cbrgen\", type = \"{kind}\""));
+        for seed in 1..=2 {
+            let radio = outcome_of(&text, seed).radio.unwrap_or_default();
+            assert!(radio.dropped_packets.values().sum::<u64>() > 50, "{profile} {kind}: {radio:?}");
+        }
+    }
+}
+
+/// Without a backoff before the first frame, who starts at the same instant must not meet for ever.
+#[test]
+fn flows_that_start_together_both_start() {
+    for (profile, routing) in [("std", "aodv"), ("std", "static"), ("ns2", "aodv")] {
+        let radio = format!("routing = {{ kind = \"{routing}\" }}");
+        let flows = tcp("n0", "n1") + &tcp("n2", "n3");
+        let outcome = outcome_of(&line(&[0, 100, 200, 300], profile, &radio, &flows), 1);
+        assert!(outcome.flows.iter().all(|flow| flow.goodput_bps > 5e4), "{profile} {routing}: {outcome:?}");
+    }
+}
+
+/// A reply from afar takes longer than ns-2's timeouts allow; far beyond, it would not come within SIFS.
+#[test]
+fn timeouts_wait_for_light() {
+    let far = |metres: u32, threshold: &str| {
+        let radio = format!(
+            "propagation = {{ kind = \"friis\", receive_threshold = {threshold}, carrier_sense_threshold = {threshold} }}"
+        );
+        line(&[0, metres], "std", &radio, &tcp("n0", "n1"))
+    };
+    let outcome = outcome_of(&far(1000, "1.9e-10"), 1);
+    assert!(outcome.flows[0].goodput_bps > 4e5, "{outcome:?}");
+    let refused = Scenario::parse("s.toml", &far(1000, "1e-12"), &[]).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("later than SIFS"), "{refused}");
+}
+
 /// From a wired host over a gateway to a radio node two hops away, and between two wired hosts over the air.
 #[test]
 fn wires_and_air_meet_at_gateways() {

@@ -56,6 +56,16 @@ fn xcp_shares_the_link_and_leaves_the_queue_empty() {
     assert!(found.links[0].mean_queue_packets < 3.0, "{}", found.links[0].mean_queue_packets);
 }
 
+/// A router somewhere else does not help: what a flow asks for would come back as it was sent.
+#[test]
+fn the_router_must_be_on_the_flows_own_way() {
+    let aside = TEXT.replace("router = { kind = \"rcp\" }", "")
+        + "[[link]]\nends = [\"d\", \"e\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\nrouter = { kind = \"rcp\" }\n";
+    let scenario = Scenario::parse("rcp.toml", &aside, &[]).unwrap();
+    let refused = Run::new(&scenario, Settings::default()).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("rcp needs routers that tell rates"), "{refused}");
+}
+
 #[test]
 fn what_cannot_give_a_rate_is_refused() {
     let refused = |text: &str| Scenario::parse("rcp.toml", text, &[]).unwrap_err().to_string();

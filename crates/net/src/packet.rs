@@ -125,7 +125,7 @@ impl Packet {
         (self.kind == Kind::Data && self.blocks != Packet::NO_BLOCKS).then(|| Ask {
             round_trip: Span::from_ps((self.echo.ps() as u32 - 1) as u64 * 1_000_000),
             spacing: Span::from_ps(self.blocks as u64 * 1000),
-            feedback: self.feedback().unwrap_or(0),
+            feedback: (self.echo.ps() >> 32) as u32 as i32,
         })
     }
     /// Puts it on a data packet.
@@ -137,7 +137,9 @@ impl Packet {
     /// The feedback that an ACK brings, bytes per second, of a flow that asks for it.
     pub fn feedback(&self) -> Option<i32> {
         let bits = self.echo.ps();
-        (bits != 0).then_some((bits >> 32) as u32 as i32)
+        let feedback = (bits >> 32) as u32 as i32;
+        // No router has touched what was asked for.
+        (bits != 0 && feedback != i32::MAX).then_some(feedback)
     }
     /// The stamp of a data packet, if its sender has put one on it.
     pub fn stamp(&self) -> Option<Stamp> {

@@ -14,6 +14,8 @@ pyo3::create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario
 
 /// Events between two looks at signals and progress: some tens of milliseconds.
 const CHUNK: u64 = 1 << 20;
+/// The same where a moment ends the run.
+const FEW: u64 = 1 << 13;
 
 fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
@@ -112,7 +114,7 @@ fn parse(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> Py
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, pcapng=false, fingerprint=false, radio=false, progress=None))]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, pcapng=false, fingerprint=false, radio=false, until_s=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 fn run(
     py: Python<'_>,
@@ -124,6 +126,7 @@ fn run(
     pcapng: bool,
     fingerprint: bool,
     radio: bool,
+    until_s: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Finished> {
     let trace = match trace {
@@ -141,7 +144,9 @@ fn run(
     let mut run =
         py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
     loop {
-        let ended = py.detach(|| guarded(|| run.advance(CHUNK)))?;
+        let ended = py.detach(|| guarded(|| run.advance(if until_s.is_some() { FEW } else { CHUNK })))?;
+        let ended =
+            ended || until_s.is_some_and(|until| run.progress() * scenario.0.duration.seconds() > until);
         py.check_signals()?;
         if let Some(progress) = &progress {
             progress.call1(py, (if ended { 1.0 } else { run.progress() },))?;

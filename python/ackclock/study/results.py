@@ -32,6 +32,11 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield from ((f"{link['name']}.dropped_{reason}", count) for reason, count in value.items())
             elif key not in WORDS:
                 yield f"{link['name']}.{key}", value
+    for key, value in (row.get("radio") or {}).items():
+        if isinstance(value, dict):
+            yield from ((f"radio.{key}.{name}", count) for name, count in value.items())
+        else:
+            yield f"radio.{key}", value
     yield "jain", row["fairness"]["jain"]
     yield from ((key, value) for key, value in row["engine"].items() if key not in TAKEN_TIME)
 
@@ -114,4 +119,5 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
 def _usual(row: Mapping[str, Any]) -> list[str]:
     flows = [flow["name"] for flow in row["flows"] if flow["kind"] == "tcp"][:3]
     several = ["jain"] if len(row["flows"]) > 1 else []
-    return [f"{name}.{key}" for name in flows for key in USUAL] + several
+    air = ["radio.delivery_ratio", "radio.routing_load"] if row.get("radio") else []
+    return [f"{name}.{key}" for name in flows for key in USUAL] + air + several

@@ -65,6 +65,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let moving = layout.as_mut().map_or(Vec::new(), |sky| std::mem::take(&mut sky.directions));
         let directions: Vec<&Direction> =
             scenario.links.iter().flat_map(|l| &l.directions).chain(&moving).collect();
+        check_routers(scenario, &numbered, &routes, &directions)?;
         let hops = routes.iter().map(|route| route.links().count() + 3).sum();
         let mut network = Network::new(end, directions.len(), hops);
         if settings.unfolded {
@@ -264,6 +265,35 @@ struct Parts {
     udp: Vec<(UdpSource, ReceiverStats)>,
     plans: Vec<Plan>,
     names: Vec<String>,
+}
+
+/// Who listens to routers needs one on the way of its data.
+fn check_routers(
+    scenario: &Scenario,
+    numbered: &[usize],
+    routes: &[Journey],
+    directions: &[&Direction],
+) -> Result<(), ScenarioError> {
+    let mut deaf = None;
+    for (index, pair) in numbered.iter().zip(routes.chunks_exact(2)) {
+        let flow = &scenario.flows[*index];
+        let FlowKind::Tcp(tcp) = &flow.kind else { continue };
+        // Most flows have one TCP, and that listens to nobody.
+        if deaf.is_some_and(|last| Arc::ptr_eq(last, tcp)) {
+            continue;
+        }
+        if tcp.missing_router(std::iter::empty).is_none() {
+            deaf = Some(tcp);
+            continue;
+        }
+        let routers = || pair[0].links().filter_map(|link| directions[link.0 as usize].router.as_ref());
+        if let Some(lacks) = tcp.missing_router(routers) {
+            let origin = Origin::Line { file: "scenario".into(), line: 1 };
+            let message = format!("{} needs routers {lacks}", tcp.control);
+            return Err(ScenarioError::new(&origin, &format!("flow.{}.tcp.control", flow.name), message));
+        }
+    }
+    Ok(())
 }
 
 /// The radio nodes, then others in the order in which links name them, and the links between them.

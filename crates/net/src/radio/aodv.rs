@@ -1,7 +1,7 @@
 //! Ad-hoc on-demand distance vector routing: RFC 3561, and ns-2's reading of it (specs/manet.md section 5).
 
 use super::routes::{NO_HOPS, Route, State};
-use super::store::{BROADCAST, Body, Item, Reply, Request};
+use super::store::{BROADCAST, Body, Item, NOWHERE, Reply, Request};
 use super::{Clock, Fate, Radio, RadioStep, Timer};
 use engine::Stream;
 use std::collections::{BTreeMap, VecDeque};
@@ -236,12 +236,18 @@ impl Radio {
                 Body::Error(list) => 4 + 8 * list.len() as u32,
                 _ => aodv.reply_bytes,
             };
-        let most = aodv.jitter.ps() as f64;
+        let most = aodv.jitter;
         let item = Item { body: self.store.put(body), next, bytes, hops: 0, ttl, urgent: true };
         if !jitter {
             return self.message_or_packet(clock, node, item);
         }
-        let delay = Span::from_ps((self.agents[node as usize].stream.uniform() * most) as u64);
+        self.jittered(clock, node, item, most);
+    }
+
+    /// Sends an item down after up to `most`, at random.
+    pub(super) fn jittered(&mut self, clock: &mut Clock, node: u32, item: Item, most: Span) {
+        let part = self.agents[node as usize].stream.uniform();
+        let delay = Span::from_ps((part * most.ps() as f64) as u64);
         self.later(clock, node, clock.now() + delay, Later::Send(item));
     }
 
@@ -266,7 +272,7 @@ impl Radio {
         let agent = &mut self.agents[node as usize];
         let state = agent.routes.entry(to).or_default().state;
         if agent.usable(to, now, ns2).is_some() {
-            return self.forward(clock, node, to, item, Span::ZERO);
+            return self.forward(clock, node, to, item, None);
         }
         if source == node {
             self.keep(now, node, item, to);
@@ -275,34 +281,40 @@ impl Radio {
         if state == State::Repair {
             return self.keep(now, node, item, to);
         }
-        let seq = self.agents[node as usize].routes.get(&to).map_or(0, |route| route.seq);
-        self.send_message(clock, node, BROADCAST, 1, false, Body::Error(vec![(to, seq)]));
+        // RFC 3561 section 6.11, case ii: the number goes up first.
+        let route = self.agents[node as usize].routes.entry(to).or_default();
+        route.seq = if ns2 { route.seq } else { route.seq.wrapping_add(1) };
+        let error = Body::Error(vec![(to, route.seq)]);
+        self.send_message(clock, node, BROADCAST, 1, false, error);
         self.drop_item(now, node, item, Fate::Route);
     }
 
-    /// Sends a packet over a route that is up.
-    fn forward(&mut self, clock: &mut Clock, node: u32, to: u32, item: Item, delay: Span) {
+    /// Sends a packet over a route that is up: at once, or after a delay. What is sent by and by sets out on its own: sending
+    /// one may end the route.
+    fn forward(&mut self, clock: &mut Clock, node: u32, to: u32, item: Item, delay: Option<Span>) {
         let (now, active, ns2) = (clock.now(), self.aodv().active_route, self.aodv().ns2);
         let source = self.source_of(&item);
         let routes = &mut self.agents[node as usize].routes;
-        let Some(route) = routes.get_mut(&to) else { return };
+        let Some(route) = routes.get_mut(&to).filter(|route| route.state == State::Up) else {
+            return self.drop_item(now, node, item, Fate::Route);
+        };
         let next = route.next;
         if ns2 {
             route.expire = now + active;
         } else {
             // The way onward, the way back, and the neighbours on both are in use.
             let back = routes.get(&source).map_or(source, |route| route.next);
-            for node in [to, next, source, back] {
-                if let Some(route) = routes.get_mut(&node).filter(|route| route.state == State::Up) {
+            for used in [to, next, source, back] {
+                if let Some(route) = routes.get_mut(&used).filter(|route| route.state == State::Up) {
                     route.expire = route.expire.max(now + active);
                 }
             }
         }
         let item = Item { next, ..item };
-        if delay > Span::ZERO {
-            return self.later(clock, node, now + delay, Later::Send(item));
+        match delay {
+            Some(delay) => self.later(clock, node, now + delay, Later::Send(item)),
+            None => self.send_down(clock, node, item),
         }
-        self.send_down(clock, node, item);
     }
 
     /// Keeps a packet that has no route yet.
@@ -347,7 +359,7 @@ impl Radio {
     fn release(&mut self, clock: &mut Clock, node: u32, to: u32, gap: Span) {
         let mut delay = Span::ZERO;
         for item in self.waiting(clock.now(), node, to) {
-            self.forward(clock, node, to, item, delay);
+            self.forward(clock, node, to, item, Some(delay));
             delay = delay + gap;
         }
     }
@@ -388,7 +400,7 @@ impl Radio {
         } else if last == 0 {
             aodv.ttl_start
         } else if last < aodv.ttl_threshold as u16 {
-            last as u8 + aodv.ttl_increment
+            (last as u8).saturating_add(aodv.ttl_increment)
         } else {
             route.attempts += 1;
             aodv.net_diameter
@@ -396,11 +408,12 @@ impl Radio {
         route.last_ttl = ttl as u16;
         let wait = if aodv.ns2 {
             let per_hop = route.per_hop().unwrap_or(aodv.node_traversal).ps();
-            2 * ttl as u64 * per_hop * route.attempts.max(1) as u64
+            per_hop.saturating_mul(2 * ttl as u64 * route.attempts.max(1) as u64)
         } else {
             // Rings have two hops to spare; each time that the whole network is asked the wait doubles.
             let doubled = route.attempts.saturating_sub(1).min(8);
-            (2 * aodv.node_traversal.ps() * (ttl as u64 + 2)) << if repair { 0 } else { doubled }
+            let rings = 2 * (ttl as u64 + 2);
+            aodv.node_traversal.ps().saturating_mul(rings << if repair { 0 } else { doubled })
         };
         route.wait_until = now + Span::from_ps(wait.min(aodv.max_wait.ps()));
         if aodv.ns2 {
@@ -416,7 +429,8 @@ impl Radio {
         }
         let source_seq = self.agents[node as usize].seq;
         let request = Request { source: node, id, source_seq, target: to, target_seq, hops: 1, asked: now };
-        self.send_message(clock, node, BROADCAST, ttl, false, Body::Request(request));
+        // Two that ask at the same instant would for ever do so (RFC 5148); ns-2 leaves that to the backoff.
+        self.send_message(clock, node, BROADCAST, ttl, !aodv.ns2, Body::Request(request));
     }
 
     fn retry(&mut self, clock: &mut Clock, node: u32, to: u32) {
@@ -442,7 +456,7 @@ impl Radio {
                 self.drop_waiting(now, node, to);
             } else if route.state == State::Up {
                 for item in self.waiting(now, node, to) {
-                    self.forward(clock, node, to, item, delay);
+                    self.forward(clock, node, to, item, Some(delay));
                     delay = delay + gap;
                 }
             } else if ns2 && agent.buffer.iter().any(|(_, target, _)| *target == to) {
@@ -485,7 +499,7 @@ impl Radio {
             if aodv.ns2 {
                 agent.seq = agent.seq.max(asked) + 1;
                 agent.seq += agent.seq % 2;
-            } else if asked == agent.seq.wrapping_add(1) || newer(false, asked, agent.seq) {
+            } else if newer(false, asked, agent.seq) {
                 agent.seq = asked;
             }
             let seq = agent.seq;
@@ -528,7 +542,7 @@ impl Radio {
         let Request { source, target, asked, .. } = *request;
         let Some(back) = self.agents[node as usize].routes.get(&source) else { return };
         let next = back.next;
-        if next == u32::MAX {
+        if next == NOWHERE {
             return; // ns-2 may know of a newer way than the one that the request took, and that one is down
         }
         let reply = Reply { source, target, target_seq, hops, lifetime, asked, hello: false };
@@ -566,6 +580,9 @@ impl Radio {
         if let Some(route) = agent.routes.get_mut(&target) {
             route.add_precursor(next);
         }
+        if !ns2 && let Some(route) = agent.routes.get_mut(&from) {
+            route.add_precursor(next);
+        }
         if let Some(back) = agent.routes.get_mut(&source) {
             let active = self.aodv.as_ref().map_or(Span::ZERO, |aodv| aodv.active_route);
             back.expire = if ns2 { now + active } else { back.expire.max(now + active) };
@@ -579,10 +596,10 @@ impl Radio {
         let mut onward = Vec::new();
         for &(to, seq) in list {
             let Some(route) = self.agents[node as usize].routes.get_mut(&to) else { continue };
-            if !route.leads_on() || route.next != from || newer(ns2, route.seq, seq) {
+            if !route.leads_on() || route.next != from || ns2 && route.seq > seq {
                 continue;
             }
-            route.seq = seq;
+            route.seq = if newer(ns2, seq, route.seq) { seq } else { route.seq };
             route.down();
             if !route.precursors.is_empty() {
                 route.precursors.clear();
@@ -612,6 +629,9 @@ impl Radio {
             route.state = State::Repair;
             if !aodv.ns2 {
                 route.seq = route.seq.wrapping_add(1);
+                route.next = NOWHERE;
+                self.drop_queued(now, node, broken);
+                self.neighbour_lost(clock, node, broken);
             }
             self.route_changed(now, node, to);
             self.keep(now, node, item, to);
@@ -673,12 +693,12 @@ impl Radio {
     /// A neighbour was heard (RFC 3561 sections 6.5 and 6.7): there is a route to it.
     fn hear_neighbour(&mut self, now: Time, node: u32, neighbour: u32, until: Time) {
         let route = self.agents[node as usize].routes.entry(neighbour).or_default();
-        if route.state != State::Up {
+        if route.state == State::Down {
             let (seq, known) = (route.seq, route.seq_known);
             route.set(seq, 1, neighbour, until);
             route.seq_known = known;
             self.route_changed(now, node, neighbour);
-        } else if route.next == neighbour {
+        } else if route.state == State::Up && route.next == neighbour {
             route.expire = route.expire.max(until);
         }
     }
@@ -692,7 +712,8 @@ impl Radio {
         let wait = interval.ps() as f64 * (0.75 + 0.5 * agent.stream.uniform());
         let target_seq = agent.seq;
         if speaks {
-            let lifetime = Span::from_ps(interval.ps() * (1 + aodv.allowed_hello_loss as u64));
+            let losses = aodv.allowed_hello_loss as u64 + aodv.ns2 as u64;
+            let lifetime = Span::from_ps(interval.ps().saturating_mul(losses));
             let body = Reply {
                 source: BROADCAST,
                 target: node,
@@ -702,7 +723,7 @@ impl Radio {
                 asked: now,
                 hello: true,
             };
-            self.send_message(clock, node, BROADCAST, 1, false, Body::Reply(body));
+            self.send_message(clock, node, BROADCAST, 1, !aodv.ns2, Body::Reply(body));
         }
         self.later(clock, node, now + Span::from_ps(wait as u64), Later::Hello);
     }
@@ -710,7 +731,8 @@ impl Radio {
     fn on_hello(&mut self, now: Time, node: u32, from: u32, hello: &Reply) {
         let aodv = self.aodv();
         let interval = aodv.hello.map_or(0, |h| h.ps()) as f64;
-        let patience = Span::from_ps((1.5 * aodv.allowed_hello_loss as f64 * interval) as u64);
+        let times = if aodv.ns2 { 1.5 } else { 1.0 };
+        let patience = Span::from_ps((times * aodv.allowed_hello_loss as f64 * interval) as u64);
         let ns2 = aodv.ns2;
         self.agents[node as usize].neighbours.insert(from, now + patience);
         if !ns2 {

@@ -40,6 +40,11 @@ impl Deadlines {
         }
     }
 
+    /// No deadline comes before this.
+    pub fn bound(&self) -> Time {
+        Time::from_ps(least(&self.tops).1)
+    }
+
     /// The first deadline and its place; none if there is none.
     #[inline]
     pub fn first(&mut self) -> Option<(Time, usize)> {

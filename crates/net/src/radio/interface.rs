@@ -26,6 +26,7 @@ pub(super) struct Interface {
 /// Requests for an address before its packets fail.
 const ARP_REQUESTS: u8 = 3;
 const ARP_BYTES: u32 = 28;
+const ARP_JITTER: Span = Span::from_ms(1);
 
 impl Radio {
     /// Sends an item to its next hop, whose address may have to be asked for.
@@ -53,7 +54,12 @@ impl Radio {
 
     fn send_arp(&mut self, clock: &mut Clock, node: u32, next: u32, body: Body) {
         let body = self.store.put(body);
-        self.descend(clock, node, Item { body, next, bytes: ARP_BYTES, hops: 0, ttl: 1, urgent: false });
+        let item = Item { body, next, bytes: ARP_BYTES, hops: 0, ttl: 1, urgent: false };
+        if next == BROADCAST && !self.timing.always_back_off {
+            // Without a backoff before it, two that ask at the same instant would for ever do so.
+            return self.jittered(clock, node, item, ARP_JITTER);
+        }
+        self.descend(clock, node, item);
     }
 
     /// On its way to the queue an item takes the link layer's time.

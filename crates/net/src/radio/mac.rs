@@ -32,11 +32,10 @@ pub struct MacConfig {
 
 const SLOT: Span = Span::from_ps(20_000_000);
 const SIFS: Span = Span::from_ps(10_000_000);
-/// How long light may take, each way, in timeouts.
-const MARGIN: Span = Span::from_ps(2_000_000);
 const RTS: u64 = 20;
 const CTS: u64 = 14;
 const ACK: u64 = 14;
+const LONG_PREAMBLE: Span = Span::from_ps(192_000_000);
 const LOWEST: Rate = Rate::from_bps(1_000_000);
 
 fn less(a: Span, b: Span) -> Span {
@@ -49,7 +48,7 @@ impl MacConfig {
     }
 
     pub(super) fn timing(&self, receive_threshold: f64, capture_ratio: f64, noise: f64) -> Timing {
-        let eifs = SIFS + self.difs() + self.preamble + LOWEST.time_for(ACK);
+        let eifs = SIFS + self.difs() + LONG_PREAMBLE + LOWEST.time_for(ACK);
         Timing {
             slot: SLOT,
             difs: self.difs(),
@@ -120,7 +119,7 @@ impl Radio {
             if power < self.sense_threshold {
                 continue;
             }
-            let delay = Span::from_ps((square.sqrt() * (PS_PER_S as f64 / LIGHT)) as u64);
+            let delay = Span::from_ps((square.sqrt() * (PS_PER_S as f64 / LIGHT)) as i64 as u64);
             let signal = Signal {
                 start: now + delay,
                 end: end + delay,
@@ -324,7 +323,7 @@ impl Radio {
         let duration = SIFS + self.mac.basic(CTS) + SIFS + data + SIFS + self.mac.basic(ACK);
         let frame = Frame { kind: FrameKind::Rts, to: current.item.next, duration, item: None, number: 0 };
         let end = self.transmit(clock, node, frame);
-        clock.set(node, Timer::Exchange, end + MARGIN + SIFS + self.mac.basic(CTS) + MARGIN);
+        clock.set(node, Timer::Exchange, end + self.margin + SIFS + self.mac.basic(CTS) + self.margin);
     }
 
     fn send_data(&mut self, clock: &mut Clock, node: u32, current: &Current) {
@@ -334,7 +333,8 @@ impl Radio {
         let item = Some(current.item);
         let frame = Frame { kind: FrameKind::Data, to, duration, item, number: current.number };
         let end = self.transmit(clock, node, frame);
-        let answer = if to == BROADCAST { Span::ZERO } else { MARGIN + SIFS + self.mac.basic(ACK) + MARGIN };
+        let answer =
+            if to == BROADCAST { Span::ZERO } else { self.margin + SIFS + self.mac.basic(ACK) + self.margin };
         clock.set(node, Timer::Exchange, end + answer);
     }
 
@@ -397,6 +397,9 @@ impl Radio {
     fn give_up(&mut self, clock: &mut Clock, node: u32) {
         let station = &mut self.stations[node as usize];
         station.window = WINDOW_MIN;
+        if !self.timing.always_back_off {
+            (station.short_retries, station.long_retries) = (0, 0); // ns-2's count of long frames outlives a lost RTS
+        }
         let Some(current) = station.current else { return };
         self.counts.retries_exhausted += 1;
         // The frame stays until routing has done its work, as the next one must not be loaded before.
@@ -439,7 +442,7 @@ impl Radio {
         station.doing = Doing::Cts;
         let end = self.transmit(clock, node, frame);
         let data = less(duration, SIFS + self.mac.basic(ACK));
-        clock.set(node, Timer::Exchange, end + MARGIN + data + MARGIN);
+        clock.set(node, Timer::Exchange, end + self.margin + data + self.margin);
     }
 
     /// What comes next at a station that has ended something.

@@ -3,6 +3,8 @@
 use engine::Stream;
 use units::{PS_PER_S, Span, Time};
 
+const SECONDS_PER_PS: f64 = 1.0 / PS_PER_S as f64;
+
 /// A straight stretch of a way, from a moment on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Leg {
@@ -29,7 +31,9 @@ impl Trajectory {
     /// stands there when it has arrived; at speed zero it stands still at once. When it arrives.
     pub fn go(&mut self, when: Time, goal: [f64; 2], speed: f64) -> Time {
         let at = self.at(when);
-        self.legs.retain(|leg| leg.from < when);
+        while self.legs.last().is_some_and(|leg| leg.from >= when) {
+            self.legs.pop();
+        }
         let way = [goal[0] - at[0], goal[1] - at[1]];
         let length = (way[0] * way[0] + way[1] * way[1]).sqrt();
         if speed <= 0.0 || length == 0.0 {
@@ -58,7 +62,8 @@ impl Trajectory {
 impl Leg {
     #[inline]
     fn place(&self, when: Time) -> [f64; 2] {
-        let t = when.since(self.from).ps() as f64 / PS_PER_S as f64;
+        // Through a signed integer: half of the positive range is ample, and the conversion is one instruction.
+        let t = when.since(self.from).ps() as i64 as f64 * SECONDS_PER_PS;
         [self.at[0] + self.velocity[0] * t, self.at[1] + self.velocity[1] * t]
     }
 }

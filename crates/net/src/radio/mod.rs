@@ -29,7 +29,7 @@ use interface::Interface;
 use medium::Medium;
 use propagation::Attenuation;
 use station::{Station, Timing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use store::{Body, Item, Store};
 use units::{Span, Time};
 
@@ -226,6 +226,8 @@ pub struct RadioCounts {
     pub retries_exhausted: u64,
 }
 
+/// ns-2's, good for 600 m.
+const MARGIN: Span = Span::from_ps(2_000_000);
 /// Timers of a node.
 const TIMERS: usize = 5;
 /// Events after which others get a look in.
@@ -268,6 +270,8 @@ pub struct Radio {
     attenuation: Attenuation,
     /// Transmitted power, W.
     power: f64,
+    /// How long light may take, each way, in timeouts.
+    margin: Span,
     sense_threshold: f64,
     /// Square of the distance beyond which nobody hears, m².
     reach_square: f64,
@@ -290,7 +294,7 @@ pub struct Radio {
     /// Its timer in the agenda, and the end of the run.
     timer: u32,
     horizon: Time,
-    handed: Vec<Handed>,
+    handed: VecDeque<Handed>,
     counts: RadioCounts,
     watching: bool,
     events: Vec<RadioEvent>,
@@ -312,6 +316,7 @@ impl Radio {
             mac: config.mac,
             attenuation: Attenuation::new(p),
             power: p.power,
+            margin: Span::from_seconds(p.range() / propagation::LIGHT).max(MARGIN),
             sense_threshold: p.sense_threshold,
             reach_square: reach * reach,
             medium: Medium::new(config.nodes, reach),
@@ -333,7 +338,7 @@ impl Radio {
             },
             timer,
             horizon,
-            handed: Vec::new(),
+            handed: VecDeque::new(),
             counts: RadioCounts::default(),
             watching: false,
             events: Vec::new(),
@@ -358,10 +363,9 @@ impl Radio {
         self.rest(agenda, clock);
     }
 
-    /// Gives the clock back; the agenda wakes the radio at its first deadline.
-    fn rest(&mut self, agenda: &mut Agenda<Packet>, mut clock: Clock) {
-        let first = clock.deadlines.first().map_or(Time::NEVER, |(at, _)| at);
-        agenda.set_timer(self.timer, first);
+    /// Gives the clock back; the agenda wakes the radio at its first deadline, or before.
+    fn rest(&mut self, agenda: &mut Agenda<Packet>, clock: Clock) {
+        agenda.set_timer(self.timer, clock.deadlines.bound().max(clock.now));
         self.clock = clock;
     }
 
@@ -371,6 +375,9 @@ impl Radio {
         clock.now = agenda.now();
         self.set_out(&mut clock, packet, way);
         self.rest(agenda, clock);
+        if !self.handed.is_empty() || !self.events.is_empty() {
+            agenda.set_timer(self.timer, agenda.now()); // whoever drives the radio asks for them then
+        }
     }
 
     fn set_out(&mut self, clock: &mut Clock, packet: &Packet, way: u32) {
@@ -426,10 +433,10 @@ impl Radio {
         self.rest(agenda, clock);
     }
 
-    /// What has been handed out since the last call, the last first.
+    /// The next of what has been handed out, in order.
     #[inline]
     pub fn next_handed(&mut self) -> Option<Handed> {
-        self.handed.pop()
+        self.handed.pop_front()
     }
 
     /// What happened since the last call, in order.
@@ -505,7 +512,7 @@ impl Radio {
                 self.counts.received_hops += item.hops as u64;
             }
         }
-        self.handed.push(Handed::Delivered(packet, way));
+        self.handed.push_back(Handed::Delivered(packet, way));
         if self.watching {
             self.tell(now, node, RadioStep::Deliver { flow: packet.flow });
         }
@@ -522,7 +529,7 @@ impl Radio {
             return;
         }
         if let Body::Data { packet, delivered, lost, .. } = self.store.get(item.body) {
-            self.handed.push(Handed::Gone(*packet));
+            self.handed.push_back(Handed::Gone(*packet));
             if let (false, Some(fate)) = (delivered, lost) {
                 let place = *fate as usize - 1;
                 self.counts.dropped[place] += 1;

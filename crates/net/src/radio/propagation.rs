@@ -97,6 +97,16 @@ impl Propagation {
             }
         }
     }
+    /// Up to this distance packets can be received (with shadowing: in the median), m.
+    pub fn range(&self) -> f64 {
+        let model = match self.model {
+            Model::Shadowing { exponent, reference, .. } => {
+                Model::Shadowing { exponent, deviation: 0.0, reference }
+            }
+            model => model,
+        };
+        Propagation { model, sense_threshold: self.receive_threshold, ..self.clone() }.reach()
+    }
     /// Beyond this distance nobody hears anything, m.
     pub fn reach(&self) -> f64 {
         let margin = match self.model {

@@ -1,5 +1,6 @@
 //! A node's routing table under AODV.
 
+use super::store::NOWHERE;
 use units::{Span, Time};
 
 /// Whether a route can be used.
@@ -45,7 +46,7 @@ impl Default for Route {
             seq: 0,
             seq_known: false,
             hops: NO_HOPS,
-            next: u32::MAX,
+            next: NOWHERE,
             expire: Time::ZERO,
             last_hops: NO_HOPS,
             precursors: Vec::new(),
@@ -69,7 +70,7 @@ impl Route {
         if self.state != State::Down {
             self.last_hops = self.hops;
         }
-        (self.hops, self.state, self.next, self.expire) = (NO_HOPS, State::Down, u32::MAX, Time::ZERO);
+        (self.hops, self.state, self.next, self.expire) = (NO_HOPS, State::Down, NOWHERE, Time::ZERO);
     }
 
     /// Somebody may be sent over it: it is up, or under repair with its old next hop.

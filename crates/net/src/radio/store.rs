@@ -6,6 +6,8 @@ use units::Time;
 
 /// In place of a neighbour: everybody.
 pub(super) const BROADCAST: u32 = u32::MAX;
+/// In place of a neighbour: nobody.
+pub(super) const NOWHERE: u32 = u32::MAX - 1;
 
 /// A route request of AODV.
 #[derive(Clone, Copy, Debug)]

@@ -34,7 +34,7 @@ def test_the_outcome_says_what_became_of_packets(ackclock: Run) -> None:
     done = ackclock("run", MANET, "--set", "duration=30s", "--json", "--audit")
     assert done.returncode == 0, done.stderr
     radio = json.loads(done.stdout)["radio"]
-    assert radio["offered_packets"] > 300
+    assert radio["offered_packets"] > 200
     lost = sum(radio["dropped_packets"].values())
     assert 0 <= radio["offered_packets"] - radio["received_packets"] - lost < 30  # still on their way
     assert radio["delivery_ratio"] == radio["received_packets"] / radio["offered_packets"]
