@@ -30,6 +30,17 @@ pub fn scenario(data: &[u8]) {
     }
 }
 
+/// Parses any text as a movement file of five nodes; if it is one, asks where they are.
+pub fn movement(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for way in crate::movement::parse(text, 5).into_iter().flatten() {
+        for second in 0..100 {
+            let place = way.at(Time::ZERO + Span::from_ms(500 * second));
+            assert!(place.iter().all(|x| x.is_finite()), "{place:?}");
+        }
+    }
+}
+
 /// Drives a sender with ACKs, SACK blocks and timers taken from `data`, valid or not. The first bytes choose
 /// controller, recovery and profile; then each event takes three bytes.
 pub fn sender(data: &[u8]) {

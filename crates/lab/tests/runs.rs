@@ -375,8 +375,11 @@ flow = [{{ name = "f", from = "a", to = "b" }}]
 fn fuzz_corpora_are_replayed() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
     let mut replayed = 0;
-    for (target, run) in [("scenario", lab::fuzzing::scenario as fn(&[u8])), ("sender", lab::fuzzing::sender)]
-    {
+    for (target, run) in [
+        ("scenario", lab::fuzzing::scenario as fn(&[u8])),
+        ("movement", lab::fuzzing::movement),
+        ("sender", lab::fuzzing::sender),
+    ] {
         for entry in std::fs::read_dir(format!("{root}/{target}")).unwrap() {
             run(&std::fs::read(entry.unwrap().path()).unwrap());
             replayed += 1;

@@ -131,7 +131,7 @@ pub(super) struct Agent {
     requests: u32,
     pub routes: BTreeMap<u32, Route>,
     /// Requests seen: source and number, and until when they are remembered.
-    seen: VecDeque<(u32, u32, Time)>,
+    seen: BTreeMap<(u32, u32), Time>,
     /// Packets without a route: destination, and until when they wait.
     buffer: VecDeque<(Item, u32, Time)>,
     later: BTreeMap<(Time, u64), Later>,
@@ -157,7 +157,7 @@ impl Agent {
             seq: 2,
             requests: 1,
             routes: BTreeMap::new(),
-            seen: VecDeque::new(),
+            seen: BTreeMap::new(),
             buffer: VecDeque::new(),
             later: BTreeMap::new(),
             order: 0,
@@ -424,7 +424,7 @@ impl Radio {
         let id = agent.requests;
         agent.requests += 1;
         if !aodv.ns2 {
-            agent.seen.push_back((node, id, now + aodv.reverse_route));
+            agent.seen.insert((node, id), now + aodv.reverse_route);
             self.later(clock, node, retry_at, Later::Retry(to));
         }
         let source_seq = self.agents[node as usize].seq;
@@ -443,7 +443,7 @@ impl Radio {
     fn purge(&mut self, clock: &mut Clock, node: u32) {
         let (now, ns2, gap) = (clock.now(), self.aodv().ns2, self.aodv().release_gap);
         let agent = &mut self.agents[node as usize];
-        agent.seen.retain(|(.., until)| *until > now);
+        agent.seen.retain(|_, until| *until > now);
         let known: Vec<u32> = agent.routes.keys().copied().collect();
         let mut delay = Span::ZERO;
         for to in known {
@@ -466,13 +466,13 @@ impl Radio {
     }
 
     pub(super) fn on_request(&mut self, clock: &mut Clock, node: u32, from: u32, ttl: u8, request: Request) {
-        let (now, aodv) = (clock.now(), self.aodv().clone());
         let Request { source, id, target, hops, .. } = request;
         let agent = &mut self.agents[node as usize];
-        if source == node || agent.seen.iter().any(|(s, n, _)| (*s, *n) == (source, id)) {
+        if source == node || agent.seen.contains_key(&(source, id)) {
             return;
         }
-        agent.seen.push_back((source, id, now + aodv.reverse_route));
+        let (now, aodv) = (clock.now(), self.aodv().clone());
+        self.agents[node as usize].seen.insert((source, id), now + aodv.reverse_route);
         if !aodv.ns2 {
             self.hear_neighbour(now, node, from, now + aodv.active_route);
         }
