@@ -43,6 +43,7 @@ pub enum Mobility {
 const LINK_DELAY: Span = Span::from_ps(25_000_000);
 /// Light takes less than SIFS.
 const FARTHEST: f64 = 2900.0;
+const MOST_TRIPS: f64 = 2e7;
 const MOST_NODES: u64 = 10_000;
 
 impl RadioNetwork {
@@ -82,7 +83,7 @@ impl RadioNetwork {
         let nodes = table.integer("nodes", 1, MOST_NODES)?;
         let nodes = table.need("nodes", nodes, "how many, such as nodes = 50")? as usize;
         let area = read_area(&table)?;
-        let mobility = read_mobility(&table, nodes, area)?;
+        let mobility = read_mobility(&table, nodes, area, duration)?;
         let propagation = read_propagation(&table)?;
         let config = RadioConfig {
             nodes: Vec::new(),
@@ -128,7 +129,12 @@ fn read_area(table: &Reader<'_>) -> Result<Option<[f64; 2]>> {
     }
 }
 
-fn read_mobility(table: &Reader<'_>, nodes: usize, area: Option<[f64; 2]>) -> Result<Mobility> {
+fn read_mobility(
+    table: &Reader<'_>,
+    nodes: usize,
+    area: Option<[f64; 2]>,
+    duration: Span,
+) -> Result<Mobility> {
     let inner = table.table("mobility")?;
     let remedy = "how they move, such as mobility = { kind = \"random_waypoint\", max_speed = \"10mps\" }";
     let inner = table.need("mobility", inner, remedy)?;
@@ -136,7 +142,15 @@ fn read_mobility(table: &Reader<'_>, nodes: usize, area: Option<[f64; 2]>) -> Re
     let mobility = match inner.need("kind", kind, "random_waypoint, static or ns2")? {
         "random_waypoint" => {
             let area = table.need("area", area, "where they move, such as area = [\"600m\", \"600m\"]")?;
-            Mobility::Waypoint(read_waypoint(&inner, area)?)
+            let model = read_waypoint(&inner, area)?;
+            let trips = nodes as f64 * duration.seconds() / model.mean_trip().0;
+            if trips > MOST_TRIPS {
+                let message = format!(
+                    "{trips:.0} trips are more than {MOST_TRIPS:.0}: a larger area, slower nodes or longer pauses"
+                );
+                return Err(inner.error("max_speed", message));
+            }
+            Mobility::Waypoint(model)
         }
         "static" => {
             let positions = inner.list("positions")?;

@@ -130,6 +130,14 @@ pub struct RandomWaypoint {
 }
 
 impl RandomWaypoint {
+    /// Mean time from goal to goal, s, of which so many pass moving.
+    pub fn mean_trip(&self) -> (f64, f64) {
+        let [slow, fast] = self.speed;
+        let inverse = if fast > slow { libm::log(fast / slow) / (fast - slow) } else { 1.0 / slow };
+        let moving = mean_distance(self.area) * inverse;
+        (moving + self.pause.seconds(), moving)
+    }
+
     /// One node's way until `horizon`.
     pub fn trajectory(&self, stream: &mut Stream, horizon: Time) -> Trajectory {
         let [slow, fast] = self.speed;
@@ -153,10 +161,9 @@ impl RandomWaypoint {
     fn steady(&self, stream: &mut Stream) -> (Trajectory, Time) {
         let [slow, fast] = self.speed;
         let ratio = libm::log(fast / slow);
-        let inverse = if fast > slow { ratio / (fast - slow) } else { 1.0 / slow };
-        let moving = mean_distance(self.area) * inverse;
+        let (trip, moving) = self.mean_trip();
         let pause = self.pause.seconds();
-        if stream.uniform() < pause / (pause + moving) {
+        if stream.uniform() < 1.0 - moving / trip {
             let rest = Span::from_seconds(pause * stream.uniform());
             return (Trajectory::new(self.point(stream)), Time::ZERO + rest);
         }
