@@ -46,8 +46,8 @@ impl AirAuditor {
         }
     }
 
-    /// What happened, and the radio that it happened to.
-    pub fn watch(&mut self, events: &[RadioEvent], radio: &Radio) {
+    /// What happened.
+    pub fn watch(&mut self, events: &[RadioEvent]) {
         for event in events {
             match &event.step {
                 RadioStep::Transmit { kind, to, until, duration, contended, load } => {
@@ -63,12 +63,10 @@ impl AirAuditor {
                     let (node, to, start) = (event.node, *to, event.at);
                     self.recent.push_back(Sent { node, to, start, end: *until, duration: *duration, place });
                 }
-                RadioStep::Route { to, .. } => {
-                    if let Some(nodes) = radio.loop_from(event.node, *to, event.at) {
-                        self.complain(event.at, "route loop", format!("to n{to} over {nodes:?}"));
-                    }
+                RadioStep::Route { to, circle: Some(nodes), .. } => {
+                    self.complain(event.at, "route loop", format!("to n{to} over {nodes:?}"));
                 }
-                RadioStep::Deliver { .. } | RadioStep::Drop { .. } => {}
+                RadioStep::Route { .. } | RadioStep::Deliver { .. } | RadioStep::Drop { .. } => {}
             }
         }
     }

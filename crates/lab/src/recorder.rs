@@ -3,7 +3,7 @@
 use crate::air_audit::AirAuditor;
 use crate::audit::Auditor;
 use cc::Controller;
-use net::radio::{FrameKind, Load, Radio, RadioEvent, RadioStep};
+use net::radio::{FrameKind, Load, RadioEvent, RadioStep};
 use net::{Kind, PacketEvent, PacketStep, Tap};
 use transport::WindowRow;
 use units::Time;
@@ -232,9 +232,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     /// Steps of the radio.
-    pub fn radio(&mut self, events: &[RadioEvent], radio: &Radio) {
+    pub fn radio(&mut self, events: &[RadioEvent]) {
         if let Some(auditor) = &mut self.air {
-            auditor.watch(events, radio);
+            auditor.watch(events);
         }
         if self.recording.radio {
             events.iter().for_each(|event| self.radio_log.push(event));

@@ -392,7 +392,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         radio.on_timer(&mut self.agenda);
         if PACKETS {
             let events = radio.events();
-            self.recorder.radio(&events, radio);
+            self.recorder.radio(&events);
         }
         while let Some(handed) = self.network.radio().and_then(net::radio::Radio::next_handed) {
             match handed {

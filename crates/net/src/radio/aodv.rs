@@ -757,12 +757,13 @@ impl Radio {
         if self.watching {
             let route = self.agents[node as usize].routes.get(&to);
             let next = route.filter(|r| r.state == State::Up).map(|r| r.next);
-            self.tell(now, node, RadioStep::Route { to, next });
+            let circle = self.loop_from(node, to, now);
+            self.tell(now, node, RadioStep::Route { to, next, circle });
         }
     }
 
     /// The nodes of a loop among the routes to `to`, if there is one that begins at `node`.
-    pub fn loop_from(&self, node: u32, to: u32, now: Time) -> Option<Vec<u32>> {
+    fn loop_from(&self, node: u32, to: u32, now: Time) -> Option<Vec<u32>> {
         let aodv = self.aodv.as_ref()?;
         let mut path = vec![node];
         while let Some(route) = self.agents[path[path.len() - 1] as usize].usable(to, now, aodv.ns2) {

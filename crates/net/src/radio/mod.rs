@@ -183,6 +183,8 @@ pub enum RadioStep {
         to: u32,
         /// The next hop.
         next: Option<u32>,
+        /// Nodes that now pass what goes there round in a circle; none, or something is wrong.
+        circle: Option<Vec<u32>>,
     },
 }
 
@@ -375,7 +377,7 @@ impl Radio {
         clock.now = agenda.now();
         self.set_out(&mut clock, packet, way);
         self.rest(agenda, clock);
-        if !self.handed.is_empty() || !self.events.is_empty() {
+        if !self.handed.is_empty() {
             agenda.set_timer(self.timer, agenda.now()); // whoever drives the radio asks for them then
         }
     }
@@ -411,8 +413,7 @@ impl Radio {
         for _ in 0..MOST_AT_ONCE {
             let Some((at, place)) = clock.deadlines.first() else { break };
             if at > clock.now {
-                let free = at <= self.horizon && self.handed.is_empty();
-                if !free || !agenda.pass(at) {
+                if at > self.horizon || !agenda.pass(at) {
                     break;
                 }
                 clock.now = at;
@@ -426,8 +427,8 @@ impl Radio {
                 3 => self.on_routing(&mut clock, node),
                 _ => self.on_interface(&mut clock, node),
             }
-            if self.watching {
-                break; // observers see every state
+            if !self.handed.is_empty() {
+                break; // it arrives before anything else happens
             }
         }
         self.rest(agenda, clock);
