@@ -139,6 +139,16 @@ def _write_all(
         write(plot, lambda path: figure.savefig(path, format=plot.suffix[1:]))
 
 
+def _check_pictures(plot: Path | None, animate: Path | None) -> None:
+    """Raise BadInput unless a map and a film can be written to these files."""
+    from ackclock.film import ENDINGS
+
+    for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, ENDINGS)):
+        if target is not None and target.suffix not in endings:
+            raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
+    check_targets([target for target in (plot, animate) if target is not None])
+
+
 @app.command
 def orbit(
     file: File,
@@ -189,10 +199,7 @@ def orbit(
     from ackclock.sky import Sky, seconds
     from ackclock.terminal import passes, progress
 
-    for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, (".gif", ".html", ".mp4"))):
-        if target is not None and target.suffix not in endings:
-            raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
-    check_targets([target for target in (plot, animate) if target is not None])
+    _check_pictures(plot, animate)
     if (start is None) != (end is None):
         raise BadInput("--from and --to go together")
     if start is None and not positions and plot is None and animate is None:
@@ -266,14 +273,11 @@ def radio(
         Runs under this seed, not the file's.
 
     """
-    from ackclock import airmap, film
+    from ackclock import airmap
     from ackclock.sky import seconds
     from ackclock.terminal import progress
 
-    for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, film.ENDINGS)):
-        if target is not None and target.suffix not in endings:
-            raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
-    check_targets([target for target in (plot, animate) if target is not None])
+    _check_pictures(plot, animate)
     if plot is None and animate is None:
         raise BadInput("ask for a map with --plot, or for a film with --animate")
     if at is not None and plot is None:
