@@ -74,6 +74,10 @@ def test_a_map_and_a_film(ackclock: Run, tmp_path: Path) -> None:
     )
     assert made.returncode == 0, made.stderr
     assert plot.read_bytes().startswith(b"\x89PNG")
+    page = tmp_path / "air.html"
+    assert ackclock("radio", MANET, "--animate", str(page), "--until", "2s").returncode == 0
+    assert "https://" not in page.read_text()
+    assert "▶" in page.read_text()
     from PIL import Image
 
     with Image.open(film) as picture:

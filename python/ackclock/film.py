@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,18 @@ ENDINGS = (".gif", ".html", ".mp4")
 RATE = 10
 """Frames a second."""
 DPI = 80
+SIGNS = {
+    "minus": "-",
+    "plus": "+",
+    "fast-backward": "|◀◀",
+    "step-backward": "|◀",
+    "play fa-flip-horizontal": "◀",
+    "pause": "❚❚",
+    "play": "▶",
+    "step-forward": "▶|",
+    "fast-forward": "▶▶|",
+}
+"""What stands on the player's buttons, by matplotlib's names of them."""
 
 
 def save(
@@ -72,11 +85,19 @@ def save(
         named = path.with_suffix(target.suffix)  # writers go by the name's ending
         try:
             film.save(str(named), writer=make, dpi=DPI)
+            if target.suffix == ".html":
+                named.write_text(_self_contained(named.read_text(encoding="utf-8")), encoding="utf-8")
             named.replace(path)
         finally:
             named.unlink(missing_ok=True)
 
     write(target, keep)
+
+
+def _self_contained(page: str) -> str:
+    """The player's page without the font of icons that it would fetch: its buttons have signs instead."""
+    page = re.sub(r'<link rel="stylesheet"\s+href="https://[^>]*>', "", page)
+    return re.sub(r'<i class="fa fa-([a-z -]+)"></i>', lambda found: SIGNS.get(found[1], found[1]), page)
 
 
 def _indexed(canvas: FigureCanvasAgg) -> Image.Image:

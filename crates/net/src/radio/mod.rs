@@ -230,8 +230,6 @@ pub struct RadioCounts {
 
 /// ns-2's, good for 600 m.
 const MARGIN: Span = Span::from_ps(2_000_000);
-/// Timers of a node.
-const TIMERS: usize = 5;
 /// Events after which others get a look in.
 const MOST_AT_ONCE: u32 = 10_000;
 
@@ -243,6 +241,12 @@ enum Timer {
     Exchange,
     Routing,
     Interface,
+}
+
+impl Timer {
+    /// Every timer of a node, in the order of their numbers.
+    const ALL: [Timer; 5] =
+        [Timer::Access, Timer::Receive, Timer::Exchange, Timer::Routing, Timer::Interface];
 }
 
 /// The time, and the timers of all nodes: the agenda knows the first of them alone.
@@ -336,7 +340,7 @@ impl Radio {
             clock: Clock {
                 now: Time::ZERO,
                 nodes: nodes.len(),
-                deadlines: Deadlines::new(TIMERS * nodes.len()),
+                deadlines: Deadlines::new(Timer::ALL.len() * nodes.len()),
             },
             timer,
             horizon,
@@ -420,12 +424,12 @@ impl Radio {
             }
             let (timer, node) = (place / clock.nodes, (place % clock.nodes) as u32);
             clock.deadlines.set(place, Time::NEVER);
-            match timer {
-                0 => self.on_access(&mut clock, node),
-                1 => self.on_receive(&mut clock, node),
-                2 => self.on_exchange(&mut clock, node),
-                3 => self.on_routing(&mut clock, node),
-                _ => self.on_interface(&mut clock, node),
+            match Timer::ALL[timer] {
+                Timer::Access => self.on_access(&mut clock, node),
+                Timer::Receive => self.on_receive(&mut clock, node),
+                Timer::Exchange => self.on_exchange(&mut clock, node),
+                Timer::Routing => self.on_routing(&mut clock, node),
+                Timer::Interface => self.on_interface(&mut clock, node),
             }
             if !self.handed.is_empty() {
                 break; // it arrives before anything else happens
