@@ -1,0 +1,177 @@
+"""The commands that draw where nodes are: satellites and radio."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ackclock.files import BadInput, check_targets, write
+from ackclock.options import File, Overrides, Seed
+
+
+def _check_pictures(plot: Path | None, animate: Path | None) -> None:
+    """Raise BadInput unless a map and a film can be written to these files."""
+    from ackclock.film import ENDINGS
+
+    for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, ENDINGS)):
+        if target is not None and target.suffix not in endings:
+            raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
+    check_targets([target for target in (plot, animate) if target is not None])
+
+
+def orbit(
+    file: File,
+    /,
+    *,
+    start: Annotated[str | None, Parameter(name="--from")] = None,
+    end: Annotated[str | None, Parameter(name="--to")] = None,
+    every: str = "1s",
+    until: str = "600s",
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    positions: bool = False,
+    plot: Path | None = None,
+    at: str | None = None,
+    animate: Path | None = None,
+    set_: Overrides = None,
+    seed: Seed = None,
+) -> int:
+    """Follow the satellites of a scenario without traffic: path, propagation delay and hand-offs over time.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML) with a constellation and terminals; it needs no flows.
+    start
+        Terminal where the path begins.
+    end
+        Terminal where it ends.
+    every
+        Time between two looks, such as 10s.
+    until
+        Time of the last look.
+    as_json
+        Print one JSON object a look: time_s, path, delay_s, up, down.
+    positions
+        With --json: also latitude, longitude (degrees) and altitude (km) of every satellite.
+    plot
+        Draw a map to this file (.svg, .png or .pdf).
+    at
+        The moment of the map; the start if none is given.
+    animate
+        Write a film of the map, a frame for every look (.gif, .html, or .mp4 where ffmpeg is installed).
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    seed
+        Decides the jitter of checks, instead of the file's.
+
+    """
+    from ackclock.sky import Sky, seconds
+    from ackclock.terminal import passes, progress
+
+    _check_pictures(plot, animate)
+    if (start is None) != (end is None):
+        raise BadInput("--from and --to go together")
+    if start is None and not positions and plot is None and animate is None:
+        raise BadInput("name two terminals with --from and --to, or ask for --positions, --plot or --animate")
+    if positions and not as_json:
+        raise BadInput("--positions goes with --json")
+    if at is not None and plot is None:
+        raise BadInput("--at is the moment of the map: it goes with --plot")
+    every_s, until_s, at_s = seconds(every, "--every"), seconds(until, "--until"), seconds(at or "0s", "--at")
+    if every_s <= 0:
+        raise BadInput("--every: must be more than zero")
+    ends = (start, end) if start is not None and end is not None else None
+    sky = Sky(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
+    sky.until_s = until_s
+    if plot is not None:
+        from ackclock.skymap import draw
+
+        figure, kind = draw(sky, at_s), plot.suffix[1:]
+        write(plot, lambda path: figure.savefig(path, format=kind))
+    if animate is not None:
+        from ackclock import skymap
+
+        with progress("drawing", quiet=as_json) as advance:
+            skymap.animate(sky, every_s, animate, advance)
+    if as_json:
+        for look in sky.instants(every_s, positions=positions):
+            print(json.dumps(look))
+    elif ends is not None:
+        passes(sky, every_s)
+    for target in (plot, animate):
+        if target is not None:
+            print(f"written: {target}", file=sys.stderr if as_json else sys.stdout)
+    return 0
+
+
+def radio(
+    file: File,
+    /,
+    *,
+    plot: Path | None = None,
+    animate: Path | None = None,
+    start: Annotated[str, Parameter(name="--from")] = "0s",
+    until: str | None = None,
+    every: str = "1s",
+    at: str | None = None,
+    set_: Overrides = None,
+    seed: Seed = None,
+) -> int:
+    """Draw the radio of a scenario: nodes moving, who can receive whom, packets by kind, drops.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML) with a [radio].
+    plot
+        Draw a map of a moment to this file (.svg, .png or .pdf).
+    animate
+        Write a film of the map (.gif, .html, or .mp4 where ffmpeg is installed).
+    start
+        Where the film begins.
+    until
+        Where it ends; two minutes after its beginning if nothing is said.
+    every
+        What a frame, or the map, shows: everything sent in so much time.
+    at
+        The moment of the map.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    seed
+        Runs under this seed, not the file's.
+
+    """
+    from ackclock import airmap
+    from ackclock.sky import seconds
+    from ackclock.terminal import progress
+
+    _check_pictures(plot, animate)
+    if plot is None and animate is None:
+        raise BadInput("ask for a map with --plot, or for a film with --animate")
+    if at is not None and plot is None:
+        raise BadInput("--at is the moment of the map: it goes with --plot")
+    every_s, start_s, at_s = seconds(every, "--every"), seconds(start, "--from"), seconds(at or start, "--at")
+    if every_s <= 0:
+        raise BadInput("--every: must be more than zero")
+    until_s = start_s + 120 if until is None else seconds(until, "--until")
+    if until_s <= start_s:
+        raise BadInput("--until: must be later than --from")
+    ends = [at_s + every_s if plot is not None else 0.0, until_s if animate is not None else 0.0]
+    moments = [(at_s, "--at")] if plot is not None else []
+    moments += [(start_s, "--from")] if animate is not None else []
+    with progress("running", quiet=False) as advance:
+        air = airmap.Air(file, overrides=set_, seed=seed, until_s=max(ends), moments=moments, progress=advance)
+    if plot is not None:
+        figure, kind = airmap.draw(air, at_s, every_s), plot.suffix[1:]
+        write(plot, lambda path: figure.savefig(path, format=kind, dpi=110))
+    if animate is not None:
+        with progress("drawing", quiet=False) as advance:
+            airmap.animate(air, start_s, min(until_s, air.duration_s), every_s, animate, advance)
+    for target in (plot, animate):
+        if target is not None:
+            print(f"written: {target}")
+    return 0
