@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 from cyclopts import Parameter
 
@@ -21,6 +21,25 @@ def _check_pictures(plot: Path | None, animate: Path | None) -> None:
         if target is not None and target.suffix not in endings:
             raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
     check_targets([target for target in (plot, animate) if target is not None])
+
+
+def _interval(every: str, at: str | None, plot: Path | None) -> float:
+    """Seconds of `--every`. Raises BadInput unless it is a time, and if `--at` has no map."""
+    from ackclock.sky import seconds
+
+    if at is not None and plot is None:
+        raise BadInput("--at is the moment of the map: it goes with --plot")
+    every_s = seconds(every, "--every")
+    if every_s <= 0:
+        raise BadInput("--every: must be more than zero")
+    return every_s
+
+
+def _tell(plot: Path | None, animate: Path | None, stream: TextIO) -> None:
+    """Say which pictures were written."""
+    for target in (plot, animate):
+        if target is not None:
+            print(f"written: {target}", file=stream)
 
 
 def orbit(
@@ -79,11 +98,8 @@ def orbit(
         raise BadInput("name two terminals with --from and --to, or ask for --positions, --plot or --animate")
     if positions and not as_json:
         raise BadInput("--positions goes with --json")
-    if at is not None and plot is None:
-        raise BadInput("--at is the moment of the map: it goes with --plot")
-    every_s, until_s, at_s = seconds(every, "--every"), seconds(until, "--until"), seconds(at or "0s", "--at")
-    if every_s <= 0:
-        raise BadInput("--every: must be more than zero")
+    every_s = _interval(every, at, plot)
+    until_s, at_s = seconds(until, "--until"), seconds(at or "0s", "--at")
     ends = (start, end) if start is not None and end is not None else None
     sky = Sky(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
     sky.until_s = until_s
@@ -102,9 +118,7 @@ def orbit(
             print(json.dumps(look))
     elif ends is not None:
         passes(sky, every_s)
-    for target in (plot, animate):
-        if target is not None:
-            print(f"written: {target}", file=sys.stderr if as_json else sys.stdout)
+    _tell(plot, animate, sys.stderr if as_json else sys.stdout)
     return 0
 
 
@@ -152,11 +166,8 @@ def radio(
     _check_pictures(plot, animate)
     if plot is None and animate is None:
         raise BadInput("ask for a map with --plot, or for a film with --animate")
-    if at is not None and plot is None:
-        raise BadInput("--at is the moment of the map: it goes with --plot")
-    every_s, start_s, at_s = seconds(every, "--every"), seconds(start, "--from"), seconds(at or start, "--at")
-    if every_s <= 0:
-        raise BadInput("--every: must be more than zero")
+    every_s = _interval(every, at, plot)
+    start_s, at_s = seconds(start, "--from"), seconds(at or start, "--at")
     until_s = start_s + 120 if until is None else seconds(until, "--until")
     if until_s <= start_s:
         raise BadInput("--until: must be later than --from")
@@ -171,7 +182,5 @@ def radio(
     if animate is not None:
         with progress("drawing", quiet=False) as advance:
             airmap.animate(air, start_s, min(until_s, air.duration_s), every_s, animate, advance)
-    for target in (plot, animate):
-        if target is not None:
-            print(f"written: {target}")
+    _tell(plot, animate, sys.stdout)
     return 0
