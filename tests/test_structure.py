@@ -17,7 +17,7 @@ ALLOWED = {
     "net": {"units", "engine", "orbit"},
     "transport": {"units", "engine", "cc", "net"},
     "lab": {"units", "engine", "cc", "orbit", "net", "transport"},
-    "ackclock-py": {"lab", "units"},
+    "ackclock-py": {"lab", "units", "cc"},
 }
 # Nothing that brings num-traits or another source of floating-point variation into the core.
 CORE_EXTERNAL = {
@@ -53,8 +53,8 @@ def test_crates_depend_one_way(root: Path) -> None:
         assert ("pyo3" in outer) == (name == "ackclock-py")
 
 
-def test_only_two_modules_touch_the_core(root: Path) -> None:
-    """Experiments, frames and lists; everything else goes through them."""
+def test_few_modules_touch_the_core(root: Path) -> None:
+    """A few modules; everything else goes through them."""
     touching = set()
     for path in (root / "python" / "ackclock").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -64,6 +64,7 @@ def test_only_two_modules_touch_the_core(root: Path) -> None:
                 touching.add(path.stem)
     assert touching <= {
         "__init__",
+        "control",
         "experiment",
         "frames",
         "catalog",

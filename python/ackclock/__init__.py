@@ -5,7 +5,8 @@
 >>> result.flows.select("name", "goodput_bps")  # doctest: +SKIP
 """
 
-from ackclock._core import ScenarioError, __version__
+from ackclock._core import ControllerError, ScenarioError, __version__
+from ackclock.control import Controller
 from ackclock.experiment import Result, Scenario
 
-__all__ = ["Result", "Scenario", "ScenarioError", "__version__"]
+__all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "__version__"]

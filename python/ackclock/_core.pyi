@@ -13,6 +13,112 @@ class ScenarioError(ValueError):
     key: str
     message: str
 
+class ControllerError(RuntimeError):
+    """A controller written in Python raised; its own error is the cause."""
+
+    flow: str
+    time_s: float
+    traceback: str
+
+class FlowInfo:
+    """What is known of a flow when its controller is made."""
+
+    packet: int
+    """Payload of a segment, bytes."""
+    initial_window: float
+    """Window before the first acknowledgement, segments."""
+    initial_ssthresh: float
+    """Slow-start threshold at the start, segments; may be infinite."""
+    max_window: float
+    """The window should not grow beyond this, segments; infinite for no bound."""
+    counts_segments: bool
+    """The profile grows windows by the segments acknowledged and keeps them whole (linux); otherwise by ACKs (ns2)."""
+    integer_windows: bool
+    """Reductions truncate the window."""
+    reduce_on_every_timeout: bool
+    """A repeated timeout of one segment lowers the threshold again (ns2)."""
+    fine_clock: bool
+    """The transport lets the controller's fine clock cause retransmissions."""
+    abe: bool
+    """An ECN echo reduces the window less than a loss does (RFC 8511)."""
+    seed: int
+    """A number of the flow's own, made from the run's seed, for a law that needs chance."""
+
+class Ack:
+    """One acknowledgement."""
+
+    now_s: float
+    """When it arrived, simulated seconds."""
+    newly_acked: int
+    """Segments newly acknowledged cumulatively; zero for a duplicate."""
+    dupacks: int
+    """Duplicates in a row: including this one, or before this one if it acknowledges something new."""
+    acked_through: int
+    """Number of the highest segment acknowledged."""
+    next: int
+    """Number of the segment to be sent next."""
+    in_flight: float
+    """Segments outstanding after this ACK, before anything is sent in answer."""
+    rtt_s: float | None
+    """Round-trip time of the newest segment acknowledged, never from a retransmitted one."""
+    receiver_time_s: float | None
+    """The receiver's clock when it sent this ACK (only where `needs` has receiver_time)."""
+    ece: bool
+    """The receiver echoes congestion (RFC 3168)."""
+    delivered: int | None
+    """Delivery-rate sample (only where `needs` has rate): segments delivered in the interval."""
+    interval_s: float | None
+    """The longer of its sending and its acknowledging interval."""
+    app_limited: bool
+    """The sender had too little to send at some time in it."""
+    phase: str
+    """The phase that this ACK finds or brings: open, recovery (the window must not grow), or loss (after a timeout)."""
+    window_limited: bool
+    """Whether the window was what kept the sender from sending more."""
+
+class Congestion:
+    """Congestion, told at most once per window of data and cause."""
+
+    now_s: float
+    cause: str
+    """fast_retransmit or ecn."""
+    window: float
+    """The window to be reduced, segments: what was in use, as the profile counts it."""
+    in_flight: float
+    """Segments outstanding."""
+    segment_sent_s: float | None
+    """When the lost segment was last sent."""
+    retransmitted: bool
+    """Whether it had been retransmitted before."""
+    dupacks: int
+    """Duplicate ACKs so far."""
+
+class Timeout:
+    """A retransmission timeout with data outstanding."""
+
+    now_s: float
+    window: float
+    """The window that was in use, segments."""
+    repeated: bool
+    """The same segment timed out before and nothing was acknowledged since."""
+
+class Restart:
+    """The first sending after an idle time."""
+
+    now_s: float
+    idle_s: float
+    """For how long nothing was sent."""
+    window: float
+    """The window that the transport's profile gives, segments."""
+
+class Hint:
+    """News from lower layers."""
+
+    now_s: float
+    kind: str
+    """handoff_begins, handoff_ends, router_rate (value: bits per second), router_feedback (bytes per second)."""
+    value: float | None
+
 class Scenario:
     @property
     def title(self) -> str: ...
@@ -38,7 +144,7 @@ class Finished:
     radio: dict[str, bytes]
     pcapng: bytes
 
-def parse(file: str, text: str, assignments: list[str]) -> Scenario: ...
+def parse(file: str, text: str, assignments: list[str], controllers: dict[str, type] | None = None) -> Scenario: ...
 def run(
     scenario: Scenario,
     *,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from ackclock._core import ScenarioError, __version__
+from ackclock._core import ControllerError, ScenarioError, __version__
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput, check_targets, write
 from ackclock.maps import orbit, radio
@@ -481,6 +481,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except MemoryError:
         return fail("out of memory", 1)
+    except ControllerError as error:
+        print(error.traceback, file=sys.stderr, end="")
+        return fail(str(error), 1)
     except RuntimeError as error:
         return fail(str(error), 1)
     except KeyboardInterrupt:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
 from ackclock._core import ScenarioError
+from ackclock.control import check
 
 if TYPE_CHECKING:
     import polars as pl
 
 Trace = Literal["off", "changes", "ack"]
+Controllers = Mapping[str, type]
+"""Controllers written in Python (classes; ackclock.Controller says of what shape) by the names of their flows."""
 
 
 class Scenario:
@@ -29,24 +32,42 @@ class Scenario:
         self.text = text
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+    def load(
+        cls, path: str | Path, overrides: Sequence[str] = (), *, controllers: Controllers | None = None
+    ) -> Scenario:
         """Read a file; `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
 
+        `controllers` gives flows, by name, controllers written in Python instead of the file's.
         Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read.
         """
-        return cls.parse(read_text(path), overrides, file=str(path))
+        return cls.parse(read_text(path), overrides, file=str(path), controllers=controllers)
 
     @classmethod
-    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "scenario") -> Scenario:
+    def parse(
+        cls,
+        text: str,
+        overrides: Sequence[str] = (),
+        *,
+        file: str = "scenario",
+        controllers: Controllers | None = None,
+    ) -> Scenario:
         """Take a scenario from TOML text."""
-        return cls(_core.parse(file, text, list(overrides)), file, text)
+        given = dict(controllers or {})
+        for flow, controller in given.items():
+            try:
+                check(controller)
+            except ValueError as error:
+                raise refused(f"controllers[{flow!r}]", str(error)) from None
+        return cls(_core.parse(file, text, list(overrides), given), file, text)
 
     @classmethod
-    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Scenario:
+    def build(
+        cls, document: Mapping[str, Any], overrides: Sequence[str] = (), *, controllers: Controllers | None = None
+    ) -> Scenario:
         """Take a scenario from a dictionary of the same shape as the TOML file."""
         import tomli_w
 
-        return cls.parse(tomli_w.dumps(document), overrides, file="dictionary")
+        return cls.parse(tomli_w.dumps(document), overrides, file="dictionary", controllers=controllers)
 
     @property
     def title(self) -> str:
@@ -83,6 +104,7 @@ class Scenario:
 
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
         event; `audit` checks the run and fills `Result.violations`; `progress` is called with the part done.
+        Raises ControllerError if a controller written in Python raises: with flow, time_s, and its own error as cause.
         """
         finished = _core.run(
             self._parsed,
@@ -102,10 +124,14 @@ def read_text(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        message = f"not UTF-8 text (byte {error.start})"
-        refused = ScenarioError(f"{path}: {message}")
-        refused.file, refused.line, refused.key, refused.message = str(path), None, "", message
-        raise refused from None
+        raise refused(str(path), f"not UTF-8 text (byte {error.start})") from None
+
+
+def refused(place: str, message: str) -> ScenarioError:
+    """Make the error for what cannot be run."""
+    error = ScenarioError(f"{place}: {message}")
+    error.file, error.line, error.key, error.message = place, None, "", message
+    return error
 
 
 class Result:

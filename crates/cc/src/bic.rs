@@ -319,7 +319,7 @@ impl Controller for Bic {
         self.reduce();
     }
 
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         if !event.repeated {
             self.reduce();
         }
@@ -428,7 +428,7 @@ mod tests {
         law.set_window(100.0);
         law.on_congestion(&congestion(100.0));
         assert_eq!((law.cwnd(), law.ssthresh()), (79.0, 79.0));
-        law.on_timeout(&timeout(79.0, false));
+        law.on_rto(&timeout(79.0, false));
         assert_eq!((law.cwnd(), law.ssthresh(), law.search.last_max), (1.0, 63.0, 0));
     }
 

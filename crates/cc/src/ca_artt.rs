@@ -221,8 +221,8 @@ impl Controller for CaArtt {
     fn on_congestion(&mut self, event: &Congestion) {
         self.vegas.on_congestion(event);
     }
-    fn on_timeout(&mut self, event: &Timeout) {
-        self.vegas.on_timeout(event);
+    fn on_rto(&mut self, event: &Timeout) {
+        self.vegas.on_rto(event);
     }
     fn set_window(&mut self, cwnd: Segments) {
         self.vegas.set_window(cwnd);

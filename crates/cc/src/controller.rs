@@ -213,7 +213,7 @@ pub trait Controller {
         EchoAnswer::Reduce
     }
     /// Start again from one segment.
-    fn on_timeout(&mut self, event: &Timeout);
+    fn on_rto(&mut self, event: &Timeout);
     /// Fast recovery is over, or everything sent before an echo reduced the window is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
     /// The last reduction was for nothing.

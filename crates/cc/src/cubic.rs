@@ -157,7 +157,7 @@ impl Controller for Cubic {
         let keep = if self.abe && event.cause == Cause::Ecn { 0.85 } else { self.beta };
         self.window.reduce(event.window, keep);
     }
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         if !event.repeated {
             self.remember(self.window.cwnd);
         }
@@ -202,7 +202,7 @@ mod tests {
         law.on_congestion(&congestion(100.0));
         law.on_congestion(&congestion(70.0)); // below the last maximum
         assert!((law.w_max - 70.0 * 0.85).abs() < 1e-12);
-        law.on_timeout(&timeout(49.0, false));
+        law.on_rto(&timeout(49.0, false));
         assert_eq!((law.cwnd(), law.ssthresh(), law.w_max), (1.0, 34.0, 0.0));
     }
 }

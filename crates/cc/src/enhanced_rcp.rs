@@ -168,7 +168,7 @@ impl Controller for EnhancedRcp {
         self.aim();
     }
 
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
         if self.profile == Profile::Code {
             self.window.ssthresh = (event.window - 1.0).floor().max(2.0);
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!((code.cwnd(), code.ssthresh()), (19.0, 19.0));
         code.on_congestion(&congestion(20.0));
         assert_eq!((code.cwnd(), code.ssthresh()), (19.0, 10.0));
-        code.on_timeout(&timeout(20.0, false));
+        code.on_rto(&timeout(20.0, false));
         assert_eq!((code.cwnd(), code.ssthresh()), (1.0, 19.0));
         let mut high = law(&[("k_mode", word("hstcp"))], 1058.0, 2.0);
         high.on_congestion(&congestion(1058.0));

@@ -204,7 +204,7 @@ impl HandoffBic {
         self.window.set(self.window.ssthresh);
     }
 
-    pub fn on_timeout(&mut self, event: &Timeout) {
+    pub fn on_rto(&mut self, event: &Timeout) {
         if !event.repeated {
             self.on_congestion();
         }
@@ -266,8 +266,8 @@ macro_rules! law {
             fn on_congestion(&mut self, _event: &$crate::Congestion) {
                 self.0.on_congestion();
             }
-            fn on_timeout(&mut self, event: &$crate::Timeout) {
-                self.0.on_timeout(event);
+            fn on_rto(&mut self, event: &$crate::Timeout) {
+                self.0.on_rto(event);
             }
             fn on_hint(&mut self, now: units::Time, hint: &$crate::Hint) {
                 self.0.on_hint(now, hint);

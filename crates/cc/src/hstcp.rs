@@ -135,7 +135,7 @@ impl Controller for Hstcp {
     fn on_congestion(&mut self, event: &Congestion) {
         self.window.reduce(event.window, 1.0 - self.response.cut(event.window));
     }
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
     its_window!(window);

@@ -94,7 +94,7 @@ impl Controller for Hybla {
     fn on_congestion(&mut self, event: &Congestion) {
         self.window.reduce(event.window, 0.5);
     }
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
     its_window!(window);

@@ -11,6 +11,7 @@
 mod controller;
 pub mod detmath;
 pub mod estimators;
+mod guest;
 mod handoff_bic;
 mod noise;
 mod params;
@@ -23,6 +24,7 @@ pub use controller::{
     Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Law, Phase, RateSample, Restart, Signals,
     Timeout,
 };
+pub use guest::{Failure, Guest, GuestLaw};
 pub use params::{Kind, Param, ParamError, Params, Value};
 pub use registry::{Descriptor, Status};
 pub use window::{Arithmetic, Growth, Window};

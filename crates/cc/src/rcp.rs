@@ -63,7 +63,7 @@ impl Controller for Rcp {
         }
     }
     fn on_congestion(&mut self, _event: &Congestion) {}
-    fn on_timeout(&mut self, _event: &Timeout) {
+    fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
     fn on_hint(&mut self, _now: Time, hint: &Hint) {
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(law.cwnd(), 25.0);
         law.on_congestion(&congestion(25.0));
         assert_eq!(law.cwnd(), 25.0);
-        law.on_timeout(&timeout(25.0, false));
+        law.on_rto(&timeout(25.0, false));
         assert_eq!(law.cwnd(), 1.0);
     }
 }

@@ -193,7 +193,7 @@ impl Controller for RcpPlus {
         }
     }
     fn on_congestion(&mut self, _event: &Congestion) {}
-    fn on_timeout(&mut self, _event: &Timeout) {
+    fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
     its_window!(window);

@@ -47,17 +47,31 @@ macro_rules! controllers {
         $(mod $module;)*
         $(pub use $module::$law;)*
 
-        /// Any registered controller, dispatched by a `match`.
-        #[derive(Clone, Debug)]
-        pub enum AnyController { $(#[doc = stringify!($law)] $law($law)),* }
+        /// Any controller, dispatched by a `match`: a registered one, or a guest behind a pointer.
+        #[derive(Debug)]
+        pub enum AnyController {
+            $(#[doc = stringify!($law)] $law($law),)*
+            /// One from outside the registry.
+            Guest(Box<dyn $crate::Guest>),
+        }
 
         /// Every registered controller, in the order of the list.
         pub const CONTROLLERS: &[$crate::Descriptor] = &[$(<$law as $crate::Law>::DESCRIPTOR),*];
 
         impl AnyController {
             /// Its name in scenarios.
-            pub fn name(&self) -> &'static str {
-                match self { $(AnyController::$law(_) => <$law as $crate::Law>::DESCRIPTOR.name),* }
+            pub fn name(&self) -> &str {
+                match self {
+                    $(AnyController::$law(_) => <$law as $crate::Law>::DESCRIPTOR.name,)*
+                    AnyController::Guest(guest) => guest.name(),
+                }
+            }
+            /// Why it cannot go on; only guests fail.
+            pub fn failure(&self) -> Option<&$crate::Failure> {
+                match self {
+                    AnyController::Guest(guest) => guest.failure(),
+                    _ => None,
+                }
             }
             /// Whether the controller called `name` takes these `params` together.
             pub fn check(name: &str, params: &$crate::Params) -> Result<(), $crate::ParamError> {
@@ -76,24 +90,24 @@ macro_rules! controllers {
         }
 
         impl $crate::Controller for AnyController {
-            #[inline] fn needs(&self) -> $crate::Signals { match self { $(AnyController::$law(c) => c.needs()),* } }
-            #[inline] fn on_open(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_open(now)),* } }
-            #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$law(c) => c.on_ack(ack)),* } }
-            #[inline] fn on_congestion(&mut self, event: &$crate::Congestion) { match self { $(AnyController::$law(c) => c.on_congestion(event)),* } }
-            #[inline] fn echo_answer(&self) -> $crate::EchoAnswer { match self { $(AnyController::$law(c) => c.echo_answer()),* } }
-            #[inline] fn on_timeout(&mut self, event: &$crate::Timeout) { match self { $(AnyController::$law(c) => c.on_timeout(event)),* } }
-            #[inline] fn on_recovery_exit(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_recovery_exit(now)),* } }
-            #[inline] fn on_undo(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_undo(now)),* } }
-            #[inline] fn on_restart(&mut self, event: &$crate::Restart) { match self { $(AnyController::$law(c) => c.on_restart(event)),* } }
-            #[inline] fn on_timer(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_timer(now)),* } }
-            #[inline] fn on_hint(&mut self, now: units::Time, hint: &$crate::Hint) { match self { $(AnyController::$law(c) => c.on_hint(now, hint)),* } }
-            #[inline] fn set_window(&mut self, cwnd: units::Segments) { match self { $(AnyController::$law(c) => c.set_window(cwnd)),* } }
-            #[inline] fn cwnd(&self) -> units::Segments { match self { $(AnyController::$law(c) => c.cwnd()),* } }
-            #[inline] fn ssthresh(&self) -> units::Segments { match self { $(AnyController::$law(c) => c.ssthresh()),* } }
-            #[inline] fn pacing(&self) -> Option<units::Rate> { match self { $(AnyController::$law(c) => c.pacing()),* } }
-            #[inline] fn wake_at(&self) -> units::Time { match self { $(AnyController::$law(c) => c.wake_at()),* } }
-            #[inline] fn fine_timeout(&self) -> Option<units::Span> { match self { $(AnyController::$law(c) => c.fine_timeout()),* } }
-            #[inline] fn probe(&self, out: &mut [f64]) { match self { $(AnyController::$law(c) => c.probe(out)),* } }
+            #[inline] fn needs(&self) -> $crate::Signals { match self { $(AnyController::$law(c) => c.needs(),)* AnyController::Guest(c) => c.needs() } }
+            #[inline] fn on_open(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_open(now),)* AnyController::Guest(c) => c.on_open(now) } }
+            #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$law(c) => c.on_ack(ack),)* AnyController::Guest(c) => c.on_ack(ack) } }
+            #[inline] fn on_congestion(&mut self, event: &$crate::Congestion) { match self { $(AnyController::$law(c) => c.on_congestion(event),)* AnyController::Guest(c) => c.on_congestion(event) } }
+            #[inline] fn echo_answer(&self) -> $crate::EchoAnswer { match self { $(AnyController::$law(c) => c.echo_answer(),)* AnyController::Guest(c) => c.echo_answer() } }
+            #[inline] fn on_rto(&mut self, event: &$crate::Timeout) { match self { $(AnyController::$law(c) => c.on_rto(event),)* AnyController::Guest(c) => c.on_rto(event) } }
+            #[inline] fn on_recovery_exit(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_recovery_exit(now),)* AnyController::Guest(c) => c.on_recovery_exit(now) } }
+            #[inline] fn on_undo(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_undo(now),)* AnyController::Guest(c) => c.on_undo(now) } }
+            #[inline] fn on_restart(&mut self, event: &$crate::Restart) { match self { $(AnyController::$law(c) => c.on_restart(event),)* AnyController::Guest(c) => c.on_restart(event) } }
+            #[inline] fn on_timer(&mut self, now: units::Time) { match self { $(AnyController::$law(c) => c.on_timer(now),)* AnyController::Guest(c) => c.on_timer(now) } }
+            #[inline] fn on_hint(&mut self, now: units::Time, hint: &$crate::Hint) { match self { $(AnyController::$law(c) => c.on_hint(now, hint),)* AnyController::Guest(c) => c.on_hint(now, hint) } }
+            #[inline] fn set_window(&mut self, cwnd: units::Segments) { match self { $(AnyController::$law(c) => c.set_window(cwnd),)* AnyController::Guest(c) => c.set_window(cwnd) } }
+            #[inline] fn cwnd(&self) -> units::Segments { match self { $(AnyController::$law(c) => c.cwnd(),)* AnyController::Guest(c) => c.cwnd() } }
+            #[inline] fn ssthresh(&self) -> units::Segments { match self { $(AnyController::$law(c) => c.ssthresh(),)* AnyController::Guest(c) => c.ssthresh() } }
+            #[inline] fn pacing(&self) -> Option<units::Rate> { match self { $(AnyController::$law(c) => c.pacing(),)* AnyController::Guest(c) => c.pacing() } }
+            #[inline] fn wake_at(&self) -> units::Time { match self { $(AnyController::$law(c) => c.wake_at(),)* AnyController::Guest(c) => c.wake_at() } }
+            #[inline] fn fine_timeout(&self) -> Option<units::Span> { match self { $(AnyController::$law(c) => c.fine_timeout(),)* AnyController::Guest(c) => c.fine_timeout() } }
+            #[inline] fn probe(&self, out: &mut [f64]) { match self { $(AnyController::$law(c) => c.probe(out),)* AnyController::Guest(c) => c.probe(out) } }
         }
     };
 }

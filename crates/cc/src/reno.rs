@@ -42,7 +42,7 @@ impl Controller for Reno {
         let keep = if self.abe && event.cause == Cause::Ecn { 0.8 } else { 0.5 };
         self.window.reduce(event.window, keep);
     }
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
     its_window!(window);
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(reno.cwnd(), 8.125);
         reno.on_congestion(&congestion(9.0));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (4.5, 4.0));
-        reno.on_timeout(&timeout(4.5, false));
+        reno.on_rto(&timeout(4.5, false));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (1.0, 2.0));
     }
 
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(reno.cwnd(), 11.0);
         reno.on_congestion(&congestion(11.0));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (5.0, 5.0));
-        reno.on_timeout(&timeout(5.0, true)); // the same segment again: the threshold stays
+        reno.on_rto(&timeout(5.0, true)); // the same segment again: the threshold stays
         assert_eq!((reno.cwnd(), reno.ssthresh()), (1.0, 5.0));
     }
 }

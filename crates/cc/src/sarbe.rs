@@ -243,7 +243,7 @@ impl Controller for Sarbe {
         }
     }
 
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
         if let Some(optimal) = self.optimal() {
             self.window.ssthresh = optimal;
@@ -309,7 +309,7 @@ mod tests {
         law.on_ack(&Ack { now, ece: true, ..ack(0) });
         law.on_congestion(&Congestion { now: now + Span::from_ms(41), ..congestion(30.0) });
         assert_eq!(law.cwnd(), 30.0);
-        law.on_timeout(&timeout(30.0, false));
+        law.on_rto(&timeout(30.0, false));
         assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 10.0));
     }
 

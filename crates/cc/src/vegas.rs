@@ -400,7 +400,7 @@ impl Controller for Vegas {
         self.changed = event.now;
     }
 
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         if self.reset_base_on_loss {
             self.base.reset();
         }
@@ -484,7 +484,7 @@ mod tests {
         assert_eq!(law.cwnd(), 10.0); // sent before the last change
         law.on_congestion(&Congestion { segment_sent: Some(Time::from_ps(150)), ..congestion(10.0) });
         assert_eq!(law.cwnd(), 8.0); // 10 - 10/4
-        law.on_timeout(&timeout(8.0, false));
+        law.on_rto(&timeout(8.0, false));
         assert_eq!((law.cwnd(), law.ssthresh()), (2.0, 4.0));
     }
 }

@@ -150,7 +150,7 @@ impl Controller for Veno {
         self.forget();
     }
 
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         let keep = if self.linux { self.keep(event.window) } else { 0.5 };
         self.window.timeout(event, keep);
         self.forget();
@@ -189,7 +189,7 @@ mod tests {
         law.smoothed.update(0.12);
         law.on_congestion(&congestion(20.0));
         assert_eq!(law.ssthresh(), 10.0);
-        law.on_timeout(&timeout(10.0, false));
+        law.on_rto(&timeout(10.0, false));
         assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 5.0));
         assert!(law.base.get().is_some());
     }
@@ -210,7 +210,7 @@ mod tests {
         law.sample(seconds(0.1));
         assert_eq!((law.measure(20.0), law.keep(20.0)), (None, 0.8));
         law.sample(seconds(0.1));
-        law.on_timeout(&timeout(20.0, false));
+        law.on_rto(&timeout(20.0, false));
         assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 16.0));
     }
 

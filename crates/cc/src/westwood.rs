@@ -114,7 +114,7 @@ impl Controller for Westwood {
         }
     }
 
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
         if let Some(fair) = self.fair() {
             self.window.ssthresh = fair.max(2.0);
@@ -158,7 +158,7 @@ mod tests {
         law.set_window(5.0);
         law.on_congestion(&congestion(5.0)); // never raises the window
         assert_eq!(law.cwnd(), 5.0);
-        law.on_timeout(&timeout(5.0, false));
+        law.on_rto(&timeout(5.0, false));
         assert_eq!(law.cwnd(), 1.0);
         assert!((9.0..=10.0).contains(&law.ssthresh()));
     }

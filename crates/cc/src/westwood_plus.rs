@@ -184,7 +184,7 @@ impl Controller for WestwoodPlus {
         }
     }
 
-    fn on_timeout(&mut self, event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
         if let Some(fair) = self.fair() {
             self.window.ssthresh = fair;

@@ -57,7 +57,7 @@ impl Controller for Xcp {
     fn on_congestion(&mut self, _event: &Congestion) {
         self.window.set((self.window.cwnd / 2.0).max(1.0));
     }
-    fn on_timeout(&mut self, _event: &Timeout) {
+    fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
     fn on_hint(&mut self, _now: Time, hint: &Hint) {
@@ -95,7 +95,7 @@ mod tests {
         law.on_hint(Time::ZERO, &Hint::RouterFeedback(-1e6));
         law.on_ack(&ack(4));
         assert_eq!(law.cwnd(), 1.0);
-        law.on_timeout(&timeout(1.0, false));
+        law.on_rto(&timeout(1.0, false));
         assert_eq!(law.cwnd(), 1.0);
     }
 }

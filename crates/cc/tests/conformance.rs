@@ -162,7 +162,7 @@ impl Harness {
                 self.phase = Phase::Recovery;
             }
             Op::Rto(repeated) => {
-                self.controller.on_timeout(&Timeout { now: self.time(), window, repeated });
+                self.controller.on_rto(&Timeout { now: self.time(), window, repeated });
                 self.phase = Phase::Loss;
                 let cwnd = self.controller.cwnd();
                 prop_assert!(cwnd <= 2.0, "{cwnd} segments after a timeout");

@@ -1,9 +1,9 @@
 //! The speed benchmark: a dumbbell of N flows, built without a file.
 
+use crate::control::Control;
 use crate::queue::Queue;
 use crate::scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
 use crate::tcp::TcpFlow;
-use cc::Params;
 use std::sync::Arc;
 use transport::{Options, Recovery};
 use units::{Limit, Rate, Span};
@@ -32,7 +32,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         initial_ssthresh: window as f64,
         ..Options::ns2()
     };
-    let tcp = Arc::new(TcpFlow { control: "reno", params: Params::none(), options });
+    let tcp = Arc::new(TcpFlow { control: Control::usual("reno"), options });
     let flows = (0..flows)
         .map(|i| Flow {
             name: format!("f{i}"),

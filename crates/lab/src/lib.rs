@@ -4,6 +4,7 @@
 mod air_audit;
 mod audit;
 pub mod catalog;
+mod control;
 mod dumbbell;
 mod error;
 pub mod fuzzing;
@@ -27,6 +28,7 @@ mod warmup;
 mod world;
 
 pub use audit::{Auditor, Violation};
+pub use control::{Control, GuestLoader, GuestSource, set_guest_loader};
 pub use dumbbell::dumbbell;
 pub use error::{Origin, ScenarioError};
 pub use outcome::{

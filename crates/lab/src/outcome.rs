@@ -39,7 +39,7 @@ pub struct FlowOutcome {
     /// `tcp` or `udp`.
     pub kind: &'static str,
     /// Controller.
-    pub control: Option<&'static str>,
+    pub control: Option<String>,
     /// Loss recovery.
     pub recovery: Option<&'static str>,
     /// Payload delivered in order, once, over the duration.

@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// Events between two looks at whether to stop.
 const CHUNK: u64 = 1 << 20;
+/// The same where controllers in Python make an event slow.
+const FEW: u64 = 1 << 13;
 /// Finished runs that may wait to be collected.
 const ROOM: usize = 4096;
 /// How long finished runs gather.
@@ -136,10 +138,18 @@ impl Work {
                 Ok(run) => run,
                 Err(error) => return Some(Err(error.to_string())),
             };
-            while !run.advance(CHUNK) {
+            let chunk = if run.has_guests() { FEW } else { CHUNK };
+            while !run.advance(chunk) {
                 if self.stop.load(Ordering::Relaxed) {
                     return None;
                 }
+                if run.failure().is_some() {
+                    break;
+                }
+            }
+            if let Some((flow, failure)) = run.failure() {
+                let (at, message) = (failure.at.seconds(), failure.message.trim_end());
+                return Some(Err(format!("flow {flow}: its controller failed at {at} s\n{message}")));
             }
             Some(Ok(run.outcome().to_json()))
         }));

@@ -110,7 +110,7 @@ pub struct WindowLog {
     /// Phase: 0 open, 1 recovery, 2 loss.
     pub phase: Vec<u8>,
     /// Names of the controllers' internals, and their columns.
-    pub internals: Vec<(&'static str, Vec<f64>)>,
+    pub internals: Vec<(String, Vec<f64>)>,
 }
 
 /// Every packet event, in columns.
@@ -157,16 +157,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     pub const HANDOFF: &'static str = "handoff";
 
     /// `probes` names the internals of each flow's controller; `HANDOFF` may come last.
-    pub fn new(recording: Recording, probes: &[Vec<&'static str>], auditor: Option<Auditor>) -> Self {
-        let mut names: Vec<&'static str> = Vec::new();
+    pub fn new(recording: Recording, probes: &[Vec<String>], auditor: Option<Auditor>) -> Self {
+        let mut names: Vec<String> = Vec::new();
         let columns = if WINDOWS {
-            let mut column = |name| {
-                names.iter().position(|n| *n == name).unwrap_or_else(|| {
-                    names.push(name);
+            let mut column = |name: &String| {
+                names.iter().position(|n| n == name).unwrap_or_else(|| {
+                    names.push(name.clone());
                     names.len() - 1
                 })
             };
-            probes.iter().map(|probes| probes.iter().map(|name| column(*name)).collect()).collect()
+            probes.iter().map(|probes| probes.iter().map(&mut column).collect()).collect()
         } else {
             Vec::new()
         };
@@ -182,7 +182,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             air: None,
             radio_log: RadioLog::default(),
             hasher: blake3::Hasher::new(),
-            handoff: probes.iter().any(|names| names.last() == Some(&Self::HANDOFF)),
+            handoff: probes.iter().any(|names| names.last().is_some_and(|name| name == Self::HANDOFF)),
             probes: columns,
             scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
         }

@@ -303,7 +303,11 @@ fn check_routers(top: &Item, flow_items: &[Item], links: &[Duplex], flows: &[Flo
         // Generated flows stand in no table of their own.
         let origin = flow_items.get(number).map_or(&top.origin, |item| &item.origin);
         let key = format!("flow.{}.tcp.control", flow.name);
-        return Err(ScenarioError::new(origin, &key, format!("{} needs routers {lacks}", tcp.control)));
+        return Err(ScenarioError::new(
+            origin,
+            &key,
+            format!("{} needs routers {lacks}", tcp.control.name()),
+        ));
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! TCP options of a flow: profile, then `[tcp]`, then the flow's own.
 
+use crate::control::{self, Control};
 use crate::error::{ScenarioError, nearest};
 use crate::reader::Reader;
-use crate::value::{self, Item, Value};
-use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params, Signals};
+use crate::value::Item;
+use cc::{FlowInfo, Signals};
 use net::RouterConfig;
 use transport::{Options, Recovery};
 use units::Span;
@@ -13,23 +14,29 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// A TCP flow's controller and options.
 #[derive(Clone, Debug)]
 pub struct TcpFlow {
-    /// The controller's name.
-    pub control: &'static str,
-    /// Its parameters.
-    pub params: Params,
+    /// The controller.
+    pub control: Control,
     /// Everything else.
     pub options: Options,
 }
 
 impl TcpFlow {
     /// The signals that its controller cannot do without.
-    pub(crate) fn needs(&self) -> Signals {
-        AnyController::new(self.control, &self.params, &flow_info(&self.options, 0))
-            .map_or(Signals::NONE, |controller| controller.needs())
+    fn needs(&self) -> Signals {
+        self.control.needs(&flow_info(&self.options, 0))
     }
-}
 
-impl TcpFlow {
+    /// What its controller misses among its own options.
+    pub(crate) fn missing_option(&self) -> Option<&'static str> {
+        let needs = self.needs();
+        if needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time() {
+            return Some("the receiver's clock: say timestamps = true");
+        }
+        let routers = needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK);
+        (self.options.timestamps && routers)
+            .then_some("the place of the timestamps for what routers say: say timestamps = false")
+    }
+
     /// What its controller misses among these routers.
     pub(crate) fn missing_router<'a, I: Iterator<Item = &'a RouterConfig>>(
         &self,
@@ -75,11 +82,9 @@ impl TcpLayers<'_> {
         }
         let ns2 = profile == "ns2";
         let mut flow = TcpFlow {
-            control: if ns2 { "reno" } else { "cubic" },
-            params: Params::none(),
+            control: Control::usual(if ns2 { "reno" } else { "cubic" }),
             options: if ns2 { Options::ns2() } else { Options::linux() },
         };
-        flow.params = default_params(flow.control);
         let mut given = Given::default();
         for layer in [defaults, own].into_iter().flatten() {
             read_layer(&layer, &mut flow, &mut given)?;
@@ -98,21 +103,12 @@ impl TcpLayers<'_> {
 
     /// A controller that cannot do without a signal is refused where the flow cannot give it.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
-        let needs = flow.needs();
-        let lacks = if needs.has(Signals::RECEIVER_TIME) && !flow.options.receiver_time() {
-            "the receiver's clock: say timestamps = true"
-        } else if flow.options.timestamps
-            && (needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK))
-        {
-            "the place of the timestamps for what routers say: say timestamps = false"
-        } else {
-            return Ok(());
-        };
+        let Some(lacks) = flow.missing_option() else { return Ok(()) };
         let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
         for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
             let layer = Reader::new(path, item)?;
             if layer.keys().any(|key| key == "control") {
-                return Err(layer.error("control", format!("{} needs {lacks}", flow.control)));
+                return Err(layer.error("control", format!("{} needs {lacks}", flow.control.name())));
             }
         }
         Ok(())
@@ -125,16 +121,13 @@ struct Given {
     header: bool,
 }
 
-fn default_params(control: &str) -> Params {
-    let descriptor = CONTROLLERS.iter().find(|d| d.name == control);
-    descriptor.and_then(|d| Params::new(d.params, []).ok()).unwrap_or_else(Params::none)
-}
-
 const LONGEST: Span = Span::from_ms(1_000_000_000);
 
 fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Result<()> {
     layer.text("profile")?;
-    read_control(layer, flow)?;
+    if let Some(control) = control::read(layer)? {
+        flow.control = control;
+    }
     let o = &mut flow.options;
     if let Some(name) = layer.text("recovery")? {
         let known = Recovery::ALL.iter().map(|r| r.1);
@@ -216,68 +209,6 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
             return Err(layer.error(key, format!("{rto} is less than a millisecond")));
         }
     }
-    Ok(())
-}
-
-/// The parameters in a file of their own (`ackclock identify --fit`), named from the folder of the scenario.
-fn read_fit(table: &Reader<'_>, item: &Item, file: &str) -> Result<Vec<(String, Item)>> {
-    let path = table.beside(item, file);
-    let text = value::read_file(&path).map_err(|message| table.error("fit", message))?;
-    match value::parse(&path.to_string_lossy(), &text)?.value {
-        Value::Table(entries) => Ok(entries),
-        _ => unreachable!("a TOML document is a table"),
-    }
-}
-
-/// `control = "vegas"` or `control = { kind = "vegas", alpha = 1 }`.
-fn read_control(layer: &Reader<'_>, flow: &mut TcpFlow) -> Result<()> {
-    let Some(item) = layer.get("control") else { return Ok(()) };
-    let (name, table) = match &item.value {
-        Value::Text(name) => (name.as_str(), None),
-        _ => {
-            let table = Reader::new(layer.path("control"), item)?;
-            let name =
-                table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
-            (name, Some(table))
-        }
-    };
-    let Some(descriptor) = CONTROLLERS.iter().find(|d| d.name == name) else {
-        let remark = nearest(name, CONTROLLERS.iter().map(|d| d.name));
-        return Err(layer.error("control", format!("unknown controller \"{name}\"; {remark}")));
-    };
-    let mut values = Vec::new();
-    if let (Some(table), Value::Table(entries)) = (&table, &item.value) {
-        let fitted = table.text("fit")?.map(|file| read_fit(table, item, file)).transpose()?;
-        let fitted = fitted.iter().flatten();
-        let own = entries.iter().filter(|(key, _)| key != "kind" && key != "fit");
-        for (key, entry) in fitted.chain(own) {
-            let value = match &entry.value {
-                Value::Integer(n) => cc::Value::Number(*n as f64),
-                Value::Float(n) => cc::Value::Number(*n),
-                Value::Switch(on) => cc::Value::Switch(*on),
-                Value::Text(word) => cc::Value::Word(word.clone()),
-                other => return Err(table.error(key, format!("must not be {}", other.kind()))),
-            };
-            values.push((key.clone(), value));
-        }
-    }
-    let refused = |error: cc::ParamError| {
-        let message = error.reason.unwrap_or_else(|| {
-            format!(
-                "{name} has no such parameter; {}",
-                nearest(&error.name, descriptor.params.iter().map(|p| p.name))
-            )
-        });
-        match &table {
-            Some(table) => table.error(&error.name, message),
-            None => layer.error("control", message),
-        }
-    };
-    let values = values.iter().map(|(key, value)| (key.as_str(), value.clone()));
-    flow.params = Params::new(descriptor.params, values)
-        .and_then(|params| AnyController::check(name, &params).map(|()| params))
-        .map_err(refused)?;
-    flow.control = descriptor.name;
     Ok(())
 }
 

@@ -88,6 +88,18 @@ impl Run {
         while !self.advance(u64::MAX) {}
     }
 
+    /// The first controller that could not go on, with its flow's name; only guests fail. A run with such a one is to
+    /// be given up.
+    pub fn failure(&self) -> Option<(&str, &cc::Failure)> {
+        let early = self.beginning.as_ref().and_then(|beginning| beginning.failure());
+        early.or_else(|| each!(&self.inner, world => world.failure()))
+    }
+
+    /// Whether any controller is a guest: then one may fail, and an event may take long.
+    pub fn has_guests(&self) -> bool {
+        each!(&self.inner, world => world.has_guests)
+    }
+
     /// Simulated time so far over the whole, 0 to 1.
     pub fn progress(&self) -> f64 {
         each!(&self.inner, world => world.agenda.now().seconds() / world.end.seconds())
@@ -206,6 +218,7 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     ends: Vec<[NodeId; 2]>,
     /// Whether memory should be asked for ahead.
     crowded: bool,
+    has_guests: bool,
     /// Of each flow: the first link of its data and of its ACKs.
     first_links: Vec<[LinkId; 2]>,
     /// The scenario's order: numbers of flows.
@@ -309,6 +322,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         self.cpu += cpu_time() - cpu;
         self.wall += wall_time() - wall;
         ended
+    }
+
+    fn failure(&self) -> Option<(&str, &cc::Failure)> {
+        if !self.has_guests {
+            return None;
+        }
+        let each = self.names.iter().zip(&self.senders);
+        let failed = each.filter_map(|(name, sender)| Some((name.as_str(), sender.controller().failure()?)));
+        failed.min_by_key(|(_, failure)| failure.at)
     }
 
     /// With more flows than the caches hold, memory is asked for some events before it is needed.

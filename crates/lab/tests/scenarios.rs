@@ -83,7 +83,7 @@ fn errors_name_line_key_and_remedy() {
         (
             "kind = \"vegas\"",
             "kind = \"vegsa\"",
-            "s.toml:17: flow.f.tcp.control: unknown controller \"vegsa\"; did you mean \"vegas\"?",
+            "s.toml:17: flow.f.tcp.control.kind: unknown controller \"vegsa\"; did you mean \"vegas\"?",
         ),
         (
             "alpha = 2",

@@ -1,20 +1,29 @@
 //! The Python module `ackclock._core`: scenarios, runs, lists. Thin: columns go over as bytes.
 #![forbid(unsafe_code)]
 
+mod guest;
 mod study;
 
+use guest::PyLaw;
 use lab::{Recording, Run, Scenario, Settings, TraceMode};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use units::{Rate, Span, Time};
 
 pyo3::create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
+pyo3::create_exception!(
+    ackclock._core,
+    ControllerError,
+    PyRuntimeError,
+    "A controller written in Python raised; its own error is the cause."
+);
 
 /// Events between two looks at signals and progress: some tens of milliseconds.
 const CHUNK: u64 = 1 << 20;
-/// The same where a moment ends the run.
+/// The same where a moment ends the run, or where controllers in Python make an event slow.
 const FEW: u64 = 1 << 13;
 
 fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
@@ -107,10 +116,45 @@ struct Finished {
     pcapng: Py<PyBytes>,
 }
 
+/// A scenario from its text; `controllers` gives flows (by name) controllers written in Python (classes).
 #[pyfunction]
-#[pyo3(signature = (file, text, assignments))]
-fn parse(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> PyResult<PyScenario> {
-    guarded(|| Scenario::parse(file, text, &assignments))?.map(PyScenario).map_err(|e| scenario_error(py, e))
+#[pyo3(signature = (file, text, assignments, controllers=None))]
+fn parse(
+    py: Python<'_>,
+    file: &str,
+    text: &str,
+    assignments: Vec<String>,
+    controllers: Option<Bound<'_, PyDict>>,
+) -> PyResult<PyScenario> {
+    let mut scenario =
+        guarded(|| Scenario::parse(file, text, &assignments))?.map_err(|e| scenario_error(py, e))?;
+    for (flow, class) in controllers.iter().flatten() {
+        let name: String = class.getattr("__name__")?.extract()?;
+        let law = PyLaw::new(&class, Vec::new(), name.clone(), name)?;
+        let control = lab::Control::Guest(Arc::new(law));
+        scenario.set_control(&flow.extract::<String>()?, control).map_err(|e| scenario_error(py, e))?;
+    }
+    Ok(PyScenario(scenario))
+}
+
+/// The error for a controller that failed. Ctrl-C inside one is that and nothing else.
+fn controller_error(py: Python<'_>, flow: &str, failure: &cc::Failure) -> PyErr {
+    let cause = failure.error.downcast_ref::<PyErr>().map(|error| error.clone_ref(py));
+    if let Some(error) = &cause
+        && error.is_instance_of::<PyKeyboardInterrupt>(py)
+    {
+        return error.clone_ref(py);
+    }
+    let at = failure.at.seconds();
+    let what = cause.as_ref().map_or_else(|| failure.message.clone(), ToString::to_string);
+    let raised = ControllerError::new_err(format!("flow {flow}: its controller failed at {at} s: {what}"));
+    let value = raised.value(py);
+    let filled = value
+        .setattr("flow", flow)
+        .and_then(|()| value.setattr("time_s", at))
+        .and_then(|()| value.setattr("traceback", &failure.message));
+    raised.set_cause(py, cause);
+    filled.err().unwrap_or(raised)
 }
 
 #[pyfunction]
@@ -143,8 +187,12 @@ fn run(
     let settings = Settings { seed, recording, unfolded: false };
     let mut run =
         py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
+    let chunk = if until_s.is_some() || run.has_guests() { FEW } else { CHUNK };
     loop {
-        let ended = py.detach(|| guarded(|| run.advance(if until_s.is_some() { FEW } else { CHUNK })))?;
+        let ended = py.detach(|| guarded(|| run.advance(chunk)))?;
+        if let Some((flow, failure)) = run.failure() {
+            return Err(controller_error(py, flow, failure));
+        }
         let ended =
             ended || until_s.is_some_and(|until| run.progress() * scenario.0.duration.seconds() > until);
         py.check_signals()?;
@@ -328,12 +376,18 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::guest::{PyAck, PyCongestion, PyFlowInfo, PyHint, PyRestart, PyTimeout};
+    #[pymodule_export]
     use super::study::{PyPool, PyStudy, parse_study};
     use super::*;
     #[pymodule_export]
-    use super::{Finished, PyScenario, PySky, ScenarioError, bench, catalog, codes, parse, run, seconds};
+    use super::{
+        ControllerError, Finished, PyScenario, PySky, ScenarioError, bench, catalog, codes, parse, run,
+        seconds,
+    };
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        lab::set_guest_loader(PyLaw::load);
         m.add("__version__", lab::VERSION)?;
         m.add("ENGINE", lab::ENGINE)?;
         m.add("KINDS", lab::catalog::KINDS.to_vec())

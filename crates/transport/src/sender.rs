@@ -106,7 +106,7 @@ pub(crate) enum Machine {
 ///
 /// The fields lie in the order in which an ACK needs them, what is rarely touched last: with many flows a
 /// sender costs as many cache misses as it touches lines.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
     pub(crate) una: u32,
@@ -331,7 +331,7 @@ impl Sender {
         self.stats.cuts += 1;
         self.last_cut = LastCut::Timeout;
         self.will_tell();
-        self.controller.on_timeout(&Timeout { now: wire.now(), window, repeated: self.repeated_timeout });
+        self.controller.on_rto(&Timeout { now: wire.now(), window, repeated: self.repeated_timeout });
         self.repeated_timeout = true;
         self.phase = Phase::Loss;
         self.rtt.back_off(&self.options);

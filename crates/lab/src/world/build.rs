@@ -9,7 +9,6 @@ use crate::error::Origin;
 use crate::radio::RadioNetwork;
 use crate::recorder::Recorder;
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
-use cc::AnyController;
 use engine::{Agenda, Stream};
 use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
 use net::radio::Radio;
@@ -171,8 +170,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     });
                     let info =
                         crate::tcp::flow_info(&options, Stream::new(seed, "controller", &flow.name).bits());
-                    let controller = AnyController::new(tcp.control, &tcp.params, &info)
-                        .unwrap_or_else(|| unreachable!("the scenario names registered controllers only"));
+                    let controller = tcp.control.make(&info);
                     let packet = options.packet as u64;
                     let segments = flow.bytes.map(|bytes| bytes.div_ceil(packet) as u32);
                     timing.segments = segments;
@@ -186,10 +184,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     let setup = Setup { flow: number, route: forward, segments, clock_phase };
                     world.receivers.push(Receiver::new(number, back, options.clone()));
                     world.senders.push(Sender::new(setup, options, controller));
-                    let law = cc::CONTROLLERS.iter().find(|d| d.name == tcp.control);
-                    let mut names: Vec<&str> = law.map_or(Vec::new(), |d| d.probes.to_vec());
+                    let mut names = tcp.control.probes();
                     if plan.is_some() {
-                        names.push(Recorder::<WINDOWS, PACKETS>::HANDOFF);
+                        names.push(Recorder::<WINDOWS, PACKETS>::HANDOFF.into());
                     }
                     probes.push(names);
                 }
@@ -242,6 +239,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             names: world.names,
             ends,
             topology,
+            has_guests: scenario.has_guests(),
             crowded: order.len() > 1000 && plan.is_none() && scenario.radio.is_none(),
             first_links: routes
                 .chunks_exact(2)
@@ -289,7 +287,7 @@ fn check_routers(
         let routers = || pair[0].links().filter_map(|link| directions[link.0 as usize].router.as_ref());
         if let Some(lacks) = tcp.missing_router(routers) {
             let origin = Origin::Line { file: "scenario".into(), line: 1 };
-            let message = format!("{} needs routers {lacks}", tcp.control);
+            let message = format!("{} needs routers {lacks}", tcp.control.name());
             return Err(ScenarioError::new(&origin, &format!("flow.{}.tcp.control", flow.name), message));
         }
     }

@@ -137,7 +137,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let arrived = &receiver.stats;
         FlowOutcome {
             kind: "tcp",
-            control: Some(sender.controller().name()),
+            control: Some(sender.controller().name().into()),
             recovery: Some(options.recovery.name()),
             goodput_bps: rate(delivered),
             delivered_bytes: delivered,

@@ -1,0 +1,51 @@
+"""What a controller in Python costs: events per second of one dumbbell, Reno in Rust and in Python in turns.
+
+.venv/bin/python benches/python_controller.py [PAIRS]
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from ackclock import Scenario
+from ackclock.control import load
+
+ROOT = Path(__file__).parent.parent
+
+
+def dumbbell(flows: int) -> dict[str, Any]:
+    """The speed benchmark's network, smaller."""
+    ends = [["r1", "r2", 100], *(["s" + str(i), "r1", 1000] for i in range(flows))]
+    ends += [["r2", "d" + str(i), 1000] for i in range(flows)]
+    links = [{"ends": [a, b], "rate": f"{rate}Mbps", "delay": "10ms"} for a, b, rate in ends]
+    links[0]["queue"] = {"kind": "droptail", "limit": "750p"}
+    tcp = {"profile": "ns2", "control": "reno", "window": max(4, 3000 // flows), "packet": 960}
+    flow = [{"name": f"f{i}", "from": f"s{i}", "to": f"d{i}", "start": f"{i}ms"} for i in range(flows)]
+    return {"duration": "20s", "tcp": tcp, "link": links, "flow": flow}
+
+
+def main() -> None:
+    """Print the ratio of the CPU times of the event loop, pair by pair."""
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    reno, _ = load(str(ROOT / "examples" / "reno.py"), "Reno", [])
+    for flows in (1, 10):
+        rust = Scenario.build(dumbbell(flows))
+        python = Scenario.build(dumbbell(flows), controllers={f"f{i}": reno for i in range(flows)})
+        ratios, speeds = [], []
+        for _ in range(pairs):
+            ours, theirs = (made.run().outcome["engine"] for made in (rust, python))
+            assert ours["events"] == theirs["events"]
+            ratios.append(theirs["cpu_s"] / ours["cpu_s"])
+            speeds.append((ours["events"] / ours["cpu_s"] / 1e6, theirs["events"] / theirs["cpu_s"] / 1e6))
+        rust_speed, python_speed = (statistics.median(column) for column in zip(*speeds, strict=True))
+        print(
+            f"{flows} flows: {rust_speed:.1f} million events a CPU second in Rust, {python_speed:.2f} in Python;"
+            f" {statistics.median(ratios):.1f} times the CPU ({min(ratios):.1f} to {max(ratios):.1f}, {pairs} pairs)"
+        )
+
+
+if __name__ == "__main__":
+    main()

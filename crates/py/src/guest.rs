@@ -1,0 +1,494 @@
+//! Controllers written in Python: guests of `cc`. What a class must look like: python/ackclock/control.py.
+
+use cc::{
+    Ack, Arithmetic, Congestion, Controller, EchoAnswer, Failure, FlowInfo, Growth, Guest, GuestLaw, Hint,
+};
+use cc::{Restart, Signals, Timeout};
+use lab::GuestSource;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString};
+use pyo3::{IntoPyObjectExt, intern};
+use std::fmt;
+use std::sync::Arc;
+use units::{Rate, Segments, Span, Time};
+
+/// What is known of a flow when its controller is made.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "FlowInfo")]
+pub struct PyFlowInfo {
+    packet: u32,
+    initial_window: f64,
+    initial_ssthresh: f64,
+    max_window: f64,
+    counts_segments: bool,
+    integer_windows: bool,
+    reduce_on_every_timeout: bool,
+    fine_clock: bool,
+    abe: bool,
+    seed: u64,
+}
+
+impl From<&FlowInfo> for PyFlowInfo {
+    fn from(flow: &FlowInfo) -> PyFlowInfo {
+        let Arithmetic { growth, integer_windows, reduce_on_every_timeout } = flow.arithmetic;
+        PyFlowInfo {
+            packet: flow.packet,
+            initial_window: flow.initial_window,
+            initial_ssthresh: flow.initial_ssthresh,
+            max_window: flow.max_window,
+            counts_segments: growth == Growth::Counted,
+            integer_windows,
+            reduce_on_every_timeout,
+            fine_clock: flow.fine_clock,
+            abe: flow.abe,
+            seed: flow.seed,
+        }
+    }
+}
+
+/// One acknowledgement.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "Ack")]
+pub struct PyAck {
+    now_s: f64,
+    newly_acked: u32,
+    dupacks: u32,
+    acked_through: u64,
+    next: u64,
+    in_flight: f64,
+    rtt_s: Option<f64>,
+    receiver_time_s: Option<f64>,
+    ece: bool,
+    delivered: Option<u64>,
+    interval_s: Option<f64>,
+    app_limited: bool,
+    phase: &'static str,
+    window_limited: bool,
+}
+
+impl From<&Ack> for PyAck {
+    fn from(ack: &Ack) -> PyAck {
+        PyAck {
+            now_s: ack.now.seconds(),
+            newly_acked: ack.newly_acked,
+            dupacks: ack.dupacks,
+            acked_through: ack.acked_through,
+            next: ack.next,
+            in_flight: ack.in_flight,
+            rtt_s: ack.rtt.map(Span::seconds),
+            receiver_time_s: ack.receiver_time.map(Time::seconds),
+            ece: ack.ece,
+            delivered: ack.rate.map(|rate| rate.delivered),
+            interval_s: ack.rate.map(|rate| rate.interval.seconds()),
+            app_limited: ack.rate.is_some_and(|rate| rate.app_limited),
+            phase: ack.phase.name(),
+            window_limited: ack.window_limited,
+        }
+    }
+}
+
+/// Congestion, told at most once per window of data and cause.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "Congestion")]
+pub struct PyCongestion {
+    now_s: f64,
+    cause: &'static str,
+    window: f64,
+    in_flight: f64,
+    segment_sent_s: Option<f64>,
+    retransmitted: bool,
+    dupacks: u32,
+}
+
+/// A retransmission timeout with data outstanding.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "Timeout")]
+pub struct PyTimeout {
+    now_s: f64,
+    window: f64,
+    repeated: bool,
+}
+
+/// The first sending after an idle time.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "Restart")]
+pub struct PyRestart {
+    now_s: f64,
+    idle_s: f64,
+    window: f64,
+}
+
+/// News from lower layers.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "Hint")]
+pub struct PyHint {
+    now_s: f64,
+    kind: &'static str,
+    value: Option<f64>,
+}
+
+impl PyHint {
+    fn new(now: Time, hint: &Hint) -> PyHint {
+        let (kind, value) = match hint {
+            Hint::HandoffBegins => ("handoff_begins", None),
+            Hint::HandoffEnds => ("handoff_ends", None),
+            Hint::RouterRate(rate) => ("router_rate", Some(rate.bps() as f64)),
+            Hint::RouterFeedback(feedback) => ("router_feedback", Some(*feedback)),
+        };
+        PyHint { now_s: now.seconds(), kind, value }
+    }
+}
+
+const SIGNALS: [(&str, Signals); 7] = [
+    ("rate", Signals::RATE),
+    ("receiver_time", Signals::RECEIVER_TIME),
+    ("fine_clock", Signals::FINE_CLOCK),
+    ("pacing", Signals::PACING),
+    ("timer", Signals::TIMER),
+    ("router_rate", Signals::ROUTER_RATE),
+    ("router_feedback", Signals::ROUTER_FEEDBACK),
+];
+
+/// A class of controllers with its parameters.
+pub struct PyLaw {
+    class: Py<PyAny>,
+    arguments: Vec<(String, cc::Value)>,
+    name: String,
+    identity: String,
+    probes: Vec<String>,
+    needs: Signals,
+}
+
+impl fmt::Debug for PyLaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.identity, self.arguments)
+    }
+}
+
+impl PyLaw {
+    /// A class as the law of a flow. `name` goes into outcomes, `identity` decides what counts as the same class.
+    pub fn new(
+        class: &Bound<'_, PyAny>,
+        arguments: Vec<(String, cc::Value)>,
+        name: String,
+        identity: String,
+    ) -> PyResult<PyLaw> {
+        let py = class.py();
+        let words = |attribute: &Bound<'_, PyString>| -> PyResult<Vec<String>> {
+            class
+                .getattr_opt(attribute)?
+                .map_or(Ok(Vec::new()), |found| found.try_iter()?.map(|w| w?.extract()).collect())
+        };
+        let mut needs = Signals::NONE;
+        for word in words(intern!(py, "needs"))? {
+            let known = SIGNALS.iter().find(|(name, _)| *name == word).ok_or_else(|| {
+                let all: Vec<&str> = SIGNALS.iter().map(|(name, _)| *name).collect();
+                PyValueError::new_err(format!("needs: \"{word}\" is not one of {}", all.join(", ")))
+            })?;
+            needs = needs.and(known.1);
+        }
+        Ok(PyLaw {
+            class: class.clone().unbind(),
+            arguments,
+            name,
+            identity,
+            probes: words(intern!(py, "probes"))?,
+            needs,
+        })
+    }
+
+    /// Finds the class that a scenario names.
+    pub fn load(source: &GuestSource) -> Result<Arc<dyn GuestLaw>, String> {
+        Python::attach(|py| {
+            let load = || -> PyResult<PyLaw> {
+                let loader = py.import("ackclock.control")?.getattr("load")?;
+                let names: Vec<&str> = source.arguments.iter().map(|(name, _)| name.as_str()).collect();
+                let (class, identity): (Bound<'_, PyAny>, String) =
+                    loader.call1((source.path.to_string_lossy(), &source.class, names))?.extract()?;
+                PyLaw::new(&class, source.arguments.clone(), source.class.clone(), identity)
+            };
+            match load() {
+                Ok(law) => Ok(Arc::new(law) as Arc<dyn GuestLaw>),
+                Err(error) => Err(error.value(py).to_string()),
+            }
+        })
+    }
+
+    fn instance(&self, py: Python<'_>, flow: &FlowInfo) -> PyResult<Py<PyAny>> {
+        let keywords = PyDict::new(py);
+        for (name, value) in &self.arguments {
+            match value {
+                cc::Value::Number(n) => keywords.set_item(name, n)?,
+                cc::Value::Switch(on) => keywords.set_item(name, on)?,
+                cc::Value::Word(word) => keywords.set_item(name, word)?,
+            }
+        }
+        Ok(self.class.bind(py).call((PyFlowInfo::from(flow),), Some(&keywords))?.unbind())
+    }
+}
+
+impl GuestLaw for PyLaw {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn probes(&self) -> &[String] {
+        &self.probes
+    }
+    fn needs(&self) -> Signals {
+        self.needs
+    }
+    fn make(&self, flow: &FlowInfo) -> Box<dyn Guest> {
+        Python::attach(|py| {
+            let mut guest = PyGuest {
+                object: py.None(),
+                name: self.name.clone(),
+                probes: self.probes.clone(),
+                needs: self.needs,
+                now: Time::ZERO,
+                shown: Shown { cwnd: 1.0, ssthresh: f64::INFINITY, ..Shown::default() },
+                failure: None,
+            };
+            match self.instance(py, flow) {
+                Ok(object) => {
+                    guest.object = object;
+                    guest.look(py);
+                }
+                Err(error) => guest.fail(py, error),
+            }
+            Box::new(guest)
+        })
+    }
+}
+
+/// The answers of a controller, as it gave them after the last event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shown {
+    cwnd: Segments,
+    ssthresh: Segments,
+    pacing: Option<Rate>,
+    wake_at: Option<Time>,
+    fine_timeout: Option<Span>,
+    echo: Option<EchoAnswer>,
+}
+
+/// An object of such a class. Its answers are read once, after each event.
+struct PyGuest {
+    object: Py<PyAny>,
+    name: String,
+    probes: Vec<String>,
+    needs: Signals,
+    now: Time,
+    shown: Shown,
+    failure: Option<Failure>,
+}
+
+impl fmt::Debug for PyGuest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.name, self.shown)
+    }
+}
+
+/// An answer of the object: an attribute, or what a method of that name returns.
+fn answer<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+    let found = object.getattr(name)?;
+    if found.is_callable() { found.call0() } else { Ok(found) }
+}
+
+/// The same as a number, if there is one.
+fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
+    let found = match answer(object, name) {
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) => {
+            return Ok(None);
+        }
+        found => found?,
+    };
+    let wrong = || PyTypeError::new_err(format!("{name} is {found}, not a number"));
+    found.extract::<Option<f64>>().map_err(|_| wrong())
+}
+
+impl PyGuest {
+    /// Tells the object of an event by its method `name`, if it has that, and looks at its answers.
+    fn tell(
+        &mut self,
+        now: Time,
+        name: fn(Python<'_>) -> &Bound<'_, PyString>,
+        event: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+    ) {
+        if self.failure.is_some() {
+            return;
+        }
+        self.now = now;
+        Python::attach(|py| {
+            let told = event(py).and_then(|event| self.object.bind(py).call_method1(name(py), (event,)));
+            match told {
+                Ok(_) => self.look(py),
+                Err(error) => self.fail(py, error),
+            }
+        });
+    }
+
+    /// The same of an event that a class need not have a method for.
+    fn mention(
+        &mut self,
+        now: Time,
+        name: fn(Python<'_>) -> &Bound<'_, PyString>,
+        event: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+    ) {
+        let has = |py: Python<'_>| self.object.bind(py).hasattr(name(py)).unwrap_or(true);
+        if self.failure.is_none() && Python::attach(has) {
+            self.tell(now, name, event);
+        }
+    }
+
+    fn look(&mut self, py: Python<'_>) {
+        match self.read(py) {
+            Ok(shown) => self.shown = shown,
+            Err(error) => self.fail(py, error),
+        }
+    }
+
+    fn read(&self, py: Python<'_>) -> PyResult<Shown> {
+        let object = self.object.bind(py);
+        let window = |name: &Bound<'_, PyString>| -> PyResult<f64> {
+            let found = answer(object, name)?;
+            // Written so that NaN is refused.
+            let value = found.extract::<f64>().ok().filter(|value| *value >= 1.0);
+            value.ok_or_else(|| PyValueError::new_err(format!("{name} is {found}, not a number from 1 on")))
+        };
+        let cwnd = window(intern!(py, "cwnd"))?;
+        if cwnd.is_infinite() {
+            return Err(PyValueError::new_err("cwnd is infinite"));
+        }
+        let mut shown = Shown { cwnd, ssthresh: window(intern!(py, "ssthresh"))?, ..Shown::default() };
+        if self.needs.has(Signals::PACING) {
+            let bps = number(object, intern!(py, "pacing_bps"))?;
+            shown.pacing = bps.filter(|bps| *bps >= 1.0).map(|bps| Rate::from_bps(bps as u64));
+        }
+        if self.needs.has(Signals::TIMER) {
+            let at = number(object, intern!(py, "wake_at_s"))?.filter(|at| at.is_finite());
+            shown.wake_at = at.map(|at| Time::ZERO + Span::from_seconds(at.max(0.0)));
+        }
+        if self.needs.has(Signals::FINE_CLOCK) {
+            let age = number(object, intern!(py, "fine_timeout_s"))?.filter(|age| age.is_finite());
+            shown.fine_timeout = age.map(|age| Span::from_seconds(age.max(0.0)));
+        }
+        if let Some(echo) = object.getattr_opt(intern!(py, "echo_answer"))? {
+            shown.echo = Some(match echo.extract::<String>()?.as_str() {
+                "reduce" => EchoAnswer::Reduce,
+                "confirm" => EchoAnswer::Confirm,
+                "ignore" => EchoAnswer::Ignore,
+                other => {
+                    let message = format!("echo_answer is \"{other}\", not reduce, confirm or ignore");
+                    return Err(PyValueError::new_err(message));
+                }
+            });
+        }
+        Ok(shown)
+    }
+
+    fn fail(&mut self, py: Python<'_>, error: PyErr) {
+        let traceback = || -> PyResult<String> {
+            let lines = py.import("traceback")?.getattr("format_exception")?.call1((
+                error.get_type(py),
+                error.value(py),
+                error.traceback(py),
+            ))?;
+            PyString::new(py, "").call_method1("join", (lines,))?.extract()
+        };
+        let message = traceback().unwrap_or_else(|_| error.to_string());
+        self.failure = Some(Failure { at: self.now, message, error: Arc::new(error) });
+    }
+}
+
+/// The name of a method, made once.
+macro_rules! method {
+    ($name:literal) => {
+        |py| {
+            static NAME: PyOnceLock<Py<PyString>> = PyOnceLock::new();
+            NAME.get_or_init(py, || PyString::intern(py, $name).unbind()).bind(py)
+        }
+    };
+}
+
+impl Controller for PyGuest {
+    fn needs(&self) -> Signals {
+        self.needs
+    }
+    fn on_open(&mut self, now: Time) {
+        self.mention(now, method!("on_open"), |py| now.seconds().into_bound_py_any(py));
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        self.tell(ack.now, method!("on_ack"), |py| PyAck::from(ack).into_bound_py_any(py));
+    }
+    fn on_congestion(&mut self, event: &Congestion) {
+        let told = PyCongestion {
+            now_s: event.now.seconds(),
+            cause: match event.cause {
+                cc::Cause::FastRetransmit => "fast_retransmit",
+                cc::Cause::Ecn => "ecn",
+            },
+            window: event.window,
+            in_flight: event.in_flight,
+            segment_sent_s: event.segment_sent.map(Time::seconds),
+            retransmitted: event.retransmitted,
+            dupacks: event.dupacks,
+        };
+        self.tell(event.now, method!("on_congestion"), |py| told.into_bound_py_any(py));
+    }
+    fn echo_answer(&self) -> EchoAnswer {
+        self.shown.echo.unwrap_or(EchoAnswer::Reduce)
+    }
+    fn on_rto(&mut self, event: &Timeout) {
+        let told = PyTimeout { now_s: event.now.seconds(), window: event.window, repeated: event.repeated };
+        self.tell(event.now, method!("on_rto"), |py| told.into_bound_py_any(py));
+    }
+    fn on_recovery_exit(&mut self, now: Time) {
+        self.mention(now, method!("on_recovery_exit"), |py| now.seconds().into_bound_py_any(py));
+    }
+    fn on_undo(&mut self, now: Time) {
+        self.mention(now, method!("on_undo"), |py| now.seconds().into_bound_py_any(py));
+    }
+    fn on_restart(&mut self, event: &Restart) {
+        let told =
+            PyRestart { now_s: event.now.seconds(), idle_s: event.idle.seconds(), window: event.window };
+        self.tell(event.now, method!("on_restart"), |py| told.into_bound_py_any(py));
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.mention(now, method!("on_timer"), |py| now.seconds().into_bound_py_any(py));
+    }
+    fn on_hint(&mut self, now: Time, hint: &Hint) {
+        let told = PyHint::new(now, hint);
+        self.mention(now, method!("on_hint"), |py| told.into_bound_py_any(py));
+    }
+    fn set_window(&mut self, cwnd: Segments) {
+        self.tell(self.now, method!("set_window"), |py| cwnd.into_bound_py_any(py));
+    }
+    fn cwnd(&self) -> Segments {
+        self.shown.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.shown.ssthresh
+    }
+    fn pacing(&self) -> Option<Rate> {
+        self.shown.pacing
+    }
+    fn wake_at(&self) -> Time {
+        self.shown.wake_at.unwrap_or(Time::NEVER)
+    }
+    fn fine_timeout(&self) -> Option<Span> {
+        self.shown.fine_timeout
+    }
+    fn probe(&self, out: &mut [f64]) {
+        Python::attach(|py| {
+            let object = self.object.bind(py);
+            for (value, name) in out.iter_mut().zip(&self.probes) {
+                *value = number(object, &PyString::new(py, name)).ok().flatten().unwrap_or(f64::NAN);
+            }
+        });
+    }
+}
+
+impl Guest for PyGuest {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+}

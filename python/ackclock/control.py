@@ -1,0 +1,152 @@
+"""Controllers written in Python: what a class must look like, and how one is found.
+
+A controller is told of events by its methods and answers with two numbers, `cwnd` and `ssthresh`, in segments. It is
+the trait of `crates/cc/src/controller.rs`, word for word; docs/python-controllers.md has a page on it, with an example.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
+
+from ackclock._core import Ack, Congestion, FlowInfo, Hint, Restart, Timeout
+
+
+class Controller:
+    """A window law. Derive from it, or write a class of the same shape.
+
+    A scenario names it, `control = { python = "mine.py:Mine", gain = 2 }`, with numbers, switches and words that are
+    given to `__init__` by keyword; or it is passed to `Scenario.load(..., controllers={"flow": Mine})`. Each flow has
+    an object of its own. It must depend on nothing but its events and `FlowInfo.seed`, or results cannot be repeated.
+    """
+
+    needs: ClassVar[Sequence[str]] = ()
+    """What it cannot do without: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback."""
+    probes: ClassVar[Sequence[str]] = ()
+    """Attributes of its own that go to the trace, each a column; None or a missing one is null."""
+    echo_answer: ClassVar[str] = "reduce"
+    """What an ECN echo does: reduce (`on_congestion`, once a window), confirm (it reads `Ack.ece`), ignore."""
+
+    cwnd: float
+    """Congestion window, segments, from 1 on; its fraction is kept."""
+    ssthresh: float
+    """Slow-start threshold, segments; may be infinite."""
+    pacing_bps: float | None = None
+    """Rate at which to space packets, bits per second; asked for where `needs` has pacing."""
+    wake_at_s: float | None = None
+    """When `on_timer` is to be called, simulated seconds; asked for where `needs` has timer."""
+    fine_timeout_s: float | None = None
+    """Age at which the first unacknowledged segment counts as lost on any duplicate ACK (`needs`: fine_clock)."""
+
+    def __init__(self, flow: FlowInfo) -> None:
+        self.cwnd = flow.initial_window
+        self.ssthresh = flow.initial_ssthresh
+
+    def on_open(self, now_s: float) -> None:
+        """The first packet is about to be sent."""
+
+    def on_ack(self, ack: Ack) -> None:
+        """Every ACK, also in recovery."""
+        raise NotImplementedError
+
+    def on_congestion(self, event: Congestion) -> None:
+        """Reduce the window, and the threshold with it. At most once per window of data and cause."""
+        raise NotImplementedError
+
+    def on_rto(self, event: Timeout) -> None:
+        """Start again from one segment."""
+        raise NotImplementedError
+
+    def on_recovery_exit(self, now_s: float) -> None:
+        """Fast recovery is over, or everything sent before an echo reduced the window is acknowledged."""
+
+    def on_undo(self, now_s: float) -> None:
+        """The last reduction was for nothing."""
+
+    def on_restart(self, event: Restart) -> None:
+        """The flow was idle."""
+        self.set_window(event.window)
+
+    def on_timer(self, now_s: float) -> None:
+        """The time asked for by `wake_at_s` has come."""
+
+    def on_hint(self, hint: Hint) -> None:
+        """News from lower layers: hand-offs, what routers say."""
+
+    def set_window(self, cwnd: float) -> None:
+        """The transport moves the window: when the connection opens, when a partial ACK deflates it."""
+        self.cwnd = cwnd
+
+
+_modules: dict[str, ModuleType] = {}
+
+
+def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
+    """Find the class `name` in the file `path`, and check that it takes these parameters.
+
+    Returns the class, and what identifies it: the file's name and a hash of its text (what it imports is not looked
+    at). Raises ValueError with one line that says what is wrong.
+    """
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    identity = f"{name} {hashlib.blake2b(text, digest_size=16).hexdigest()}"
+    key = f"{Path(path).resolve()} {identity}"
+    module = _modules.get(key)
+    if module is None:
+        module = ModuleType(Path(path).stem)
+        module.__file__ = path
+        # Dataclasses and pickles look modules up by name.
+        sys.modules[f"ackclock.control:{key}"] = module
+        module.__name__ = f"ackclock.control:{key}"
+        try:
+            exec(compile(text, path, "exec"), module.__dict__)
+        except Exception as error:
+            line = getattr(error, "lineno", None) or _last_line(error, path)
+            raise ValueError(f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}") from None
+        _modules[key] = module
+    found = getattr(module, name, None)
+    if not isinstance(found, type):
+        classes = [n for n, c in vars(module).items() if isinstance(c, type) and hasattr(c, "on_ack")]
+        near = difflib.get_close_matches(name, classes, 1)
+        remark = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(classes)}" if classes else ""
+        raise ValueError(f"{path} has no class {name}{remark}")
+    check(found, parameters)
+    return found, identity
+
+
+def check(found: type, parameters: Sequence[str] = ()) -> None:
+    """Check that a class is a controller that takes these parameters. Raises ValueError."""
+    missing = [m for m in ("on_ack", "on_congestion", "on_rto", "set_window") if not callable(getattr(found, m, None))]
+    if missing:
+        raise ValueError(f"{found.__name__} has no {', '.join(missing)}; derive it from ackclock.Controller")
+    try:
+        signature = inspect.signature(found)
+    except ValueError:
+        return
+    every = list(signature.parameters.values())
+    if any(p.kind is p.VAR_KEYWORD for p in every):
+        return
+    known = [p.name for p in every[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for name in parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            remark = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"{found.__name__} has no parameter {name}; {remark}")
+
+
+def _last_line(error: BaseException, path: str) -> int | None:
+    """The line of the file at which an error came up."""
+    line, at = None, error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == path:
+            line = at.tb_lineno
+        at = at.tb_next
+    return line

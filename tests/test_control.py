@@ -1,0 +1,228 @@
+"""Controllers written in Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from ackclock import Controller, ControllerError, Scenario, ScenarioError
+from ackclock.control import load
+
+SCENARIO = """
+duration = "20s"
+seed = 3
+[tcp]
+profile = "{profile}"
+{options}
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "5Mbps"
+delay = "10ms"
+queue = { kind = "red", limit = "40p", ecn = true }
+loss = { kind = "bernoulli", rate = 0.002 }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+tcp = { control = {control} }
+[[flow]]
+name = "g"
+from = "a"
+to = "b"
+start = "5s"
+tcp = { control = {control} }
+"""
+
+
+def scenario(control: str, profile: str = "ns2", options: str = "") -> str:
+    text = SCENARIO.replace("{control}", control).replace("{profile}", profile)
+    return text.replace("{options}", options)
+
+
+@pytest.mark.parametrize("profile", ["ns2", "linux"])
+@pytest.mark.parametrize(
+    "options", ["", "ecn = true", "ecn = true\nabe = true", "max_cwnd = 12", "integer_windows = true"]
+)
+def test_reno_in_python_is_reno(root: Path, profile: str, options: str) -> None:
+    """The same window trace, row by row and bit by bit, and the same packets."""
+    example = root / "examples" / "reno.py"
+    runs = []
+    for control in ('"reno"', f'{{ python = "{example}:Reno" }}'):
+        made = Scenario.parse(scenario(control, profile, options))
+        runs.append(made.run(trace="ack", fingerprint=True, audit=True))
+    rust, python = runs
+    assert len(rust.trace) > 3000
+    assert rust.trace.equals(python.trace)
+    assert rust.fingerprint == python.fingerprint
+    assert python.violation_count == 0
+    assert python.outcome["flows"][0]["control"] == "Reno"
+
+
+def test_over_satellites(root: Path) -> None:
+    """Hand-offs, links that move, a warm-up: still the same bits."""
+    path, common = root / "scenarios" / "iridium.toml", ["duration=100s", "warmup=10s"]
+    names = [flow["name"] for flow in Scenario.load(path, common).run().outcome["flows"]]
+    prints = []
+    for control in ("reno", f'{{ python = "{root / "examples" / "reno.py"}:Reno" }}'):
+        made = Scenario.load(path, [*common, *(f"flow.{name}.tcp.control={control}" for name in names)])
+        prints.append(made.run(fingerprint=True).fingerprint)
+    assert prints[0] == prints[1]
+
+
+class Fixed(Controller):
+    """A window that never moves, with everything that a class may have."""
+
+    needs: ClassVar[Sequence[str]] = ("timer", "pacing", "rate")
+    probes = ("ticks", "nothing")
+
+    def __init__(self, flow: object, window: float = 4.0) -> None:
+        self.cwnd, self.ssthresh = window, float("inf")
+        self.ticks, self.wake_at_s, self.pacing_bps = 0, 1.0, 1e6
+        self.nothing = None
+        self.samples = 0
+
+    def on_open(self, now_s: float) -> None:
+        assert now_s >= 0
+
+    def on_ack(self, ack) -> None:  # type: ignore[no-untyped-def]
+        assert ack.in_flight >= 0
+        self.samples += ack.delivered is not None
+
+    def on_congestion(self, event) -> None: ...  # type: ignore[no-untyped-def]
+    def on_rto(self, event) -> None: ...  # type: ignore[no-untyped-def]
+    def set_window(self, cwnd: float) -> None: ...
+
+    def on_timer(self, now_s: float) -> None:
+        assert now_s == pytest.approx(self.wake_at_s)
+        self.ticks += 1
+        self.wake_at_s = now_s + 1.0
+
+
+def test_signals_timers_pacing_and_probes() -> None:
+    made = Scenario.parse(scenario('"reno"'), controllers={"f": Fixed})
+    run = made.run(trace="ack", packets=True)
+    trace = run.trace.filter(run.trace["flow"] == "f")
+    assert trace["ticks"].max() == 19
+    assert trace["nothing"].null_count() == len(trace)
+    assert trace["cwnd"].unique().to_list() == [4.0]
+    rows = run.packets.filter((run.packets["flow"] == "f") & (run.packets["kind"] == "data"))
+    sent = rows.filter(rows["event"] == "enqueue")["time_s"]
+    # A megabit a second is one packet of 1,040 bytes in 8.32 ms.
+    assert sent.diff().drop_nulls().median() == pytest.approx(8.32e-3, rel=1e-6)
+
+
+class Broken(Fixed):
+    needs = ()
+
+    def on_ack(self, ack) -> None:  # type: ignore[no-untyped-def]
+        if ack.now_s > 2:
+            self.cwnd = 1 / (self.ticks - self.ticks)
+
+
+def test_an_error_ends_the_run_with_its_traceback_and_time() -> None:
+    made = Scenario.parse(scenario('"reno"'), controllers={"g": Fixed, "f": Broken})
+    with pytest.raises(ControllerError, match=r"flow f: its controller failed at 2\.0") as caught:
+        made.run()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert "self.cwnd = 1 / (self.ticks" in caught.value.traceback
+    assert 2 < caught.value.time_s < 2.2
+    assert caught.value.flow == "f"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("self.cwnd = float('nan')", "cwnd is nan, not a number from 1 on"),
+        ("self.cwnd = 0.5", "cwnd is 0.5, not a number from 1 on"),
+        ("self.cwnd = 'many'", "cwnd is many, not a number from 1 on"),
+        ("self.ssthresh = None", "ssthresh is None, not a number from 1 on"),
+        ("self.cwnd = float('inf')", "cwnd is infinite"),
+        ("raise KeyError('gone')", "KeyError: 'gone'"),
+    ],
+)
+def test_answers_that_make_no_sense_are_told(body: str, message: str) -> None:
+    space: dict[str, object] = {"Fixed": Fixed}
+    exec(f"class Odd(Fixed):\n    needs = ()\n    def on_ack(self, ack):\n        {body}", space)
+    odd = space["Odd"]
+    assert isinstance(odd, type)
+    with pytest.raises(ControllerError, match=message.replace("(", r"\(")):
+        Scenario.parse(scenario('"reno"'), controllers={"f": odd}).run()
+
+
+def test_what_cannot_be_loaded_is_told_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from ackclock import Controller\nclass Mine(Controller):\n    pass\n")
+    (tmp_path / "half.py").write_text("class Half:\n    def on_ack(self, ack): ...\n")
+    (tmp_path / "bad.py").write_text("import math\n\nmath.nothing\n")
+    (tmp_path / "worse.py").write_text("def f(:\n")
+    cases = {
+        "mine.py:Mien": "has no class Mien; did you mean Mine?",
+        "gone.py:Mine": "cannot be read",
+        "mine": "is not FILE:CLASS",
+        "half.py:Half": "Half has no on_congestion, on_rto, set_window",
+        "bad.py:Bad": "bad.py:3: AttributeError",
+        "worse.py:Worse": "worse.py:1: SyntaxError",
+    }
+    for source, message in cases.items():
+        path = tmp_path / "s.toml"
+        path.write_text(scenario(f'{{ python = "{source}" }}'))
+        with pytest.raises(ScenarioError) as caught:
+            Scenario.load(path)
+        assert message in str(caught.value)
+        assert (caught.value.key, caught.value.line) == ("flow.f.tcp.control.python", 18)
+    with pytest.raises(ScenarioError, match=r"Mine has no parameter gian; it has none"):
+        Scenario.parse(scenario(f'{{ python = "{tmp_path / "mine.py"}:Mine", gian = 2 }}'))
+    with pytest.raises(ScenarioError, match=r'there is no flow "h"'):
+        Scenario.parse(scenario('"reno"'), controllers={"h": Fixed})
+    with pytest.raises(ScenarioError, match="int has no on_ack"):
+        Scenario.parse(scenario('"reno"'), controllers={"f": int})
+    space: dict[str, object] = {"Fixed": Fixed}
+    exec("class Wants(Fixed):\n    needs = ('mindreading',)", space)
+    with pytest.raises(ValueError, match='"mindreading" is not one of rate, receiver_time'):
+        Scenario.parse(scenario('"reno"'), controllers={"f": space["Wants"]})  # type: ignore[dict-item]
+
+
+def test_parameters_reach_the_class_and_count_in_a_runs_identity(root: Path, tmp_path: Path) -> None:
+    """A study over a Python class: parameters and the file's text decide which runs are new."""
+    from ackclock.study import Study
+
+    copy = tmp_path / "reno.py"
+    copy.write_text((root / "examples" / "reno.py").read_text())
+    study = tmp_path / "s.toml"
+    sweep = '[sweep]\n"flow.f.tcp.control.keep" = [0.3, 0.5, 0.7]\n'
+    study.write_text(scenario(f'{{ python = "{copy}:Reno" }}').replace("[tcp]", sweep + "[tcp]"))
+    found = Study.load(study)
+    before = {run.run_id for run in found.runs({point: [1] for point in range(found.points)})}
+    assert len(before) == 3
+    means = [found.scenario(point).run().outcome["flows"][0]["mean_cwnd"] for point in range(3)]
+    assert means[0] < means[1] < means[2]
+    copy.write_text(copy.read_text() + "# another text\n")
+    again = Study.load(study)
+    assert not before & {run.run_id for run in again.runs({point: [1] for point in range(3)})}
+
+
+def test_a_class_is_read_once(root: Path) -> None:
+    path = str(root / "examples" / "reno.py")
+    assert load(path, "Reno", ["keep"])[0] is load(path, "Reno", [])[0]
+
+
+def test_the_command_shows_the_traceback(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        "from ackclock import Controller\n\n\nclass Bad(Controller):\n"
+        "    def on_ack(self, ack):\n        if ack.now_s > 1:\n            raise ValueError('no more')\n"
+    )
+    (tmp_path / "s.toml").write_text(scenario('{ python = "bad.py:Bad" }'))
+    command = [sys.executable, "-m", "ackclock.cli", "run", str(tmp_path / "s.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'bad.py", line 7, in on_ack' in done.stderr
+    assert "ackclock: flow f: its controller failed at 1.0" in done.stderr.splitlines()[-1]
+    sweep = [*command[:3], "sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "out")]
+    done = subprocess.run(sweep, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ValueError: no more" in done.stderr
