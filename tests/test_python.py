@@ -109,3 +109,57 @@ def test_examples_run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     for example in sorted((root / "examples").glob("*.py")):
         runpy.run_path(str(example), run_name="__main__")
+
+
+def test_quantiles_of_delays_are_those_of_the_packets() -> None:
+    """Delays from the outcome against delays from the packet events; with a warm-up, of the rest."""
+    text = """
+duration = "20s"
+delays = true
+{warmup}
+[[link]]
+ends = ["a", "b"]
+rate = "2Mbps"
+delay = "10ms"
+queue = {{ kind = "droptail", limit = "20p" }}
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+tcp = {{ profile = "ns2", window = 100 }}
+"""
+    whole = Scenario.parse(text.format(warmup="")).run(packets=True)
+    data = whole.packets.filter((whole.packets["kind"] == "data") & (whole.packets["seq"] > 0))
+    came = data.filter(data["event"] == "deliver")["time_s"]
+    # One link, first in, first out: the n-th that was taken is the n-th that came.
+    delays = came - data.filter(data["event"] == "enqueue")["time_s"].head(len(came))
+    late = delays.filter(came > 5)
+    rest = Scenario.parse(text.format(warmup='warmup = "5s"')).run()
+    for found, measured in ((whole.outcome["flows"][0], delays), (rest.outcome["flows"][0], late)):
+        assert found["retransmitted_packets"] > 0
+        assert found["min_delay_s"] == pytest.approx(measured.min(), rel=1e-3)
+        for part in (50, 95, 99):
+            assert found[f"p{part}_delay_s"] == pytest.approx(measured.quantile(part / 100, "higher"), rel=1e-3)
+
+
+def test_traffic_comes_with_the_seed() -> None:
+    text = """
+duration = "30s"
+[[link]]
+ends = ["a", "b"]
+rate = "10Mbps"
+delay = "10ms"
+[[traffic]]
+name = "web"
+from = "a"
+to = "b"
+load = "2Mbps"
+size = "20kB"
+shape = 1.5
+"""
+    runs = [Scenario.parse(text).run(seed=seed, fingerprint=True, audit=True) for seed in (1, 1, 2)]
+    assert runs[0].fingerprint == runs[1].fingerprint != runs[2].fingerprint
+    flows = runs[0].outcome["flows"]
+    assert flows[3]["name"] == "web3"
+    assert all(run.violation_count == 0 for run in runs)
+    assert sum(flow["completion_s"] is not None for flow in flows) > 0.98 * len(flows) > 300

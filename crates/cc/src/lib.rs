@@ -24,7 +24,7 @@ pub use controller::{
     Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Law, Phase, RateSample, Restart, Signals,
     Timeout,
 };
-pub use guest::{Failure, Guest, GuestLaw};
+pub use guest::{Failure, Guest, GuestLaw, Hosted};
 pub use params::{Kind, Param, ParamError, Params, Value};
 pub use registry::{Descriptor, Status};
 pub use window::{Arithmetic, Growth, Window};

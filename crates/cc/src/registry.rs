@@ -52,7 +52,7 @@ macro_rules! controllers {
         pub enum AnyController {
             $(#[doc = stringify!($law)] $law($law),)*
             /// One from outside the registry.
-            Guest(Box<dyn $crate::Guest>),
+            Guest($crate::Hosted),
         }
 
         /// Every registered controller, in the order of the list.
@@ -63,13 +63,13 @@ macro_rules! controllers {
             pub fn name(&self) -> &str {
                 match self {
                     $(AnyController::$law(_) => <$law as $crate::Law>::DESCRIPTOR.name,)*
-                    AnyController::Guest(guest) => guest.name(),
+                    AnyController::Guest(hosted) => hosted.guest.name(),
                 }
             }
             /// Why it cannot go on; only guests fail.
             pub fn failure(&self) -> Option<&$crate::Failure> {
                 match self {
-                    AnyController::Guest(guest) => guest.failure(),
+                    AnyController::Guest(hosted) => hosted.guest.failure(),
                     _ => None,
                 }
             }

@@ -5,7 +5,7 @@ use crate::reader::Reader;
 use crate::scenario::{Flow, FlowKind, Scenario};
 use crate::tcp::TcpFlow;
 use crate::value::{self, Item, Value};
-use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, GuestLaw, Params, Signals};
+use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, GuestLaw, Hosted, Params, Signals};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -63,7 +63,7 @@ impl Control {
         match self {
             Control::Registered(name, params) => AnyController::new(name, params, flow)
                 .unwrap_or_else(|| unreachable!("the scenario names registered controllers only")),
-            Control::Guest(law) => AnyController::Guest(law.make(flow)),
+            Control::Guest(law) => AnyController::Guest(Hosted::new(law.make(flow))),
         }
     }
 }

@@ -52,6 +52,8 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         seed: 1,
         links,
         flows,
+        traffic: Vec::new(),
+        delays: false,
         satellites: None,
         radio: None,
         is_study: false,

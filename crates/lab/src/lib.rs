@@ -22,6 +22,7 @@ mod scenario;
 mod study;
 mod tcp;
 mod tle;
+mod traffic;
 mod value;
 mod view;
 mod warmup;
@@ -43,6 +44,7 @@ pub use satellites::{Satellites, Transmitter};
 pub use scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
 pub use study::{Axis, Step, Study};
 pub use tcp::TcpFlow;
+pub use traffic::{Sizes, Traffic};
 pub use view::{Instant, Picture, SkyView};
 pub use world::{Run, Settings};
 

@@ -72,6 +72,14 @@ pub struct FlowOutcome {
     pub min_rtt_s: Option<f64>,
     /// Mean one-way delay of data packets that arrived.
     pub mean_delay_s: Option<f64>,
+    /// Smallest one-way delay; with `delays = true` only, as the quantiles.
+    pub min_delay_s: Option<f64>,
+    /// Median of the one-way delays.
+    pub p50_delay_s: Option<f64>,
+    /// The delay that 95 % of the packets do not exceed.
+    pub p95_delay_s: Option<f64>,
+    /// The delay that 99 % of the packets do not exceed.
+    pub p99_delay_s: Option<f64>,
     /// Mean time between arrivals of data packets.
     pub mean_gap_s: Option<f64>,
     /// Signed sum of delay differences over arrivals: telescopes to (last - first) / arrivals.
@@ -85,6 +93,9 @@ pub struct FlowOutcome {
     /// Data packets that arrived, duplicates included: what the means above are over.
     #[serde(skip)]
     pub arrived_packets: u64,
+    /// Every one-way delay, seconds, in the order of arrival; empty where they were not wanted.
+    #[serde(skip)]
+    pub delays: Vec<f32>,
     /// Round-trip samples that the mean is over.
     #[serde(skip)]
     pub rtt_samples: u64,
@@ -191,6 +202,19 @@ pub struct EngineCost {
     pub wall_s: f64,
 }
 
+impl FlowOutcome {
+    /// Smallest delay and quantiles from the delays that are kept.
+    pub(crate) fn rank_delays(&mut self) {
+        let mut sorted = self.delays.clone();
+        sorted.sort_unstable_by(f32::total_cmp);
+        // The smallest value that at least so large a part does not exceed.
+        let rank = |part: f64| (part * sorted.len() as f64).ceil().max(1.0) as usize - 1;
+        let at = |part: f64| sorted.get(rank(part)).map(|delay| *delay as f64);
+        self.min_delay_s = at(0.0);
+        [self.p50_delay_s, self.p95_delay_s, self.p99_delay_s] = [0.5, 0.95, 0.99].map(at);
+    }
+}
+
 impl Outcome {
     /// As one line of JSON.
     pub fn to_json(&self) -> String {
@@ -212,6 +236,18 @@ pub(crate) fn jain(x: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn quantiles_are_values_that_were_measured() {
+        let delays = (1..=200).rev().map(|ms| ms as f32).collect();
+        let mut flow = super::FlowOutcome { delays, ..Default::default() };
+        flow.rank_delays();
+        let found = [flow.min_delay_s, flow.p50_delay_s, flow.p95_delay_s, flow.p99_delay_s];
+        assert_eq!(found, [1.0, 100.0, 190.0, 198.0].map(Some));
+        flow.delays.clear();
+        flow.rank_delays();
+        assert_eq!((flow.min_delay_s, flow.p99_delay_s), (None, None));
+    }
+
     #[test]
     fn jain_has_its_published_value() {
         assert!((super::jain(&[10.0, 10.0, 20.0]).unwrap() - 0.888889).abs() < 1e-6);

@@ -7,6 +7,7 @@ use crate::radio::RadioNetwork;
 use crate::reader::{Reader, quantity};
 use crate::satellites::Satellites;
 use crate::tcp::{TcpFlow, TcpLayers};
+use crate::traffic::{self, Traffic};
 use crate::value::{self, Item, Value};
 use net::{RcpConfig, RouterConfig, XcpConfig};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,10 @@ pub struct Scenario {
     pub links: Vec<Duplex>,
     /// The flows, in the order of the file.
     pub flows: Vec<Flow>,
+    /// Sources of flows that the seed draws.
+    pub traffic: Vec<Traffic>,
+    /// The outcome has quantiles of delays too: every packet's delay is kept.
+    pub delays: bool,
     /// Satellites and terminals, if there are any.
     pub satellites: Option<Arc<Satellites>>,
     /// Nodes with radios, if there are any.
@@ -129,7 +134,7 @@ pub enum FlowKind {
     },
 }
 
-const MOST_FLOWS: usize = 1_000_000;
+pub(crate) const MOST_FLOWS: usize = 1_000_000;
 /// A byte takes a picosecond.
 const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 /// Eleven days.
@@ -191,20 +196,41 @@ impl Scenario {
             .map(|(i, item)| read_flow(i, item, tcp, &nodes))
             .collect::<Result<_>>()?;
         flows.extend(generated);
+        let traffic: Vec<Traffic> = top
+            .list("traffic")?
+            .unwrap_or(&[])
+            .iter()
+            .enumerate()
+            .map(|(i, item)| Traffic::read(i, item, tcp, &nodes, duration))
+            .collect::<Result<_>>()?;
+        let delays = top.switch("delays")?.unwrap_or(false);
         if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
             let message = "the generator made no flow that starts within the duration: take another seed, more nodes or more time";
             return Err(top.error("radio", message));
         }
-        if flows.is_empty() {
+        if flows.is_empty() && traffic.is_empty() {
             return Err(top.error("flow", "is missing: name at least one [[flow]]"));
         }
         check_names(link_items, &links, flow_items, &flows)?;
+        traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
         check_routers(document, flow_items, &links, &flows)?;
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.sky)?;
         }
         top.finish()?;
-        Ok(Scenario { title, duration, warmup, seed, links, flows, satellites, radio, is_study })
+        Ok(Scenario {
+            title,
+            duration,
+            warmup,
+            seed,
+            links,
+            flows,
+            traffic,
+            delays,
+            satellites,
+            radio,
+            is_study,
+        })
     }
 
     /// The satellites of `text` alone, whatever else the file has or lacks, for `until` from the start; and its seed.
@@ -226,7 +252,7 @@ impl Scenario {
 }
 
 /// The nodes that links name, each with the part of the network that it belongs to.
-struct Nodes {
+pub(crate) struct Nodes {
     parts: BTreeMap<String, usize>,
 }
 
@@ -471,23 +497,7 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Re
     let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
     let reader = Reader::new(format!("flow.{name}"), item)?;
     reader.text("name")?;
-    let node = |key: &'static str| -> Result<String> {
-        let node = reader.need(key, reader.text(key)?, "name a node")?;
-        if nodes.parts.contains_key(node) {
-            return Ok(node.to_string());
-        }
-        Err(reader.error(
-            key,
-            format!("there is no node \"{node}\"; {}", nearest(node, nodes.parts.keys().map(String::as_str))),
-        ))
-    };
-    let (from, to) = (node("from")?, node("to")?);
-    if from == to {
-        return Err(reader.error("to", "a flow needs two different nodes"));
-    }
-    if nodes.parts[from.as_str()] != nodes.parts[to.as_str()] {
-        return Err(reader.error("to", format!("there is no path from \"{from}\" to \"{to}\"")));
-    }
+    let (from, to) = read_ends(&reader, nodes)?;
     let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
     let start_jitter: Span = reader.quantity("start_jitter", "1s")?.unwrap_or(Span::ZERO);
     let stop: Option<Span> = reader.quantity("stop", "150s")?;
@@ -515,6 +525,28 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Re
     }
     reader.finish()?;
     Ok(Flow { name, from, to, start, start_jitter, stop, bytes, kind })
+}
+
+/// The two ends of a flow.
+pub(crate) fn read_ends(reader: &Reader<'_>, nodes: &Nodes) -> Result<(String, String)> {
+    let node = |key: &'static str| -> Result<String> {
+        let node = reader.need(key, reader.text(key)?, "name a node")?;
+        if nodes.parts.contains_key(node) {
+            return Ok(node.to_string());
+        }
+        Err(reader.error(
+            key,
+            format!("there is no node \"{node}\"; {}", nearest(node, nodes.parts.keys().map(String::as_str))),
+        ))
+    };
+    let (from, to) = (node("from")?, node("to")?);
+    if from == to {
+        return Err(reader.error("to", "a flow needs two different nodes"));
+    }
+    if nodes.parts[from.as_str()] != nodes.parts[to.as_str()] {
+        return Err(reader.error("to", format!("there is no path from \"{from}\" to \"{to}\"")));
+    }
+    Ok((from, to))
 }
 
 fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {

@@ -243,9 +243,25 @@ fn digest(scenario: &Scenario) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(crate::ENGINE.as_bytes());
     // Derived formatting names every field and prints floats exactly.
-    let Scenario { title: _, seed: _, is_study: _, duration, warmup, links, flows, satellites, radio } =
-        scenario;
-    hasher.update(format!("{duration:?} {warmup:?} {links:?} {flows:?} {satellites:?} {radio:?}").as_bytes());
+    let Scenario {
+        title: _,
+        seed: _,
+        is_study: _,
+        duration,
+        warmup,
+        links,
+        flows,
+        traffic,
+        delays,
+        satellites,
+        radio,
+    } = scenario;
+    hasher.update(
+        format!(
+            "{duration:?} {warmup:?} {delays:?} {links:?} {flows:?} {traffic:?} {satellites:?} {radio:?}"
+        )
+        .as_bytes(),
+    );
     hasher.finalize()
 }
 

@@ -91,6 +91,8 @@ impl Cut {
         let jitters = [counted(|f| f.jitter1_s, 0), counted(|f| f.jitter2_s, 0)];
         let gap = counted(|f| f.mean_gap_s, 1); // n arrivals have n - 1 gaps
         flow.mean_delay_s = delay;
+        flow.delays.drain(..early.delays.len());
+        flow.rank_delays();
         [flow.jitter1_s, flow.jitter2_s] = jitters;
         flow.mean_gap_s = gap;
         flow.delivery_ratio =

@@ -28,9 +28,16 @@ pub struct ReceiverStats {
     pub first_at: Time,
     /// Last arrival.
     pub last_at: Time,
+    /// Every delay, seconds, in the order of arrival; where they are wanted.
+    pub delays: Option<Vec<f32>>,
 }
 
 impl ReceiverStats {
+    #[cold]
+    fn keep(&mut self, delay: Span) {
+        self.delays.get_or_insert_default().push(delay.seconds() as f32);
+    }
+
     /// Counts an arrival.
     #[inline]
     pub fn arrived(&mut self, packet: &Packet, now: Time) {
@@ -42,6 +49,9 @@ impl ReceiverStats {
             self.jitter_sum += (delay.seconds() - self.last_delay.seconds()).abs();
         }
         self.delay_sum += delay.seconds();
+        if self.delays.is_some() {
+            self.keep(delay);
+        }
         self.last_delay = delay;
         self.last_at = now;
         self.packets += 1;

@@ -499,7 +499,7 @@ impl Sender {
         self.tell(wire, packet, progress, self.phase);
     }
 
-    #[inline]
+    #[inline(always)]
     fn tell<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress, phase: Phase) {
         let receiver_time = self.needs.has(Signals::RECEIVER_TIME).then(|| {
             // The receiver's clock shows whole quanta.

@@ -139,6 +139,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             receivers: engine::large_vec(numbered.len()),
             ..Parts::default()
         };
+        let counters = ReceiverStats { delays: scenario.delays.then(Vec::new), ..ReceiverStats::default() };
         let mut probes = Vec::new();
         let mut shared: Vec<Arc<Options>> = Vec::new();
         for (number, index) in numbered.iter().enumerate() {
@@ -182,7 +183,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                         )
                     });
                     let setup = Setup { flow: number, route: forward, segments, clock_phase };
-                    world.receivers.push(Receiver::new(number, back, options.clone()));
+                    let mut receiver = Receiver::new(number, back, options.clone());
+                    receiver.stats = counters.clone();
+                    world.receivers.push(receiver);
                     world.senders.push(Sender::new(setup, options, controller));
                     let mut names = tcp.control.probes();
                     if plan.is_some() {
@@ -196,7 +199,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     if *jitter > 0.0 {
                         source = source.with_jitter(*jitter, Stream::new(seed, "gaps", &flow.name));
                     }
-                    world.udp.push((source, ReceiverStats::default()));
+                    world.udp.push((source, counters.clone()));
                 }
             }
             world.names.push(flow.name.clone());

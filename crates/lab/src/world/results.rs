@@ -168,7 +168,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
 fn arrivals(name: String, stats: &ReceiverStats, duration: f64) -> FlowOutcome {
     let n = stats.packets as f64;
     let some = stats.packets > 0;
-    FlowOutcome {
+    let mut flow = FlowOutcome {
         name,
         throughput_bps: stats.wire_bytes as f64 * 8.0 / duration,
         mean_delay_s: some.then(|| stats.delay_sum / n),
@@ -176,6 +176,9 @@ fn arrivals(name: String, stats: &ReceiverStats, duration: f64) -> FlowOutcome {
         jitter1_s: some.then(|| (stats.last_delay.seconds() - stats.first_delay.seconds()) / n),
         jitter2_s: some.then(|| stats.jitter_sum / n),
         arrived_packets: stats.packets,
+        delays: stats.delays.clone().unwrap_or_default(),
         ..FlowOutcome::default()
-    }
+    };
+    flow.rank_delays();
+    flow
 }
