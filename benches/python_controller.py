@@ -18,9 +18,9 @@ ROOT = Path(__file__).parent.parent
 
 def dumbbell(flows: int) -> dict[str, Any]:
     """The speed benchmark's network, smaller."""
-    ends = [["r1", "r2", 100], *(["s" + str(i), "r1", 1000] for i in range(flows))]
-    ends += [["r2", "d" + str(i), 1000] for i in range(flows)]
-    links = [{"ends": [a, b], "rate": f"{rate}Mbps", "delay": "10ms"} for a, b, rate in ends]
+    ends = [("r1", "r2", 100), *((f"s{i}", "r1", 1000) for i in range(flows))]
+    ends += [("r2", f"d{i}", 1000) for i in range(flows)]
+    links: list[dict[str, Any]] = [{"ends": [a, b], "rate": f"{rate}Mbps", "delay": "10ms"} for a, b, rate in ends]
     links[0]["queue"] = {"kind": "droptail", "limit": "750p"}
     tcp = {"profile": "ns2", "control": "reno", "window": max(4, 3000 // flows), "packet": 960}
     flow = [{"name": f"f{i}", "from": f"s{i}", "to": f"d{i}", "start": f"{i}ms"} for i in range(flows)]

@@ -211,7 +211,9 @@ impl FlowOutcome {
         let rank = |part: f64| (part * sorted.len() as f64).ceil().max(1.0) as usize - 1;
         let at = |part: f64| sorted.get(rank(part)).map(|delay| *delay as f64);
         self.min_delay_s = at(0.0);
-        [self.p50_delay_s, self.p95_delay_s, self.p99_delay_s] = [0.5, 0.95, 0.99].map(at);
+        self.p50_delay_s = at(0.5);
+        self.p95_delay_s = at(0.95);
+        self.p99_delay_s = at(0.99);
     }
 }
 
