@@ -15,8 +15,8 @@ import pytest
 
 from ackclock import papers
 from ackclock.files import BadInput
+from ackclock.html import value
 from ackclock.papers.judge import decide
-from ackclock.papers.page import value
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 

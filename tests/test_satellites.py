@@ -13,7 +13,8 @@ import pytest
 
 from ackclock import Scenario
 from ackclock.files import BadInput
-from ackclock.sky import Sky, seconds
+from ackclock.options import seconds
+from ackclock.sky import Sky
 from ackclock.skymap import coastlines, draw, great_circle
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

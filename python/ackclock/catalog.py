@@ -17,6 +17,8 @@ def entries(kind: str) -> list[dict[str, Any]]:
         return _scenarios(Path("scenarios"))
     if kind == "papers":
         return _papers()
+    if kind == "suites":
+        return _suites()
     found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
     return found
 
@@ -29,6 +31,16 @@ def _papers() -> list[dict[str, Any]]:
         {"name": p.key, "summary": p.title, "status": p.status, "source": f"{p.authors}. {p.venue}"}
         | {"params": [], "trace": []}
         for p in found
+    ]
+
+
+def _suites() -> list[dict[str, Any]]:
+    from ackclock.suite import folder
+
+    found = [folder.find(name) for name in folder.known()]
+    return [
+        {"name": s.key, "summary": s.title, "status": None, "source": s.source, "params": [], "trace": []}
+        for s in found
     ]
 
 

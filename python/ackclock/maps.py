@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 from cyclopts import Parameter
 
 from ackclock.files import BadInput, check_targets, write
-from ackclock.options import File, Overrides, Seed
+from ackclock.options import File, Overrides, Seed, seconds
 
 
 def _check_pictures(plot: Path | None, animate: Path | None) -> None:
@@ -25,8 +25,6 @@ def _check_pictures(plot: Path | None, animate: Path | None) -> None:
 
 def _interval(every: str, at: str | None, plot: Path | None) -> float:
     """Seconds of `--every`. Raises BadInput unless it is a time, and if `--at` has no map."""
-    from ackclock.sky import seconds
-
     if at is not None and plot is None:
         raise BadInput("--at is the moment of the map: it goes with --plot")
     every_s = seconds(every, "--every")
@@ -88,7 +86,7 @@ def orbit(
         Decides the jitter of checks, instead of the file's.
 
     """
-    from ackclock.sky import Sky, seconds
+    from ackclock.sky import Sky
     from ackclock.terminal import passes, progress
 
     _check_pictures(plot, animate)
@@ -160,7 +158,6 @@ def radio(
 
     """
     from ackclock import airmap
-    from ackclock.sky import seconds
     from ackclock.terminal import progress
 
     _check_pictures(plot, animate)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ackclock import _core
+from ackclock.files import BadInput
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,6 +20,31 @@ def _seed(_type: object, tokens: Sequence[object]) -> int:
     return int(text)
 
 
+def _jobs(_type: object, value: int | None) -> None:
+    if value is not None and not 1 <= value <= 1024:
+        raise BadInput("--jobs is a number from 1 to 1024")
+
+
 File = Annotated[str, Parameter(allow_leading_hyphen=False)]
 Seed = Annotated[int | None, Parameter(converter=_seed)]
 Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
+Jobs = Annotated[int | None, Parameter(validator=_jobs)]
+
+
+def seconds(text: str, what: str) -> float:
+    """Seconds of a span such as "600s"; `what` names it in messages. Raises BadInput."""
+    try:
+        return _core.seconds(text)
+    except ValueError as error:
+        raise BadInput(f"{what}: {error}") from None
+
+
+def percent(text: str, what: str) -> float:
+    """Part that a percentage such as "1%" means; `what` names it in messages. Raises BadInput."""
+    try:
+        part = float(text.removesuffix("%")) / 100
+    except ValueError:
+        part = -1.0
+    if not text.endswith("%") or not 0 <= part < 1:
+        raise BadInput(f"{what} {text}: must be a percentage from 0% on and below 100%, such as 1%")
+    return part

@@ -12,14 +12,6 @@ from ackclock.experiment import read_text
 from ackclock.files import BadInput
 
 
-def seconds(text: str, what: str) -> float:
-    """Seconds of a span such as "600s"; `what` names it in messages. Raises BadInput."""
-    try:
-        return _core.seconds(text)
-    except ValueError as error:
-        raise BadInput(f"{what}: {error}") from None
-
-
 class Sky:
     """The satellites and terminals of a scenario, worked out from its start up to `until_s` seconds, inclusive.
 

@@ -13,11 +13,14 @@ from rich.table import Table
 
 from ackclock.experiment import Result
 from ackclock.stats import Estimate
+from ackclock.suite.measures import METRICS
 
 if TYPE_CHECKING:
     from ackclock.arima import Identification
     from ackclock.papers.reproduce import Reproduction
     from ackclock.sky import Sky
+    from ackclock.suite.compare import Change
+    from ackclock.suite.run import Made
 
 MOST_ROWS = 40
 
@@ -340,3 +343,52 @@ def passes(sky: Sky, every_s: float) -> None:
         places = (handoff["from"] or "none", handoff["to"] or "none")
         handoffs.add_row(f"{handoff['time_s']:g}", handoff["terminal"], *places)
     console.print(handoffs if found else "No hand-offs.")
+
+
+def suite_results(made: Made) -> None:
+    """Print what a controller came to in a suite: a line for each point, and where its page lies."""
+    console = _wide()
+    table = Table(title=f"{made.about.control}: {made.about.title}", title_justify="left", box=None, pad_edge=False)
+    for head in ("situation", "point", "mean [95 % interval] of each metric"):
+        table.add_column(head, overflow="fold")
+    lines: dict[tuple[str, str], list[str]] = {}
+    for (situation, point, metric), e in made.estimates().items():
+        shown = "" if e.low is None else f" [{e.low:.3g}, {e.high:.3g}]"
+        text = f"{metric} {e.value:.3g}{shown} {METRICS[metric].unit}".rstrip()
+        lines.setdefault((situation, point), []).append(text)
+    for (situation, point), metrics in lines.items():
+        table.add_row(situation, point, "; ".join(metrics))
+    console.print(table, highlight=False, markup=False)
+    for situation, reason in made.refused.items():
+        console.print(f"{situation}: not tried: {reason}", highlight=False, markup=False)
+    for run_id, error in made.failed[:5]:
+        console.print(f"failed: run {run_id}: {error}", highlight=False, markup=False)
+    console.print(f"{made.about.runs:,} runs", highlight=False)
+    console.print(f"written: {made.folder / 'index.html'}", highlight=False, soft_wrap=True)
+
+
+def changes(made: tuple[Made, Made], found: list[Change]) -> None:
+    """Print which metrics changed between two runs of a suite."""
+    console = _wide()
+    a, b = made
+    title = f"{a.about.control} ({a.folder}) against {b.about.control} ({b.folder})"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for head in ("situation", "point", "metric", "before", "after", "difference [95 % interval]", "", "p (Holm)"):
+        left = head in {"situation", "point", "metric", ""}
+        table.add_column(head, justify="left" if left else "right", overflow="fold")
+    moved = [change for change in found if change.verdict != "same"]
+    for c in moved:
+        d, unit = c.difference, METRICS[c.metric].unit
+        shown = "" if d.low is None else f" [{d.low:+.3g}, {d.high:+.3g}]"
+        name = f"{c.metric} ({unit})" if unit else c.metric
+        numbers = (f"{c.a:.4g}", f"{c.b:.4g}", f"{d.value:+.3g}{shown}")
+        p = "-" if c.p is None else f"{c.p:.2g}"
+        table.add_row(c.situation, c.point, name, *numbers, c.verdict, p)
+    if moved:
+        console.print(table, highlight=False, markup=False)
+    counts = {verdict: sum(c.verdict == verdict for c in found) for verdict in ("worse", "better", "other")}
+    console.print(
+        f"{len(found)} metrics compared: {counts['worse']} worse, {counts['better']} better, {counts['other']} other,"
+        f" {len(found) - len(moved)} the same",
+        highlight=False,
+    )

@@ -2,7 +2,7 @@
 
 use crate::error::{Origin, ScenarioError, nearest};
 use crate::reader::Reader;
-use crate::scenario::{Flow, FlowKind, Scenario};
+use crate::scenario::{FlowKind, Scenario};
 use crate::tcp::TcpFlow;
 use crate::value::{self, Item, Value};
 use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, GuestLaw, Hosted, Params, Signals};
@@ -71,8 +71,9 @@ impl Control {
 impl Scenario {
     /// Whether any flow's controller comes from outside the registry.
     pub fn has_guests(&self) -> bool {
-        let guest = |flow: &Flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if matches!(tcp.control, Control::Guest(_)));
-        self.flows.iter().any(guest)
+        let guest = |tcp: &TcpFlow| matches!(tcp.control, Control::Guest(_));
+        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if guest(tcp)));
+        flows || self.traffic.iter().any(|source| guest(&source.tcp))
     }
 
     /// Gives the TCP flow called `name` another controller.

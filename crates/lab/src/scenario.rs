@@ -497,7 +497,9 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Re
     let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
     let reader = Reader::new(format!("flow.{name}"), item)?;
     reader.text("name")?;
-    let (from, to) = read_ends(&reader, nodes)?;
+    let node = |key: &'static str| reader.need(key, reader.text(key)?, "name a node");
+    let (from, to) = (node("from")?.to_string(), node("to")?.to_string());
+    check_ends(&reader, nodes, &from, &to)?;
     let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
     let start_jitter: Span = reader.quantity("start_jitter", "1s")?.unwrap_or(Span::ZERO);
     let stop: Option<Span> = reader.quantity("stop", "150s")?;
@@ -527,26 +529,21 @@ fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Re
     Ok(Flow { name, from, to, start, start_jitter, stop, bytes, kind })
 }
 
-/// The two ends of a flow.
-pub(crate) fn read_ends(reader: &Reader<'_>, nodes: &Nodes) -> Result<(String, String)> {
-    let node = |key: &'static str| -> Result<String> {
-        let node = reader.need(key, reader.text(key)?, "name a node")?;
-        if nodes.parts.contains_key(node) {
-            return Ok(node.to_string());
+/// Whether a flow can run between two nodes.
+pub(crate) fn check_ends(reader: &Reader<'_>, nodes: &Nodes, from: &str, to: &str) -> Result<()> {
+    for (key, node) in [("from", from), ("to", to)] {
+        if !nodes.parts.contains_key(node) {
+            let remark = nearest(node, nodes.parts.keys().map(String::as_str));
+            return Err(reader.error(key, format!("there is no node \"{node}\"; {remark}")));
         }
-        Err(reader.error(
-            key,
-            format!("there is no node \"{node}\"; {}", nearest(node, nodes.parts.keys().map(String::as_str))),
-        ))
-    };
-    let (from, to) = (node("from")?, node("to")?);
+    }
     if from == to {
         return Err(reader.error("to", "a flow needs two different nodes"));
     }
-    if nodes.parts[from.as_str()] != nodes.parts[to.as_str()] {
+    if nodes.parts[from] != nodes.parts[to] {
         return Err(reader.error("to", format!("there is no path from \"{from}\" to \"{to}\"")));
     }
-    Ok((from, to))
+    Ok(())
 }
 
 fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {

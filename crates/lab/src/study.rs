@@ -25,6 +25,8 @@ pub struct Study {
     pub seeds: Vec<u64>,
     /// Title of the scenario.
     pub title: String,
+    /// Whether any point has a controller from outside the registry.
+    pub has_guests: bool,
     /// What decides the results of each point, seeds apart.
     digests: Vec<blake3::Hash>,
 }
@@ -55,10 +57,20 @@ impl Study {
             overrides::apply(&mut document, assignment)?;
         }
         let title = Scenario::read(&document)?.title;
-        let mut study = Study { axes: Vec::new(), seeds: Vec::new(), title, digests: Vec::new(), document };
+        let mut study = Study {
+            axes: Vec::new(),
+            seeds: Vec::new(),
+            title,
+            has_guests: false,
+            digests: Vec::new(),
+            document,
+        };
         study.read_sweep()?;
-        study.digests =
-            (0..study.points()).map(|point| Ok(digest(&study.scenario(point)?))).collect::<Result<_>>()?;
+        for point in 0..study.points() {
+            let scenario = study.scenario(point)?;
+            study.has_guests |= scenario.has_guests();
+            study.digests.push(digest(&scenario));
+        }
         Ok(study)
     }
 

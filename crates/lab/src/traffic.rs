@@ -2,9 +2,9 @@
 
 use crate::error::ScenarioError;
 use crate::reader::Reader;
-use crate::scenario::{Flow, FlowKind, MOST_FLOWS, Nodes, Scenario, read_ends};
+use crate::scenario::{Flow, FlowKind, MOST_FLOWS, Nodes, Scenario, check_ends};
 use crate::tcp::{TcpFlow, TcpLayers};
-use crate::value::Item;
+use crate::value::{Item, Value};
 use cc::detmath;
 use engine::Stream;
 use std::borrow::Cow;
@@ -19,8 +19,8 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub struct Traffic {
     /// Its name; its flows are NAME0, NAME1, ...
     pub name: String,
-    /// The nodes at the ends of its flows.
-    pub ends: [String; 2],
+    /// The nodes between which its flows run: each takes one of the first and one of the second.
+    pub ends: [Vec<String>; 2],
     /// When the first flow may come.
     pub start: Span,
     /// When no more come.
@@ -100,7 +100,10 @@ impl Traffic {
         let name = plain.text("name")?.map_or(format!("traffic{index}-"), str::to_string);
         let reader = Reader::new(format!("traffic.{name}"), item)?;
         reader.text("name")?;
-        let (from, to) = read_ends(&reader, nodes)?;
+        let ends = [read_nodes(&reader, "from")?, read_nodes(&reader, "to")?];
+        for (from, to) in ends[0].iter().flat_map(|from| ends[1].iter().map(move |to| (from, to))) {
+            check_ends(&reader, nodes, from, to)?;
+        }
         let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
         let stop = reader.quantity::<Span>("stop", "150s")?.unwrap_or(duration);
         if stop <= start {
@@ -139,13 +142,14 @@ impl Traffic {
             return Err(reader.error("tcp", message));
         }
         reader.finish()?;
-        Ok(Traffic { name, ends: [from, to], start, stop, load, sizes, tcp: Arc::new(tcp) })
+        Ok(Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) })
     }
 
     /// Its flows under a seed: Poisson arrivals.
     fn draw(&self, seed: u64, until: Span) -> Vec<Flow> {
         let mut gaps = Stream::new(seed, "arrivals", &self.name);
         let mut sizes = Stream::new(seed, "sizes", &self.name);
+        let mut places = Stream::new(seed, "places", &self.name);
         let mean_gap = 8.0 * self.sizes.mean / self.load.bps() as f64;
         let mut at = self.start.seconds();
         let mut flows = Vec::new();
@@ -155,10 +159,14 @@ impl Traffic {
             if start >= self.stop.min(until) {
                 return flows;
             }
+            let mut end = |of: usize| {
+                let nodes = &self.ends[of];
+                nodes[(places.uniform() * nodes.len() as f64) as usize].clone()
+            };
             flows.push(Flow {
                 name: format!("{}{}", self.name, flows.len()),
-                from: self.ends[0].clone(),
-                to: self.ends[1].clone(),
+                from: end(0),
+                to: end(1),
                 start,
                 start_jitter: Span::ZERO,
                 stop: None,
@@ -167,6 +175,23 @@ impl Traffic {
             });
         }
     }
+}
+
+/// A node, or several.
+fn read_nodes(reader: &Reader<'_>, key: &'static str) -> Result<Vec<String>> {
+    let item = reader.need(key, reader.get(key), "name a node, or several in a list")?;
+    let wrong = || Err(reader.error(key, "must be a node's name, or a list of such"));
+    let names = match &item.value {
+        Value::Text(name) => return Ok(vec![name.clone()]),
+        Value::List(names) if !names.is_empty() => names,
+        _ => return wrong(),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let Value::Text(name) = &name.value else { return wrong() };
+        found.push(name.clone());
+    }
+    Ok(found)
 }
 
 /// No traffic takes the name of another, or makes flows of a name that there is.

@@ -187,9 +187,15 @@ fn run(
     let settings = Settings { seed, recording, unfolded: false };
     let mut run =
         py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
-    let chunk = if until_s.is_some() || run.has_guests() { FEW } else { CHUNK };
+    let guests = run.has_guests();
+    let chunk = if until_s.is_some() || guests { FEW } else { CHUNK };
     loop {
-        let ended = py.detach(|| guarded(|| run.advance(chunk)))?;
+        // Who is called back at every event keeps the interpreter.
+        let ended = if guests {
+            guarded(|| run.advance(chunk))
+        } else {
+            py.detach(|| guarded(|| run.advance(chunk)))
+        }?;
         if let Some((flow, failure)) = run.failure() {
             return Err(controller_error(py, flow, failure));
         }

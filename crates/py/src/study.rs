@@ -30,6 +30,11 @@ impl PyStudy {
     fn seeds(&self) -> Vec<u64> {
         self.0.seeds.clone()
     }
+    /// Whether any point has a controller written in Python.
+    #[getter]
+    fn has_guests(&self) -> bool {
+        self.0.has_guests
+    }
     /// How many combinations of the axes there are, seeds apart.
     #[getter]
     fn points(&self) -> usize {

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import difflib
 import importlib.util
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ackclock.files import BadInput
+from ackclock.records import read_record, read_toml
 
 Where = dict[str, str]
 """Labels of axes that choose points of a study."""
@@ -170,41 +168,10 @@ class Effect:
     factor: float = 1.0
 
 
+NESTED: dict[str, type[Any]] = {"part": Part, "alternative": Alternative}
+"""Keys whose lists hold tables."""
+
 T = TypeVar("T")
-SIMPLE: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "float | None": (int, float),
-    "bool": (bool,),
-    "list[str]": (list,),
-}
-
-
-def _read(kind: type[T], table: Any, place: str) -> T:
-    """A table of TOML as a dataclass; whatever does not fit is told with its place."""
-    if not isinstance(table, Mapping):
-        raise BadInput(f"{place}: must be a table")
-    fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for key in table:
-        if key not in fields:
-            near = difflib.get_close_matches(key, fields, 1)
-            raise BadInput(f"{place}.{key}: unknown key" + (f"; did you mean {near[0]}?" if near else ""))
-    for name, f in fields.items():
-        if name not in table and f.default is f.default_factory is dataclasses.MISSING:
-            raise BadInput(f"{place}: {name} is missing")
-    for key, value in table.items():
-        allowed = SIMPLE.get(str(fields[key].type))
-        if allowed is not None and (
-            not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed)
-        ):
-            raise BadInput(f"{place}.{key}: must be {fields[key].type}, not {value!r}")
-    nested: dict[str, type[Any]] = {"part": Part, "alternative": Alternative}
-    values = dict(table)
-    for key in nested.keys() & table.keys():
-        values[key] = [_read(nested[key], item, f"{place}.{key}[{i}]") for i, item in enumerate(table[key])]
-
-    return kind(**values)
 
 
 class Paper:
@@ -214,7 +181,7 @@ class Paper:
         self.folder = folder
         self.key = folder.name
         self._modules: dict[str, ModuleType] = {}
-        about = self._toml("paper.toml")
+        about = read_toml(folder / "paper.toml")
         known = {"title", "authors", "venue", "summary", "controllers", "status", "value", "baseline"}
         lists: dict[str, type[Any]] = {
             "study": StudySpec,
@@ -237,11 +204,13 @@ class Paper:
         self.status: str = about["status"]
         self.controllers: list[str] = about.get("controllers", [])
         self.values = {
-            name: _read(Value, table, f"{folder / 'paper.toml'}: value.{name}")
+            name: read_record(Value, table, f"{folder / 'paper.toml'}: value.{name}")
             for name, table in about.get("value", {}).items()
         }
         baseline = about.get("baseline")
-        self.baseline = None if baseline is None else _read(Alternative, baseline, f"{folder / 'paper.toml'}: baseline")
+        self.baseline = (
+            None if baseline is None else read_record(Alternative, baseline, f"{folder / 'paper.toml'}: baseline")
+        )
         found = {key: self._list(about, key, kind, "paper.toml") for key, kind in lists.items()}
         self.studies: list[StudySpec] = found["study"]
         self.tables: list[Table] = found["table"]
@@ -253,23 +222,17 @@ class Paper:
         self.deviations: list[Deviation] = self._only("deviations.toml", "deviation", Deviation)
         self._check()
 
-    def _toml(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        try:
-            return tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BadInput(f"{path}: {error}") from None
-
     def _only(self, file: str, key: str, kind: type[T]) -> list[T]:
         """A file of one list and nothing else."""
-        table = self._toml(file)
+        table = read_toml(self.folder / file)
         for name in table:
             if name != key:
                 raise BadInput(f"{self.folder / file}: {name}: unknown key; the file holds [[{key}]] tables")
         return self._list(table, key, kind, file)
 
     def _list(self, table: dict[str, Any], key: str, kind: type[T], file: str) -> list[T]:
-        return [_read(kind, item, f"{self.folder / file}: {key}[{i}]") for i, item in enumerate(table.get(key, []))]
+        place = f"{self.folder / file}: {key}"
+        return [read_record(kind, item, f"{place}[{i}]", NESTED) for i, item in enumerate(table.get(key, []))]
 
     def _check(self) -> None:
         names = {study.name for study in self.studies}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ackclock import _core
+from ackclock._core import ControllerError
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, Study
 from ackclock.study.store import Finished, Part, journal_line, now, write_part
@@ -36,6 +37,9 @@ class Local:
 
     def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
         """See Executor."""
+        if study.core.has_guests:
+            yield from ([finished] for finished, _ in _one_by_one(study, runs))
+            return
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
         stopped = False
         while True:
@@ -143,6 +147,21 @@ def _cluster() -> str | None:
     return address
 
 
+def _one_by_one(study: Study, runs: Sequence[Run]) -> Iterator[tuple[Finished, float]]:
+    """Runs with controllers written in Python, on this thread: others would only wait for the interpreter.
+
+    (A thread that has no Python frame of its own would besides pay for one at every call.)
+    """
+    for run in runs:
+        try:
+            result = study.scenario(run.point).run(seed=run.seed)
+            yield Finished(run.run_id, result.json, None), result.outcome["engine"]["cpu_s"]
+        except ControllerError as error:
+            yield Finished(run.run_id, None, f"{error}\n{error.traceback.rstrip()}"), 0.0
+        except RuntimeError as error:
+            yield Finished(run.run_id, None, str(error)), 0.0
+
+
 def _ids(batch: Batch) -> list[str]:
     return batch.run_ids if isinstance(batch, Part) else [run.run_id for run in batch]
 
@@ -161,8 +180,13 @@ def _ray_task(what: tuple[str, str, list[str], str, str | None, str], runs: list
         reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same ackclock everywhere"
         return [Finished(run.run_id, None, reason) for run in runs], 0.0
     study = Study.parse(text, overrides, file=file)
-    pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], 1)
     finished, seconds = [], 0.0
+    if study.core.has_guests:
+        for one, cpu_s in _one_by_one(study, runs):
+            finished.append(one)
+            seconds += cpu_s
+        return finished, seconds
+    pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], 1)
     while (done := pool.collect(1.0)) is not None:
         finished += [Finished(runs[i].run_id, outcome, error) for i, outcome, error, _ in done]
         seconds += sum(cpu_s for _, _, _, cpu_s in done)

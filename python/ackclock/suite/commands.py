@@ -1,0 +1,94 @@
+"""`ackclock suite` and `ackclock compare`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from ackclock.options import Jobs, percent
+
+
+def suite(
+    name: str,
+    /,
+    *,
+    control: str,
+    out: Path | None = None,
+    quick: bool = False,
+    jobs: Jobs = None,
+    engine: Literal["local", "ray"] = "local",
+) -> int:
+    """Try a controller in every situation of a suite: one page. May be killed and repeated.
+
+    Parameters
+    ----------
+    name
+        The suite (tcpeval), or a folder with a suite.toml.
+    control
+        A controller's name, FILE.py:CLASS, or a table such as '{ kind = "vegas", alpha = 1 }'.
+    out
+        Folder for page, measures and runs; out/suites/NAME/CONTROL where nothing is said.
+    quick
+        Fewer seeds; the page says so.
+    jobs
+        Threads (CPUs of a local Ray); by default all of the machine.
+    engine
+        Where the runs run.
+
+    """
+    from ackclock.study.executors import ENGINES
+    from ackclock.suite.folder import find
+    from ackclock.suite.run import folder_name, run
+    from ackclock.terminal import named_progress, suite_results
+
+    found = find(name)
+    target = out or Path("out") / "suites" / found.key / folder_name(control)
+    target.mkdir(parents=True, exist_ok=True)
+    with named_progress() as progress:
+        made = run(found, control, target, ENGINES[engine](jobs), quick=quick, progress=progress)
+    suite_results(made)
+    return 1 if made.failed else 0
+
+
+def compare(
+    a: Path,
+    b: Path,
+    /,
+    *,
+    tolerance: str = "1%",
+    any_change: Annotated[bool, Parameter(name="--any")] = False,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Compare two folders that `ackclock suite` made: which metrics changed. Exit status 1 if one got worse.
+
+    Parameters
+    ----------
+    a
+        Before, or the controller that is held up.
+    b
+        After, or the controller that is held against it.
+    tolerance
+        A change of the mean that is too small to matter.
+    any_change
+        Exit with 1 for any change, also for the better.
+    as_json
+        Print every metric as a JSON list and nothing else.
+
+    """
+    from ackclock.suite.compare import compare as changes_of
+    from ackclock.suite.run import read
+    from ackclock.terminal import changes
+
+    part = percent(tolerance, "--tolerance")
+    made = (read(a), read(b))
+    found = changes_of(*made, tolerance=part)
+    if as_json:
+        print(json.dumps([asdict(change) for change in found]))
+    else:
+        changes(made, found)
+    wrong = {"worse", "better", "other"} if any_change else {"worse"}
+    return 1 if any(change.verdict in wrong for change in found) else 0

@@ -1,0 +1,100 @@
+"""The folder of a suite, read: suite.toml, and a scenario or study for each situation (docs/suites.md)."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ackclock.files import BadInput
+from ackclock.records import read_record, read_toml
+from ackclock.suite.measures import METRICS
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A scenario or study, `ID.toml`, in which a controller is tried, and what is measured there.
+
+    The flows under test are those whose names begin with `tested`: they take the controller of `[tcp]`. Those of
+    `rivals` name their own.
+    """
+
+    id: str
+    title: str
+    place: str
+    question: str
+    metrics: list[str]
+    seeds: int
+    quick: int
+    bottleneck: str = ""
+    """Name of the link that is looked at, such as "r1->r2"."""
+    tested: str = "t"
+    rivals: str = ""
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What controllers are told of the network, by their names."""
+
+
+@dataclass(frozen=True)
+class Omitted:
+    """A situation of the source that is not here, and why."""
+
+    what: str
+    why: str
+
+
+class Suite:
+    """A suite's folder. Raises BadInput if it is not in order."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.key = folder.name
+        file = folder / "suite.toml"
+        about = read_toml(file)
+        texts = ("title", "source", "summary", "standard")
+        for key in about:
+            if key not in {*texts, "situation", "omitted"}:
+                raise BadInput(f"{file}: {key}: unknown key")
+        for key in texts:
+            if not isinstance(about.get(key), str):
+                raise BadInput(f"{file}: {key} is missing")
+        self.title, self.source, self.summary = about["title"], about["source"], about["summary"].strip()
+        self.standard: str = about["standard"]
+        """The controller that `harm` is measured against."""
+        self.situations = [
+            read_record(Situation, item, f"{file}: situation[{i}]") for i, item in enumerate(about.get("situation", []))
+        ]
+        self.omitted = [
+            read_record(Omitted, item, f"{file}: omitted[{i}]") for i, item in enumerate(about.get("omitted", []))
+        ]
+        for situation in self.situations:
+            for metric in situation.metrics:
+                if metric not in METRICS:
+                    near = difflib.get_close_matches(metric, METRICS, 1)
+                    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
+                    raise BadInput(f"{file}: {situation.id}: there is no metric {metric}; {hint}")
+            if not self.path(situation).is_file():
+                raise BadInput(f"{folder}: situation {situation.id} has no {situation.id}.toml")
+
+    def path(self, situation: Situation) -> Path:
+        """The scenario or study of a situation."""
+        return self.folder / f"{situation.id}.toml"
+
+
+def _folder() -> Path:
+    return Path(__file__).parent.parent / "suites"
+
+
+def known() -> list[str]:
+    """Names of the suites that come with the package."""
+    return sorted(path.parent.name for path in _folder().glob("*/suite.toml"))
+
+
+def find(name: str) -> Suite:
+    """The suite of a name, or of a folder of one's own. Raises BadInput if there is none."""
+    for folder in (_folder() / name, Path(name)):
+        if (folder / "suite.toml").is_file():
+            return Suite(folder)
+    near = difflib.get_close_matches(name, known(), 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known())}, or a folder with a suite.toml"
+    raise BadInput(f"no suite {name}; {hint}")
