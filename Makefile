@@ -52,7 +52,7 @@ bench: build
 validate: build
 	$(BIN)/python validation/ns2/live.py
 
-# Needs `cargo install cargo-fuzz`; FUZZ is `scenario`, `movement` or `sender`.
+# Needs `cargo install cargo-fuzz`; FUZZ is a file of fuzz/fuzz_targets.
 FUZZ ?= scenario
 fuzz:
 	cargo fuzz run --sanitizer none $(FUZZ) -- -max_total_time=60 -max_len=4096

@@ -41,6 +41,23 @@ pub fn movement(data: &[u8]) {
     }
 }
 
+/// Parses any text as two-line elements, for a minute.
+pub fn elements(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let _ = crate::tle::read(text, Span::ZERO, Span::from_ms(60_000));
+}
+
+/// Parses any text as a study: its first line as an assignment (`--set`), the rest as the file.
+pub fn study(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (set, file) = text.split_once('\n').unwrap_or(("", text));
+    let sets = if set.is_empty() { vec![] } else { vec![set.to_string()] };
+    let Ok(study) = crate::Study::parse("fuzz.toml", file, &sets) else { return };
+    let last = study.points().saturating_sub(1);
+    assert_eq!(study.labels(last).len(), study.axes.len());
+    assert_ne!(study.run_id(last, 1), study.run_id(last, 2));
+}
+
 /// Drives a sender with ACKs, SACK blocks and timers taken from `data`, valid or not. The first bytes choose
 /// controller, recovery and profile; then each event takes three bytes.
 pub fn sender(data: &[u8]) {

@@ -377,6 +377,8 @@ fn fuzz_corpora_are_replayed() {
     let mut replayed = 0;
     for (target, run) in [
         ("scenario", lab::fuzzing::scenario as fn(&[u8])),
+        ("study", lab::fuzzing::study),
+        ("elements", lab::fuzzing::elements),
         ("movement", lab::fuzzing::movement),
         ("sender", lab::fuzzing::sender),
     ] {

@@ -1,0 +1,73 @@
+//! Fingerprints: a hash of every packet event of some two hundred scenarios, written down. They do not move between
+//! builds, machines or threads; tests/test_fingerprints.py compares the same list in the release build.
+//!
+//! After a change of results: `ACKCLOCK_FINGERPRINTS=write cargo test -p lab --test fingerprints`, and a line in
+//! CHANGELOG.md.
+
+use lab::{Recording, Run, Settings, Study};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints");
+const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints/list.txt");
+
+/// Every study with its name, in the order of the names.
+fn studies() -> Vec<(String, Study)> {
+    let mut files: Vec<_> = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "toml"));
+    files.sort();
+    let read = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+        let study = Study::parse(&name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        (name, study)
+    };
+    files.iter().map(read).collect()
+}
+
+/// A line for each point of each study, worked out by so many threads.
+fn lines(threads: usize) -> Vec<String> {
+    let studies = studies();
+    let jobs: Vec<(usize, usize)> = studies
+        .iter()
+        .enumerate()
+        .flat_map(|(s, (_, study))| (0..study.points()).map(move |p| (s, p)))
+        .collect();
+    let found = Mutex::new(vec![String::new(); jobs.len()]);
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let job = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((s, point)) = jobs.get(job) else { return };
+                    let (name, study) = &studies[*s];
+                    let settings = Settings {
+                        recording: Recording { fingerprint: true, ..Recording::default() },
+                        ..Settings::default()
+                    };
+                    let mut run = Run::new(&study.scenario(*point).unwrap(), settings).unwrap();
+                    run.finish();
+                    let line = format!("{name} {point} {}", &run.fingerprint()[..24]);
+                    found.lock().unwrap()[job] = line;
+                }
+            });
+        }
+    });
+    found.into_inner().unwrap()
+}
+
+#[test]
+fn two_hundred_runs_are_the_same_on_any_number_of_threads() {
+    let one = lines(1);
+    assert!(one.len() >= 200, "only {} scenarios", one.len());
+    if std::env::var("ACKCLOCK_FINGERPRINTS").is_ok_and(|what| what == "write") {
+        std::fs::write(LIST, one.join("\n") + "\n").unwrap();
+    }
+    let known: Vec<String> = std::fs::read_to_string(LIST).unwrap().lines().map(str::to_string).collect();
+    let changed: Vec<_> = one.iter().zip(&known).filter(|(now, was)| now != was).collect();
+    assert!(changed.is_empty() && one.len() == known.len(), "changed: {changed:?}");
+    for threads in [2, 8] {
+        assert_eq!(lines(threads), known, "{threads} threads");
+    }
+}
