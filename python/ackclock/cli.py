@@ -15,6 +15,7 @@ from ackclock.files import BadInput, check_targets, write
 from ackclock.maps import orbit, radio
 from ackclock.options import File, Jobs, Overrides, Seed
 from ackclock.suite.commands import compare, suite
+from ackclock.why import why
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ app.command(orbit)
 app.command(radio)
 app.command(suite)
 app.command(compare)
+app.command(why)
 
 Kind = Literal["controllers", "recoveries", "queues", "losses", "scenarios", "papers", "suites"]
 

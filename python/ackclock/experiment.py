@@ -98,12 +98,14 @@ class Scenario:
         audit: bool = False,
         pcapng: bool = False,
         fingerprint: bool = False,
+        until_s: float | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> Result:
         """Run it. The interpreter's lock is released; Ctrl-C raises KeyboardInterrupt within tens of milliseconds.
 
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
-        event; `audit` checks the run and fills `Result.violations`; `progress` is called with the part done.
+        event; `audit` checks the run and fills `Result.violations`; `until_s` ends it soon after that
+        moment (traces are then of use, its outcome is not); `progress` is called with the part done.
         Raises ControllerError if a controller written in Python raises: with flow, time_s, and its own error as cause.
         """
         finished = _core.run(
@@ -114,6 +116,7 @@ class Scenario:
             audit=audit,
             pcapng=pcapng,
             fingerprint=fingerprint,
+            until_s=until_s,
             progress=progress,
         )
         return Result(finished)

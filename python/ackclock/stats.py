@@ -172,6 +172,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def false_discovery(p_values: Sequence[float]) -> list[float]:
+    """Benjamini and Hochberg's correction: keep those below a level, and so large a part of them is false at most."""
+    from scipy import stats
+
+    return [float(p) for p in stats.false_discovery_control(p_values)] if p_values else []
+
+
 def mser(series: Sequence[float], batch: int = 5) -> int:
     """Where to cut the warm-up off a series: MSER-5 (White 1997), the number of leading values to leave out.
 

@@ -373,7 +373,7 @@ def changes(made: tuple[Made, Made], found: list[Change]) -> None:
     a, b = made
     title = f"{a.about.control} ({a.folder}) against {b.about.control} ({b.folder})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for head in ("situation", "point", "metric", "before", "after", "difference [95 % interval]", "", "p (Holm)"):
+    for head in ("situation", "point", "metric", "before", "after", "difference [95 % interval]", "", "p"):
         left = head in {"situation", "point", "metric", ""}
         table.add_column(head, justify="left" if left else "right", overflow="fold")
     moved = [change for change in found if change.verdict != "same"]

@@ -25,7 +25,7 @@ class Change:
     difference: stats.Estimate
     """b - a over the seeds, paired; 95 % interval."""
     p: float | None
-    """Of the difference, after Holm's correction over all metrics compared."""
+    """Of the difference (paired t test), after Benjamini and Hochberg's correction over all metrics compared."""
     verdict: Verdict
     """worse or better; other where neither way is better; same where the difference is not certain, or small."""
 
@@ -33,8 +33,9 @@ class Change:
 def compare(a: Made, b: Made, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
     """Compare what both have, paired by seed: common random numbers.
 
-    A metric changed where the difference holds after Holm's correction at `level` and is more than `tolerance` of the
-    larger mean. Raises BadInput if the two are not of one suite under the same seeds.
+    A metric changed where the difference is certain and more than `tolerance` of the larger mean. Of those called so a
+    part of `level` at most is expected to be chance; what is equal under every seed, as all is where nothing changed, is
+    never called so. Raises BadInput if the two are not of one suite under the same seeds.
     """
     if a.about.suite != b.about.suite:
         raise BadInput(f"{a.folder} is of the suite {a.about.suite}, {b.folder} of {b.about.suite}")
@@ -53,10 +54,10 @@ def compare(a: Made, b: Made, tolerance: float = 0.01, level: float = 0.05) -> l
     differences = [[y - x for x, y in zip(was, now, strict=True)] for _, was, now in pairs]
     p_values = [stats.p_value(d, 0.0) for d in differences]
     # One seed alone decides nothing; what is equal everywhere needs no test.
-    holm = iter(stats.holm([p for p in p_values if p is not None]))
+    corrected = iter(stats.false_discovery([p for p in p_values if p is not None]))
     found = []
     for ((situation, point, metric), was, now), d, raw in zip(pairs, differences, p_values, strict=True):
-        p = None if raw is None else next(holm)
+        p = None if raw is None else next(corrected)
         mean_a, mean_b = (sum(x) / len(x) for x in (was, now))
         large = abs(mean_b - mean_a) > tolerance * max(abs(mean_a), abs(mean_b))
         verdict: Verdict = "same"

@@ -1,0 +1,203 @@
+"""Suites and their comparison."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ackclock import stats
+from ackclock.files import BadInput
+from ackclock.study import Study
+from ackclock.study.executors import Local
+from ackclock.suite.compare import compare
+from ackclock.suite.folder import Suite, find, known
+from ackclock.suite.measures import METRICS
+from ackclock.suite.run import About, Made, Measure, control_table, folder_name, read, run
+
+SUITE = """
+title    = "Two situations"
+source   = "a test"
+standard = "reno"
+summary  = "For tests."
+[[situation]]
+id = "one"
+title = "One"
+place = "here"
+question = "How much?"
+metrics = ["goodput", "utilisation", "p95_queueing", "loss", "share", "harm", "completion", "finished", "timeouts"]
+seeds = 4
+quick = 3
+bottleneck = "a->b"
+rivals = "other"
+[[situation]]
+id = "two"
+title = "Two"
+place = "here"
+question = "How much?"
+metrics = ["goodput"]
+seeds = 4
+quick = 3
+[[omitted]]
+what = "three"
+why = "no need"
+"""
+ONE = """
+duration = "10s"
+[tcp]
+profile = "ns2"
+window = 100
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "2Mbps"
+delay = "20ms"
+queue = { kind = "droptail", limit = "15p" }
+[[flow]]
+name = "t"
+from = "a"
+to = "b"
+start_jitter = "1s"
+[[flow]]
+name = "other"
+from = "a"
+to = "b"
+tcp = { control = "reno" }
+start_jitter = "1s"
+[sweep]
+"link.l.queue" = [{ kind = "droptail", limit = "5p" }, { kind = "droptail", limit = "40p" }]
+"""
+TWO = ONE.replace('"t"', '"t"\nbytes = "200kB"').split("[sweep]")[0].replace('"ns2"', '"linux"\ntimestamps = false')
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "suite"
+    made.mkdir()
+    for name, text in (("suite", SUITE), ("one", ONE), ("two", TWO)):
+        (made / f"{name}.toml").write_text(text)
+    return made
+
+
+def test_a_controller_through_a_suite(folder: Path, tmp_path: Path) -> None:
+    made = run(Suite(folder), "reno", tmp_path / "reno", Local(2))
+    e = made.estimates()
+    assert made.about.runs == 2 * 4 * 2 + 4
+    small, large = "droptail limit=5p", "droptail limit=40p"
+    # The standard controller harms nobody more than itself, and shares with itself.
+    assert e["one", small, "harm"].value == 1
+    assert e["one", large, "share"].value == pytest.approx(1, abs=0.5)
+    # Forty packets of 1,040 bytes and the one being sent, at 2 Mb/s.
+    assert 0.7 * 170 < e["one", large, "p95_queueing"].value < 171
+    assert e["one", small, "p95_queueing"].value < 26
+    assert 90 < e["one", large, "utilisation"].value <= 100
+    assert ("one", small, "completion") not in e
+    again = read(tmp_path / "reno")
+    assert again.values() == made.values()
+    page = (tmp_path / "reno" / "index.html").read_text()
+    assert "Two situations" in page
+    assert "no need" in page
+    kept = run(Suite(folder), "reno", tmp_path / "reno", Local(2))
+    assert kept.values() == made.values()
+
+
+def test_compare_tells_a_broken_controller_and_nothing_else(folder: Path, tmp_path: Path, root: Path) -> None:
+    suite, reno = Suite(folder), f"{root / 'examples' / 'reno.py'}:Reno"
+    rust = run(suite, "reno", tmp_path / "rust", Local(2))
+    python = run(suite, reno, tmp_path / "python", Local(2))
+    assert all(change.verdict == "same" for change in compare(rust, python))
+    broken = run(suite, f'{{ python = "{reno}", keep = 0.1 }}', tmp_path / "broken", Local(2))
+    found = {(c.point, c.metric): c for c in compare(rust, broken)}
+    worse = found["droptail limit=40p", "goodput"]
+    assert worse.verdict == "worse"
+    assert worse.b < worse.a
+    assert worse.difference.high is not None
+    assert worse.difference.high < 0
+    command = [sys.executable, "-m", "ackclock.cli", "compare", str(tmp_path / "rust")]
+    for other, status in (("python", 0), ("broken", 1)):
+        done = subprocess.run([*command, str(tmp_path / other)], capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+    assert "worse" in done.stdout
+
+
+def fake(folder: Path, values: dict[str, list[float]], quick: bool = False, suite: str = "s") -> Made:
+    measures = [Measure("one", "", m, seed, x) for m, xs in values.items() for seed, x in enumerate(xs, 1)]
+    return Made(About(suite, "", "c", quick, "e", 1), folder, measures, {}, [])
+
+
+def test_verdicts_are_paired_corrected_and_tolerant() -> None:
+    here = Path()
+    before = fake(here, {"goodput": [10, 20, 30, 40, 50], "queueing": [5, 6, 7, 8, 9], "share": [1, 1, 1, 1, 1]})
+    shift: dict[str, list[float]] = {
+        "goodput": [10.5, 21, 31.4, 42, 52.6],
+        "queueing": [5, 6.2, 6.9, 8.1, 8.8],
+        "share": [2, 2, 2, 2, 2],
+    }
+    found = {c.metric: c for c in compare(before, fake(here, shift))}
+    # Five per cent more everywhere is certain when paired, though the seeds differ by far more.
+    assert (found["goodput"].verdict, found["queueing"].verdict, found["share"].verdict) == ("better", "same", "other")
+    raw = stats.p_value([0.5, 1, 1.4, 2, 2.6], 0.0)
+    assert raw is not None
+    assert found["goodput"].p == pytest.approx(3 * raw / 2)  # the second of three
+    assert next(iter(compare(before, fake(here, shift), tolerance=0.1))).verdict == "same"
+    with pytest.raises(BadInput, match="run both alike"):
+        compare(before, fake(here, shift, quick=True))
+    with pytest.raises(BadInput, match="is of the suite s"):
+        compare(before, fake(here, shift, suite="other"))
+    with pytest.raises(BadInput, match="no metric in common"):
+        compare(before, fake(here, {"loss": [1.0]}))
+
+
+def test_what_a_controller_needs_and_a_situation_lacks(folder: Path, tmp_path: Path) -> None:
+    # SARBE reads the receiver's clock, and `two` has none.
+    made = run(Suite(folder), "sarbe", tmp_path / "sarbe", Local(1), quick=True)
+    assert list(made.refused) == ["two"]
+    assert "Not tried: sarbe needs" in (tmp_path / "sarbe" / "index.html").read_text()
+    (folder / "one.toml").write_text(TWO)
+    with pytest.raises(BadInput, match="sarbe needs the receiver's clock"):
+        run(Suite(folder), "sarbe", tmp_path / "sarbe", Local(1))
+
+
+def test_every_situation_of_the_package_is_in_order() -> None:
+    assert known() == ["tcpeval"]
+    suite = find("tcpeval")
+    files = {path.stem for path in suite.folder.glob("*.toml")} - {"suite", "dumbbell"}
+    assert files == {situation.id for situation in suite.situations}
+    for situation in suite.situations:
+        study = Study.load(suite.path(situation), ["tcp.control=cubic"])
+        scenario = study.scenario(0)
+        assert scenario.duration_s > 0
+        assert situation.seeds >= situation.quick >= 3
+    assert {m for s in suite.situations for m in s.metrics} <= set(METRICS)
+
+
+def test_one_situation_of_the_package_end_to_end(tmp_path: Path) -> None:
+    suite = find("tcpeval")
+    suite.situations[:] = [s for s in suite.situations if s.id in {"against", "incast", "aqm"}]
+    made = run(suite, '{ kind = "vegas", alpha = 1 }', tmp_path / "vegas", Local(2), quick=True)
+    shares = [e.value for (s, _, metric), e in made.estimates().items() if (s, metric) == ("against", "share")]
+    assert max(shares) < 0.9  # Vegas yields to Reno and CUBIC
+    with open(tmp_path / "vegas" / "measures.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(made.measures)
+    assert json.loads((tmp_path / "vegas" / "suite.json").read_text())["suite"] == "tcpeval"
+
+
+def test_names_and_mistakes(tmp_path: Path, folder: Path) -> None:
+    assert control_table("cubic") == '{ kind = "cubic" }'
+    assert control_table("rcp_plus", {"rcp_plus": {"flows": 3}}) == '{ kind = "rcp_plus", flows = 3 }'
+    assert folder_name('{ kind = "vegas", alpha = 1 }') == "kind-vegas-alpha-1"
+    with pytest.raises(BadInput, match="did you mean tcpeval"):
+        find("tcpevl")
+    with pytest.raises(BadInput, match="no suite was run there"):
+        read(tmp_path)
+    (folder / "suite.toml").write_text(SUITE.replace('"timeouts"]', '"timeuots"]'))
+    with pytest.raises(BadInput, match="there is no metric timeuots; did you mean timeouts"):
+        Suite(folder)
+    command = [sys.executable, "-m", "ackclock.cli", "suite", "tcpeval", "--control", "renno", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'unknown controller "renno"; did you mean "reno"' in done.stderr
