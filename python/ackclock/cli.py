@@ -358,7 +358,15 @@ def paper(
         finished.append(made)
         failed += len(made.failed)
     if key == "all":
-        papers.index(out, finished)
+        compared = None
+        folder = papers.comparison_folder()
+        if folder is not None:
+            from ackclock.papers.comparison import compare as compare_all
+
+            with named_progress() as progress:
+                compared = compare_all(folder, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+            failed += sum(len(one.failed) for one in compared.made)
+        papers.index(out, finished, compared, quick=quick)
         print(f"written: {out / 'index.html'}")
     return 1 if failed else 0
 

@@ -319,3 +319,9 @@ def find(key: str) -> Paper:
     near = difflib.get_close_matches(key, there, 1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(there) or 'none here'}"
     raise BadInput(f"no paper {key}; {hint}")
+
+
+def comparison_folder() -> Path | None:
+    """The folder of the comparison of all controllers, beside the papers; none if there is none."""
+    folders = [folder.parent / "comparison" for folder in _folders()]
+    return next((folder for folder in folders if (folder / "suite.toml").is_file()), None)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ackclock.html import environment
 from ackclock.papers.results import Results
 from ackclock.papers.tables import grids
+from ackclock.suite.measures import METRICS
+
+if TYPE_CHECKING:
+    from ackclock.papers.comparison import Comparison
 
 WHAT = {
     "confirmed": "the interval lies wholly on the claimed side",
@@ -53,7 +57,24 @@ def render(
     )
 
 
-def index(made: list[Any]) -> str:
-    """The index of several papers as HTML."""
-    counts = [(one, Counter(v.verdict for v in one.verdicts)) for one in made]
-    return environment("ackclock.papers").get_template("index.html").render(made=counts, what=WHAT)
+SIGNS = {"confirmed": "✓", "matched": "≈", "opposite": "✗", "undecided": "?", "impossible": "0"}
+
+
+def index(made: list[Any], comparison: Comparison | None, *, quick: bool) -> str:
+    """The index of several papers as HTML: every claim with its verdict, and the comparison of all controllers."""
+    from ackclock.papers.comparison import draw
+
+    return (
+        environment("ackclock.papers")
+        .get_template("index.html")
+        .render(
+            made=made,
+            quick=quick,
+            what=WHAT,
+            signs=SIGNS,
+            total=Counter(v.verdict for one in made for v in one.verdicts),
+            comparison=comparison,
+            figure=None if comparison is None else draw(comparison),
+            metrics=METRICS,
+        )
+    )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ackclock import stats
 from ackclock.files import BadInput, write
@@ -18,6 +19,9 @@ from ackclock.papers.results import Results
 from ackclock.papers.tables import Entry, as_csv, entries
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
+
+if TYPE_CHECKING:
+    from ackclock.papers.comparison import Comparison as Comparisons
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,6 @@ def readme(paper: Paper, made: Reproduction) -> None:
     _text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 
 
-def index(out: Path, made: list[Reproduction]) -> None:
-    """Write `out`/index.html: the papers with their verdicts, linked."""
-    _text(out / "index.html", page.index(made))
+def index(out: Path, made: list[Reproduction], comparison: Comparisons | None, *, quick: bool) -> None:
+    """Write `out`/index.html: every claim of the papers with its verdict, and the comparison of all controllers."""
+    _text(out / "index.html", page.index(made, comparison, quick=quick))

@@ -34,8 +34,8 @@ def compare(a: Made, b: Made, tolerance: float = 0.01, level: float = 0.05) -> l
     """Compare what both have, paired by seed: common random numbers.
 
     A metric changed where the difference is certain and more than `tolerance` of the larger mean. Of those called so a
-    part of `level` at most is expected to be chance; what is equal under every seed, as all is where nothing changed, is
-    never called so. Raises BadInput if the two are not of one suite under the same seeds.
+    part of `level` at most is expected to be chance; what is equal under every seed, as all is where nothing
+    changed, is never called so. Raises BadInput if the two are not of one suite under the same seeds.
     """
     if a.about.suite != b.about.suite:
         raise BadInput(f"{a.folder} is of the suite {a.about.suite}, {b.folder} of {b.about.suite}")

@@ -1,0 +1,129 @@
+"""What none of the papers compared: every controller over every paper's network (papers/comparison)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock import stats
+from ackclock.catalog import entries
+from ackclock.files import BadInput
+from ackclock.papers.draw import COLOURS, MARKERS, tidy
+from ackclock.study.executors import Executor
+from ackclock.study.sweep import Progress
+from ackclock.suite.folder import Situation, Suite
+from ackclock.suite.run import Made, run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of it: a run of the suite for each controller, and those that the networks have nothing for."""
+
+    suite: Suite
+    made: list[Made]
+    refused: dict[str, str]
+
+    def rows(self, situation: Situation) -> list[tuple[str, dict[str, stats.Estimate]]]:
+        """Controllers with their metrics in a situation, most goodput first."""
+        found = []
+        for made in self.made:
+            its = {metric: e for (name, _, metric), e in made.estimates().items() if name == situation.id}
+            if its:
+                found.append((made.about.control, its))
+        return sorted(found, key=lambda row: -row[1]["goodput"].value)
+
+
+def compare(
+    folder: Path,
+    out: Path,
+    executor: Executor,
+    *,
+    quick: bool = False,
+    progress: Callable[[str], Progress | None] | None = None,
+) -> Comparison:
+    """Run every registered controller through the suite in `folder`; runs that are there are kept."""
+    suite = Suite(folder)
+    made, refused = [], {}
+    for entry in entries("controllers"):
+        name = entry["name"]
+        target = out / "comparison" / name
+        target.mkdir(parents=True, exist_ok=True)
+        try:
+            made.append(run(suite, name, target, executor, quick=quick, progress=progress))
+        except BadInput as error:
+            if "needs" not in str(error):
+                raise
+            refused[name] = str(error).removeprefix(f"{name}: ")
+    return Comparison(suite, made, refused)
+
+
+def front(points: dict[str, tuple[float, float]]) -> set[str]:
+    """Names of those that no other beats in both: points are (delay, goodput)."""
+    return {
+        name
+        for name, (delay, goodput) in points.items()
+        if not any(d <= delay and g >= goodput and (d, g) != (delay, goodput) for d, g in points.values())
+    }
+
+
+def draw(comparison: Comparison) -> str:
+    """Draw goodput against 95th-percentile queueing delay, a panel for each network; SVG text."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = mpl.rcParams["svg.id"] = "comparison"
+    situations = comparison.suite.situations
+    figure = Figure(figsize=(12.5, 3.5 * ((len(situations) + 2) // 3)), layout="constrained")
+    panels = list(figure.subplots((len(situations) + 2) // 3, 3, squeeze=False).flat)
+    names = [made.about.control for made in comparison.made]
+    for axes, situation in zip(panels, situations, strict=False):
+        _panel(axes, comparison, situation, names)
+    for axes in panels[len(situations) :]:
+        axes.set_visible(False)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", fontsize=9, frameon=False)
+    text = StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :]
+
+
+def _panel(axes: Axes, comparison: Comparison, situation: Situation, names: list[str]) -> None:
+    tidy(axes)
+    points: dict[str, tuple[float, float]] = {}
+    rows = dict(comparison.rows(situation))
+    for number, name in enumerate(names):
+        if name not in rows or "p95_queueing" not in rows[name]:
+            continue
+        delay, goodput = rows[name]["p95_queueing"], rows[name]["goodput"]
+        # A logarithmic axis has no room for zero: below a tenth of a millisecond all is one.
+        x = max(delay.value, 0.1)
+        left = min(delay.half_width or 0.0, 0.9 * x)
+        points[name] = (x, goodput.value)
+        axes.errorbar(
+            [x],
+            [goodput.value],
+            [[min(goodput.half_width or 0.0, goodput.value)], [goodput.half_width or 0.0]],
+            [[left], [delay.half_width or 0.0]],
+            color=COLOURS[number % len(COLOURS)],
+            marker=MARKERS[(number // len(COLOURS) * 3 + number) % len(MARKERS)],
+            markersize=6,
+            linewidth=0.8,
+            linestyle="none",
+            label=name,
+        )
+    for name in front(points):
+        axes.annotate(name, points[name], xytext=(5, 5), textcoords="offset points", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.15, y=0.15)
+    axes.set_title(f"{situation.title} ({situation.place})", fontsize=10, loc="left")
+    axes.set_xlabel("95th-percentile queueing delay (ms)", fontsize=9)
+    axes.set_ylabel("goodput (Mb/s)", fontsize=9)
+    axes.tick_params(labelsize=8)
