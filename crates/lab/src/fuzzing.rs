@@ -21,9 +21,8 @@ pub fn scenario(data: &[u8]) {
         ..Settings::default()
     };
     if let Ok(mut run) = Run::new(&scenario, settings) {
-        let ended = run.advance(20_000);
-        run.outcome();
-        if ended {
+        if run.advance(20_000) {
+            run.outcome();
             let (violations, count) = run.audit();
             assert_eq!(count, 0, "{violations:?}");
         }

@@ -23,6 +23,13 @@ pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>,
         }
         let second = lines.next().map(|(_, line)| line).filter(|line| line.starts_with("2 "));
         let second = second.ok_or_else(|| refuse("the first of two lines without the second"))?;
+        // The crate counts on text and a digit at the end.
+        let plain = |line: &str| {
+            line.bytes().all(|b| (b' '..=b'~').contains(&b)) && line.ends_with(|c: char| c.is_ascii_digit())
+        };
+        if !(plain(line) && plain(second)) {
+            return Err(refuse("no two-line elements: a line must be plain text and end with its checksum"));
+        }
         let found = sgp4::Elements::from_tle(None, line.as_bytes(), second.as_bytes())
             .map_err(|error| refuse(&format!("no two-line elements: {error}")))?;
         elements.push(found);
@@ -84,6 +91,9 @@ mod tests {
         assert!(refused("").contains("no two-line elements"));
         assert!(refused(&VANGUARD[..VANGUARD.len() - 30]).contains("line 2: no two-line elements"));
         let short = VANGUARD.replace("  28098-4 0  4753", "");
+        assert!(
+            refused(&VANGUARD.replace("4753", "475\u{1}")).contains("line 2: no two-line elements: a line")
+        );
         assert!(refused(&short).contains("line 2: no two-line elements"));
         let lines: Vec<&str> = VANGUARD.lines().collect();
         assert!(refused(lines[1]).contains("line 1: the first of two lines"));

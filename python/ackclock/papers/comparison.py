@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
@@ -118,11 +119,17 @@ def _panel(axes: Axes, comparison: Comparison, situation: Situation, names: list
             linestyle="none",
             label=name,
         )
-    for name in front(points):
+    highest = max((goodput for _, goodput in points.values()), default=1.0)
+    named: list[tuple[float, float]] = []
+    for name in sorted(front(points), key=lambda name: points[name]):
+        x, y = points[name]
+        if any(abs(math.log10(x / a)) < 0.25 and abs(y - b) < 0.08 * highest for a, b in named):
+            continue  # its name would lie on another
+        named.append((x, y))
         axes.annotate(name, points[name], xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
-    axes.margins(x=0.15, y=0.15)
+    axes.margins(x=0.15)
+    axes.set_ylim(0, 1.18 * max(highest, axes.get_ylim()[1] / 1.1))
     axes.set_title(f"{situation.title} ({situation.place})", fontsize=10, loc="left")
     axes.set_xlabel("95th-percentile queueing delay (ms)", fontsize=9)
     axes.set_ylabel("goodput (Mb/s)", fontsize=9)
