@@ -3,9 +3,8 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
-FIGURE := out/dumbbell.svg
 
-.PHONY: build run test bench lint format validate fuzz clean
+.PHONY: build run test bench lint format validate fuzz docs wheel clean
 
 build: $(VENV)/.built
 
@@ -19,9 +18,10 @@ $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.tom
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# The main job, the quick form: all five papers and every controller over their networks, one index.
 run: build
-	@mkdir -p out
-	$(BIN)/ackclock run scenarios/dumbbell.toml --plot $(FIGURE)
+	$(BIN)/ackclock paper all --out out --quick
+	@echo "The index: $(abspath out/index.html)"
 
 # Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
 test: build lint
@@ -56,6 +56,15 @@ validate: build
 FUZZ ?= scenario
 fuzz:
 	cargo fuzz run --sanitizer none $(FUZZ) -- -max_total_time=60 -max_len=4096
+
+# The site: guides, glossary and the reference from the docstrings, into out/site. A warning fails it.
+docs: build
+	$(BIN)/python docs/site.py out/site
+
+# A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
+wheel: build
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --quiet --out out/wheels
+	validation/wheel.sh out/wheels/ackclock-*.whl
 
 clean:
 	rm -rf $(VENV) target fuzz/target out
