@@ -59,7 +59,7 @@ fuzz:
 
 # The site: guides, glossary and the reference from the docstrings, into out/site. A warning fails it.
 docs: build
-	$(BIN)/python docs/site.py out/site
+	$(BIN)/mkdocs build --quiet --strict --site-dir $(abspath out/site)
 
 # A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
 wheel: build

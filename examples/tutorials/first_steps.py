@@ -2,8 +2,8 @@
 # # First steps
 #
 # A scenario is a file: links, queues, flows. A run is a scenario and a seed. Here one is written, run, looked at, and
-# asked why a window fell. Run it from the top of the repository, as a whole (`python examples/tutorials/first_steps.py`)
-# or cell by cell in an editor that knows `# %%`.
+# asked why a window fell. Run it from the top of the repository, as a whole or cell by cell in an editor that knows
+# `# %%`: `python examples/tutorials/first_steps.py`.
 
 # %%
 from pathlib import Path

@@ -2,7 +2,8 @@
 # # Reproduce a figure
 #
 # Figure 5 of the SARBE paper: goodput against the loss rate of a wireless last hop, for several controllers. The study
-# is a file of its paper's folder; here it is run with three seeds, and the figure is drawn from its table with intervals.
+# is a file of its paper's folder; here it is run with three seeds, and the figure is drawn from its table, with
+# intervals.
 
 # %%
 from pathlib import Path

@@ -1,4 +1,4 @@
-//! Fingerprints: a hash of every packet event of some two hundred scenarios, written down. They do not move between
+//! Fingerprints: of some two hundred scenarios a hash of every packet event, and one of the outcome, written down. They do not move between
 //! builds, machines or threads; tests/test_fingerprints.py compares the same list in the release build.
 //!
 //! After a change of results: `ACKCLOCK_FINGERPRINTS=write cargo test -p lab --test fingerprints`, and a line in
@@ -25,6 +25,14 @@ fn studies() -> Vec<(String, Study)> {
     files.iter().map(read).collect()
 }
 
+/// FNV-1a of an outcome, but for what the run cost.
+fn fnv(outcome: &str) -> u64 {
+    let what = outcome.split(",\"engine\"").next().unwrap();
+    what.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
 /// A line for each point of each study, worked out by so many threads.
 fn lines(threads: usize) -> Vec<String> {
     let studies = studies();
@@ -48,7 +56,8 @@ fn lines(threads: usize) -> Vec<String> {
                     };
                     let mut run = Run::new(&study.scenario(*point).unwrap(), settings).unwrap();
                     run.finish();
-                    let line = format!("{name} {point} {}", &run.fingerprint()[..24]);
+                    let outcome = run.outcome().to_json();
+                    let line = format!("{name} {point} {} {:016x}", &run.fingerprint()[..24], fnv(&outcome));
                     found.lock().unwrap()[job] = line;
                 }
             });
