@@ -12,9 +12,8 @@
 //! It begins with four segments: say `initial_window = 4`; with a Quick-Start that every router approves the code begins with
 //! 9999, `initial_window = 9999`. Status: draft.
 
-use crate::hstcp::Response;
+use crate::estimators::{Response, Share, share_params};
 use crate::params::{Kind, Param, Params};
-use crate::rcp_plus::{Share, share_params};
 use crate::registry::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};

@@ -7,121 +7,12 @@
 //! (specs/rcp.md section 3): `equation = "absolute"` takes it as printed. Losses are repaired and change nothing but the
 //! phase; after a timeout the window begins at one. Status: draft.
 
-use crate::estimators::{MinRtt, Round, Smoothed};
+use crate::estimators::{Share, share_params};
 use crate::params::{Kind, Param, Params};
 use crate::registry::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
-use units::{Segments, Span, Time};
-
-/// What an end host of the RCP family measures and is told: capacity, flows, own rate, queue.
-#[derive(Clone, Debug)]
-pub(crate) struct Share {
-    /// Bit/s.
-    capacity: f64,
-    flows: f64,
-    alpha: f64,
-    round: Round,
-    began: Time,
-    /// Bits acknowledged in the present round trip.
-    acked: f64,
-    packet_bits: f64,
-    smoothed: Smoothed,
-    rtt_min: MinRtt,
-    /// What was acknowledged in the last round trip, bit/s.
-    own: f64,
-}
-
-/// The parameters that a share needs.
-pub(crate) const fn share_params(alpha: f64) -> [Param; 3] {
-    [
-        Param {
-            name: "capacity",
-            kind: Kind::Number { default: 1e6, min: 1.0, max: 1e13 },
-            unit: "bit/s",
-            doc: "C: of the narrowest link",
-        },
-        Param {
-            name: "flows",
-            kind: Kind::Number { default: 1.0, min: 1.0, max: 1e6 },
-            unit: "",
-            doc: "N: that share it",
-        },
-        Param {
-            name: "alpha",
-            kind: Kind::Number { default: alpha, min: 0.0, max: 10.0 },
-            unit: "",
-            doc: "a: part of the free capacity that is taken",
-        },
-    ]
-}
-
-impl Share {
-    pub fn new(params: &Params, flow: &FlowInfo) -> Share {
-        Share {
-            capacity: params.number("capacity"),
-            flows: params.number("flows"),
-            alpha: params.number("alpha"),
-            round: Round::default(),
-            began: Time::ZERO,
-            acked: 0.0,
-            packet_bits: flow.packet as f64 * 8.0,
-            smoothed: Smoothed::new(0.125),
-            rtt_min: MinRtt::default(),
-            own: 0.0,
-        }
-    }
-
-    pub fn open(&mut self, now: Time) {
-        self.began = now;
-    }
-
-    /// Takes an ACK; whether a round trip has ended.
-    pub fn take(&mut self, ack: &Ack) -> bool {
-        if let Some(rtt) = ack.rtt {
-            self.smoothed.update(rtt.seconds());
-            self.rtt_min.update(rtt);
-        }
-        self.acked += ack.newly_acked as f64 * self.packet_bits;
-        if ack.newly_acked == 0 || self.round.closed_by(ack.acked_through, ack.next).is_none() {
-            return false;
-        }
-        let length = ack.now.since(self.began).seconds();
-        if length > 0.0 {
-            self.own = std::mem::take(&mut self.acked) / length;
-            self.began = ack.now;
-        }
-        length > 0.0
-    }
-
-    /// `(a C - a y)/N`, bit/s.
-    pub fn free(&self) -> f64 {
-        self.alpha * (self.capacity - self.own) / self.flows
-    }
-
-    /// What the queue holds over the round-trip time, bit/s.
-    pub fn queue(&self) -> f64 {
-        let Some(least) = self.rtt_min.get().map(Span::seconds).filter(|least| *least > 0.0) else {
-            return 0.0;
-        };
-        self.smoothed.get().map_or(0.0, |rtt| self.capacity * (rtt - least).max(0.0) / least)
-    }
-
-    /// The window that a rate needs, segments; none before there is a round-trip time.
-    pub fn window(&self, rate: f64) -> Option<Segments> {
-        self.smoothed.get().map(|rtt| (rate * rtt / self.packet_bits).max(1.0))
-    }
-
-    pub fn capacity(&self) -> f64 {
-        self.capacity
-    }
-    pub fn own(&self) -> f64 {
-        self.own
-    }
-    pub fn flows(&self) -> f64 {
-        self.flows
-    }
-}
+use units::Time;
 
 /// A window by a rate that the sender reckons itself.
 #[derive(Clone, Debug)]
