@@ -98,7 +98,9 @@ impl Controller for RcpPlus {
 mod tests {
     use super::*;
     use crate::Value;
+    use crate::estimators::Smoothed;
     use crate::testing::{ack, ns2_flow};
+    use units::Span;
 
     fn law(given: &[(&str, Value)]) -> RcpPlus {
         let given = given.iter().map(|(name, value)| (*name, value.clone()));

@@ -17,7 +17,7 @@ pub struct Share {
     /// Bits acknowledged in the present round trip.
     acked: f64,
     packet_bits: f64,
-    smoothed: Smoothed,
+    pub(crate) smoothed: Smoothed,
     rtt_min: MinRtt,
     /// What was acknowledged in the last round trip, bit/s.
     own: f64,
