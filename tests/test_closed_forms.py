@@ -129,7 +129,7 @@ def test_pftk() -> None:
     for loss in (0.01, 0.03, 0.1):
         found = lossy("reno", "reno", loss, 1000)
         model = pftk(found["loss"], found["rtt"], 0.2)
-        assert 0.6 < found["rate"] / model < 1.4, (loss, found["rate"] / model)
+        assert 0.8 < found["rate"] / model < 1.05, (loss, found["rate"] / model)
         assert found["timeouts"] > 10
 
 

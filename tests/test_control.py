@@ -187,6 +187,34 @@ def test_what_cannot_be_loaded_is_told_with_its_place(tmp_path: Path) -> None:
         Scenario.parse(scenario('"reno"'), controllers={"f": space["Wants"]})  # type: ignore[dict-item]
 
 
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("probes = ('cwnd',)", "probes has cwnd: columns that the trace has already"),
+        ("probes = 'ticks'", "probes must be a tuple of words"),
+        ("needs = 5", "needs must be a tuple|not iterable"),
+    ],
+)
+def test_attributes_that_make_no_sense_are_told(head: str, message: str) -> None:
+    space: dict[str, object] = {"Fixed": Fixed}
+    exec(f"class Odd(Fixed):\n    {head}", space)
+    with pytest.raises(ScenarioError, match=message):
+        Scenario.parse(scenario('"reno"'), controllers={"f": space["Odd"]})  # type: ignore[dict-item]
+
+
+def test_a_wake_that_has_come_is_used_up_and_a_rate_must_be_one() -> None:
+    space: dict[str, object] = {"Fixed": Fixed}
+    exec("class Stale(Fixed):\n    def on_timer(self, now_s):\n        self.wake_at_s = now_s", space)
+    stale = space["Stale"]
+    assert isinstance(stale, type)
+    assert Scenario.parse(scenario('"reno"'), controllers={"f": stale}).run().outcome["flows"][0]["goodput_bps"] > 0
+    exec("class Nil(Fixed):\n    def on_ack(self, ack):\n        self.pacing_bps = 0", space)
+    nil = space["Nil"]
+    assert isinstance(nil, type)
+    with pytest.raises(ControllerError, match="pacing_bps is 0, not a rate"):
+        Scenario.parse(scenario('"reno"'), controllers={"f": nil}).run()
+
+
 def test_parameters_reach_the_class_and_count_in_a_runs_identity(root: Path, tmp_path: Path) -> None:
     """A study over a Python class: parameters and the file's text decide which runs are new."""
     from ackclock.study import Study

@@ -146,7 +146,7 @@ to = "m"
 
 
 def test_a_seed_gives_two_controllers_the_same_errors() -> None:
-    """The n-th packet over the link is lost or not, whoever sends it."""
+    """The first packet that is lost over a link is the same, whoever sends it (after it the two send other packets)."""
     lost = []
     for control in ("reno", "cubic"):
         run = Scenario.parse(text(control=control)).run(packets=True)

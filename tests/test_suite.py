@@ -114,6 +114,7 @@ def test_compare_tells_a_broken_controller_and_nothing_else(folder: Path, tmp_pa
     found = {(c.point, c.metric): c for c in compare(rust, broken)}
     worse = found["droptail limit=40p", "goodput"]
     assert worse.verdict == "worse"
+    assert worse.b is not None
     assert worse.b < worse.a
     assert worse.difference.high is not None
     assert worse.difference.high < 0
@@ -144,6 +145,8 @@ def test_verdicts_are_paired_corrected_and_tolerant() -> None:
     assert raw is not None
     assert found["goodput"].p == pytest.approx(3 * raw / 2)  # the second of three
     assert next(iter(compare(before, fake(here, shift), tolerance=0.1))).verdict == "same"
+    few = {c.metric: c.verdict for c in compare(before, fake(here, {"goodput": [10, 20, 30]}))}
+    assert few == {"goodput": "missing", "queueing": "missing", "share": "missing"}
     with pytest.raises(BadInput, match="run both alike"):
         compare(before, fake(here, shift, quick=True))
     with pytest.raises(BadInput, match="is of the suite s"):
@@ -181,6 +184,11 @@ def test_one_situation_of_the_package_end_to_end(tmp_path: Path) -> None:
     made = run(suite, '{ kind = "vegas", alpha = 1 }', tmp_path / "vegas", Local(2), quick=True)
     shares = [e.value for (s, _, metric), e in made.estimates().items() if (s, metric) == ("against", "share")]
     assert max(shares) < 0.9  # Vegas yields to Reno and CUBIC
+    deep = Suite(suite.folder)
+    deep.situations[:] = [s for s in deep.situations if s.id == "bufferbloat"]
+    reno = run(deep, "reno", tmp_path / "reno", Local(2), quick=True).estimates()
+    # Four pipes of 44 ms: Reno fills them, and its own standing queue counts though the warm-up is left out.
+    assert 0.8 * 160 < reno["bufferbloat", "droptail limit=4bdp", "p95_queueing"].value < 1.1 * 176
     with open(tmp_path / "vegas" / "measures.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == len(made.measures)
     assert json.loads((tmp_path / "vegas" / "suite.json").read_text())["suite"] == "tcpeval"

@@ -40,7 +40,7 @@ class Controller:
     pacing_bps: float | None = None
     """Rate at which to space packets, bits per second; asked for where `needs` has pacing."""
     wake_at_s: float | None = None
-    """When `on_timer` is to be called, simulated seconds; asked for where `needs` has timer."""
+    """When `on_timer` is to be called, simulated seconds, in the future; asked for where `needs` has timer."""
     fine_timeout_s: float | None = None
     """Age at which the first unacknowledged segment counts as lost on any duplicate ACK (`needs`: fine_clock)."""
 
@@ -84,6 +84,9 @@ class Controller:
         self.cwnd = cwnd
 
 
+RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "handoff"}
+"""Columns of every window trace."""
+
 _modules: dict[str, ModuleType] = {}
 
 
@@ -108,7 +111,7 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         module.__name__ = f"ackclock.control:{key}"
         try:
             exec(compile(text, path, "exec"), module.__dict__)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             line = getattr(error, "lineno", None) or _last_line(error, path)
             raise ValueError(f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}") from None
         _modules[key] = module
@@ -127,11 +130,24 @@ def check(found: type, parameters: Sequence[str] = ()) -> None:
     missing = [m for m in ("on_ack", "on_congestion", "on_rto", "set_window") if not callable(getattr(found, m, None))]
     if missing:
         raise ValueError(f"{found.__name__} has no {', '.join(missing)}; derive it from ackclock.Controller")
+    for attribute in ("needs", "probes"):
+        words = getattr(found, attribute, ())
+        if not isinstance(words, tuple | list) or not all(isinstance(word, str) for word in words):
+            raise ValueError(f"{found.__name__}.{attribute} must be a tuple of words, such as ({'timer'!r},)")
+        taken = sorted(set(words) & RESERVED) if attribute == "probes" else []
+        if taken or len(set(words)) < len(words):
+            twice = ", ".join(taken) or "a name twice"
+            raise ValueError(f"{found.__name__}.probes has {twice}: columns that the trace has already")
     try:
         signature = inspect.signature(found)
     except ValueError:
         return
     every = list(signature.parameters.values())
+    given = set(parameters)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    for p in every[1:]:
+        if p.default is p.empty and p.kind in (*positional, p.KEYWORD_ONLY) and p.name not in given:
+            raise ValueError(f"{found.__name__} needs the parameter {p.name}")
     if any(p.kind is p.VAR_KEYWORD for p in every):
         return
     known = [p.name for p in every[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]

@@ -381,14 +381,16 @@ def changes(made: tuple[Made, Made], found: list[Change]) -> None:
         d, unit = c.difference, METRICS[c.metric].unit
         shown = "" if d.low is None else f" [{d.low:+.3g}, {d.high:+.3g}]"
         name = f"{c.metric} ({unit})" if unit else c.metric
-        numbers = (f"{c.a:.4g}", f"{c.b:.4g}", f"{d.value:+.3g}{shown}")
+        after = "-" if c.b is None else f"{c.b:.4g}"
+        numbers = (f"{c.a:.4g}", after, "-" if c.b is None else f"{d.value:+.3g}{shown}")
         p = "-" if c.p is None else f"{c.p:.2g}"
         table.add_row(c.situation, c.point, name, *numbers, c.verdict, p)
     if moved:
         console.print(table, highlight=False, markup=False)
-    counts = {verdict: sum(c.verdict == verdict for c in found) for verdict in ("worse", "better", "other")}
+    counts = {verdict: sum(c.verdict == verdict for c in found) for verdict in ("worse", "missing", "better", "other")}
     console.print(
-        f"{len(found)} metrics compared: {counts['worse']} worse, {counts['better']} better, {counts['other']} other,"
-        f" {len(found) - len(moved)} the same",
+        f"{len(found)} metrics compared: "
+        + ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+        + f"; {len(found) - len(moved)} show no difference",
         highlight=False,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,6 +54,7 @@ class Explanation:
     phase: str
     cwnd: tuple[float, float]
     ssthresh: tuple[float | None, float | None]
+    """None for infinite."""
     rtt_s: float | None
     in_flight: float
     acked: int
@@ -69,10 +71,15 @@ class Explanation:
         """The chain, a line each, from the change back to its cause."""
         before, after = self.cwnd
         verb = "fell" if after < before else "rose" if after > before else "stayed, the threshold moved"
-        yield f"{self.time_s:.6f} s  {self.flow} ({self.control}): cwnd {verb}: {before:.6g} to {after:.6g} segments"
+        change = f"cwnd {verb}: {before:.6g} to {after:.6g} segments"
+        if self.event == "start":
+            change = f"cwnd begins at {after:.6g} segments"
+        yield f"{self.time_s:.6f} s  {self.flow} ({self.control}): {change}"
         threshold = f"ssthresh {_show(self.ssthresh[0])} to {_show(self.ssthresh[1])}"
         yield f"  {threshold}, {self.in_flight:g} in flight, phase {self.phase}"
         yield f"  {self.cause}"
+        if not self.journey and self.packet is not None:
+            yield "    (on no wire: packets on the air are not followed)"
         for step in self.journey:
             waited = "" if step.waited_s is None else f" after {1e3 * step.waited_s:.3f} ms there"
             what = step.event if step.reason is None else f"{step.event} ({step.reason})"
@@ -82,8 +89,12 @@ class Explanation:
             yield f"  at {self.queue.link} at {self.queue.time_s:.6f} s: {self.queue.total} packets there: {by_flow}"
 
 
+def _finite(value: float | None) -> float | None:
+    return None if value is None or math.isinf(value) else value
+
+
 def _show(threshold: float | None) -> str:
-    return "infinite" if threshold is None or threshold == float("inf") else f"{threshold:.6g}"
+    return "infinite" if threshold is None else f"{threshold:.6g}"
 
 
 def explain(
@@ -101,6 +112,8 @@ def explain(
         raise BadInput(f"--at: the run lasts from 0 to {scenario.duration_s:g} s")
     result = scenario.run(seed=seed, trace="ack", packets=True, until_s=at_s)
     names = {f["name"]: f["control"] for f in result.outcome["flows"] if f["kind"] == "tcp"}
+    if not names:
+        raise BadInput("there is no TCP flow, so no window")
     if flow is not None and flow not in names:
         raise BadInput(f"--flow: there is no TCP flow {flow}; there are {', '.join(list(names)[:12])}")
     trace = frames.changes(result.trace.filter(pl.col("time_s") <= at_s))
@@ -128,7 +141,7 @@ def _explain(row: dict[str, Any], control: str, packets: pl.DataFrame) -> Explan
         event=row["event"],
         phase=row["phase"],
         cwnd=(row["cwnd_before"] if row["cwnd_before"] is not None else row["cwnd"], row["cwnd"]),
-        ssthresh=(row["ssthresh_before"], row["ssthresh"]),
+        ssthresh=(_finite(row["ssthresh_before"]), _finite(row["ssthresh"])),
         rtt_s=row["rtt_s"],
         in_flight=row["in_flight"],
         acked=row["ack"],
@@ -146,17 +159,20 @@ def _explain(row: dict[str, Any], control: str, packets: pl.DataFrame) -> Explan
     elif found.event == "dupack":
         _lost(found, packets, f"a duplicate ACK says that packet {found.acked + 1} is missing")
     elif fell and not _marked(found, packets):
-        at = f"packet {found.acked}"
-        if found.phase == "open" and found.ssthresh[0] == found.ssthresh[1]:
-            found.cause = f"the ACK of {at} ended a recovery or deflated the window, or the controller lowered it"
+        missing = _journey(packets, found.flow, found.acked + 1, found.time_s, both_ways=False)
+        if found.phase == "recovery" and any(step.event == "drop" for step in missing):
+            _lost(found, packets, f"with the ACK of packet {found.acked} packet {found.acked + 1} counts as lost")
         else:
-            _lost(found, packets, f"with the ACK of {at} packet {found.acked + 1} counts as lost")
+            # The trace has no word for it: a partial ACK deflates, a recovery ends, a law such as Vegas's draws back.
+            found.cause = (
+                f"the ACK of packet {found.acked} came; recovery or the controller lowered the window, without a loss"
+            )
     elif not fell:
         rtt = "no sample" if found.rtt_s is None else f"round-trip time {1e3 * found.rtt_s:.3f} ms"
         slow = "slow start" if found.cwnd[0] < (found.ssthresh[0] or float("inf")) else "congestion avoidance"
         found.cause = f"the ACK of packet {found.acked} arrived ({rtt}; {slow})"
         found.packet = found.acked
-        found.journey = _journey(packets, found.flow, found.acked, both_ways=True)
+        found.journey = _journey(packets, found.flow, found.acked, float("inf"), both_ways=True)
     return found
 
 
@@ -171,7 +187,7 @@ def _lost(found: Explanation, packets: pl.DataFrame, cause: str) -> None:
     import polars as pl
 
     found.packet = found.acked + 1
-    found.journey = _journey(packets, found.flow, found.packet, both_ways=False)
+    found.journey = _journey(packets, found.flow, found.packet, found.time_s, both_ways=False)
     drops = [step for step in found.journey if step.event == "drop"]
     if not drops:
         echo = _of(packets, found.flow, "ack").filter(pl.col("event") == "drop")
@@ -192,10 +208,10 @@ def _marked(found: Explanation, packets: pl.DataFrame) -> bool:
 
     data = _of(packets, found.flow, "data").filter(pl.col("marked") & (pl.col("event") == "deliver"))
     data = data.filter((pl.col("seq") <= found.acked) & (pl.col("time_s") > found.time_s - 2 * (found.rtt_s or 1.0)))
-    if data.is_empty() or found.phase == "recovery":
+    if data.is_empty():
         return False
     found.packet = int(data["seq"][-1])
-    found.journey = _journey(packets, found.flow, found.packet, both_ways=False)
+    found.journey = _journey(packets, found.flow, found.packet, found.time_s, both_ways=False)
     here = (
         _of(packets, found.flow, "data").filter((pl.col("seq") == found.packet) & pl.col("marked")).row(0, named=True)
     )
@@ -204,11 +220,13 @@ def _marked(found: Explanation, packets: pl.DataFrame) -> bool:
     return True
 
 
-def _journey(packets: pl.DataFrame, flow: str, seq: int, *, both_ways: bool) -> list[Step]:
+def _journey(packets: pl.DataFrame, flow: str, seq: int, before_s: float, *, both_ways: bool) -> list[Step]:
+    """What happened to a packet before a moment: what is sent in answer to the change is not behind it."""
     import polars as pl
 
     kinds = ["data", "ack"] if both_ways else ["data"]
     own = packets.filter((pl.col("flow") == flow) & (pl.col("seq") == seq) & pl.col("kind").is_in(kinds))
+    own = own.filter(pl.col("time_s") < before_s)
     steps: list[Step] = []
     came: dict[str, float] = {}
     for row in own.iter_rows(named=True):
@@ -266,10 +284,12 @@ def why(
     """
     scenario = Scenario.load(file, set_ or ())
     if scenario.is_study:
-        raise BadInput(f"{file}: sweep: a study of many runs; say which by --set and a file without sweep")
+        raise BadInput(
+            f"{file}: sweep: a study of many runs; explain one: a file without sweep, what varies by --set, and --seed"
+        )
     found = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(found), allow_nan=False))
     else:
         print("\n".join(found.sentences()))
     return 0

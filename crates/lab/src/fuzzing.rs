@@ -20,12 +20,12 @@ pub fn scenario(data: &[u8]) {
         recording: Recording { audit: true, ..Recording::default() },
         ..Settings::default()
     };
-    if let Ok(mut run) = Run::new(&scenario, settings) {
-        if run.advance(20_000) {
-            run.outcome();
-            let (violations, count) = run.audit();
-            assert_eq!(count, 0, "{violations:?}");
-        }
+    if let Ok(mut run) = Run::new(&scenario, settings)
+        && run.advance(20_000)
+    {
+        run.outcome();
+        let (violations, count) = run.audit();
+        assert_eq!(count, 0, "{violations:?}");
     }
 }
 

@@ -72,7 +72,9 @@ pub struct FlowOutcome {
     pub min_rtt_s: Option<f64>,
     /// Mean one-way delay of data packets that arrived.
     pub mean_delay_s: Option<f64>,
-    /// Smallest one-way delay; with `delays = true` only, as the quantiles.
+    /// One-way delay of a full packet on an empty path; null where the path changes (satellites, radio).
+    pub base_delay_s: Option<f64>,
+    /// Smallest one-way delay of the whole run, warm-up included; with `delays = true` only, as the quantiles.
     pub min_delay_s: Option<f64>,
     /// Median of the one-way delays.
     pub p50_delay_s: Option<f64>,

@@ -8,7 +8,6 @@ use crate::value::{Item, Value};
 use cc::detmath;
 use engine::Stream;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Limit, Rate, Span};
 
@@ -114,6 +113,9 @@ impl Traffic {
             reader.quantity("load", "6Mbps")?,
             "say how much payload comes, such as \"6Mbps\"",
         )?;
+        if load.bps() == 0 {
+            return Err(reader.error("load", "must be more than zero"));
+        }
         let bytes = |key: &'static str, example: &str| match reader.quantity::<Limit>(key, example)? {
             None => Ok(None),
             Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n as f64)),
@@ -196,7 +198,6 @@ fn read_nodes(reader: &Reader<'_>, key: &'static str) -> Result<Vec<String>> {
 
 /// No traffic takes the name of another, or makes flows of a name that there is.
 pub(crate) fn check_names(items: &[Item], traffic: &[Traffic], flows: &[Flow]) -> Result<()> {
-    let mut taken = BTreeSet::new();
     for (item, source) in items.iter().zip(traffic) {
         let numbered =
             |flow: &&Flow| flow.name.strip_prefix(&source.name).is_some_and(|n| n.parse::<u64>().is_ok());
@@ -207,8 +208,14 @@ pub(crate) fn check_names(items: &[Item], traffic: &[Traffic], flows: &[Flow]) -
         if let Some(clash) = clash {
             return refuse(format!("there is a flow \"{clash}\" already"));
         }
-        if !taken.insert(&source.name) {
-            return refuse(format!("two traffics are called \"{}\"", source.name));
+        // "web" makes web10, and so does "web1".
+        let numbered = |other: &&Traffic| {
+            let rest = other.name.strip_prefix(&source.name);
+            rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let others = traffic.iter().filter(|other| !std::ptr::eq(*other, source));
+        if let Some(other) = others.clone().find(numbered) {
+            return refuse(format!("its flows would be called as those of \"{}\"", other.name));
         }
     }
     Ok(())
@@ -279,6 +286,7 @@ largest = "1MB"
             ("largest = \"1MB\"", "largest = \"2kB\"", "traffic.web.largest: must be more than the mean"),
             ("shape = 1.5\n", "", "traffic.web.largest: goes with a shape"),
             ("load = \"2Mbps\"", "load = \"2Gbps\"", "flows are too many"),
+            ("load = \"2Mbps\"", "load = \"0Mbps\"", "traffic.web.load"),
             ("to = \"b\"", "to = \"c\"", "there is no node \"c\""),
             (
                 "[[traffic]]",

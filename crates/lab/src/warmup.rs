@@ -7,7 +7,7 @@ use crate::outcome::{Drops, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jai
 
 impl Outcome {
     /// What remains of this run without `beginning`, the same run stopped at the end of its warm-up. Smallest
-    /// round-trip time, final windows and completion stay those of the whole run.
+    /// round-trip time and delay, final windows and completion stay those of the whole run.
     pub(crate) fn without(mut self, beginning: &Outcome) -> Outcome {
         let cut = Cut { whole: self.duration_s, warmup: beginning.duration_s };
         for (flow, early) in self.flows.iter_mut().zip(&beginning.flows) {
@@ -91,8 +91,10 @@ impl Cut {
         let jitters = [counted(|f| f.jitter1_s, 0), counted(|f| f.jitter2_s, 0)];
         let gap = counted(|f| f.mean_gap_s, 1); // n arrivals have n - 1 gaps
         flow.mean_delay_s = delay;
+        let least = [flow.min_delay_s, early.min_delay_s].into_iter().flatten().reduce(f64::min);
         flow.delays.drain(..early.delays.len());
         flow.rank_delays();
+        flow.min_delay_s = least;
         [flow.jitter1_s, flow.jitter2_s] = jitters;
         flow.mean_gap_s = gap;
         flow.delivery_ratio =

@@ -218,6 +218,8 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     plans: Vec<Plan>,
     names: Vec<String>,
     ends: Vec<[NodeId; 2]>,
+    /// Of each flow what a full packet takes on an empty path, if that is one path.
+    bases: Vec<Option<Span>>,
     /// Whether memory should be asked for ahead.
     crowded: bool,
     has_guests: bool,

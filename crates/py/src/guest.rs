@@ -358,7 +358,11 @@ impl PyGuest {
         let mut shown = Shown { cwnd, ssthresh: window(intern!(py, "ssthresh"))?, ..Shown::default() };
         if self.needs.has(Signals::PACING) {
             let bps = number(object, intern!(py, "pacing_bps"))?;
-            shown.pacing = bps.filter(|bps| *bps >= 1.0).map(|bps| Rate::from_bps(bps as u64));
+            if let Some(bps) = bps.filter(|bps| !(1.0..1e15).contains(bps)) {
+                let message = format!("pacing_bps is {bps}, not a rate from 1 on (or None)");
+                return Err(PyValueError::new_err(message));
+            }
+            shown.pacing = bps.map(|bps| Rate::from_bps(bps as u64));
         }
         if self.needs.has(Signals::TIMER) {
             let at = number(object, intern!(py, "wake_at_s"))?.filter(|at| at.is_finite());
@@ -469,7 +473,8 @@ impl Controller for PyGuest {
         self.shown.pacing
     }
     fn wake_at(&self) -> Time {
-        self.shown.wake_at.unwrap_or(Time::NEVER)
+        // A moment that has come is used up.
+        self.shown.wake_at.filter(|at| *at > self.now).unwrap_or(Time::NEVER)
     }
     fn fine_timeout(&self) -> Option<Span> {
         self.shown.fine_timeout

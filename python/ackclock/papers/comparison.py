@@ -54,7 +54,6 @@ def compare(
     for entry in entries("controllers"):
         name = entry["name"]
         target = out / "comparison" / name
-        target.mkdir(parents=True, exist_ok=True)
         try:
             made.append(run(suite, name, target, executor, quick=quick, progress=progress))
         except BadInput as error:

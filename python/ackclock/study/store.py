@@ -74,7 +74,7 @@ def outcome_schema() -> pl.Schema:
         *("goodput_bps", "throughput_bps", "mean_cwnd", "mean_ssthresh", "final_cwnd", "final_ssthresh"),
         *("mean_rtt_s", "min_rtt_s", "mean_delay_s", "mean_gap_s", "jitter1_s", "jitter2_s"),
         *("delivery_ratio", "completion_s"),
-        *("min_delay_s", "p50_delay_s", "p95_delay_s", "p99_delay_s"),
+        *("base_delay_s", "min_delay_s", "p50_delay_s", "p95_delay_s", "p99_delay_s"),
     )
     counts = (
         *("delivered_bytes", "sent_packets", "acked_packets", "retransmitted_packets"),

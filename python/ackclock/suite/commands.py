@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from ackclock.options import Jobs, percent
+
+if TYPE_CHECKING:
+    from ackclock.suite.compare import Change
 
 
 def suite(
@@ -47,9 +51,12 @@ def suite(
 
     found = find(name)
     target = out or Path("out") / "suites" / found.key / folder_name(control)
-    target.mkdir(parents=True, exist_ok=True)
-    with named_progress() as progress:
-        made = run(found, control, target, ENGINES[engine](jobs), quick=quick, progress=progress)
+    try:
+        with named_progress() as progress:
+            made = run(found, control, target, ENGINES[engine](jobs), quick=quick, progress=progress)
+    except KeyboardInterrupt:
+        print(f"ackclock: interrupted; finished runs are kept in {target}; the same command goes on", file=sys.stderr)
+        return 130
     suite_results(made)
     return 1 if made.failed else 0
 
@@ -63,7 +70,7 @@ def compare(
     any_change: Annotated[bool, Parameter(name="--any")] = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Compare two folders that `ackclock suite` made: which metrics changed. Exit status 1 if one got worse.
+    """Compare two folders that `ackclock suite` made: which metrics changed. Exits with 1 if one got worse.
 
     Parameters
     ----------
@@ -87,8 +94,16 @@ def compare(
     made = (read(a), read(b))
     found = changes_of(*made, tolerance=part)
     if as_json:
-        print(json.dumps([asdict(change) for change in found]))
+        print(json.dumps([_plain(change) for change in found], allow_nan=False))
     else:
         changes(made, found)
-    wrong = {"worse", "better", "other"} if any_change else {"worse"}
+    wrong = {"worse", "missing", "better", "other"} if any_change else {"worse", "missing"}
     return 1 if any(change.verdict in wrong for change in found) else 0
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    """As JSON has it: null for no number."""
+    found = asdict(change)
+    if change.verdict == "missing":
+        found["difference"] = None
+    return found

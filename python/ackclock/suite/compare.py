@@ -10,7 +10,7 @@ from ackclock.files import BadInput
 from ackclock.suite.measures import METRICS
 from ackclock.suite.run import Made
 
-Verdict = Literal["worse", "better", "other", "same"]
+Verdict = Literal["worse", "better", "other", "missing", "same"]
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,16 @@ class Change:
     point: str
     metric: str
     a: float
-    b: float
+    b: float | None
     difference: stats.Estimate
     """b - a over the seeds, paired; 95 % interval."""
     p: float | None
     """Of the difference (paired t test), after Benjamini and Hochberg's correction over all metrics compared."""
     verdict: Verdict
-    """worse or better; other where neither way is better; same where the difference is not certain, or small."""
+    """worse or better; other where neither way is better; missing where `b` lacks the metric or a seed of it.
+
+    same where no difference is shown, or a small one.
+    """
 
 
 def compare(a: Made, b: Made, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
@@ -65,4 +68,10 @@ def compare(a: Made, b: Made, tolerance: float = 0.01, level: float = 0.05) -> l
             way = METRICS[metric].better * (mean_b - mean_a)
             verdict = "better" if way > 0 else "worse" if way < 0 else "other"
         found.append(Change(situation, point, metric, mean_a, mean_b, stats.mean(d), p, verdict))
+    nothing = stats.Estimate(float("nan"), None, None, 0)
+    for (situation, point, metric), had in before.items():
+        if had.keys() - after.get((situation, point, metric), {}).keys():
+            mean_a = sum(had.values()) / len(had)
+            found = [c for c in found if (c.situation, c.point, c.metric) != (situation, point, metric)]
+            found.append(Change(situation, point, metric, mean_a, None, nothing, None, "missing"))
     return found

@@ -73,6 +73,8 @@ class Suite:
                     near = difflib.get_close_matches(metric, METRICS, 1)
                     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
                     raise BadInput(f"{file}: {situation.id}: there is no metric {metric}; {hint}")
+            if not situation.bottleneck and {"utilisation", "drop_rate", "queueing"} & set(situation.metrics):
+                raise BadInput(f"{file}: {situation.id}: bottleneck is missing: name the link that is looked at")
             if not self.path(situation).is_file():
                 raise BadInput(f"{folder}: situation {situation.id} has no {situation.id}.toml")
 

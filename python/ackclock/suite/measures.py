@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
+from ackclock.files import BadInput
 
 if TYPE_CHECKING:
     from ackclock.suite.folder import Situation
@@ -38,7 +39,11 @@ class View:
     @property
     def link(self) -> Row:
         """The link that is looked at."""
-        return next(link for link in self.row["links"] if link["name"] == self.situation.bottleneck)
+        for link in self.row["links"]:
+            if link["name"] == self.situation.bottleneck:
+                return link  # type: ignore[no-any-return]
+        known = ", ".join(link["name"] for link in self.row["links"][:8])
+        raise BadInput(f"situation {self.situation.id}: no bottleneck {self.situation.bottleneck!r}; there are {known}")
 
 
 @dataclass(frozen=True)
@@ -74,18 +79,22 @@ def _drop_rate(view: View) -> float | None:
 
 
 def _queueing(view: View, flows: Sequence[Row]) -> float | None:
-    """95th percentile of the delay above the smallest, mean over the flows that are seen in every run."""
-    late = [
-        flow["p95_delay_s"] - view.base[flow["name"]]
-        for flow in flows
-        if flow["p95_delay_s"] is not None and flow["name"] in view.base
-    ]
+    """95th percentile of the delay above that of an empty path, mean over flows.
+
+    Where the path changes (satellites, radio), above the smallest delay that the flow ever had.
+    """
+    late = []
+    for flow in flows:
+        base = flow["base_delay_s"] if flow["base_delay_s"] is not None else view.base.get(flow["name"])
+        if base is not None and flow["p95_delay_s"] is not None:
+            late.append(max(0.0, flow["p95_delay_s"] - base))
     return _mean(late)
 
 
-def _loss(view: View) -> float | None:
-    sent = _sum(view.tested, "sent_packets")
-    ratios = [(flow["delivery_ratio"], flow["sent_packets"]) for flow in view.tested]
+def _loss(flows: Sequence[Row]) -> float | None:
+    """Of all packets sent the part that did not arrive as something new; zero at least (a warm-up cuts some off)."""
+    sent = _sum(flows, "sent_packets")
+    ratios = [(flow["delivery_ratio"], flow["sent_packets"]) for flow in flows]
     arrived = sum(ratio * packets for ratio, packets in ratios if ratio is not None)
     return None if sent == 0 else max(0.0, 1 - arrived / sent)
 
@@ -127,20 +136,27 @@ METRICS: dict[str, Metric] = {
     "drop_rate": Metric("%", -1, "packets that the bottleneck's queue dropped", _drop_rate, 100),
     "queueing": Metric("ms", -1, "mean wait at the bottleneck", lambda v: v.link["mean_sojourn_s"], 1e3),
     "p95_queueing": Metric(
-        "ms", -1, "95th percentile of the delay above the smallest", lambda v: _queueing(v, v.tested), 1e3
+        "ms", -1, "95th percentile of the delay above that of an empty path", lambda v: _queueing(v, v.tested), 1e3
     ),
     "rivals_p95_queueing": Metric(
         "ms", -1, "the same of the other flows", lambda v: _queueing(v, v.flows(v.situation.rivals)), 1e3
     ),
-    "loss": Metric("%", -1, "packets of the tested flows that were lost or sent for nothing", _loss, 100),
-    "rivals_loss": Metric("%", -1, "packets of the other flows that were lost", lambda v: _rivals_loss(v), 100),
+    "loss": Metric(
+        "%", -1, "packets of the tested flows that were lost or sent for nothing", lambda v: _loss(v.tested), 100
+    ),
+    "rivals_loss": Metric(
+        "%", -1, "packets of the other flows that were lost", lambda v: _loss(v.flows(v.situation.rivals)), 100
+    ),
     "jain": Metric(
         "", 1, "Jain's index of the tested flows", lambda v: _jain([flow["goodput_bps"] for flow in v.tested])
     ),
     "share": Metric("", 0, "a tested flow's goodput over the mean of all flows", _share),
     "harm": Metric("", 1, "other flows' goodput over what they have beside the standard controller", _harm),
     "completion": Metric(
-        "s", -1, "time that a tested transfer takes (geometric mean)", lambda v: _completion(v.tested)
+        "s",
+        -1,
+        "time that a tested transfer takes, of those that ended (geometric mean)",
+        lambda v: _completion(v.tested),
     ),
     "finished": Metric("%", 1, "tested transfers that ended", lambda v: _finished(v.tested), 100),
     "rivals_completion": Metric(
@@ -148,13 +164,6 @@ METRICS: dict[str, Metric] = {
     ),
     "timeouts": Metric("", -1, "retransmission timeouts of the tested flows", lambda v: _sum(v.tested, "timeouts")),
 }
-
-
-def _rivals_loss(view: View) -> float | None:
-    others = view.flows(view.situation.rivals)
-    kept = _mean([flow["delivery_ratio"] for flow in others])
-    # After a warm-up more may arrive than is sent.
-    return None if kept is None else max(0.0, 1 - kept)
 
 
 def _jain(values: Sequence[float]) -> float | None:

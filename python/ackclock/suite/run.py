@@ -192,6 +192,9 @@ def read(folder: Path) -> Made:
             Measure(row["situation"], row["point"], row["metric"], int(row["seed"]), float(row["value"]))
             for row in rows
         ]
+        unknown = {m.metric for m in measures} - METRICS.keys()
+        if unknown:
+            raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
         return Made(About(**about), folder, measures, refused, [])
     except FileNotFoundError:
         raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None

@@ -205,6 +205,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             world.names.push(flow.name.clone());
             world.plans.push(timing);
         }
+        let base = |number: usize, index: &usize| {
+            let way = routes.get(2 * number).filter(|way| way.air.is_none())?;
+            let size = match &scenario.flows[*index].kind {
+                FlowKind::Tcp(tcp) => tcp.options.packet + tcp.options.header,
+                FlowKind::Udp { packet, .. } => *packet,
+            };
+            let over = way.links().map(|link| directions[link.0 as usize]);
+            Some(over.fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64)))
+        };
+        let bases = numbered.iter().enumerate().map(|(number, index)| base(number, index)).collect();
         network.reroute(Time::ZERO);
         if let Some((first, _)) = plan.as_ref().and_then(|sky| sky.events.first()) {
             agenda.set_timer(numbered.len() as u32 * Timer::COUNT, *first);
@@ -243,6 +253,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             ends,
             topology,
             has_guests: scenario.has_guests(),
+            bases,
             crowded: order.len() > 1000 && plan.is_none() && scenario.radio.is_none(),
             first_links: routes
                 .chunks_exact(2)

@@ -6,6 +6,7 @@ use net::radio::Fate;
 use net::{LinkId, Reason};
 use std::collections::BTreeMap;
 use transport::ReceiverStats;
+use units::Span;
 
 impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     pub(super) fn links(&self) -> impl Iterator<Item = LinkId> + use<WINDOWS, PACKETS> {
@@ -121,7 +122,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 delivered_bytes: stats.wire_bytes,
                 sent_packets: sent,
                 delivery_ratio: (sent > 0).then(|| stats.packets as f64 / sent as f64),
-                ..arrivals(self.names[number].clone(), stats, duration)
+                ..arrivals(self.names[number].clone(), stats, self.bases[number], duration)
             };
         }
         let (end, plan, delivered) = (self.end, self.plans[number], self.delivered_bytes(number));
@@ -159,13 +160,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 .completed()
                 .filter(|_| plan.segments.is_some_and(|n| sender.acked_segments() >= n))
                 .map(|at| at.since(plan.start).seconds()),
-            ..arrivals(self.names[number].clone(), arrived, duration)
+            ..arrivals(self.names[number].clone(), arrived, self.bases[number], duration)
         }
     }
 }
 
 /// What a sink's counters say: throughput, delay, gaps, jitter.
-fn arrivals(name: String, stats: &ReceiverStats, duration: f64) -> FlowOutcome {
+fn arrivals(name: String, stats: &ReceiverStats, base: Option<Span>, duration: f64) -> FlowOutcome {
     let n = stats.packets as f64;
     let some = stats.packets > 0;
     let mut flow = FlowOutcome {
@@ -175,6 +176,7 @@ fn arrivals(name: String, stats: &ReceiverStats, duration: f64) -> FlowOutcome {
         mean_gap_s: (stats.packets > 1).then(|| stats.last_at.since(stats.first_at).seconds() / (n - 1.0)),
         jitter1_s: some.then(|| (stats.last_delay.seconds() - stats.first_delay.seconds()) / n),
         jitter2_s: some.then(|| stats.jitter_sum / n),
+        base_delay_s: base.map(Span::seconds),
         arrived_packets: stats.packets,
         delays: stats.delays.clone().unwrap_or_default(),
         ..FlowOutcome::default()
