@@ -12,6 +12,7 @@ pub fn scenario(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(mut scenario) = Scenario::parse("fuzz.toml", text, &[]) else { return };
     scenario.duration = scenario.duration.min(Span::from_ms(2_000));
+    scenario.warmup = scenario.warmup.min(Span::from_ps(scenario.duration.ps() / 2));
     if scenario.flows.len() > 50 {
         return;
     }
