@@ -53,6 +53,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     def follow(match: re.Match[str]) -> str:
         target, anchor = match[1], match[2] or ""
         path = (here / target).resolve()
+        if path.is_relative_to(ROOT / "examples" / "tutorials") and path.suffix == ".py":
+            return f"]({up}tutorials/{path.stem}.md)"
         if path.is_file() and path.is_relative_to(DOCS):
             return f"]({up}{path.relative_to(DOCS)}{anchor})"
         if path.is_file() and path.is_relative_to(ROOT):

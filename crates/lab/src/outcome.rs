@@ -72,16 +72,6 @@ pub struct FlowOutcome {
     pub min_rtt_s: Option<f64>,
     /// Mean one-way delay of data packets that arrived.
     pub mean_delay_s: Option<f64>,
-    /// One-way delay of a full packet on an empty path; null where the path changes (satellites, radio).
-    pub base_delay_s: Option<f64>,
-    /// Smallest one-way delay of the whole run, warm-up included; with `delays = true` only, as the quantiles.
-    pub min_delay_s: Option<f64>,
-    /// Median of the one-way delays.
-    pub p50_delay_s: Option<f64>,
-    /// The delay that 95 % of the packets do not exceed.
-    pub p95_delay_s: Option<f64>,
-    /// The delay that 99 % of the packets do not exceed.
-    pub p99_delay_s: Option<f64>,
     /// Mean time between arrivals of data packets.
     pub mean_gap_s: Option<f64>,
     /// Signed sum of delay differences over arrivals: telescopes to (last - first) / arrivals.
@@ -92,6 +82,16 @@ pub struct FlowOutcome {
     pub delivery_ratio: Option<f64>,
     /// From the start to the last acknowledgement; null for a flow that did not end.
     pub completion_s: Option<f64>,
+    /// One-way delay of a full packet on an empty path; null where the path changes (satellites, radio).
+    pub base_delay_s: Option<f64>,
+    /// Smallest one-way delay of the whole run, warm-up included; with `delays = true` only, as the quantiles.
+    pub min_delay_s: Option<f64>,
+    /// Median of the one-way delays.
+    pub p50_delay_s: Option<f64>,
+    /// The delay that 95 % of the packets do not exceed.
+    pub p95_delay_s: Option<f64>,
+    /// The delay that 99 % of the packets do not exceed.
+    pub p99_delay_s: Option<f64>,
     /// Data packets that arrived, duplicates included: what the means above are over.
     #[serde(skip)]
     pub arrived_packets: u64,
