@@ -53,6 +53,15 @@ def test_crates_depend_one_way(root: Path) -> None:
         assert ("pyo3" in outer) == (name == "ackclock-py")
 
 
+def test_the_engine_is_named_by_every_crate(root: Path) -> None:
+    """A crate that the identity of a run does not count would leave old outcomes in stores after it changed."""
+    from ackclock import _core
+
+    folders = {Path(str(package["manifest_path"])).parent.name for package in metadata(root).values()}
+    assert set(_core.ENGINE_CRATES) == folders
+    assert (root / "Cargo.lock").is_file()
+
+
 def test_few_modules_touch_the_core(root: Path) -> None:
     """A few modules; everything else goes through them."""
     touching = set()

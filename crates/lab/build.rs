@@ -1,11 +1,15 @@
 //! Names the engine by its sources: results of one build are never taken for those of another.
+//!
+//! Every crate of the workspace counts, with its manifest and build script, and the lock file with the versions of all
+//! dependencies. A file that cannot be read stops the build.
 
 use std::path::{Path, PathBuf};
 
+/// The folder's files that decide results, below it.
 fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    for entry in entries {
+        let path = entry.unwrap_or_else(|e| panic!("{}: {e}", folder.display())).path();
         if path.is_dir() {
             collect(&path, into);
         } else if path.extension().is_some_and(|e| e == "rs") {
@@ -14,18 +18,36 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
+/// The folders of the workspace's crates, beside this one.
+fn crates() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("..").unwrap_or_else(|e| panic!("the folder of the crates: {e}"));
+    let mut found: Vec<PathBuf> =
+        entries.flatten().map(|e| e.path()).filter(|path| path.join("Cargo.toml").is_file()).collect();
+    found.sort();
+    found
+}
+
 fn main() {
     let mut files = Vec::new();
-    for name in ["units", "engine", "cc", "net", "transport", "lab"] {
-        let folder = Path::new("..").join(name).join("src");
-        println!("cargo::rerun-if-changed={}", folder.display());
-        collect(&folder, &mut files);
+    let mut names = Vec::new();
+    for folder in crates() {
+        collect(&folder.join("src"), &mut files);
+        files.push(folder.join("Cargo.toml"));
+        files.extend(Some(folder.join("build.rs")).filter(|path| path.is_file()));
+        println!("cargo::rerun-if-changed={}", folder.join("src").display());
+        names.push(folder.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned()));
+    }
+    // An installed source distribution has the workspace's files too.
+    for name in ["Cargo.toml", "Cargo.lock"] {
+        files.push(Path::new("../..").join(name));
     }
     files.sort();
     let mut hasher = blake3::Hasher::new();
     for file in files {
+        println!("cargo::rerun-if-changed={}", file.display());
         hasher.update(file.to_string_lossy().as_bytes());
-        hasher.update(&std::fs::read(&file).unwrap_or_default());
+        hasher.update(&std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())));
     }
     println!("cargo::rustc-env=ACKCLOCK_SOURCES={}", &hasher.finalize().to_hex()[..12]);
+    println!("cargo::rustc-env=ACKCLOCK_CRATES={}", names.join(" "));
 }

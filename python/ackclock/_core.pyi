@@ -3,6 +3,7 @@ from typing import Final
 
 __version__: Final[str]
 ENGINE: Final[str]
+ENGINE_CRATES: Final[list[str]]
 KINDS: Final[list[str]]
 
 class ScenarioError(ValueError):
@@ -130,6 +131,7 @@ class Scenario:
     def is_study(self) -> bool: ...
     @property
     def radio(self) -> tuple[float, float, float] | None: ...
+    def network(self) -> str: ...
     def places(self, seed: int | None, times: list[float]) -> bytes: ...
 
 class Finished:

@@ -41,7 +41,7 @@ pub(crate) enum AckRatio {
 }
 
 /// The parameters of the Linux form, shared by its variants.
-pub(crate) const SEARCH_PARAMS: [Param; 2] = [
+pub(crate) const SEARCH_PARAMS: [Param; 3] = [
     Param {
         name: "delayed_ack",
         kind: Kind::Choice(&["linux_int", "exact", "off"]),
@@ -54,6 +54,12 @@ pub(crate) const SEARCH_PARAMS: [Param; 2] = [
         unit: "",
         doc: "ACKs between two steps: one more than the count (Linux 2.6.22), or segments as in later kernels",
     },
+    Param {
+        name: "update",
+        kind: Kind::Choice(&["linux", "seed_literal"]),
+        unit: "",
+        doc: "Linux's boundaries of the search, or Figure 2 of Nirmala et al. 2015 to the letter",
+    },
 ];
 
 /// Linux's search: how many ACKs must come for the window to grow by a step. Windows are whole.
@@ -61,6 +67,8 @@ pub(crate) const SEARCH_PARAMS: [Param; 2] = [
 pub(crate) struct Search {
     ratio: AckRatio,
     current: bool,
+    /// The count follows the printed figure instead of Linux.
+    printed: bool,
     /// Packets for each ACK, in sixteenths.
     delayed: u64,
     mean: f64,
@@ -84,6 +92,7 @@ impl Search {
                 _ => AckRatio::Linux,
             },
             current: params.choice("counting") == "current",
+            printed: params.choice("update") == "seed_literal",
             delayed: 32,
             mean: 2.0,
             count: 0,
@@ -159,7 +168,7 @@ impl Search {
     }
 
     /// Reckons the count for a window.
-    pub fn update(&mut self, now: Time, cwnd: u64, b: u64, printed: bool) {
+    pub fn update(&mut self, now: Time, cwnd: u64, b: u64) {
         let ms = now.since(self.began).ps() / 1_000_000_000;
         if cwnd == self.last_cwnd && ms - self.last_ms <= FRESH_MS {
             return;
@@ -167,7 +176,7 @@ impl Search {
         (self.last_cwnd, self.last_ms) = (cwnd, ms);
         self.count = if cwnd <= LOW_WINDOW {
             cwnd
-        } else if printed {
+        } else if self.printed {
             self.steps_as_printed(cwnd, b)
         } else {
             self.per_ack(self.steps(cwnd, b))
@@ -267,6 +276,7 @@ impl Law for Bic {
             },
             SEARCH_PARAMS[0],
             SEARCH_PARAMS[1],
+            SEARCH_PARAMS[2],
         ],
         probes: &["last_max", "cnt"],
     };
@@ -309,7 +319,7 @@ impl Controller for Bic {
             let step = published.grow(cwnd);
             self.window.set(cwnd + step);
         } else {
-            self.search.update(ack.now, cwnd as u64, B, false);
+            self.search.update(ack.now, cwnd as u64, B);
             let step = self.search.grow(ack.newly_acked as u64, 1);
             self.window.set(cwnd + step as f64);
         }
@@ -368,7 +378,7 @@ mod tests {
         for (cwnd, last_max, off, linux, third) in cases {
             for (ratio, b, expected) in [("off", 4, off), ("linux_int", 4, linux), ("off", 3, third)] {
                 let mut found = Search { last_max, ..search(ratio) };
-                found.update(Time::ZERO, cwnd, b, false);
+                found.update(Time::ZERO, cwnd, b);
                 assert_eq!(found.count, expected, "{cwnd} of {last_max}, {ratio}, {b}");
             }
         }
@@ -412,11 +422,11 @@ mod tests {
     fn the_count_stays_for_a_while_at_one_window() {
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         let mut found = Search { last_max: 100, ..search("off") };
-        found.update(at(0), 80, B, false);
+        found.update(at(0), 80, B);
         found.last_max = 1000;
-        found.update(at(31), 80, B, false);
+        found.update(at(31), 80, B);
         assert_eq!(found.count, 16);
-        found.update(at(32), 80, B, false);
+        found.update(at(32), 80, B);
         assert_eq!(found.count, 5);
     }
 

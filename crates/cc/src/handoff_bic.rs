@@ -42,12 +42,6 @@ pub(crate) const PARAMS: [Param; 10] = [
         doc: "which round-trip time: the last sample, or TCP's smoothed one",
     },
     Param {
-        name: "update",
-        kind: Kind::Choice(&["linux", "seed_literal"]),
-        unit: "",
-        doc: "Linux's boundaries, or Figure 2 to the letter",
-    },
-    Param {
         name: "slow_start_else",
         kind: Kind::Switch(true),
         unit: "",
@@ -73,6 +67,7 @@ pub(crate) const PARAMS: [Param; 10] = [
     },
     SEARCH_PARAMS[0],
     SEARCH_PARAMS[1],
+    SEARCH_PARAMS[2],
 ];
 
 /// What both report.
@@ -87,7 +82,6 @@ pub(crate) struct HandoffBic {
     printed: bool,
     second: bool,
     smoothed: Option<Smoothed>,
-    literal: bool,
     falls_through: bool,
     freeze: bool,
     check: Span,
@@ -115,7 +109,6 @@ impl HandoffBic {
             printed: params.choice("difference") == "printed",
             second: params.choice("signal") == "diff2",
             smoothed: (params.choice("rtt") == "smoothed").then(|| Smoothed::new(0.125)),
-            literal: params.choice("update") == "seed_literal",
             falls_through: !params.switch("slow_start_else"),
             freeze: params.switch("freeze"),
             check: Span::from_seconds(params.number("handoff_check")),
@@ -194,7 +187,7 @@ impl HandoffBic {
             Answer::Step => (if difference > 0.0 { 1 } else { 2 }, B),
             Answer::Divisor => (1, if difference < 0.0 { B - 1 } else { B }),
         };
-        self.search.update(ack.now, self.window.cwnd as u64, b, self.literal);
+        self.search.update(ack.now, self.window.cwnd as u64, b);
         let grown = self.search.grow(ack.newly_acked as u64, step);
         self.window.set(self.window.cwnd + grown as f64);
     }

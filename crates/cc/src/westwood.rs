@@ -1,10 +1,10 @@
 //! Westwood. Mascolo, Casetti, Gerla, Sanadidi, Wang, MobiCom 2001: after a loss the window becomes what the estimated
 //! bandwidth needs, `B RTTmin`, instead of a half.
 //!
-//! The estimator, its filters and the worth of ACKs are those of the UCLA module for ns-2 (specs/westwood.md sections 1
-//! to 3); the paper's `Westwood` and `WestwoodNR` are `recovery = "reno"` and `"newreno"`. Differences from the module:
-//! under `reno` the window is inflated in recovery as everywhere here, and repeated fast retransmits are guarded.
-//! Echoes of congestion are answered as losses are. Status: draft.
+//! The estimator, its filters and the credit of ACKs are those of the UCLA module for ns-2 (version 1.3, 2002). The module's
+//! agent `Westwood` is `recovery = "westwood_module"` with `clock_rtt = true`, `filter = "type1"`, `tau = 1`, `fr_a = true`;
+//! its agent `WestwoodNR` is `recovery = "newreno"`. Under `reno` and `newreno` the window is inflated and repeated fast
+//! retransmits are guarded as for every controller, and echoes of congestion are answered as losses are. Status: draft.
 
 use crate::estimators::{AckFilter, AckRate, Credit, MinRtt};
 use crate::params::{Kind, Param, Params};
@@ -23,7 +23,14 @@ pub struct Westwood {
     rtt_quantum: Span,
     segment_bits: f64,
     floor_dup: bool,
+    /// The module's divisor of the window after a timeout, 1 to 4; none where it is not used.
+    divisor: Option<f64>,
 }
+
+/// The module's divisor grows by these steps in slow start, up to the last.
+const DIVISOR_STEP_DUP: f64 = 0.25;
+const DIVISOR_STEP_RTO: f64 = 1.0;
+const DIVISOR_MOST: f64 = 4.0;
 
 impl Law for Westwood {
     const DESCRIPTOR: Descriptor = Descriptor {
@@ -48,13 +55,19 @@ impl Law for Westwood {
                 name: "rtt_quantum",
                 kind: Kind::Number { default: 0.0, min: 0.0, max: 10.0 },
                 unit: "s",
-                doc: "round-trip times are rounded up to it (0.01 in ns-2's module)",
+                doc: "round-trip times are rounded up to it; the option clock_rtt has ns-2's own clock",
             },
             Param {
                 name: "floor_dup",
                 kind: Kind::Switch(true),
                 unit: "",
                 doc: "at least two segments after a fast retransmission, as after a timeout; the paper has one",
+            },
+            Param {
+                name: "fr_a",
+                kind: Kind::Switch(false),
+                unit: "",
+                doc: "the module's divisor of the window after a timeout: it grows while losses come in slow start, up to 4",
             },
         ],
         probes: &["bwe", "sample", "rtt_min", "w_bw", "unacc", "virtual_samples"],
@@ -74,6 +87,7 @@ impl Law for Westwood {
             rtt_quantum: Span::from_seconds(params.number("rtt_quantum")),
             segment_bits: flow.packet as f64 * 8.0,
             floor_dup: params.switch("floor_dup"),
+            divisor: params.switch("fr_a").then_some(0.0),
         }
     }
 }
@@ -81,8 +95,21 @@ impl Law for Westwood {
 impl Westwood {
     /// The window that the estimate needs, whole segments; none without a round-trip time.
     fn fair(&self) -> Option<Segments> {
+        self.fair_over(1.0)
+    }
+
+    /// A part of that window.
+    fn fair_over(&self, divisor: f64) -> Option<Segments> {
         let rtt = self.rtt_min.get()?.seconds();
-        Some((self.rate.estimate() * rtt / self.segment_bits).floor())
+        Some((self.rate.estimate() * rtt / self.segment_bits / divisor).floor())
+    }
+
+    /// A loss, before the window is reduced: moves the module's divisor.
+    fn move_divisor(&mut self, step: f64) {
+        let slow_start = self.window.ssthresh > self.window.cwnd;
+        if let Some(divisor) = &mut self.divisor {
+            *divisor = if slow_start { (*divisor + step).min(DIVISOR_MOST) } else { 1.0 };
+        }
     }
 }
 
@@ -104,6 +131,7 @@ impl Controller for Westwood {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        self.move_divisor(DIVISOR_STEP_DUP);
         match self.fair() {
             Some(fair) => {
                 let fair = fair.max(if self.floor_dup { 2.0 } else { 1.0 });
@@ -115,8 +143,9 @@ impl Controller for Westwood {
     }
 
     fn on_rto(&mut self, event: &Timeout) {
+        self.move_divisor(DIVISOR_STEP_RTO);
         self.window.timeout(event, 0.5);
-        if let Some(fair) = self.fair() {
+        if let Some(fair) = self.fair_over(self.divisor.unwrap_or(1.0).max(1.0)) {
             self.window.ssthresh = fair.max(2.0);
         }
     }
@@ -161,5 +190,24 @@ mod tests {
         law.on_rto(&timeout(5.0, false));
         assert_eq!(law.cwnd(), 1.0);
         assert!((9.0..=10.0).contains(&law.ssthresh()));
+    }
+
+    #[test]
+    fn the_divisor_grows_with_losses_in_slow_start() {
+        let given = [("fr_a", crate::Value::Switch(true))];
+        let mut law =
+            Westwood::new(&Params::new(Westwood::DESCRIPTOR.params, given).unwrap(), &ns2_flow(4.0, 40.0));
+        for step in [1.0, 2.0, 3.0, 4.0, 4.0] {
+            law.window.ssthresh = 40.0;
+            law.on_rto(&timeout(4.0, false));
+            assert_eq!(law.divisor, Some(step));
+        }
+        law.set_window(40.0);
+        law.window.ssthresh = 20.0; // congestion avoidance
+        law.on_congestion(&congestion(40.0));
+        assert_eq!(law.divisor, Some(1.0));
+        law.window.ssthresh = 80.0;
+        law.on_congestion(&congestion(40.0));
+        assert_eq!(law.divisor, Some(1.25));
     }
 }

@@ -82,8 +82,13 @@ pub fn sender(data: &[u8]) {
     };
     let Ok(params) = Params::new(descriptor.params, []) else { return };
     let Some(controller) = AnyController::new(descriptor.name, &params, &flow) else { return };
-    let setup =
-        Setup { flow: 0, route: 0, segments: (how & 64 != 0).then_some(200), clock_phase: Span::ZERO };
+    let setup = Setup {
+        flow: 0,
+        route: 0,
+        segments: (how & 64 != 0).then_some(200),
+        clock_phase: Span::ZERO,
+        quick_start_path: how & 32 != 0,
+    };
     let mut sender = Sender::new(setup, Arc::new(options), controller);
     let mut wire = Bench { now: Time::ZERO, timers: [Time::NEVER; Timer::COUNT as usize], sent: 0 };
     sender.on_start(&mut wire);

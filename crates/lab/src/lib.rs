@@ -5,6 +5,7 @@ mod air_audit;
 mod audit;
 pub mod catalog;
 mod control;
+mod describe;
 mod dumbbell;
 mod error;
 pub mod fuzzing;
@@ -17,6 +18,7 @@ mod queue;
 mod radio;
 mod reader;
 mod recorder;
+mod router;
 mod satellites;
 mod scenario;
 mod study;
@@ -30,6 +32,7 @@ mod world;
 
 pub use audit::{Auditor, Violation};
 pub use control::{Control, GuestLoader, GuestSource, set_guest_loader};
+pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;
 pub use error::{Origin, ScenarioError};
 pub use outcome::{
@@ -53,3 +56,6 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The version with a hash of the core's sources: part of every run's identity.
 pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ACKCLOCK_SOURCES"));
+
+/// Folders of the crates whose sources are hashed into [`ENGINE`], in order.
+pub const ENGINE_CRATES: &str = env!("ACKCLOCK_CRATES");

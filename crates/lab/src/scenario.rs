@@ -5,11 +5,12 @@ use crate::overrides;
 use crate::queue::Queue;
 use crate::radio::RadioNetwork;
 use crate::reader::{Reader, quantity};
+use crate::router::read_router;
 use crate::satellites::Satellites;
 use crate::tcp::{TcpFlow, TcpLayers};
 use crate::traffic::{self, Traffic};
 use crate::value::{self, Item, Value};
-use net::{RcpConfig, RouterConfig, XcpConfig};
+use net::RouterConfig;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{Limit, Rate, Span};
@@ -441,39 +442,6 @@ pub(crate) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
     };
     loss.finish()?;
     Ok(Some(read))
-}
-
-fn read_router(reader: &Reader<'_>) -> Result<Option<RouterConfig>> {
-    let Some(router) = reader.table("router")? else { return Ok(None) };
-    let kind = router.need("kind", router.text("kind")?, "such as kind = \"rcp\"")?;
-    if kind == "xcp" {
-        let usual = XcpConfig::default();
-        let config = XcpConfig {
-            alpha: router.number("alpha", 0.0, 10.0)?.unwrap_or(usual.alpha),
-            beta: router.number("beta", 0.0, 10.0)?.unwrap_or(usual.beta),
-            gamma: router.number("gamma", 0.0, 1.0)?.unwrap_or(usual.gamma),
-        };
-        router.finish()?;
-        return Ok(Some(RouterConfig::Xcp(config)));
-    }
-    if kind != "rcp" {
-        let known = ["rcp", "xcp"];
-        return Err(router.error("kind", format!("unknown router \"{kind}\"; {}", nearest(kind, known))));
-    }
-    let usual = RcpConfig::default();
-    let period: Span = router.quantity("period", "10ms")?.unwrap_or(usual.period);
-    if period < Span::from_ms(1) || period > Span::from_ms(200) {
-        return Err(router.error("period", "must be from 1 to 200 ms"));
-    }
-    let config = RcpConfig {
-        alpha: router.number("alpha", 0.0, 10.0)?.unwrap_or(usual.alpha),
-        beta: router.number("beta", 0.0, 10.0)?.unwrap_or(usual.beta),
-        gamma: router.number("gamma", 0.01, 1.0)?.unwrap_or(usual.gamma),
-        initial: router.number("initial", 1e-6, 1.0)?.unwrap_or(usual.initial),
-        period,
-    };
-    router.finish()?;
-    Ok(Some(RouterConfig::Rcp(config)))
 }
 
 fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {

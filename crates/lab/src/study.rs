@@ -165,7 +165,7 @@ fn read_seeds(item: &Item) -> Result<Vec<u64>> {
                 _ => Err(bad(&item.origin)),
             };
             let (first, last) = (number(ends.0)?, number(ends.1)?);
-            if last.saturating_sub(first) as usize >= MOST_RUNS {
+            if too_many_seeds(first, last) {
                 return Err(refuse(&item.origin, "seed", format!("more than {MOST_RUNS} seeds")));
             }
             (first..=last).collect()
@@ -179,6 +179,11 @@ fn read_seeds(item: &Item) -> Result<Vec<u64>> {
         return Err(refuse(&item.origin, "seed", "names a seed twice"));
     }
     Ok(seeds)
+}
+
+/// Whether a range of seeds, both ends included, is longer than a study may be; in 64 bits, whatever the target.
+fn too_many_seeds(first: u64, last: u64) -> bool {
+    last.saturating_sub(first) >= MOST_RUNS as u64
 }
 
 fn read_axis(key: &str, item: &Item) -> Result<Axis> {
@@ -319,6 +324,12 @@ seed = "1..4"
         assert_eq!(last.links[0].directions[0].rate.bps(), 3_000_000);
         let ids: BTreeSet<String> = (0..12).map(|p| s.run_id(p, 1)).collect();
         assert_eq!(ids.len(), 12);
+    }
+
+    #[test]
+    fn ranges_of_seeds_are_counted_in_64_bits() {
+        assert!(too_many_seeds(0, (1 << 32) + 3)); // three, if cut to 32 bits
+        assert!(!too_many_seeds(1 << 40, (1 << 40) + 3));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use crate::error::{ScenarioError, nearest};
 use crate::reader::Reader;
 use crate::value::Item;
 use cc::{FlowInfo, Signals};
-use net::RouterConfig;
+use net::{QUICK_START_LEAST, RouterConfig};
 use transport::{Options, Recovery};
-use units::Span;
+use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -23,7 +23,13 @@ pub struct TcpFlow {
 impl TcpFlow {
     /// The signals that its controller cannot do without.
     fn needs(&self) -> Signals {
-        self.control.needs(&flow_info(&self.options, 0))
+        self.control.needs(&flow_info(&self.options, false, 0))
+    }
+
+    /// What its controller is told of it.
+    pub(crate) fn flow_info(&self, seed: u64) -> FlowInfo {
+        let vegas = self.options.recovery == Recovery::Reno && self.needs().has(Signals::FINE_CLOCK);
+        flow_info(&self.options, vegas, seed)
     }
 
     /// What its controller misses among its own options.
@@ -32,7 +38,9 @@ impl TcpFlow {
         if needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time() {
             return Some("the receiver's clock: say timestamps = true");
         }
-        let routers = needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK);
+        let routers = needs.has(Signals::ROUTER_RATE)
+            || needs.has(Signals::ROUTER_FEEDBACK)
+            || self.options.asks_for_quick_start();
         (self.options.timestamps && routers)
             .then_some("the place of the timestamps for what routers say: say timestamps = false")
     }
@@ -201,6 +209,17 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
         o.clock_phase = Some(phase);
     }
     span("timestamp_quantum", &mut o.timestamp_quantum)?;
+    switch("clock_rtt", &mut o.clock_rtt)?;
+    if let Some(rate) = layer.quantity::<Rate>("quick_start", "1Mbps")? {
+        if rate < QUICK_START_LEAST {
+            return Err(layer.error(
+                "quick_start",
+                format!("{rate} is less than {QUICK_START_LEAST}, the least request"),
+            ));
+        }
+        o.quick_start = rate;
+    }
+    number("quick_start_window", 1.0, &mut o.quick_start_window)?;
     if o.max_rto == Span::ZERO || o.max_rto < o.min_rto {
         return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
     }
@@ -212,10 +231,15 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
     Ok(())
 }
 
-/// What a controller is told of its flow.
-pub(crate) fn flow_info(options: &Options, seed: u64) -> FlowInfo {
+/// What a controller is told of its flow; `vegas`: it has ns-2's Vegas's recovery.
+fn flow_info(options: &Options, vegas: bool, seed: u64) -> FlowInfo {
     FlowInfo {
-        initial_window: if options.delay_growth { 1.0 } else { options.initial_window },
+        // ns-2 holds the first window at one for a SYN's sake, and in Vegas, which tests before its first growth.
+        initial_window: if options.delay_growth && (options.syn || vegas) {
+            1.0
+        } else {
+            options.initial_window
+        },
         initial_ssthresh: options.initial_ssthresh,
         max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
         arithmetic: options.arithmetic(),

@@ -80,3 +80,46 @@ fn what_cannot_give_a_rate_is_refused() {
     let period = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rcp\", period = \"1s\""));
     assert!(period.contains("from 1 to 200 ms"), "{period}");
 }
+
+#[test]
+fn quick_start_begins_with_the_approved_rate_if_every_router_answers() {
+    let text = r#"
+duration = "2s"
+[tcp]
+profile = "ns2"
+window = 1000
+quick_start = "5Mbps"
+[[link]]
+ends = ["s", "r1"]
+rate = "100Mbps"
+delay = "5ms"
+[[link]]
+ends = ["r1", "r2"]
+rate = "10Mbps"
+delay = "40ms"
+router = { kind = "quick_start" }
+[[link]]
+ends = ["r2", "d"]
+rate = "100Mbps"
+delay = "5ms"
+router = { kind = "quick_start" }
+[[flow]]
+name = "f"
+from = "s"
+to = "d"
+bytes = "60kB"
+"#;
+    let found = |text: &str| run(text).flows[0].completion_s.unwrap();
+    let approved = found(text);
+    // 2.56 Mb/s are the header's rate below 5; in a round trip of 100 ms that is a window of 30 segments: 60 take two.
+    assert!((0.3..0.45).contains(&approved), "{approved}");
+    // A router that does not take part leaves the usual start, from two segments.
+    let refused = found(&text.replacen("router = { kind = \"quick_start\" }\n", "", 1));
+    assert!(refused > approved + 0.15, "{refused}");
+    // The window of Enhanced RCP's code, whatever the rate.
+    let whole =
+        found(&text.replace("quick_start = \"5Mbps\"", "quick_start = \"5Mbps\"\nquick_start_window = 9999"));
+    assert!(whole < approved, "{whole}");
+    let error = Scenario::parse("q.toml", &text.replace("5Mbps", "10kbps"), &[]).unwrap_err();
+    assert!(error.to_string().contains("least request"), "{error}");
+}

@@ -3,6 +3,7 @@
 use crate::impairment::Impairment;
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
+use crate::quick_start::{QuickStartConfig, QuickStartRouter};
 use crate::rcp::{RcpConfig, RcpRouter};
 use crate::tap::Reason;
 use crate::xcp::{XcpConfig, XcpRouter};
@@ -31,6 +32,8 @@ pub enum RouterConfig {
     Rcp(RcpConfig),
     /// How to change theirs.
     Xcp(XcpConfig),
+    /// With which rate to begin.
+    QuickStart(QuickStartConfig),
 }
 
 /// A router at work.
@@ -38,6 +41,7 @@ pub enum RouterConfig {
 pub(crate) enum Router {
     Rcp(RcpRouter),
     Xcp(XcpRouter),
+    QuickStart(QuickStartRouter),
 }
 
 impl Router {
@@ -45,6 +49,7 @@ impl Router {
         match config {
             RouterConfig::Rcp(config) => Router::Rcp(RcpRouter::new(config, rate)),
             RouterConfig::Xcp(config) => Router::Xcp(XcpRouter::new(config, rate)),
+            RouterConfig::QuickStart(config) => Router::QuickStart(QuickStartRouter::new(config, rate)),
         }
     }
 
@@ -53,6 +58,11 @@ impl Router {
         match self {
             Router::Rcp(router) => {
                 if let Some(stamp) = router.pass(now, free_at, packet) {
+                    packet.put_stamp(stamp);
+                }
+            }
+            Router::QuickStart(router) => {
+                if let Some(stamp) = router.pass(now, packet) {
                     packet.put_stamp(stamp);
                 }
             }

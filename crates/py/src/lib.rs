@@ -68,6 +68,10 @@ impl PyScenario {
     fn is_study(&self) -> bool {
         self.0.is_study
     }
+    /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).
+    fn network(&self) -> String {
+        lab::to_json(&self.0.describe())
+    }
     /// Sides of the area of the radio nodes (zero if none was given) and the distance up to which they receive, m; none
     /// where there is no radio.
     #[getter]
@@ -396,6 +400,7 @@ mod _core {
         lab::set_guest_loader(PyLaw::load);
         m.add("__version__", lab::VERSION)?;
         m.add("ENGINE", lab::ENGINE)?;
+        m.add("ENGINE_CRATES", lab::ENGINE_CRATES.split(' ').collect::<Vec<_>>())?;
         m.add("KINDS", lab::catalog::KINDS.to_vec())
     }
 }

@@ -1,7 +1,7 @@
 //! TCP's options. A profile is a set of values for them, not another sender.
 
 use cc::{Arithmetic, Growth};
-use units::Span;
+use units::{Rate, Span};
 
 /// How lost segments are found and sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +14,13 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements: ns-2's Sack1 in the `ns2` profile, RFC 6675 in the `linux` profile.
     Sack,
+    /// The fast retransmit of the UCLA Westwood module for ns-2: unguarded, without inflation.
+    WestwoodModule,
 }
 
 impl Recovery {
     /// Every recovery: name, what it is.
-    pub const ALL: [(Recovery, &str, &str); 4] = [
+    pub const ALL: [(Recovery, &str, &str); 5] = [
         (Recovery::Tahoe, "tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
         (
             Recovery::Reno,
@@ -30,6 +32,11 @@ impl Recovery {
             Recovery::Sack,
             "sack",
             "selective acknowledgements: ns-2's Sack1 (profile ns2) or RFC 6675 (profile linux)",
+        ),
+        (
+            Recovery::WestwoodModule,
+            "westwood_module",
+            "fast retransmit at every third duplicate ACK, unguarded, no inflation (UCLA Westwood module for ns-2, 2002)",
         ),
     ];
     /// The recovery called `name`.
@@ -107,6 +114,14 @@ pub struct Options {
     pub timestamps: bool,
     /// Resolution of the receiver's timestamps; zero for exact.
     pub timestamp_quantum: Span,
+    /// Round-trip samples given to the controller are those of the retransmission clock: whole ticks of `clock_tick`,
+    /// of one segment at a time where there are no timestamps. Otherwise they are exact, one for each ACK.
+    pub clock_rtt: bool,
+    /// Quick-Start (RFC 4782): the rate that the SYN asks the routers of its path for; zero: it does not ask. If all
+    /// approve, the window after the handshake is the approved rate times the round-trip time.
+    pub quick_start: Rate,
+    /// Window after an approved Quick-Start, segments, whatever the approved rate; zero: that rate's.
+    pub quick_start_window: f64,
     /// Most packets sent in answer to one event; zero for no bound.
     pub max_burst: u32,
     /// Bound on the congestion window, segments; zero for none.
@@ -149,6 +164,9 @@ impl Options {
             abe: false,
             timestamps: false,
             timestamp_quantum: Span::ZERO,
+            clock_rtt: false,
+            quick_start: Rate::from_bps(0),
+            quick_start_window: 0.0,
             max_burst: 0,
             max_cwnd: 0.0,
             pacing: false,
@@ -184,6 +202,11 @@ impl Options {
     /// Whether ACKs show the receiver's clock: ns-2's always do, others with the timestamp option.
     pub fn receiver_time(&self) -> bool {
         self.timestamps || self.dialect == Dialect::Ns2
+    }
+
+    /// Whether the SYN carries a Quick-Start request.
+    pub fn asks_for_quick_start(&self) -> bool {
+        self.quick_start.bps() > 0
     }
 
     /// How controllers of this flow count windows.

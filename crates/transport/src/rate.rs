@@ -57,11 +57,13 @@ impl RateSampler {
         self.app_limited_until = self.delivered + in_flight as u64;
     }
 
-    /// `count` segments were delivered; `newest` is the one sent last.
-    pub fn on_delivered(&mut self, newest: u32, count: u32, now: Time) -> Option<RateSample> {
-        self.delivered += count as u64;
+    /// Segments `from..to` were delivered; the sample is of the one that was sent last, the higher of equals.
+    pub fn on_delivered(&mut self, from: u32, to: u32, now: Time) -> Option<RateSample> {
+        self.delivered += (to - from) as u64;
         self.delivered_at = now;
-        let sent = self.ring.get(newest as usize & self.ring.len().wrapping_sub(1))?;
+        let mask = self.ring.len().wrapping_sub(1);
+        let sent =
+            (from..to).filter_map(|seq| self.ring.get(seq as usize & mask)).max_by_key(|sent| sent.at)?;
         let sending = sent.at.since(sent.first_sent_at);
         let acking = now.since(sent.delivered_at);
         self.first_sent_at = sent.at;
@@ -89,12 +91,12 @@ mod tests {
             rate.on_send(0, seq, ms(at), seq == 0);
         }
         rate.on_delivered(0, 1, ms(100));
-        let sample = rate.on_delivered(2, 2, ms(120)).unwrap(); // three segments, acknowledged since 0 ms
+        let sample = rate.on_delivered(1, 3, ms(120)).unwrap(); // three segments, acknowledged since 0 ms
         assert_eq!((sample.delivered, sample.interval), (3, Span::from_ms(120)));
         rate.on_send(3, 3, ms(120), true);
         rate.on_app_limited(1);
         rate.on_send(3, 4, ms(121), false);
-        let sample = rate.on_delivered(4, 2, ms(221)).unwrap();
+        let sample = rate.on_delivered(3, 5, ms(221)).unwrap();
         assert_eq!((sample.delivered, sample.interval, sample.app_limited), (2, Span::from_ms(101), true));
     }
 }

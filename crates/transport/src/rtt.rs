@@ -40,20 +40,20 @@ impl RttEstimator {
         }
     }
 
-    /// A segment sent at `sent` was acknowledged at `now`: the ticks that passed between.
-    pub fn timed(&mut self, options: &Options, sent: Time, now: Time) {
+    /// A segment sent at `sent` was acknowledged at `now`: the ticks that passed between, at least one, as a time.
+    pub fn timed(&mut self, options: &Options, sent: Time, now: Time) -> Span {
         let tick = tick(options);
         let offset = (sent.ps() + self.phase) % tick;
-        self.update(options, (now.since(sent).ps() + offset) / tick);
+        self.update(options, (now.since(sent).ps() + offset) / tick)
     }
 
-    /// A sample from a timestamp: rounded to the nearest tick.
-    pub fn stamped(&mut self, options: &Options, rtt: Span) {
+    /// A sample from a timestamp: rounded to the nearest tick, at least one.
+    pub fn stamped(&mut self, options: &Options, rtt: Span) -> Span {
         let tick = tick(options);
-        self.update(options, (rtt.ps() + tick / 2) / tick);
+        self.update(options, (rtt.ps() + tick / 2) / tick)
     }
 
-    fn update(&mut self, options: &Options, ticks: u64) {
+    fn update(&mut self, options: &Options, ticks: u64) -> Span {
         let ticks = (ticks.min(1 << 56) as i64).max(1); // the sums below stay within 63 bits
         if self.srtt8 == 0 {
             self.srtt8 = ticks << 3;
@@ -71,6 +71,7 @@ impl RttEstimator {
                 .saturating_mul(tick(options))
                 .saturating_add(deviation.saturating_mul(tick(options)).max(options.min_rto.ps())),
         };
+        Span::from_ps((ticks as u64).saturating_mul(tick(options)))
     }
 
     /// The timeout, backed off and within its bounds.

@@ -7,6 +7,7 @@
 
 mod cuts;
 mod output;
+mod samples;
 
 use crate::blocks::Block;
 use crate::options::{Dialect, Options, Recovery};
@@ -100,6 +101,7 @@ pub(crate) enum Machine {
     },
     Vegas(VegasClock),
     Sack(Box<Sack>),
+    WestwoodModule,
 }
 
 /// A TCP sender.
@@ -135,6 +137,7 @@ pub struct Sender {
     under_handoff: bool,
     /// Routers speak to it: ECN, or rates.
     hears: bool,
+    quick_start_path: bool,
     needs: Signals,
     done: bool,
     pub(crate) machine: Machine,
@@ -166,6 +169,8 @@ pub struct Setup {
     pub segments: Option<u32>,
     /// Offset of the coarse clock at the start of the run.
     pub clock_phase: Span,
+    /// Every router of the path answers Quick-Start requests.
+    pub quick_start_path: bool,
 }
 
 impl Sender {
@@ -178,6 +183,7 @@ impl Sender {
             Recovery::Reno => Machine::Reno,
             Recovery::NewReno => Machine::NewReno { partial: false },
             Recovery::Sack => Machine::Sack(Box::default()),
+            Recovery::WestwoodModule => Machine::WestwoodModule,
         };
         let syn = options.syn as u32;
         Sender {
@@ -201,7 +207,11 @@ impl Sender {
             cwr: false,
             echoed_at_one: false,
             under_handoff: false,
-            hears: options.ecn || needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK),
+            quick_start_path: setup.quick_start_path,
+            hears: options.ecn
+                || options.asks_for_quick_start()
+                || needs.has(Signals::ROUTER_RATE)
+                || needs.has(Signals::ROUTER_FEEDBACK),
             answered: 0,
             machine,
             segments: Segments::default(),
@@ -253,6 +263,14 @@ impl Sender {
     /// When the last byte was acknowledged.
     pub fn completed(&self) -> Option<Time> {
         self.done.then_some(self.completed)
+    }
+    /// The round-trip sample that the controller got with the last ACK.
+    pub fn rtt_given(&self) -> Option<Span> {
+        self.sample
+    }
+    /// The smoothed round-trip time of the retransmission timer.
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.rtt.smoothed(&self.options)
     }
     /// The TCP options of the flow.
     pub fn options(&self) -> &Options {
@@ -309,6 +327,7 @@ impl Sender {
                 recovery::sack1_ack(self, wire, packet, blocks)
             }
             Machine::Sack(_) => recovery::sack_ack(self, wire, packet, blocks),
+            Machine::WestwoodModule => recovery::westwood_module_ack(self, wire, packet),
         }
         self.note(wire, trigger);
         self.after(wire);
@@ -340,7 +359,7 @@ impl Sender {
         match &mut self.machine {
             Machine::Sack(sack) => sack.on_timeout(self.options.dialect),
             Machine::NewReno { partial } => *partial = false,
-            Machine::Vegas(_) | Machine::Tahoe | Machine::Reno => {}
+            Machine::Vegas(_) | Machine::Tahoe | Machine::Reno | Machine::WestwoodModule => {}
         }
         self.next = self.una;
         self.send_much(wire, self.options.max_burst);
@@ -423,51 +442,6 @@ impl Sender {
         progress
     }
 
-    /// Takes round-trip samples from an ACK for new data: `una` is still the old one.
-    #[inline]
-    fn measure(&mut self, now: Time, packet: &Packet) {
-        let newest = packet.seq - 1;
-        let segment = self.segments.get(newest);
-        if self.options.timestamps {
-            let rtt = now.since(packet.echo);
-            self.sample = Some(rtt);
-            self.rtt.stamped(&self.options, rtt);
-            if self.options.dialect == Dialect::Linux {
-                self.rtt.end_backoff();
-            }
-        } else if segment.transmits == 1 && self.may_sample(newest) {
-            self.sample = Some(now.since(segment.sent));
-        }
-        if newest == 0 && self.options.syn {
-            self.sample = None; // the handshake's, which is not the controller's business
-        }
-        if self.timing && newest >= self.timed_seq {
-            self.timing = false;
-            self.rtt.end_backoff();
-            if !self.options.timestamps {
-                self.rtt.timed(&self.options, self.timed_at, now);
-            }
-        }
-        if let Some(rtt) = self.sample {
-            self.stats.rtt_sum += rtt.seconds();
-            self.stats.rtt_min = if self.stats.rtt_count == 0 { rtt } else { self.stats.rtt_min.min(rtt) };
-            self.stats.rtt_count += 1;
-        }
-    }
-
-    /// Whether the newest segment of this ACK tells the round-trip time: not if an older one was sent again, whose
-    /// arrival released this ACK. (ns-2's Vegas looks at the newest alone.)
-    #[inline]
-    fn may_sample(&self, newest: u32) -> bool {
-        matches!(self.machine, Machine::Vegas(_))
-            || (self.una..newest).all(|seq| self.segments.get(seq).transmits == 1)
-    }
-
-    fn delivered(&mut self, now: Time, to: u32) -> Option<RateSample> {
-        let count = to - self.una;
-        self.rate.as_mut().and_then(|rate| rate.on_delivered(to - 1, count, now))
-    }
-
     /// Tells the controller of a new ACK outside recovery; the connection opens with the first.
     #[inline]
     pub(crate) fn grow<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress) {
@@ -478,7 +452,9 @@ impl Sender {
         if opening {
             // The first ACK sets the initial window, whatever the provisional one has become.
             self.opened = true;
-            self.controller.set_window(self.initial_window);
+            if self.una == 1 {
+                self.controller.set_window(self.initial_window);
+            }
         }
     }
 
@@ -564,6 +540,7 @@ impl Sender {
     /// After an event: the controller's timer.
     #[inline]
     fn after<W: Wire>(&mut self, wire: &mut W) {
+        self.note_application_limit();
         if self.needs.has(Signals::TIMER) && !self.done {
             let at = self.controller.wake_at();
             if at != wire.timer(Timer::Wake) {

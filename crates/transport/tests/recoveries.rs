@@ -63,7 +63,8 @@ impl Driver {
             seed: 1,
         };
         let controller = AnyController::new("reno", &Params::none(), &flow).unwrap();
-        let setup = Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO };
+        let setup =
+            Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO, quick_start_path: false };
         let mut driver =
             Driver { sender: Sender::new(setup, Arc::new(options), controller), notes: Notes::default() };
         driver.sender.on_start(&mut driver.notes);
@@ -137,4 +138,51 @@ fn timeout_goes_back_and_keeps_reports() {
     assert_eq!(d.notes.sent, [0]);
     assert_eq!(d.cwnd(), 1.0);
     assert_eq!(d.ack(1, &[Block { start: 2, end: 3 }]), [1, 3]); // 2 was reported: it is passed over
+}
+
+#[test]
+fn westwood_module_retransmits_at_every_third_duplicate_without_guard_or_inflation() {
+    let options = Options { recovery: Recovery::WestwoodModule, limited_transmit: true, ..Options::ns2() };
+    let mut d = Driver::new(options, 8.0);
+    assert!(d.ack(0, &[]).is_empty()); // no limited transmit
+    assert!(d.ack(0, &[]).is_empty());
+    assert_eq!(d.ack(0, &[]), [0]);
+    assert_eq!(d.cwnd(), 4.0);
+    for _ in 0..3 {
+        assert!(d.ack(0, &[]).is_empty()); // the fourth and later ones do nothing: no inflation
+    }
+    // A partial ACK lets the window grow, and three duplicates of it cut again: Reno would refuse both.
+    assert!(d.ack(3, &[]).is_empty());
+    assert_eq!(d.cwnd(), 4.25);
+    assert_eq!(d.sender.phase(), cc::Phase::Open);
+    d.ack(3, &[]);
+    d.ack(3, &[]);
+    assert_eq!(d.ack(3, &[]), [3]);
+    assert_eq!(d.cwnd(), 2.125);
+    assert_eq!(d.sender.stats.cuts, 2);
+}
+
+#[test]
+fn clock_rtt_gives_the_controller_whole_ticks() {
+    // Sent at 0 with the clock 3 ms into its tick; an ACK after 1 ms: within the same tick, which counts as one.
+    let options = Options { clock_rtt: true, ..Options::ns2() };
+    let mut d = Driver::new(options, 8.0);
+    d.ack(1, &[]);
+    assert_eq!(d.sender.stats.rtt_min, Span::from_ms(1));
+    assert_eq!(d.sender.rtt_given(), Some(Span::from_ms(10)));
+}
+
+#[test]
+fn a_delayed_ack_gives_the_controller_its_newest_segment_and_the_timer_its_oldest() {
+    let options = Options { recovery: Recovery::NewReno, max_burst: 1, ..Options::linux() };
+    let mut d = Driver::new(options, 8.0);
+    assert_eq!(d.notes.sent, [0]);
+    d.notes.now += Span::from_ms(10);
+    d.sender.on_pace_timer(&mut d.notes); // any event lets the next one go
+    assert_eq!(d.notes.sent, [0, 1]);
+    d.notes.now += Span::from_ms(39);
+    // An ACK for both, with the first one's timestamp echoed (zero).
+    d.ack(2, &[]);
+    assert_eq!(d.sender.rtt_given(), Some(Span::from_ms(40)));
+    assert_eq!(d.sender.smoothed_rtt(), Some(Span::from_ms(50)));
 }

@@ -169,8 +169,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                         shared.push(Arc::new(tcp.options.clone()));
                         shared[shared.len() - 1].clone()
                     });
-                    let info =
-                        crate::tcp::flow_info(&options, Stream::new(seed, "controller", &flow.name).bits());
+                    let info = tcp.flow_info(Stream::new(seed, "controller", &flow.name).bits());
                     let controller = tcp.control.make(&info);
                     let packet = options.packet as u64;
                     let segments = flow.bytes.map(|bytes| bytes.div_ceil(packet) as u32);
@@ -182,7 +181,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                             (Stream::new(seed, "clock phase", &flow.name).uniform() * tick as f64) as u64,
                         )
                     });
-                    let setup = Setup { flow: number, route: forward, segments, clock_phase };
+                    let quick_start_path = options.asks_for_quick_start()
+                        && routes
+                            .get(2 * number as usize)
+                            .is_some_and(|way| answers_quick_start(way, &directions));
+                    let setup =
+                        Setup { flow: number, route: forward, segments, clock_phase, quick_start_path };
                     let mut receiver = Receiver::new(number, back, options.clone());
                     receiver.stats = counters.clone();
                     world.receivers.push(receiver);
@@ -277,6 +281,15 @@ struct Parts {
     udp: Vec<(UdpSource, ReceiverStats)>,
     plans: Vec<Plan>,
     names: Vec<String>,
+}
+
+/// Whether every router of a path answers Quick-Start requests; the first link is the host's own.
+fn answers_quick_start(way: &Journey, directions: &[&Direction]) -> bool {
+    way.air.is_none()
+        && way
+            .links()
+            .skip(1)
+            .all(|link| matches!(directions[link.0 as usize].router, Some(net::RouterConfig::QuickStart(_))))
 }
 
 /// Who listens to routers needs one on the way of its data.

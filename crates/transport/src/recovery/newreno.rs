@@ -73,10 +73,11 @@ fn partial_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
             s.dupwnd = 1; // still inflated: that tells recovery
         }
     }
+    let rate = s.delivered(wire.now(), packet.seq);
     s.una = packet.seq;
     s.next = s.next.max(s.una);
     s.drop_timing(s.una - 1);
-    s.hold(wire, packet, Progress { acked, dupacks: s.dupacks, rate: None });
+    s.hold(wire, packet, Progress { acked, dupacks: s.dupacks, rate });
     let una = s.una;
     s.output(wire, una);
 }

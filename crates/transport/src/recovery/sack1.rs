@@ -43,13 +43,14 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blo
         s.leave_recovery(wire.now());
     } else if packet.seq > s.una {
         let acked = packet.seq - s.una;
+        let rate = s.delivered(wire.now(), packet.seq);
         s.una = packet.seq;
         s.next = s.next.max(s.una);
         report(s, blocks);
         board(s).pipe -= 1; // the retransmission has left, and so had what it replaced
         wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto(&s.options));
         s.rtt.end_backoff();
-        s.hold(wire, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate: None });
+        s.hold(wire, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate });
     } else if !board(s).timed_out && report(s, blocks) {
         s.dupacks += (s.dupacks > 0) as u32;
         s.tell_duplicate(wire, packet);

@@ -5,11 +5,11 @@
 //!
 //! Where the two differ: ns-2 marks repeated segments as ECN-capable too, RFC 3168 section 6.1.5 forbids it.
 
-use super::{LastCut, Sender};
+use super::{LastCut, Machine, Sender};
 use crate::options::Dialect;
 use crate::wire::Wire;
 use cc::{Cause, Congestion, Controller, EchoAnswer, Phase, Signals};
-use net::{Ask, Packet, Stamp};
+use net::{Ask, Packet, QUICK_START_LEAST, Stamp};
 use units::{Span, Time};
 
 impl Sender {
@@ -80,8 +80,11 @@ impl Sender {
     /// What routers say by way of an ACK. Comes before anything else that the ACK does.
     #[cold]
     pub(super) fn hear<W: Wire>(&mut self, wire: &W, packet: &Packet) {
-        if packet.ecn && self.options.ecn {
+        if packet.ecn && self.answers_echoes() {
             self.on_echo(wire, packet);
+        }
+        if self.options.asks_for_quick_start() && self.una == 0 && packet.seq == 1 {
+            self.take_quick_start(wire.now(), packet);
         }
         if self.needs.has(Signals::ROUTER_RATE)
             && let Some(rate) = packet.granted()
@@ -95,6 +98,21 @@ impl Sender {
         }
     }
 
+    /// The handshake's answer to a Quick-Start request: if all routers approved, the initial window is the approved rate
+    /// times the round-trip time (RFC 4782 section 4.4). A loss in that window is answered as any other.
+    fn take_quick_start(&mut self, now: Time, packet: &Packet) {
+        let approved = packet.granted().filter(|rate| self.quick_start_path && *rate >= QUICK_START_LEAST);
+        let Some(rate) = approved else { return };
+        let segment = self.segments.get(0);
+        let round_trip = now.since(segment.sent).seconds();
+        let bits = ((self.options.packet + self.options.header) * 8) as f64;
+        let window = match self.options.quick_start_window {
+            0.0 => (rate.bps() as f64 * round_trip / bits).floor(),
+            fixed => fixed,
+        };
+        self.initial_window = self.initial_window.max(window.min(self.options.window as f64));
+    }
+
     /// What a data packet says to routers: whether it may be marked, whether it tells of a reduction, what it asks for.
     #[cold]
     pub(super) fn ask(&mut self, mut packet: Packet, syn: bool, again: bool) -> Packet {
@@ -103,6 +121,8 @@ impl Sender {
         let round_trip = || self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO);
         if self.needs.has(Signals::ROUTER_RATE) {
             packet.put_stamp(Stamp::asking(round_trip()));
+        } else if syn && self.options.asks_for_quick_start() {
+            packet.put_stamp(Stamp::asking(Span::ZERO).at_most(self.options.quick_start));
         }
         if self.needs.has(Signals::ROUTER_FEEDBACK) {
             let round_trip = round_trip();
@@ -138,9 +158,14 @@ impl Sender {
         }
     }
 
+    /// Whether an echo of congestion means anything to this sender.
+    fn answers_echoes(&self) -> bool {
+        self.options.ecn && !matches!(self.machine, Machine::WestwoodModule)
+    }
+
     /// The next new segment tells the receiver of a reduction.
     pub(super) fn will_tell(&mut self) {
-        self.cwr = self.options.ecn && self.controller.echo_answer() != EchoAnswer::Ignore;
+        self.cwr = self.answers_echoes() && self.controller.echo_answer() != EchoAnswer::Ignore;
     }
 
     /// Whether an echo has reduced the window for what is outstanding now: a loss among it is repaired without

@@ -119,7 +119,7 @@ impl Sender {
             Machine::Sack(sack) if sack.recovering => {
                 return (self.controller.cwnd() as u32).max(self.window());
             }
-            Machine::Vegas(_) => 0,
+            Machine::Vegas(_) | Machine::WestwoodModule => 0,
             _ if self.options.limited_transmit => self.dupacks.min(2),
             _ => 0,
         };

@@ -1,0 +1,111 @@
+//! A router that answers Quick-Start requests (RFC 4782): a SYN carries the rate that its sender would like to begin with;
+//! each router on the path lowers it to what it has left, and what arrives is approved.
+//!
+//! The rate left is the part `threshold` of the capacity less what arrived and what was approved in the last `window`; it
+//! is rounded down to one of the header's fifteen rates, 40 kb/s times a power of two. Differences from the RFC: that every
+//! router of the path takes part is checked when the path is built, not by the TTLs of the packet.
+
+use crate::packet::{Packet, Stamp};
+use units::{Rate, Span, Time};
+
+/// The least rate that a request can carry: 40 kb/s times two (RFC 4782 section 3.1).
+pub const QUICK_START_LEAST: Rate = Rate::from_bps(80_000);
+
+/// How a router answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuickStartConfig {
+    /// Part of the capacity up to which rates are approved.
+    pub threshold: f64,
+    /// How long what arrived and what was approved counts.
+    pub window: Span,
+}
+
+impl Default for QuickStartConfig {
+    fn default() -> QuickStartConfig {
+        QuickStartConfig { threshold: 0.85, window: Span::from_ms(200) }
+    }
+}
+
+/// The router of one link.
+#[derive(Clone, Debug)]
+pub struct QuickStartRouter {
+    config: QuickStartConfig,
+    capacity_bps: f64,
+    ends: Time,
+    /// Bits that arrived or were approved in this window and in the one before.
+    now_bits: f64,
+    past_bits: f64,
+}
+
+impl QuickStartRouter {
+    /// The router of a link of this rate.
+    pub fn new(config: QuickStartConfig, rate: Rate) -> QuickStartRouter {
+        QuickStartRouter {
+            ends: Time::ZERO + config.window,
+            config,
+            capacity_bps: rate.bps() as f64,
+            now_bits: 0.0,
+            past_bits: 0.0,
+        }
+    }
+
+    /// A packet comes; what it carries on, if it carries a request.
+    pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<Stamp> {
+        while now >= self.ends {
+            self.past_bits = std::mem::take(&mut self.now_bits);
+            self.ends += self.config.window;
+        }
+        self.now_bits += packet.size as f64 * 8.0;
+        let request = packet.stamp().filter(|_| packet.seq == 0)?;
+        let used = self.past_bits.max(self.now_bits) / self.config.window.seconds();
+        let left = self.config.threshold * self.capacity_bps - used;
+        let wanted = request.rate().map_or(0.0, |rate| rate.bps() as f64);
+        let granted = quantised(left.min(wanted));
+        self.now_bits += granted.bps() as f64 * self.config.window.seconds();
+        Some(request.at_most(granted))
+    }
+}
+
+/// The largest rate of the header at or below this one; zero below the least.
+fn quantised(bps: f64) -> Rate {
+    let found = (1..=15).rev().map(|n| 40_000u64 << n).find(|rate| *rate as f64 <= bps);
+    Rate::from_bps(found.unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    fn syn(at: Time, rate: u64) -> Packet {
+        let mut packet = Packet::new(Kind::Data, 0, 0, 0, 40, at);
+        packet.put_stamp(Stamp::asking(Span::ZERO).at_most(Rate::from_bps(rate)));
+        packet
+    }
+
+    #[test]
+    fn approves_what_is_left() {
+        let mut router = QuickStartRouter::new(QuickStartConfig::default(), Rate::from_bps(10_000_000));
+        let at = Time::ZERO + Span::from_ms(1000);
+        // 8.5 Mb/s are left: the header's next rate below is 40 kb/s times 2^7.
+        let granted =
+            |r: &mut QuickStartRouter, t| r.pass(t, &syn(t, 10_000_000)).and_then(Stamp::rate).unwrap();
+        assert_eq!(granted(&mut router, at), Rate::from_bps(5_120_000));
+        assert_eq!(granted(&mut router, at), Rate::from_bps(2_560_000)); // less what was just approved
+        assert!(granted(&mut router, at) < Rate::from_bps(1_000_000));
+        let later = at + Span::from_ms(500);
+        assert_eq!(granted(&mut router, later), Rate::from_bps(5_120_000));
+    }
+
+    #[test]
+    fn data_counts_and_carries_nothing() {
+        let mut router = QuickStartRouter::new(QuickStartConfig::default(), Rate::from_bps(1_000_000));
+        let at = Time::ZERO + Span::from_ms(10);
+        for seq in 1..30 {
+            assert!(router.pass(at, &Packet::new(Kind::Data, 0, 0, seq, 1000, at)).is_none());
+        }
+        // 232 kbit in 200 ms are more than the link carries: nothing is left.
+        let answer = router.pass(at, &syn(at, 500_000)).and_then(Stamp::rate).unwrap();
+        assert!(answer < QUICK_START_LEAST);
+    }
+}

@@ -1,0 +1,34 @@
+//! The fast retransmit of the UCLA Westwood module for ns-2 (version 1.3, 2002), which the papers that cite Westwood of
+//! that time ran: Reno's receive path without its safeguards.
+//!
+//! Differences from `reno`: every third duplicate ACK retransmits and reduces the window, also for a segment sent before
+//! the last reduction; the window is not inflated in recovery; there is no recovery phase, so that each new ACK, partial or
+//! not, lets the window grow; there is no limited transmit; an echo of congestion is not answered. The window and the
+//! threshold after a loss are the controller's: `westwood` with `filter = "type1"`, `tau = 1`, `fr_a = true`, and with
+//! `clock_rtt = true` the module's round-trip times.
+
+use super::DUP_THRESH;
+use crate::sender::Sender;
+use crate::wire::Wire;
+use cc::Cause;
+use net::Packet;
+
+pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
+    if packet.seq > s.una {
+        let progress = s.new_ack(wire, packet);
+        s.grow(wire, packet, progress);
+    } else if packet.seq == s.una {
+        s.dupacks += 1;
+        s.tell_duplicate(wire, packet);
+        if s.dupacks == DUP_THRESH {
+            let una = s.una;
+            s.recover = s.high - 1;
+            s.cut(wire, una, Cause::FastRetransmit);
+            s.reset_timer(wire, false);
+            s.output(wire, una);
+        }
+    }
+    if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
+        s.send_much(wire, s.options.max_burst);
+    }
+}

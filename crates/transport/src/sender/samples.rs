@@ -1,0 +1,84 @@
+//! What an ACK measures: round-trip times and delivery rates.
+
+use super::{Machine, Sender};
+use crate::options::Dialect;
+use cc::RateSample;
+use net::Packet;
+use units::{Span, Time};
+
+impl Sender {
+    /// Takes round-trip samples from an ACK for new data: `una` is still the old one.
+    #[inline]
+    pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
+        let newest = packet.seq - 1;
+        let mut by_clock = None;
+        // The timestamp echoed is that of the oldest segment of the ACK (RFC 7323): what the timer's estimator wants.
+        let oldest = self.options.timestamps.then(|| now.since(packet.echo));
+        if let Some(rtt) = oldest {
+            by_clock = Some(self.rtt.stamped(&self.options, rtt));
+            if self.options.dialect == Dialect::Linux {
+                self.rtt.end_backoff();
+            }
+        }
+        self.sample = self.newest_sample(now, newest, oldest);
+        if newest == 0 && self.options.syn {
+            self.sample = None; // the handshake's, which is not the controller's business
+        }
+        if self.timing && newest >= self.timed_seq {
+            self.timing = false;
+            self.rtt.end_backoff();
+            if !self.options.timestamps {
+                by_clock = Some(self.rtt.timed(&self.options, self.timed_at, now));
+            }
+        }
+        if let Some(rtt) = self.sample {
+            self.stats.rtt_sum += rtt.seconds();
+            self.stats.rtt_min = if self.stats.rtt_count == 0 { rtt } else { self.stats.rtt_min.min(rtt) };
+            self.stats.rtt_count += 1;
+        }
+        if self.options.clock_rtt {
+            self.sample = by_clock;
+        }
+    }
+
+    /// The controller's sample: the age of the newest segment acknowledged, as Linux gives it. Not if one of them was
+    /// sent again, whose arrival may have released this ACK: then the timestamp, which names the transmission, or none.
+    /// (Without timestamps ns-2's Vegas looks at the newest alone.)
+    #[inline]
+    fn newest_sample(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
+        let segment = self.segments.get(newest);
+        let age = (segment.transmits == 1).then(|| now.since(segment.sent));
+        if oldest.is_none() && matches!(self.machine, Machine::Vegas(_)) {
+            return age;
+        }
+        let clean = (self.una..newest).all(|seq| self.segments.get(seq).transmits == 1);
+        if clean && age.is_some() { self.unreported_age(now, newest).or(age) } else { oldest }
+    }
+
+    /// The age of the newest segment that no SACK block has reported before; none where that is the newest of all.
+    #[inline]
+    fn unreported_age(&self, now: Time, newest: u32) -> Option<Span> {
+        let Machine::Sack(sack) = &self.machine else { return None };
+        if !sack.board.has(newest) {
+            return None;
+        }
+        let seq = (self.una..newest).rev().find(|seq| !sack.board.has(*seq))?;
+        Some(now.since(self.segments.get(seq).sent))
+    }
+
+    /// Everything below `to` is delivered: the rate sample, if the controller asks for one. `una` is still the old one.
+    pub(crate) fn delivered(&mut self, now: Time, to: u32) -> Option<RateSample> {
+        let from = self.una;
+        self.rate.as_mut().and_then(|rate| rate.on_delivered(from, to, now))
+    }
+
+    /// After an event: whether the application, and not the window, is what keeps the sender from sending more.
+    pub(super) fn note_application_limit(&mut self) {
+        if self.rate.is_some() && self.next >= self.limit && self.in_flight() < self.window() {
+            let in_flight = self.in_flight().max(1);
+            if let Some(rate) = &mut self.rate {
+                rate.on_app_limited(in_flight);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+"""Every controller alone on an empty path fills it: a wrong round-trip sample shows here first."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from ackclock import Scenario
+from ackclock.catalog import entries
+from ackclock.files import BadInput
+
+RATE_BPS, RTT_MS, LEAST = 20e6, 40, 0.9
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("rcp_plus", "ns2"): "its capacity is 1 Mb/s unless it is told the link's",
+    ("rcp_plus", "linux"): "its capacity is 1 Mb/s unless it is told the link's",
+    (
+        "bic",
+        "ns2",
+    ): "a cut of a fifth leaves the queue full: 10 to 20 losses at once, which NewReno repairs one a round trip",
+    ("bic_awi", "ns2"): "as bic",
+    ("bic_dpe", "ns2"): "as bic",
+}
+"""By controller and profile (`ns2` with NewReno, `linux` with SACK) why less than 90 % of the path are used."""
+NEEDS_ROUTERS = {"rcp", "xcp"}
+
+
+def utilisation(control: str, profile: str, timestamps: bool, delayed_ack: bool) -> float:
+    """Of the bottleneck, after ten seconds; one bandwidth-delay product of buffer."""
+    tcp = {"control": control, "profile": profile, "timestamps": timestamps, "delayed_ack": delayed_ack}
+    half = f"{RTT_MS / 2 - 1}ms"
+    document = {
+        "duration": "60s",
+        "warmup": "10s",
+        "tcp": {**tcp, "window": 10_000},
+        "link": [
+            {"ends": ["s", "r"], "rate": "1Gbps", "delay": "1ms"},
+            {"ends": ["r", "d"], "rate": "20Mbps", "delay": half, "queue": {"kind": "droptail", "limit": "1bdp"}},
+        ],
+        "flow": [{"name": "f", "from": "s", "to": "d"}],
+    }
+    links = Scenario.build(document).run().outcome["links"]
+    return float(next(link["utilisation"] for link in links if link["name"] == "r->d"))
+
+
+CONTROLLERS = [entry["name"] for entry in entries("controllers") if entry["name"] not in NEEDS_ROUTERS]
+
+
+@pytest.mark.parametrize("profile", ["ns2", "linux"])
+@pytest.mark.parametrize("control", CONTROLLERS)
+def test_a_controller_alone_fills_an_empty_path(control: str, profile: str) -> None:
+    found = {}
+    for timestamps, delayed_ack in itertools.product((False, True), repeat=2):
+        if control == "sarbe" and profile == "linux" and not timestamps:
+            continue  # refused: it needs the receiver's clock
+        found[timestamps, delayed_ack] = utilisation(control, profile, timestamps, delayed_ack)
+    if (control, profile) in EXCEPTIONS:
+        assert min(found.values()) < LEAST, "the exception is no longer needed"
+    else:
+        assert min(found.values()) >= LEAST, found
+
+
+def test_what_needs_the_receivers_clock_is_refused() -> None:
+    with pytest.raises((BadInput, ValueError), match="receiver's clock"):
+        utilisation("sarbe", "linux", timestamps=False, delayed_ack=False)
