@@ -11,7 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from ackclock._core import ControllerError, ScenarioError, __version__
 from ackclock.experiment import Result, Scenario, Trace
-from ackclock.files import BadInput, check_targets, write
+from ackclock.files import BadInput, check_picture, check_targets, save_figure, write
 from ackclock.maps import orbit, radio
 from ackclock.options import File, Jobs, Overrides, Seed
 from ackclock.suite.commands import compare, suite
@@ -82,8 +82,8 @@ def run(
 
     """
     targets = [path for path in (trace, packets, pcap, plot) if path is not None]
-    if plot is not None and plot.suffix not in {".svg", ".png", ".pdf"}:
-        raise BadInput(f"--plot {plot}: the name must end in .svg, .png or .pdf")
+    if plot is not None:
+        check_picture(plot)
     check_targets(targets)
     scenario = Scenario.load(file, set_ or ())
     if scenario.is_study:
@@ -138,11 +138,11 @@ def _write_all(
         from ackclock.plot import timelines
 
         figure = timelines(result, title=scenario.title)
-        write(plot, lambda path: figure.savefig(path, format=plot.suffix[1:]))
+        save_figure(figure, plot)
 
 
 @app.command
-def check(file: File, /, *files: File) -> int:
+def check(file: File, /, *files: File, plot: Path | None = None) -> int:
     """Validate scenarios without running them.
 
     Parameters
@@ -151,12 +151,18 @@ def check(file: File, /, *files: File) -> int:
         Scenario file (TOML).
     files
         More of them.
+    plot
+        Draw the network of the one file: nodes, links with rate, delay, queue and loss, flows (SVG, PDF or PNG).
 
     """
+    from ackclock.study import Study
+
+    if plot is not None:
+        check_picture(plot)
+        if files:
+            raise BadInput("--plot: draws the network of one file")
     failed = False
     for name in (file, *files):
-        from ackclock.study import Study
-
         try:
             study = Study.load(name)
         except ScenarioError as error:
@@ -166,6 +172,11 @@ def check(file: File, /, *files: File) -> int:
             many = f"; {study.points * len(study.seeds)} runs" if study.is_sweep else ""
             duration = study.scenario(0).duration_s
             print(f"{name}: good ({study.title or 'no title'}; {duration:g} s{many})")
+            if plot is not None:
+                from ackclock import topology
+
+                save_figure(topology.draw(study.scenario(0)), plot)
+                print(f"written: {plot}", file=sys.stderr)
     return 2 if failed else 0
 
 
@@ -412,8 +423,8 @@ def identify(
     from ackclock.arima.files import write_fit, write_plot
     from ackclock.terminal import identification
 
-    if plot is not None and plot.suffix not in {".svg", ".png", ".pdf"}:
-        raise BadInput(f"--plot {plot}: the name must end in .svg, .png or .pdf")
+    if plot is not None:
+        check_picture(plot)
     if fit is not None and (fit.suffix != ".toml" or d != 1):
         raise BadInput("--fit: the name must end in .toml, and --d must be 1: the controller's model is ARIMA(2,1,1)")
     if (every is not None and not every > 0) or not 0 <= d <= 2:

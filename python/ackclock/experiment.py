@@ -89,6 +89,12 @@ class Scenario:
         """Whether it names a sweep."""
         return self._parsed.is_study
 
+    @cached_property
+    def network(self) -> dict[str, Any]:
+        """What its network is made of: links with rate, delay, queue and loss, flows, terminals, radio nodes."""
+        parsed: dict[str, Any] = json.loads(self._parsed.network())
+        return parsed
+
     def run(
         self,
         *,

@@ -6,6 +6,10 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class BadInput(Exception):
@@ -35,6 +39,23 @@ def write(path: Path, save: Callable[[Path], object]) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+PICTURES: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+"""Endings of pictures, with the metadata that keeps dates out: the same figure gives the same file."""
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a name that does not end like a picture. Raises BadInput."""
+    if path.suffix not in PICTURES:
+        raise BadInput(f"--plot {path}: the name must end in .svg, .png or .pdf")
+
+
+def save_figure(figure: Figure, path: Path, **options: Any) -> None:
+    """Write a figure, whole or not at all. Raises BadInput if the file cannot be written."""
+    check_picture(path)
+    kind = path.suffix
+    write(path, lambda target: figure.savefig(target, format=kind[1:], metadata=PICTURES[kind], **options))
 
 
 def _umask() -> int:

@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 
 from cyclopts import Parameter
 
-from ackclock.files import BadInput, check_targets, write
+from ackclock.files import BadInput, check_targets, save_figure
 from ackclock.options import File, Overrides, Seed, seconds
 
 
@@ -104,8 +104,7 @@ def orbit(
     if plot is not None:
         from ackclock.skymap import draw
 
-        figure, kind = draw(sky, at_s), plot.suffix[1:]
-        write(plot, lambda path: figure.savefig(path, format=kind))
+        save_figure(draw(sky, at_s), plot)
     if animate is not None:
         from ackclock import skymap
 
@@ -174,8 +173,7 @@ def radio(
     with progress("running", quiet=False) as advance:
         air = airmap.Air(file, overrides=set_, seed=seed, until_s=max(ends), moments=moments, progress=advance)
     if plot is not None:
-        figure, kind = airmap.draw(air, at_s, every_s), plot.suffix[1:]
-        write(plot, lambda path: figure.savefig(path, format=kind, dpi=110))
+        save_figure(airmap.draw(air, at_s, every_s), plot, dpi=110)
     if animate is not None:
         with progress("drawing", quiet=False) as advance:
             airmap.animate(air, start_s, min(until_s, air.duration_s), every_s, animate, advance)

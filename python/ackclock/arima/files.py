@@ -6,13 +6,13 @@ from pathlib import Path
 
 from ackclock.arima.identify import Identification
 from ackclock.arima.plots import overview
-from ackclock.files import write
+from ackclock.files import save_figure, write
 
 
 def write_plot(path: Path, found: Identification, name: str) -> None:
     """Draw all panels to a file; its ending is its format."""
     figure = overview(found, f"{name}: {len(found.x)} samples, {found.chosen.name} chosen by {found.method}")
-    write(path, lambda target: figure.savefig(target, format=path.suffix[1:], dpi=120))
+    save_figure(figure, path, dpi=120)
 
 
 def write_fit(path: Path, found: Identification, name: str) -> None:

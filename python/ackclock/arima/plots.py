@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ackclock.arima.identify import Identification, acf, bound, probability_points
+from ackclock.arima.identify import Candidate, Identification, acf, bound, probability_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,11 +51,12 @@ def difference_pacf(axes: Axes, found: Identification) -> None:
     correlogram(axes, found.pacf, found.n, "PACF of its differences")
 
 
-def residual_histogram(axes: Axes, found: Identification) -> None:
-    """Residuals of the chosen model against the normal law of their variance (Freedman-Diaconis bins)."""
+def residual_histogram(axes: Axes, found: Identification, model: Candidate | None = None) -> None:
+    """Residuals of a model (none: the chosen one) against the normal law of their variance (Freedman-Diaconis bins)."""
     from scipy.stats import norm
 
-    residuals = found.chosen.residuals(found.y) * 1e3
+    model = model or found.chosen
+    residuals = model.residuals(found.y) * 1e3
     spread = float(np.subtract(*np.percentile(residuals, [75, 25])))
     count = np.ptp(residuals) * len(residuals) ** (1 / 3) / (2 * spread) if spread > 0 else np.inf
     # Where tails are long the rule asks for thousands of bins: then the middle 99 % in sixty.
@@ -69,13 +70,13 @@ def residual_histogram(axes: Axes, found: Identification) -> None:
     axes.plot(grid, norm.pdf(grid, 0, sd), color=ORANGE, linewidth=1.2, label=f"N(0, {sd:.3g} ms)")
     axes.set_xlabel("residual (ms)")
     axes.set_ylabel("density (1/ms)")
-    axes.set_title(f"residuals of {found.chosen.name}")
+    axes.set_title(f"residuals of {model.name}")
     axes.legend(fontsize=7, frameon=False)
 
 
-def probability_plot(axes: Axes, found: Identification) -> None:
+def probability_plot(axes: Axes, found: Identification, model: Candidate | None = None) -> None:
     """Ordered residuals against normal quantiles: a line if they are normal."""
-    quantiles, ordered, correlation = probability_points(found.chosen.residuals(found.y))
+    quantiles, ordered, correlation = probability_points((model or found.chosen).residuals(found.y))
     step = max(1, len(quantiles) // 2000)
     axes.plot(quantiles[::step], ordered[::step] * 1e3, ".", markersize=2.5, color=BLUE)
     axes.axline((0, 0), slope=float(ordered.std()) * 1e3, color=ORANGE, linewidth=1, label="normal")

@@ -1,0 +1,241 @@
+"""A picture of a scenario's network: nodes, links with rate, delay, queue and loss, flows as arrows.
+
+Nodes are placed in layers: a node's column is its distance from the sources of data along the flows' paths.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from ackclock.papers.draw import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ackclock.experiment import Scenario
+
+MOST_NODES = 60
+"""Above it names and labels would lie on each other: leaves are drawn as one."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A duplex link as drawn: its ends and the lines of text beside it, forward and back."""
+
+    ends: tuple[str, str]
+    forward: tuple[str, ...]
+    back: tuple[str, ...]
+    times: int = 1
+
+
+def draw(scenario: Scenario, title: str = "") -> Figure:
+    """Draw the network. Flows that share both ends are one arrow with their number."""
+    from matplotlib.figure import Figure
+
+    network = scenario.network
+    if network["links"]:
+        figure = _wired(network)
+    else:
+        figure = Figure(figsize=(9.2, 3.4), layout="constrained")
+        _described(figure.subplots(), network)
+    if title or scenario.title:
+        figure.suptitle(_plain(title or scenario.title), fontsize=11, x=0.01, ha="left")
+    return figure
+
+
+def svg(scenario: Scenario, title: str = "") -> str:
+    """The picture as SVG text for a page."""
+    import matplotlib as mpl
+
+    mpl.rcParams["svg.hashsalt"] = mpl.rcParams["svg.id"] = "topology" + "".join(c for c in title if c.isalnum())
+    text = StringIO()
+    draw(scenario, title).savefig(text, format="svg", metadata={"Date": None})
+    found = text.getvalue()
+    return found[found.index("<svg") :]
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number of bits per second or of seconds with an SI prefix."""
+    if value == 0:
+        return f"0 {'ms' if unit == 's' else unit}"
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")):
+        if abs(value) >= 0.9999 * factor:
+            return f"{value / factor:.4g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib must not take for a formula."""
+    return text.replace("$", r"\$")
+
+
+def _lines(direction: dict[str, Any]) -> tuple[str, ...]:
+    first = f"{quantity(direction['rate_bps'], 'b/s')}, {quantity(direction['delay_s'], 's')}"
+    queue = "" if direction["queue"] == "unlimited" else direction["queue"]
+    router = f"{direction['router']} router" if direction["router"] else ""
+    return (first, *(text for text in (queue, direction["loss"], router) if text))
+
+
+def _edges(network: dict[str, Any]) -> tuple[list[Edge], dict[str, str]]:
+    """Links as they are drawn, and by what name each node goes: in large networks equal leaves are one node."""
+    found = [
+        Edge((link["ends"][0], link["ends"][1]), _lines(link["directions"][0]), _lines(link["directions"][1]))
+        for link in network["links"]
+    ]
+    nodes = list(dict.fromkeys(node for edge in found for node in edge.ends))
+    names = {node: node for node in nodes}
+    if len(nodes) <= MOST_NODES:
+        return found, names
+    degree: dict[str, int] = defaultdict(int)
+    for edge in found:
+        for end in edge.ends:
+            degree[end] += 1
+    groups: dict[Any, list[Edge]] = defaultdict(list)
+    for edge in found:
+        leaf = next((end for end in edge.ends if degree[end] == 1), None)
+        inner = next((end for end in edge.ends if end != leaf), "")
+        groups[edge.ends if leaf is None else (inner, edge.ends.index(leaf), edge.forward, edge.back)].append(edge)
+    merged = []
+    for group in groups.values():
+        first = group[0]
+        merged.append(Edge(first.ends, first.forward, first.back, len(group)))
+        leaves = [next((end for end in edge.ends if degree[end] == 1), "") for edge in group]
+        names |= dict.fromkeys((leaf for leaf in leaves if leaf), leaves[0])
+    return merged, names
+
+
+def _path(beside: dict[str, list[str]], start: str, end: str) -> list[str]:
+    """The path with the fewest links; nothing if there is none."""
+    before = {start: start}
+    waiting = deque([start])
+    while waiting and end not in before:
+        node = waiting.popleft()
+        for other in beside[node]:
+            if other not in before:
+                before[other] = node
+                waiting.append(other)
+    if end not in before:
+        return []
+    path = [end]
+    while path[-1] != start:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def _columns(beside: dict[str, list[str]], flows: list[tuple[str, str, str]]) -> dict[str, int]:
+    """The column of each node: its place on the flows' paths, those of reverse flows from right to left."""
+    column: dict[str, int] = {}
+    for start, end, _ in flows:
+        path = _path(beside, start, end)
+        known = [(i, column[node]) for i, node in enumerate(path) if node in column]
+        (first, at), (last, to) = (known[0], known[-1]) if known else ((0, 0), (0, 0))
+        step = -1 if to < at else 1
+        for i, node in enumerate(path):
+            column.setdefault(node, at + step * (i - first) if i <= last else to + step * (i - last))
+    for node in [*column, *beside]:  # what no flow passes
+        column.setdefault(node, 0)
+        for other in beside[node]:
+            column.setdefault(other, column[node] + 1)
+    return column
+
+
+def _places(edges: list[Edge], flows: list[tuple[str, str, str]]) -> dict[str, tuple[float, float]]:
+    """Where the nodes stand: columns by the flows' paths, rows in the order of the file."""
+    beside: dict[str, list[str]] = defaultdict(list)
+    for edge in edges:
+        beside[edge.ends[0]].append(edge.ends[1])
+        beside[edge.ends[1]].append(edge.ends[0])
+    column = _columns(beside, flows)
+    rows: dict[int, list[str]] = defaultdict(list)
+    for node in beside:
+        rows[column[node]].append(node)
+    return {node: (float(at), (len(nodes) - 1) / 2 - i) for at, nodes in rows.items() for i, node in enumerate(nodes)}
+
+
+def _wired(network: dict[str, Any]) -> Figure:
+    from matplotlib.figure import Figure
+
+    edges, names = _edges(network)
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for flow in network["flows"]:
+        grouped[names.get(flow["from"], flow["from"]), names.get(flow["to"], flow["to"])].append(flow)
+    flows = [(a, b, _flow_label(group)) for (a, b), group in grouped.items()]
+    places = _places(edges, flows)
+    columns = {x for x, _ in places.values()}
+    height = 1 + 2 * max(y for _, y in places.values())
+    lanes = len(flows)
+    figure = Figure(figsize=(9.2, min(12.0, 1.2 + 1.15 * height + 0.34 * lanes)), layout="constrained")
+    axes = figure.subplots()
+    axes.set_axis_off()
+    for edge in edges:
+        _edge(axes, places[edge.ends[0]], places[edge.ends[1]], edge)
+    for node, (x, y) in places.items():
+        members = sum(name == node for name in names.values())
+        label = node if members == 1 else f"{node} and {members - 1} more"
+        box = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": "#1c2430"}
+        axes.text(x, y, _plain(label), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
+    below = min(y for _, y in places.values()) - 0.75
+    for i, (start, end, label) in enumerate(flows):
+        _flow(axes, places, start, end, label, below - 0.34 * i, COLOURS[i % len(COLOURS)])
+    axes.set_xlim(min(columns) - 0.35, max(columns) + 0.35)
+    axes.set_ylim(below - 0.34 * lanes, max(y for _, y in places.values()) + 0.5)
+    return figure
+
+
+def _flow_label(group: list[dict[str, Any]]) -> str:
+    first = group[0]
+    kinds = list(dict.fromkeys(f"{f['kind'].upper()} {f['label']}" for f in group))
+    kind = "; ".join(kinds[:3]) + (f"; {len(kinds) - 3} more" if len(kinds) > 3 else "")
+    name = first["name"] if len(group) == 1 else f"{first['name']} ... {group[-1]['name']} ({len(group)} flows)"
+    return f"{name}: {kind}"
+
+
+def _edge(axes: Axes, a: tuple[float, float], b: tuple[float, float], edge: Edge) -> None:
+    axes.plot([a[0], b[0]], [a[1], b[1]], color="#5b6675", linewidth=1.6, zorder=1)
+    middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
+    style: dict[str, Any] = {"fontsize": 7.5, "ha": "center", "color": "#1c2430", "zorder": 3}
+    box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+    count = f"{edge.times} links: " if edge.times > 1 else ""
+    forward = _plain("\n".join((count + edge.forward[0], *edge.forward[1:])))
+    if edge.forward == edge.back:
+        axes.text(*middle, forward, va="center", bbox=box, **style)
+        return
+    axes.annotate("→ " + forward, middle, (0, 4), textcoords="offset points", va="bottom", bbox=box, **style)
+    back = _plain("\n".join(edge.back))
+    axes.annotate("← " + back, middle, (0, -4), textcoords="offset points", va="top", bbox=box, **style)
+
+
+def _flow(
+    axes: Axes, places: dict[str, tuple[float, float]], start: str, end: str, label: str, y: float, colour: str
+) -> None:
+    if start not in places or end not in places:
+        return
+    x, to = places[start][0], places[end][0]
+    axes.annotate("", (to, y), (x, y), arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.5})
+    text = f"{label}  ({start} → {end})"
+    axes.text(min(x, to), y + 0.05, _plain(text), fontsize=7.5, color=colour, ha="left", va="bottom")
+
+
+def _described(axes: Axes, network: dict[str, Any]) -> None:
+    """A network without wires, in words: satellites or radio nodes have maps of their own."""
+    axes.set_axis_off()
+    lines = []
+    if network["radio"]:
+        nodes, width, height = network["radio"]
+        lines.append(f"{nodes} radio nodes in {width:g} x {height:g} m (ackclock radio FILE --plot draws them)")
+    if network["satellites"]:
+        lines.append(f"{network['satellites']} satellites (ackclock orbit FILE --plot draws them)")
+        lines += [f"terminal {name}: {lat:g}°, {lon:g}°" for name, lat, lon in network["terminals"]]
+        for kind, link in network["satellite_links"]:
+            lines.append(f"{kind}: {quantity(link['rate_bps'], 'b/s')}, {link['queue']} {link['loss']}".rstrip())
+    lines += [
+        f"{flow['name']}: {flow['from']} → {flow['to']}, {flow['kind'].upper()} {flow['label']}"
+        for flow in network["flows"][:8]
+    ]
+    if len(network["flows"]) > 8:
+        lines.append(f"... and {len(network['flows']) - 8} more flows")
+    axes.text(0.01, 0.98, _plain("\n".join(lines)), va="top", ha="left", fontsize=9, transform=axes.transAxes)
