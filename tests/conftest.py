@@ -26,6 +26,6 @@ def ackclock() -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"RUST_BACKTRACE": "0", "COLUMNS": "120"}
         command = [str(Path(sys.executable).parent / "ackclock"), *map(str, arguments)]
-        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
     return run

@@ -16,34 +16,64 @@ import pytest
 from ackclock import papers
 from ackclock.files import BadInput
 from ackclock.html import value
-from ackclock.papers.judge import decide
+from ackclock.papers.calibration import fit
+from ackclock.papers.folder import Claim
+from ackclock.papers.judge import DIRECTIONS, SIZES, direction, size
+from ackclock.papers.results import Results
+from ackclock.study.executors import Local
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 VERDICT_KEYS = {
-    *("id", "quote", "metric", "unit", "direction", "reference", "tolerance", "expected"),
-    *("value", "low", "high", "n", "verdict", "reason", "scenarios"),
+    *("id", "quote", "metric", "unit", "expected", "reading", "value", "low", "high", "n", "n_unit"),
+    *("direction", "size", "equivalence", "reason", "readings"),
 }
+READING_KEYS = {"reading", "direction", "size", "value", "low", "high", "n"}
+
+
+def claim(**given: Any) -> Claim:
+    return Claim(
+        **{**{"id": "C", "quote": "", "place": "", "metric": "", "reference": 1.0, "measure": "ratio"}, **given}
+    )
 
 
 @pytest.mark.parametrize(
-    "direction, low, high, expected, verdict",
+    "side, low, high, found",
     [
-        (1, 1.1, 1.2, None, "confirmed"),
-        (1, 0.8, 0.9, 0.85, "opposite"),
-        (1, 0.9, 1.1, 1.05, "matched"),
-        (1, 0.9, 1.1, 1.2, "undecided"),
-        (1, 1.0, 1.1, None, "undecided"),
-        (-1, 0.8, 0.9, None, "confirmed"),
-        (-1, 1.1, 1.2, None, "opposite"),
-        (0, 0.96, 1.04, None, "confirmed"),
-        (0, 1.06, 1.2, None, "opposite"),
-        (0, 0.9, 1.04, None, "undecided"),
-        (1, None, None, None, "undecided"),
+        (1, 1.1, 1.2, "confirmed"),
+        (1, 0.8, 0.9, "opposite"),
+        (1, 0.9, 1.1, "undecided"),
+        (1, 0.9988, 0.9998, "no difference"),
+        (1, 1.001, 1.019, "no difference"),
+        (1, 1.001, 1.03, "confirmed"),
+        (-1, 0.8, 0.9, "confirmed"),
+        (-1, 1.1, 1.2, "opposite"),
+        (0, 0.96, 1.04, "confirmed"),
+        (0, 1.06, 1.2, "opposite"),
+        (0, 0.9, 1.04, "undecided"),
     ],
 )
-def test_verdicts(direction: int, low: float | None, high: float | None, expected: float | None, verdict: str) -> None:
-    assert decide(direction, 1.0, 0.05, expected, low, high) == verdict
+def test_directions(side: int, low: float, high: float, found: str) -> None:
+    assert direction(claim(direction=side, tolerance=0.05), low, high) == found
+
+
+@pytest.mark.parametrize(
+    "expected, low, high, found",
+    [
+        (1.711, 1.675, 1.732, "reproduced"),
+        (1.196, 5.58, 7.02, "larger"),
+        (1.201, 1.03, 1.04, "smaller"),
+        (1.21, 0.97, 1.04, "excluded"),
+        (1.21, 0.9, 0.95, "excluded"),
+        (1.21, 0.9, 1.5, None),
+        (0.57, 1.2, 1.4, "excluded"),
+        (None, 1.1, 1.2, None),
+    ],
+)
+def test_sizes(expected: float | None, low: float, high: float, found: str | None) -> None:
+    """A printed number is reproduced by value and interval within a quarter of the effect, never by a wide interval."""
+    one = claim(direction=1, expected=expected)
+    assert size(one, direction(one, low, high), (low * high) ** 0.5, low, high) == found
 
 
 def test_numbers_for_people() -> None:
@@ -56,7 +86,6 @@ def test_numbers_for_people() -> None:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The quick reproduction of CA-ARTT."""
     from ackclock.papers import find, reproduce
-    from ackclock.study.executors import Local
 
     out = tmp_path_factory.mktemp("out")
     made = reproduce(find("ca-artt"), out, Local(2), quick=True)
@@ -69,7 +98,8 @@ def test_ca_artt_page_is_whole(page: Path) -> None:
     assert "Quick run" in text
     assert list(page.rglob("*.html")) == [page / "index.html"]
     assert not re.search(r'(src|href)="(?!#)', text), "the page must be self-contained"
-    assert text.count("<svg") == 8
+    paper = papers.find("ca-artt")
+    assert text.count("<svg") == len(paper.figures) + len(paper.networks)
     assert {path.stem for path in (page / "figures").glob("*.svg")} == {
         *("fig01", "fig02", "fig03", "fig05", "fig06", "fig07", "fig08", "fig09")
     }
@@ -77,21 +107,60 @@ def test_ca_artt_page_is_whole(page: Path) -> None:
         assert f'id="{table}"' in text
 
 
-def test_ca_artt_verdicts(page: Path) -> None:
-    verdicts = json.loads((page / "verdicts.json").read_text())
-    assert {"S1a", "S1b", "S1c", "S1d", "S1e", "S1f", "S1g", "S1h"} <= {v["id"] for v in verdicts}
+def check_verdicts(folder: Path) -> dict[str, dict[str, Any]]:
+    """The verdicts of a paper, each whole; by claim."""
+    verdicts = json.loads((folder / "verdicts.json").read_text())
+    paper = papers.find(folder.name)
+    assert [v["id"] for v in verdicts] == [claim.id for claim in paper.claims]
+    calibration = json.loads((folder / "calibration.json").read_text())
     for v in verdicts:
         assert set(v) >= VERDICT_KEYS
-        assert v["verdict"] == decide(
-            v["direction"], v["reference"], v["tolerance"], v["expected"], v["low"], v["high"]
-        )
-        assert v["low"] <= v["value"] <= v["high"]
-    by_id = {v["id"]: v for v in verdicts}
-    # What follows from the formula, whatever the seeds: growth under a steady round-trip time.
-    assert by_id["S1a"]["verdict"] == "opposite"
-    assert by_id["S1b"]["verdict"] == "confirmed"
+        assert v["direction"] in DIRECTIONS
+        assert v["size"] in {None, *SIZES}
+        assert v["size"] is None or v["expected"] is not None
+        if v["direction"] != "impossible":
+            assert v["reading"] == calibration["chosen"]
+            assert v["readings"], "every claim is judged under every reading"
+        for one in v["readings"]:
+            assert set(one) == READING_KEYS
+            if one["low"] is None:
+                assert one["n"] <= 1, "no interval without seeds, no seeds that decide nothing"
+            else:
+                assert one["low"] <= one["value"] <= one["high"]
+    return {v["id"]: v for v in verdicts}
+
+
+def test_ca_artt_verdicts(page: Path) -> None:
+    by_id = check_verdicts(page)
+    # With a window that limits both, and without anything random, CA-ARTT is Vegas: one run, no interval.
+    assert (by_id["S1a"]["direction"], by_id["S1a"]["n"], by_id["S1a"]["low"]) == ("confirmed", 1, None)
+    assert by_id["S1b"]["direction"] == "confirmed"
+    # With a large window it is not: the formula lets it grow while the round-trip time is steady.
+    large = next(r for r in by_id["S1a"]["readings"] if "1000 segments" in r["reading"])
+    assert large["direction"] == "opposite"
+    assert all(0 <= r["low"] <= r["high"] <= 1 for r in by_id["S1b-range"]["readings"] if r["low"] is not None)
     text = (page / "index.html").read_text()
     assert "{" not in text[text.index('class="summary"') : text.index('id="verdicts"')]
+
+
+def test_a_calibration_looks_at_known_algorithms_alone(page: Path, root: Path, tmp_path: Path) -> None:
+    """Whatever stands in the columns of the proposed algorithm, the fit is the same; its runs have no such flow."""
+    folder = tmp_path / "ca-artt"
+    shutil.copytree(root / "papers" / "ca-artt", folder)
+    before = json.loads((page / "calibration.json").read_text())
+    rows = (folder / "published.csv").read_text().splitlines()
+    assert any("proposed" in row for row in rows)
+    changed = [
+        re.sub(r",[0-9.]+,([^,]*)$", r",777,\1", row) if re.search("proposed|CA-ARTT", row) else row for row in rows
+    ]
+    (folder / "published.csv").write_text("\n".join(changed) + "\n")
+    again = fit(Results(papers.Paper(folder), page, Local(2), quick=True))
+    assert again.to_dict() == before
+    assert all("Vegas" in cell["column"] for cell in before["control_cells"])
+    text = (folder / "calibration.toml").read_text()
+    (folder / "calibration.toml").write_text(text.replace('control = ["vegas"]', 'control = ["vegas", "innovation"]'))
+    with pytest.raises(BadInput, match="runs ca_artt, which the paper proposes"):
+        fit(Results(papers.Paper(folder), tmp_path / "out", Local(2), quick=True))
 
 
 def test_ca_artt_tables_hold_every_published_number(page: Path, root: Path) -> None:
@@ -101,9 +170,7 @@ def test_ca_artt_tables_hold_every_published_number(page: Path, root: Path) -> N
     keys = [(r["table"], r["row"], r["column"], r["reading"]) for r in rows]
     assert len(set(keys)) == len(keys)
     with open(root / "papers" / "ca-artt" / "published.csv", newline="") as file:
-        printed = {
-            (r["table"], r["row"], r["column"]): r["value"] for r in csv.DictReader(file) if r["table"] != "text"
-        }
+        printed = {(r["table"], r["row"], r["column"]): r["value"] for r in csv.DictReader(file)}
     shown = {(r["table"], r["row"], r["column"]): r["published"] for r in rows if r["published"]}
     assert shown == printed
     for r in rows:
@@ -113,9 +180,6 @@ def test_ca_artt_tables_hold_every_published_number(page: Path, root: Path) -> N
 
 def test_vegas_is_that_of_ns2(tmp_path: Path) -> None:
     """Cell by cell beside the stored runs of ns-2, ten seeds each: equal but where chance decides a timeout."""
-    from ackclock.papers.results import Results
-    from ackclock.study.executors import Local
-
     paper = papers.find("ca-artt")
     found = paper.code("measures").beside_ns2(Results(paper, tmp_path, Local(2)))
     ratios = [float(row[3]) for table in found.tables for row in table["rows"]]
@@ -141,7 +205,7 @@ def test_an_interrupted_page_goes_on(page: Path) -> None:
     "old, new, message",
     [
         ('metric  = "fwd.throughput_bps"', 'metric  = "fwd.speed"', "there is no speed"),
-        ('reading = "text{mode}"', 'reading = "text{mood}"', "a template names 'mood'"),
+        ('reading = "{mode}"', 'reading = "{mood}"', "a template names 'mood'"),
         ('code = "table1"', 'code = "table9"', "measures.py: has no table9"),
         ("{gain_lossy}", "{loss}", "summary: names 'loss', which is no [value]"),
         ('axis  = "control"', 'axis  = "colour"', "has no axis colour"),
@@ -152,7 +216,6 @@ def test_what_does_not_fit_the_results_is_told(
 ) -> None:
     """With the studies at hand, nothing but the folder is at fault."""
     from ackclock.papers import reproduce
-    from ackclock.study.executors import Local
 
     folder = tmp_path / "ca-artt"
     shutil.copytree(root / "papers" / "ca-artt", folder)
@@ -179,46 +242,57 @@ def test_all_papers_and_an_index(pages: Path) -> None:
     assert "S1b" in index
 
 
-@pytest.mark.parametrize("key", ["westwood", "sarbe-ecn", "bic-iridium"])
-def test_the_other_pages_are_whole(pages: Path, key: str) -> None:
-    """What is printed in the paper stands in the tables, every claim has a verdict by rule."""
+KEYS = ("ca-artt", "westwood", "bic-iridium", "enhanced-rcp", "sarbe-ecn")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_pages_are_whole(pages: Path, key: str) -> None:
+    """What is printed in the paper stands in the tables, every claim has a verdict, every figure is there."""
     folder = pages / key
     text = (folder / "index.html").read_text()
     assert not re.search(r'(src|href)="(?!#)', text)
     assert "{" not in text[text.index('class="summary"') : text.index('id="verdicts"')]
     paper = papers.find(key)
-    assert text.count("<svg") == len(paper.figures)
-    verdicts = json.loads((folder / "verdicts.json").read_text())
-    assert [v["id"] for v in verdicts] == [claim.id for claim in paper.claims]
-    for v in verdicts:
-        assert v["verdict"] == decide(
-            v["direction"], v["reference"], v["tolerance"], v["expected"], v["low"], v["high"]
-        )
+    assert text.count("<svg") == len(paper.figures) + len(paper.networks)
+    found = check_verdicts(folder)
+    assert all(f'id="{name}"' in text for name in found)
     with open(folder / "tables.csv", newline="") as file:
         shown = {(r["table"], r["row"], r["column"]) for r in csv.DictReader(file) if r["published"]}
-    printed = {(r["table"], r["row"], r["column"]) for r in paper.published}
-    assert shown
-    assert shown <= printed
-    assert {p for p in printed if p[0] != "text"} <= shown, "the text's numbers are settings too"
+    assert shown == {(r["table"], r["row"], r["column"]) for r in paper.published}
+
+
+def test_every_published_cell_stands_on_a_page(pages: Path) -> None:
+    """422 cells: results beside ours, settings beside what was taken."""
+    rows = []
+    for key in KEYS:
+        with open(pages / key / "tables.csv", newline="") as file:
+            rows += [
+                (key, r["table"], r["row"], r["column"], r["obtained"]) for r in csv.DictReader(file) if r["published"]
+            ]
+    assert len({row[:4] for row in rows}) == 422
+    assert all(obtained for *_, obtained in rows)
+
+
+def verdicts_of(pages: Path, *keys: str) -> dict[str, dict[str, Any]]:
+    return {name: v for key in keys for name, v in check_verdicts(pages / key).items()}
 
 
 def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(pages: Path) -> None:
-    found: dict[str, dict[str, Any]] = {}
-    for key in ("westwood", "sarbe-ecn"):
-        found |= {v["id"]: v for v in json.loads((pages / key / "verdicts.json").read_text())}
-    assert found["S2c"]["verdict"] == found["S5a"]["verdict"] == "confirmed"
-    assert found["S2a-sack"]["verdict"] == found["S5e"]["verdict"] == "opposite"
+    found = verdicts_of(pages, "westwood", "sarbe-ecn")
+    for name in ("S2a-sack", "S2b", "S2c", "S2e", "S5a", "S5a-westwood"):
+        assert found[name]["direction"] == "confirmed", name
+    assert found["S5a"]["size"] == "reproduced"
+    assert found["S5e"]["direction"] == "opposite"
 
 
 def test_bic_over_iridium_gains_nothing(pages: Path) -> None:
-    """The link is full whoever sends; DPE as printed is BIC to the packet."""
-    verdicts = {v["id"]: v for v in json.loads((pages / "bic-iridium" / "verdicts.json").read_text())}
-    assert verdicts["S3e"]["verdict"] == "confirmed"
-    assert all(verdicts[name]["high"] < 1.1 for name in ("S3a", "S3a-awi"))
-    page = (pages / "bic-iridium" / "index.html").read_text()
-    row = re.search(r"DPE as printed: the difference is always 0(.*?)</tr>", page, re.S)
-    assert row
-    assert re.findall(r">([-+0-9.]+)<", row[1]) == ["1", "0", "1", "0"]
+    """The link is full whoever sends; DPE as printed is BIC but for the freeze under hand-off."""
+    found = verdicts_of(pages, "bic-iridium")
+    assert found["S3e"]["direction"] == "confirmed"
+    assert all(found[name]["high"] < 1.1 for name in ("S3a", "S3a-awi"))
+    assert found["S3a"]["n_unit"] == "places"
+    printed = next(r for r in found["S3a"]["readings"] if "always 0" in r["reading"])
+    assert abs(printed["value"] - 1) < 0.02
 
 
 def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
@@ -245,6 +319,9 @@ def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
         ("deviations.toml", "[[deviation]]", "[deviation", "deviations.toml: "),
         ("claims.toml", "[[claim]]", "[[claims]]", "claims: unknown key; the file holds [[claim]] tables"),
         ("claims.toml", "direction = 0", "direction = 5", "direction: must be -1, 0 or 1"),
+        ("claims.toml", 'scale     = "log"', 'scale     = "lg"', "scale: must be one of linear, log, share"),
+        ("calibration.toml", 'study  = "grid"', 'study  = "gird"', "names the study 'gird'"),
+        ("calibration.toml", "label =", "lable =", "unknown key; did you mean label?"),
         ("claims.toml", "reference = 1.0", 'reference = "x"', "reference: must be float, not 'x'"),
         ("claims.toml", "reference = 1.39", "reference = 0.0", "of a ratio it must be above zero"),
     ],

@@ -79,12 +79,17 @@ def vars_of(summary: object) -> tuple[int, ...]:
     return tuple(getattr(summary, name) for name in ("runs", "kept", "done", "failed"))
 
 
+def planned(study: Study, runs: list[Run]) -> list[tuple[Run, dict[str, str]]]:
+    """Runs with the labels of their axes."""
+    return [(run, study.labels(run.point)) for run in runs]
+
+
 def test_a_store_takes_in_what_a_kill_left(study: Study, tmp_path: Path) -> None:
     whole = fill(study, tmp_path / "whole")
     folder = tmp_path / "killed"
     with Store.create(folder) as store:
         runs = study.runs()
-        store.set_plan(study, runs)
+        store.set_plan(study, planned(study, runs))
         outcomes = {run.run_id: study.scenario(run.point).run(seed=run.seed).json for run in runs}
         store.add([Finished(run.run_id, outcomes[run.run_id]) for run in runs[:4]])
         at = next(store.runs())["finished_at"]
@@ -117,7 +122,7 @@ def test_what_is_lost_is_run_again(study: Study, tmp_path: Path, damage: str) ->
     else:
         with Store.create(folder) as store:
             runs = study.runs()[:6]
-            store.set_plan(study, study.runs())
+            store.set_plan(study, planned(study, study.runs()))
             store.add([Finished(run.run_id, study.scenario(run.point).run(seed=run.seed).json) for run in runs])
         journal = folder / "parts" / JOURNAL
         lines = journal.read_bytes()

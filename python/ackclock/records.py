@@ -43,7 +43,9 @@ def read_record(kind: type[T], table: Any, place: str, nested: Mapping[str, type
             raise BadInput(f"{place}.{key}: must be {fields[key].type}, not {value!r}")
     values = dict(table)
     for key in nested.keys() & table.keys():
-        values[key] = [read_record(nested[key], item, f"{place}.{key}[{i}]") for i, item in enumerate(table[key])]
+        values[key] = [
+            read_record(nested[key], item, f"{place}.{key}[{i}]", nested) for i, item in enumerate(table[key])
+        ]
     return kind(**values)
 
 

@@ -100,12 +100,15 @@ def reproduction(made: Reproduction) -> None:
     """Print the verdicts of a paper and where its page lies."""
     console = _wide()
     table = Table(title=made.paper.title, title_justify="left", box=None, pad_edge=False)
-    for head in ("claim", "verdict", "what", "value", "95 % interval", "n"):
+    for head in ("claim", "direction", "size", "what", "value", "95 % interval", "n", "readings"):
         table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
     for v in made.verdicts:
-        shown = "" if v.low is None or v.high is None else f"{v.low:.3g} to {v.high:.3g}"
-        value = "" if v.value is None else f"{v.value:.3g}"
-        table.add_row(v.claim.id, v.verdict + (" (weak)" if v.weak else ""), v.claim.metric, value, shown, str(v.n))
+        j = v.taken
+        shown = "" if j.low is None or j.high is None else f"{j.low:.3g} to {j.high:.3g}"
+        value = "" if j.value is None else f"{j.value:.3g}"
+        mark = " (weak)" if v.weak else ""
+        table.add_row(v.claim.id, v.direction + mark, v.size or "", v.claim.metric, value, shown, str(j.n), v.strip)
+    console.print(f"calibrated: {made.calibration.chosen.label}", highlight=False, markup=False)
     console.print(table, highlight=False)
     if any(v.weak for v in made.verdicts):
         console.print("weak: not after Holm's correction over all claims", highlight=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ackclock import stats
+from ackclock.study.results import bounds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,12 +18,12 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^Dv<>*"
 
 
-def panels(columns: int, rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
-    """A figure of panels with common axes; row by row."""
+def panels(columns: int, rows: int = 1, height: float = 3.4, *, share: bool = True) -> tuple[Figure, list[Axes]]:
+    """A figure of panels, row by row; they have common axes if they `share` them."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.2, height * rows), layout="constrained")
-    axes = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    axes = list(figure.subplots(rows, columns, sharex=share, sharey=share, squeeze=False).flat)
     for one in axes:
         tidy(one)
     return figure, axes
@@ -40,13 +41,15 @@ def line(axes: Axes, frame: pl.DataFrame, x: str, y: str, *, factor: float, numb
 
     points = []
     for (place,), rows in frame.group_by([x], maintain_order=True):
-        points.append((float(str(place)), stats.mean([factor * v for v in rows[y].cast(pl.Float64).drop_nulls()])))
+        points.append(
+            (float(str(place)), stats.within([*rows[y].cast(pl.Float64).drop_nulls()], *bounds(y)).scaled(factor))
+        )
     points.sort(key=lambda point: point[0])
     at = [place for place, _ in points]
     means = [e.value for _, e in points]
     # A logarithmic axis has no room for an interval that reaches zero.
-    below = [min(e.half_width or 0.0, 0.98 * e.value) for _, e in points]
-    above = [e.half_width or 0.0 for _, e in points]
+    below = [min(e.value - (e.value if e.low is None else e.low), 0.98 * e.value) for _, e in points]
+    above = [(e.value if e.high is None else e.high) - e.value for _, e in points]
     colour = COLOURS[number % len(COLOURS)]
     marker = MARKERS[number % len(MARKERS)]
     axes.errorbar(

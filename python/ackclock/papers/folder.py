@@ -20,11 +20,18 @@ Where = dict[str, str]
 
 @dataclass(frozen=True)
 class StudySpec:
-    """A study of the paper: `studies/NAME.toml`, under so many seeds (from 1), fewer of them when quick."""
+    """A study of the paper: `studies/NAME.toml`, under so many seeds (from 1), fewer of them when quick.
+
+    `readings` seeds (`quick_readings` when quick) are run under every other reading of the paper, at the points whose
+    axes have the labels in `keep`: what the claims need. Zero: the study serves no claim.
+    """
 
     name: str
     seeds: int
     quick: int
+    readings: int = 0
+    quick_readings: int = 0
+    keep: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,11 +72,27 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: `ID.py` has `draw(results) -> Figure`."""
+    """A figure: `draw(results, **options) -> Figure` of the module `code`, or of `ID.py`."""
 
     id: str
     title: str
     caption: str
+    code: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def module(self) -> str:
+        """The module that draws it."""
+        return self.code or self.id
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network of the paper, drawn from the first point of a study."""
+
+    study: str
+    title: str
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +118,17 @@ class Extra:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper. `measure` is ratio, difference, mean, or a function of measures.py (see judge.py)."""
+    """A claim of the paper. `measure` is ratio, difference, mean, or a function of measures.py (see judge.py).
+
+    `direction` 1 claims a value above `reference`, -1 below, 0 within `tolerance` of it. `equivalence` is the distance
+    from the reference below which there is no difference worth a verdict: a factor less one for ratios (0.02 is 2 %),
+    in the unit of the value otherwise. `expected` is the printed number, `size` how far from it a value and its
+    interval may lie and still reproduce it, in the same terms; where it is left out, a quarter of the printed effect
+    (its distance from the reference, for ratios of logarithms), or the tolerance where similarity is claimed.
+    `scale` says what a function's values are: `linear`, `log` (logarithms of ratios), `share` (from 0 to 1).
+    `also` names studies that its function needs beside `study`. `swept` names an unstated parameter that decides an
+    absolute number: the claim cannot be tested if its direction changes over the candidates of that parameter.
+    """
 
     id: str
     quote: str
@@ -107,6 +140,8 @@ class Claim:
     unit: str = ""
     tolerance: float = 0.0
     expected: float | None = None
+    equivalence: float | None = None
+    size: float | None = None
     study: str = ""
     column: str = ""
     of: Where = field(default_factory=dict)
@@ -114,15 +149,30 @@ class Claim:
     where: Where = field(default_factory=dict)
     impossible: str = ""
     remark: str = ""
-    logarithmic: bool = False
-    """A function of measures.py gives logarithms of ratios."""
+    scale: str = "linear"
+    n_unit: str = "seeds"
+    swept: str = ""
+    also: list[str] = field(default_factory=list)
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether its value is a ratio."""
+        return self.measure == "ratio" or self.scale == "log"
+
+    @property
+    def region(self) -> float:
+        """The region of equivalence around the reference: 2 % for ratios where the claim says nothing."""
+        if self.equivalence is not None:
+            return self.equivalence
+        return 0.02 if self.is_ratio else 0.0
 
 
 @dataclass(frozen=True)
 class Value:
     """A number that the summary names: a ratio or a difference with its interval, or a mean.
 
-    `code` names a function of measures.py that gives the logarithm of a ratio for each seed instead.
+    `code` names a function of measures.py that gives the logarithm of a ratio for each seed instead, or with the kind
+    `share` a number from 0 to 1.
     """
 
     metric: str = ""
@@ -136,26 +186,99 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Alternative:
-    """Another reading: where it was run, and against what."""
+class Candidate:
+    """A value that an unstated point may have: assignments to the studies.
+
+    `set` goes to every study that serves claims, or to those that `studies` names; `study.NAME` to one alone. `axes`
+    replaces an axis by that of another study's file; {folder} in a text is the paper's folder. A key `sweep.AXIS` or
+    `sweep.AXIS.LABEL` is passed over where a study has no such axis or label.
+    """
 
     label: str
-    study: str
-    of: Where
-    to: Where
-    where: Where = field(default_factory=dict)
+    set: dict[str, Any] = field(default_factory=dict)
+    axes: dict[str, str] = field(default_factory=dict)
+    studies: list[str] = field(default_factory=list)
+    study: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def assignments(self, folder: Path, study: str) -> dict[str, Any]:
+        """What it assigns in the study of this name; `folder` is the paper's."""
+        found: dict[str, Any] = {}
+        if not self.studies or study in self.studies:
+            for axis, file in self.axes.items():
+                found[f"sweep.{axis}"] = read_toml(folder / "studies" / f"{file}.toml")["sweep"][axis]
+            found |= self.set
+        return {key: _in_folder(value, folder) for key, value in (found | self.study.get(study, {})).items()}
+
+
+def _in_folder(value: Any, folder: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _in_folder(item, folder) for key, item in value.items()}
+    return value.replace("{folder}", str(folder)) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """A point where the paper is unclear or wrong: the reading taken, why, and what the others give."""
+    """A point where the paper is unclear or wrong: the reading taken, why, and alternatives that are run."""
 
     id: str
     section: str
     what: str
     taken: str
     reason: str
-    alternative: list[Alternative] = field(default_factory=list)
+    alternative: list[Candidate] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A property of the network that the paper does not state; the first candidate is what the studies' files have."""
+
+    id: str
+    what: str
+    place: str
+    why: str
+    candidate: list[Candidate] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ControlCells:
+    """Published cells of known algorithms and the runs that they are compared with: a part of a table.
+
+    `offset` is added to both sides before the logarithm is taken: 0 for rates, 1 for counts. Cells of `code` carry the
+    published number themselves. `keep` are the labels of the axes that are run.
+    """
+
+    table: str
+    study: str
+    row: str = ""
+    column: str = ""
+    metric: str = ""
+    factor: float = 1.0
+    where: Where = field(default_factory=dict)
+    keep: dict[str, list[str]] = field(default_factory=dict)
+    labels: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    offset: float = 0.0
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """calibration.toml: unstated parameters, the cells of known algorithms that decide them, and how many seeds."""
+
+    parameter: list[Parameter]
+    cells: list[ControlCells]
+    seeds: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A published number that is no result: what our studies take for it, and why."""
+
+    table: str
+    row: str
+    column: str
+    taken: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -168,8 +291,16 @@ class Effect:
     factor: float = 1.0
 
 
-NESTED: dict[str, type[Any]] = {"part": Part, "alternative": Alternative}
+NESTED: dict[str, type[Any]] = {
+    "part": Part,
+    "alternative": Candidate,
+    "parameter": Parameter,
+    "cells": ControlCells,
+    "candidate": Candidate,
+}
 """Keys whose lists hold tables."""
+
+SCALES = ("linear", "log", "share")
 
 T = TypeVar("T")
 
@@ -182,11 +313,12 @@ class Paper:
         self.key = folder.name
         self._modules: dict[str, ModuleType] = {}
         about = read_toml(folder / "paper.toml")
-        known = {"title", "authors", "venue", "summary", "controllers", "status", "value", "baseline"}
+        known = {"title", "authors", "venue", "intro", "summary", "controllers", "proposed", "status", "value"}
         lists: dict[str, type[Any]] = {
             "study": StudySpec,
             "table": Table,
             "figure": Figure,
+            "network": Network,
             "comparison": Comparison,
             "extra": Extra,
             "effect": Effect,
@@ -194,32 +326,34 @@ class Paper:
         for key in about:
             if key not in known | set(lists):
                 raise BadInput(f"{folder / 'paper.toml'}: {key}: unknown key")
-        for key in ("title", "authors", "venue", "summary", "status"):
+        for key in ("title", "authors", "venue", "intro", "summary", "status"):
             if not isinstance(about.get(key), str):
                 raise BadInput(f"{folder / 'paper.toml'}: {key} is missing")
         self.title: str = about["title"]
         self.authors: str = about["authors"]
         self.venue: str = about["venue"]
+        self.intro: str = about["intro"].strip()
         self.summary: str = about["summary"].strip()
         self.status: str = about["status"]
         self.controllers: list[str] = about.get("controllers", [])
+        self.proposed: list[str] = about.get("proposed", [])
         self.values = {
             name: read_record(Value, table, f"{folder / 'paper.toml'}: value.{name}")
             for name, table in about.get("value", {}).items()
         }
-        baseline = about.get("baseline")
-        self.baseline = (
-            None if baseline is None else read_record(Alternative, baseline, f"{folder / 'paper.toml'}: baseline")
-        )
         found = {key: self._list(about, key, kind, "paper.toml") for key, kind in lists.items()}
         self.studies: list[StudySpec] = found["study"]
         self.tables: list[Table] = found["table"]
         self.figures: list[Figure] = found["figure"]
+        self.networks: list[Network] = found["network"]
         self.comparisons: list[Comparison] = found["comparison"]
         self.extras: list[Extra] = found["extra"]
         self.effects: list[Effect] = found["effect"]
         self.claims: list[Claim] = self._only("claims.toml", "claim", Claim)
         self.deviations: list[Deviation] = self._only("deviations.toml", "deviation", Deviation)
+        self.settings: list[Setting] = self._only("settings.toml", "setting", Setting)
+        path = folder / "calibration.toml"
+        self.calibration = read_record(Calibration, read_toml(path), str(path), NESTED)
         self._check()
 
     def _only(self, file: str, key: str, kind: type[T]) -> list[T]:
@@ -236,11 +370,17 @@ class Paper:
 
     def _check(self) -> None:
         names = {study.name for study in self.studies}
+
+        def files(name: str) -> bool:
+            return (self.folder / "studies" / f"{name}.toml").is_file()
+
         used = [(f"table {t.id}", p.study) for t in self.tables for p in t.part if not p.code]
         taken = [c for c in self.claims if not c.impossible]
         used += [(f"claim {c.id}", c.study) for c in taken if c.measure in {"ratio", "difference", "mean"}]
         used += [(f"comparison {c.title}", c.study) for c in self.comparisons]
-        used += [(f"deviation {d.id}", a.study) for d in self.deviations for a in d.alternative]
+        used += [("calibration.toml", cells.study) for cells in self.calibration.cells]
+        for place, candidate in self.candidates():
+            used += [(place, study) for study in (*candidate.studies, *candidate.study) if not files(study)]
         for place, study in used:
             if study not in names:
                 known = ", ".join(sorted(names))
@@ -249,14 +389,24 @@ class Paper:
             place = f"{self.folder / 'claims.toml'}: {claim.id}"
             if claim.direction not in {-1, 0, 1}:
                 raise BadInput(f"{place}: direction: must be -1, 0 or 1")
-            if (claim.measure == "ratio" or claim.logarithmic) and claim.reference - claim.tolerance <= 0:
+            if claim.scale not in SCALES:
+                raise BadInput(f"{place}: scale: must be one of {', '.join(SCALES)}")
+            if claim.is_ratio and claim.reference - claim.tolerance <= 0:
                 raise BadInput(f"{place}: reference: of a ratio it must be above zero, and above the tolerance")
         ids = [claim.id for claim in self.claims]
         if len(set(ids)) < len(ids):
             raise BadInput(f"{self.folder / 'claims.toml'}: two claims have one id")
+        for network in self.networks:
+            if not files(network.study):
+                raise BadInput(f"{self.folder}: network {network.title}: there is no studies/{network.study}.toml")
         for figure in self.figures:
-            if not (self.folder / f"{figure.id}.py").is_file():
-                raise BadInput(f"{self.folder}: figure {figure.id} has no {figure.id}.py")
+            if not (self.folder / f"{figure.module}.py").is_file():
+                raise BadInput(f"{self.folder}: figure {figure.id} has no {figure.module}.py")
+
+    def candidates(self) -> list[tuple[str, Candidate]]:
+        """Every candidate of the calibration and every alternative of a deviation, with its place in the folder."""
+        found = [(f"calibration.toml: {p.id}: {c.label}", c) for p in self.calibration.parameter for c in p.candidate]
+        return found + [(f"deviation {d.id}: {a.label}", a) for d in self.deviations for a in d.alternative]
 
     @cached_property
     def published(self) -> list[dict[str, str]]:
@@ -267,6 +417,10 @@ class Paper:
         if not rows or not {"table", "row", "column", "value", "unit"} <= set(rows[0]):
             raise BadInput(f"{path}: must have the columns table, row, column, value, unit")
         return rows
+
+    def printed(self, table: str) -> dict[tuple[str, str], tuple[str, str]]:
+        """The published numbers of a table with their units, by row and column."""
+        return {(r["row"], r["column"]): (r["value"], r["unit"]) for r in self.published if r["table"] == table}
 
     def code(self, name: str) -> ModuleType:
         """A module of the folder, such as `fig05` or `measures`; read once."""
@@ -284,13 +438,13 @@ class Paper:
         return module
 
 
-def call(paper: Paper, module: str, name: str, *arguments: Any) -> Any:
+def call(paper: Paper, module: str, name: str, *arguments: Any, **options: str) -> Any:
     """Call a function of a module of the folder; whatever goes wrong in it is told with its place. Raises BadInput."""
     function = getattr(paper.code(module), name, None)
     if function is None:
         raise BadInput(f"{paper.folder / module}.py: has no {name}")
     try:
-        return function(*arguments)
+        return function(*arguments, **options)
     except BadInput:
         raise
     except Exception as error:

@@ -1,134 +1,253 @@
-"""Verdicts: a claim's interval against what was claimed (DESIGN section 7, CONTRACT section 6)."""
+"""Verdicts on claims: the direction of an effect and its size, under the calibrated reading and under every other."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ackclock import stats
 from ackclock.papers.folder import Claim, call
-from ackclock.papers.results import Results
+from ackclock.papers.readings import Reading
+from ackclock.papers.results import Results, Zeros
+
+DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible")
+SIZES = ("reproduced", "smaller", "larger", "excluded")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the runs of one reading say of a claim. `low` and `high` are None for a single, deterministic value."""
+
+    reading: str
+    direction: str
+    size: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    p: float | None = None
+    wilcoxon: float | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part of a claim's entry in verdicts.json that is of one reading."""
+        keys = ("reading", "direction", "size", "value", "low", "high", "n")
+        return {key: getattr(self, key) for key in keys}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim."""
+    """A claim with its judgement under the calibrated reading (`taken`) and under the others."""
 
     claim: Claim
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    verdict: str
-    reason: str
-    p: float | None
-    wilcoxon: float | None = None
+    taken: Judgement
+    readings: list[Judgement] = field(default_factory=list)
     p_holm: float | None = None
+    reason: str = ""
+
+    @property
+    def direction(self) -> str:
+        """The direction under the calibrated reading."""
+        return self.taken.direction
+
+    @property
+    def size(self) -> str | None:
+        """The size under the calibrated reading; None where the paper prints no number or the interval is too wide."""
+        return self.taken.size
 
     @property
     def weak(self) -> bool:
         """Decided by its own interval, but not after the correction for the number of claims."""
-        return self.verdict in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
+        return self.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
+
+    @property
+    def strip(self) -> str:
+        """How many readings confirm it, in words; nothing where no other reading was run."""
+        if not self.readings:
+            return ""
+        every = [self.taken, *self.readings]
+        count = Counter(j.direction for j in every)
+        return f"confirmed in {count['confirmed']} of {len(every)} readings"
 
     def to_dict(self) -> dict[str, Any]:
-        """As CONTRACT section 6 has it, with p-values: t test, after Holm's correction, Wilcoxon's test."""
+        """The claim's entry in verdicts.json, with p-values: t test, after Holm's correction, Wilcoxon's test."""
         c = self.claim
-        scenarios = [f"studies/{c.study}.toml"] if c.study else []
         return {
             "id": c.id,
             "quote": c.quote,
             "metric": c.metric,
             "unit": c.unit,
-            "direction": c.direction,
-            "reference": c.reference,
-            "tolerance": c.tolerance,
             "expected": c.expected,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "n": self.n,
-            "verdict": self.verdict,
+            **self.taken.to_dict(),
+            "n_unit": c.n_unit,
+            "equivalence": _region(c),
             "reason": self.reason,
-            "scenarios": scenarios,
-            "p": self.p,
+            "claimed": {"side": c.direction, "reference": c.reference, "tolerance": c.tolerance},
+            "scenarios": [f"studies/{c.study}.toml"] if c.study else [],
+            "p": self.taken.p,
             "p_holm": self.p_holm,
-            "wilcoxon": self.wilcoxon,
+            "wilcoxon": self.taken.wilcoxon,
+            "readings": [j.to_dict() for j in self.readings],
         }
 
 
-def decide(
-    direction: int, reference: float, tolerance: float, expected: float | None, low: float | None, high: float | None
-) -> str:
-    """The verdict on an interval.
+def _region(claim: Claim) -> list[float]:
+    """The region of equivalence: values in it do not differ from the reference in a way that matters."""
+    if claim.direction == 0:
+        return [claim.reference - claim.tolerance, claim.reference + claim.tolerance]
+    if claim.is_ratio:
+        return [claim.reference / (1 + claim.region), claim.reference * (1 + claim.region)]
+    return [claim.reference - claim.region, claim.reference + claim.region]
 
-    `direction` 1 claims above the reference, -1 below, 0 within `tolerance` of it. Confirmed: the interval lies wholly
-    on the claimed side; opposite: wholly on the other; matched: neither, and the published value lies in it.
+
+def direction(claim: Claim, low: float, high: float) -> str:
+    """The direction of a claim with this interval (a point for a deterministic value).
+
+    `no difference`: the interval lies within the region of equivalence; `confirmed` and `opposite`: it lies wholly on
+    the claimed or on the other side of the reference (of the tolerance around it, where similarity is claimed).
     """
-    if low is None or high is None:
-        return "undecided"
-    if direction == 0:
-        claimed = reference - tolerance <= low and high <= reference + tolerance
-        other = high < reference - tolerance or low > reference + tolerance
-    else:
-        claimed = low > reference if direction > 0 else high < reference
-        other = high < reference if direction > 0 else low > reference
-    if claimed:
-        return "confirmed"
-    if other:
-        return "opposite"
-    return "matched" if expected is not None and low <= expected <= high else "undecided"
+    least, most = _region(claim)
+    if claim.direction == 0:
+        if least <= low and high <= most:
+            return "confirmed"
+        return "opposite" if high < least or low > most else "undecided"
+    if least < most and least <= low and high <= most:
+        return "no difference"
+    above, below = low > claim.reference, high < claim.reference
+    claimed, other = (above, below) if claim.direction > 0 else (below, above)
+    return "confirmed" if claimed else "opposite" if other else "undecided"
 
 
-def judge(results: Results, claims: list[Claim]) -> list[Verdict]:
-    """Judge every claim; p-values are corrected over all of them."""
-    verdicts = [_judge(results, claim) for claim in claims]
-    tested = [v for v in verdicts if v.p is not None]
-    adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.p or 0.0 for v in tested]), strict=True))
-    return [Verdict(**{**v.__dict__, "p_holm": adjusted.get(v.claim.id)}) for v in verdicts]
+def size(claim: Claim, found: str, value: float, low: float, high: float) -> str | None:
+    """How a value agrees with the printed number; None if there is none, or if the interval is too wide to tell.
+
+    `reproduced`: value and interval lie within the claim's tolerance of the number. `smaller` and `larger`: the
+    direction is the claimed one, the number lies outside the interval. `excluded`: the number lies outside, and the
+    effect is not confirmed.
+    """
+    if claim.expected is None:
+        return None
+    near, far = _around(claim, claim.expected)
+    if near <= low and high <= far:
+        return "reproduced"
+    if low <= claim.expected <= high or (near <= value <= far):
+        return None
+    if found != "confirmed" or claim.direction == 0:
+        return "excluded"
+    ours, theirs = abs(value - claim.reference), abs(claim.expected - claim.reference)
+    same = (value - claim.reference) * (claim.expected - claim.reference) > 0
+    return "excluded" if not same else "smaller" if ours < theirs else "larger"
 
 
-def _judge(results: Results, claim: Claim) -> Verdict:
+def _around(claim: Claim, expected: float) -> tuple[float, float]:
+    """The printed number with the tolerance within which it counts as reproduced."""
+    if claim.is_ratio and claim.direction:
+        effect = abs(math.log(expected / claim.reference)) / 4
+        reach = math.exp(effect) if claim.size is None else 1 + claim.size
+        return expected / reach, expected * reach
+    usual = abs(expected - claim.reference) / 4 if claim.direction else claim.tolerance
+    reach = usual if claim.size is None else claim.size
+    return expected - reach, expected + reach
+
+
+def judge(results: Results, claims: Sequence[Claim], readings: Sequence[Reading]) -> list[Verdict]:
+    """Judge every claim under the calibrated reading and the others; p-values are corrected over all claims."""
+    views = [results.under(reading) for reading in readings]
+    found = []
+    for claim in claims:
+        taken = judge_one(results, claim)
+        others = [] if claim.impossible else [_other(view, claim, taken) for view in views]
+        if claim.swept:
+            taken = _swept(claim, taken, others, readings)
+        found.append(Verdict(claim, taken, others, reason=_reason(claim, taken)))
+    tested = [v for v in found if v.taken.p is not None]
+    adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.taken.p or 0.0 for v in tested]), strict=True))
+    return [replace(v, p_holm=adjusted.get(v.claim.id)) for v in found]
+
+
+def _other(view: Results, claim: Claim, taken: Judgement) -> Judgement:
+    """The judgement under another reading; that of the calibrated one where the reading changes no run of the claim."""
+    if not any(view.differs(study) for study in (claim.study, *claim.also)):
+        return replace(taken, reading=view.reading.label)
+    return judge_one(view, claim)
+
+
+def judge_one(results: Results, claim: Claim) -> Judgement:
+    """Judge a claim under the reading of these results."""
+    label = results.reading.label
     if claim.impossible:
-        return Verdict(claim, None, None, None, 0, "impossible", claim.impossible, None)
-    values, logarithmic = _measure(results, claim)
-    mean = stats.mean(values)
-    back = math.exp if logarithmic else float
-    value, low, high = (None if x is None else back(x) for x in (mean.value, mean.low, mean.high))
-    verdict = decide(claim.direction, claim.reference, claim.tolerance, claim.expected, low, high)
-    forward = math.log if logarithmic else float
-    if claim.direction:
-        p = stats.p_value(values, forward(claim.reference))
+        return Judgement(label, "impossible", note=claim.impossible)
+    try:
+        values = _measure(results, claim)
+    except Zeros as error:
+        return Judgement(label, "undecided", note=str(error))
+    logarithmic = claim.is_ratio
+    if claim.scale == "share":
+        e = stats.within(values, 0.0, 1.0)
+    elif logarithmic:
+        e = stats.geometric(values)
     else:
-        bounds = [forward(claim.reference + sign * claim.tolerance) for sign in (-1, 1)]
+        e = stats.mean(values)
+    if len(set(values)) == 1:  # the seeds decide nothing: one value, no interval
+        e = stats.Estimate(e.value, None, None, 1)
+    low, high = (e.value if x is None else x for x in (e.low, e.high))
+    found = direction(claim, low, high)
+    p, rank = _tests(claim, values, found) if e.low is not None else (None, None)
+    return Judgement(label, found, size(claim, found, e.value, low, high), e.value, e.low, e.high, e.n, p, rank)
+
+
+def _tests(claim: Claim, values: list[float], found: str) -> tuple[float | None, float | None]:
+    """p-values of the t test and of Wilcoxon's against the reference; for similarity, of two one-sided tests."""
+    forward = math.log if claim.is_ratio else float
+    if claim.direction:
+        reference = forward(claim.reference)
+        return stats.p_value(values, reference), stats.signed_rank(values, reference)
+    bounds = [forward(claim.reference + sign * claim.tolerance) for sign in (-1, 1)]
+    if found == "opposite":
         outside = [stats.p_value(values, bound) for bound in bounds]
-        p = stats.equivalence(values, *bounds)
-        if verdict == "opposite" and None not in outside:
-            p = max(x for x in outside if x is not None)
-    reason = _reason(claim, verdict, value, low, high, mean.n)
-    rank = stats.signed_rank(values, forward(claim.reference)) if claim.direction else None
-    return Verdict(claim, value, low, high, mean.n, verdict, reason, p, rank)
+        return max((x for x in outside if x is not None), default=None), None
+    return stats.equivalence(values, *bounds), None
 
 
-def _measure(results: Results, claim: Claim) -> tuple[list[float], bool]:
-    """One value a seed, and whether they are logarithms of ratios."""
+def _measure(results: Results, claim: Claim) -> list[float]:
+    """One value a seed (or place, or pair); logarithms where the claim is of a ratio."""
     match claim.measure:
         case "ratio":
-            return results.log_ratios(claim.study, claim.column, claim.of, claim.to, claim.where), True
+            return results.log_ratios(claim.study, claim.column, claim.of, claim.to, claim.where)
         case "difference":
-            return results.differences(claim.study, claim.column, claim.of, claim.to, claim.where), False
+            return results.differences(claim.study, claim.column, claim.of, claim.to, claim.where)
         case "mean":
-            return results.means(claim.study, claim.column, {**claim.where, **claim.of}), False
-    return [float(x) for x in call(results.paper, "measures", claim.measure, results)], claim.logarithmic
+            return results.means(claim.study, claim.column, {**claim.where, **claim.of})
+    return [float(x) for x in call(results.paper, "measures", claim.measure, results)]
 
 
-def _reason(claim: Claim, verdict: str, value: float | None, low: float | None, high: float | None, n: int) -> str:
-    if low is None or high is None or value is None:
-        return f"{n} value(s) give no interval"
+def _swept(claim: Claim, taken: Judgement, others: Sequence[Judgement], readings: Sequence[Reading]) -> Judgement:
+    """A claim of an absolute number on a network whose parameter nobody states: no verdict if that decides it."""
+    over = [j for j, r in zip(others, readings, strict=True) if r.changes == claim.swept]
+    values = [j.value for j in (taken, *over) if j.value is not None]
+    if len({j.direction for j in (taken, *over)} - {"undecided"}) < 2:
+        return taken
+    spread = f"{min(values):.3g} to {max(values):.3g}" if values else "nothing"
+    note = f"depends on what the paper does not state ({claim.swept}): {spread} {claim.unit}".strip()
+    return replace(taken, direction="not testable", size=None, note=note)
+
+
+def _reason(claim: Claim, j: Judgement) -> str:
+    """What was measured against what was claimed, in words."""
+    if j.value is None:
+        return j.note
     unit = f" {claim.unit}" if claim.unit else ""
-    found = f"{value:.4g}{unit} [{low:.4g}, {high:.4g}] over {n} seeds"
+    found = f"{j.value:.4g}{unit}"
+    if j.low is None or j.high is None:
+        found += " (the same under every seed)"
+    else:
+        found += f" [{j.low:.4g}, {j.high:.4g}] over {j.n} {claim.n_unit}"
     side = {1: "above", -1: "below", 0: f"within {claim.tolerance:g} of"}[claim.direction]
-    against = f"claimed {side} {claim.reference:g}{unit}"
-    published = "" if claim.expected is None else f"; published {claim.expected:.4g}"
-    remark = f". {claim.remark}" if claim.remark else ""
-    return f"{found}; {against}{published}{remark}"
+    parts = [f"{found}; claimed {side} {claim.reference:g}{unit}"]
+    if claim.expected is not None:
+        wide = "" if j.size or j.direction in {"not testable"} else " (the interval is too wide to tell the size)"
+        parts.append(f"printed {claim.expected:.4g}{wide}")
+    return "; ".join([*parts, *([j.note] if j.note else [])]) + (f". {claim.remark}" if claim.remark else "")

@@ -6,6 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ackclock.html import environment
+from ackclock.papers.calibration import Fit
+from ackclock.papers.folder import Paper
+from ackclock.papers.judge import Verdict
+from ackclock.papers.readings import others
 from ackclock.papers.results import Results
 from ackclock.papers.tables import grids
 from ackclock.suite.measures import METRICS
@@ -13,43 +17,59 @@ from ackclock.suite.measures import METRICS
 if TYPE_CHECKING:
     from ackclock.papers.comparison import Comparison
 
-WHAT = {
-    "confirmed": "the interval lies wholly on the claimed side",
-    "matched": "the interval does not decide the claim, and holds the published value",
-    "opposite": "the interval lies wholly on the other side",
+DIRECTIONS = {
+    "confirmed": "the interval lies on the claimed side",
+    "no difference": "the interval lies within the region of equivalence",
+    "opposite": "the interval lies on the other side",
     "undecided": "the interval lies on both sides",
-    "impossible": "cannot be tested; the reason is given",
+    "not testable": "an unstated property of the network decides it",
+    "impossible": "the paper's experiment could not have shown it",
+}
+SIZE_WORDS = {
+    "reproduced": "value and interval lie within a quarter of the printed effect",
+    "smaller": "the right sign, a smaller effect",
+    "larger": "the right sign, a larger effect",
+    "excluded": "the printed number lies outside the interval, and the effect is not confirmed",
 }
 
 
 def render(
     results: Results,
     *,
+    calibration: Fit,
     tables: list[Any],
-    verdicts: list[Any],
+    verdicts: list[Verdict],
     comparisons: list[Any],
-    deviations: list[Any],
     extras: list[Any],
     figures: list[Any],
+    networks: list[Any],
     summary: str,
     seconds: float,
 ) -> str:
     """The page as HTML."""
     template = environment("ackclock.papers").get_template("page.html")
-    engine = results.study(results.paper.studies[0].name).engine if results.paper.studies else ""
+    paper = results.paper
+    engine = results.study(paper.studies[0].name).engine if paper.studies else ""
     return template.render(
-        paper=results.paper,
+        paper=paper,
         quick=results.quick,
-        what=WHAT,
-        counts=Counter(v.verdict for v in verdicts),
+        directions=DIRECTIONS,
+        size_words=SIZE_WORDS,
+        counts=Counter(v.direction for v in verdicts),
+        sizes=Counter(v.size for v in verdicts if v.size),
+        printed=sum(v.claim.expected is not None for v in verdicts),
         verdicts=verdicts,
+        calibration=calibration,
+        profile=calibration.profile(),
         tables=[(table, grids(table, found), found) for table, found in tables],
         comparisons=comparisons,
-        deviations=deviations,
+        settings=[(s, *paper.printed(s.table)[s.row, s.column]) for s in paper.settings],
+        readings=_readings(paper, verdicts, calibration),
         extras=extras,
         figures=figures,
+        networks=networks,
         summary=summary,
-        studies=[(s, results.study(s.name), results.seeds(s.name)) for s in results.paper.studies],
+        studies=[(s, results.study(s.name), results.seeds(s.name)) for s in paper.studies],
         engine=engine,
         runs=results.runs,
         failed=results.failed,
@@ -57,7 +77,44 @@ def render(
     )
 
 
-SIGNS = {"confirmed": "✓", "matched": "≈", "opposite": "✗", "undecided": "?", "impossible": "0"}
+def _readings(paper: Paper, verdicts: list[Verdict], calibration: Fit) -> list[tuple[str, str, list[Any]]]:
+    """Of each open point a heading, what was taken and why, and what each other reading changes."""
+    found = []
+    readings = others(paper, calibration.chosen)
+    changed = {
+        reading.label: [
+            (v.claim.id, v.direction, j.direction)
+            for v in verdicts
+            for j in v.readings
+            if j.reading == reading.label and j.direction != v.direction
+        ]
+        for reading in readings
+    }
+
+    def lines(key: str) -> list[Any]:
+        return [(r.label.split(": ", 1)[-1], changed[r.label]) for r in readings if r.changes == key]
+
+    if whole := lines("all parameters"):
+        found.append(("All first candidates", "", whole))
+    for p in paper.calibration.parameter:
+        found.append(
+            (f"{p.what[0].upper()}{p.what[1:]}", f"Fitted: {calibration.chosen.parameters[p.id]}.", lines(p.id))
+        )
+    for d in paper.deviations:
+        name = d.id if d.id.startswith("D") and d.id[1:].isdigit() else d.id.capitalize()
+        body = f"{d.section}. Taken: {d.taken} Because {d.reason[0].lower()}{d.reason[1:]}"
+        found.append((f"{name}. {d.what}", body, lines(d.id)))
+    return found
+
+
+SIGNS = {
+    "confirmed": "✓",
+    "no difference": "=",
+    "opposite": "✗",
+    "undecided": "?",
+    "not testable": "-",
+    "impossible": "∅",
+}
 
 
 def index(made: list[Any], comparison: Comparison | None, *, quick: bool) -> str:
@@ -70,11 +127,28 @@ def index(made: list[Any], comparison: Comparison | None, *, quick: bool) -> str
         .render(
             made=made,
             quick=quick,
-            what=WHAT,
+            directions=DIRECTIONS,
+            size_words=SIZE_WORDS,
             signs=SIGNS,
-            total=Counter(v.verdict for one in made for v in one.verdicts),
+            summary=[(one, _glance(one.verdicts)) for one in made],
+            total=_glance([v for one in made for v in one.verdicts]),
             comparison=comparison,
             figure=None if comparison is None else draw(comparison),
             metrics=METRICS,
         )
     )
+
+
+def _glance(verdicts: list[Verdict]) -> dict[str, int]:
+    """What a reader wants to know first: how many claims hold, in size, are refuted, cannot be tested."""
+    directions, sizes = Counter(v.direction for v in verdicts), Counter(v.size for v in verdicts)
+    return {
+        "claims": len(verdicts),
+        "confirmed": directions["confirmed"],
+        "printed": sum(v.claim.expected is not None for v in verdicts),
+        "reproduced": sizes["reproduced"],
+        "refuted": directions["opposite"] + directions["no difference"],
+        "excluded": sizes["excluded"],
+        "undecided": directions["undecided"],
+        "untestable": directions["not testable"] + directions["impossible"],
+    }

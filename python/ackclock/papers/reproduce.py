@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock import stats
-from ackclock.files import BadInput, write
+from ackclock import stats, topology
+from ackclock.files import BadInput, save_figure, write
 from ackclock.papers import page
-from ackclock.papers.folder import Alternative, Comparison, Paper, Where, call
+from ackclock.papers.calibration import Fit, fit
+from ackclock.papers.folder import Comparison, Figure, Network, Paper, Where, call
 from ackclock.papers.judge import Verdict, judge
+from ackclock.papers.readings import AS_FILED, others
 from ackclock.papers.results import Results
-from ackclock.papers.tables import Entry, as_csv, entries
+from ackclock.papers.tables import Entry, as_csv, entries, uncovered
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
 
 if TYPE_CHECKING:
+    from ackclock.experiment import Scenario
     from ackclock.papers.comparison import Comparison as Comparisons
 
 
@@ -31,6 +34,7 @@ class Reproduction:
     paper: Paper
     folder: Path
     verdicts: list[Verdict]
+    calibration: Fit
     runs: int
     failed: list[tuple[str, str]]
     seconds: float
@@ -62,38 +66,49 @@ def reproduce(
         raise BadInput(f"{folder}: is a file; --out names a folder")
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    results = Results(paper, folder, executor, quick=quick, progress=progress)
-    tables = {table.id: entries(results, table) for table in paper.tables}
-    verdicts = judge(results, paper.claims)
+    first = Results(paper, folder, executor, quick=quick, progress=progress)
+    calibration = fit(first)
+    calibrated = calibration.chosen
+    readings = others(paper, calibrated)
+    results = first.with_reading(calibrated, readings)
+    filed = next((results.under(r) for r in readings if r.label == AS_FILED), None)
+    tables = {table.id: entries(results, table, filed) for table in paper.tables}
+    flat: list[Entry] = [entry for found in tables.values() for entry in found]
+    if missing := uncovered(paper, flat):
+        raise BadInput(f"{paper.folder}: published cells that stand nowhere: {missing[:5]}; settings.toml or a table")
+    verdicts = judge(results, paper.claims, readings)
     comparisons = [(c, _compare(results, c)) for c in paper.comparisons]
-    first = [] if paper.baseline is None else [_effect(results, paper.baseline)]
-    deviations = [
-        (d, [*(first if d.alternative else []), *(_effect(results, a) for a in d.alternative)])
-        for d in paper.deviations
-    ]
     extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras]
     said = {name: results.say(value) for name, value in paper.values.items()}
     try:
         summary = paper.summary.format_map(said)
     except (KeyError, ValueError) as error:
         raise BadInput(f"{paper.folder / 'paper.toml'}: summary: names {error}, which is no [value]") from None
-    figures = [(figure, _draw(results, figure.id, folder)) for figure in paper.figures]
+    figures = [(figure, _draw(results, figure, folder)) for figure in paper.figures]
+    networks = [(network, topology.svg(*_network(results, network))) for network in paper.networks]
     whole = page.render(
         results,
+        calibration=calibration,
         tables=[(table, tables[table.id]) for table in paper.tables],
         verdicts=verdicts,
         comparisons=comparisons,
-        deviations=deviations,
         extras=extras,
         figures=figures,
+        networks=networks,
         summary=summary,
         seconds=time.monotonic() - began,
     )
-    flat: list[Entry] = [entry for found in tables.values() for entry in found]
-    _text(folder / "tables.csv", as_csv(flat))
+    _text(folder / "tables.csv", as_csv(paper, flat))
     _text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1) + "\n")
+    _text(folder / "calibration.json", json.dumps(calibration.to_dict(), indent=1) + "\n")
     _text(folder / "index.html", whole)
-    return Reproduction(paper, folder, verdicts, results.runs, results.failed, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return Reproduction(paper, folder, verdicts, calibration, results.runs, results.failed, seconds)
+
+
+def _network(results: Results, network: Network) -> tuple[Scenario, str]:
+    """The scenario of a network under the calibrated reading, at the first point of its study."""
+    return results.load(network.study, results.reading, 1).scenario(0), network.title
 
 
 def _text(path: Path, content: str) -> None:
@@ -108,10 +123,6 @@ def _compare(results: Results, c: Comparison) -> list[Row]:
     return [_row(results, label, c.study, {c.axis: label}, to, c.where) for label in labels]
 
 
-def _effect(results: Results, a: Alternative) -> Row:
-    return _row(results, a.label, a.study, a.of, a.to, a.where)
-
-
 def _row(results: Results, label: str, study: str, of: Where, to: Where, where: Where) -> Row:
     found = []
     for effect in results.paper.effects:
@@ -119,17 +130,17 @@ def _row(results: Results, label: str, study: str, of: Where, to: Where, where: 
     return Row(label, found)
 
 
-def _draw(results: Results, name: str, folder: Path) -> str:
+def _draw(results: Results, wanted: Figure, folder: Path) -> str:
     """Draw a figure, write it as SVG; its text for the page."""
     import matplotlib as mpl
 
-    mpl.rcParams["svg.hashsalt"] = name  # the same results give the same file, and no two figures share an id
-    mpl.rcParams["svg.id"] = name
-    figure = call(results.paper, name, "draw", results)
+    mpl.rcParams["svg.hashsalt"] = wanted.id  # the same results give the same file, and no two figures share an id
+    mpl.rcParams["svg.id"] = wanted.id
+    figure = call(results.paper, wanted.module, "draw", results, **wanted.options)
     if not hasattr(figure, "savefig"):
-        raise BadInput(f"{results.paper.folder / name}.py: draw gives no figure")
-    target = folder / "figures" / f"{name}.svg"
-    write(target, lambda path: figure.savefig(path, format="svg", metadata={"Date": None}))
+        raise BadInput(f"{results.paper.folder / wanted.module}.py: draw gives no figure")
+    target = folder / "figures" / f"{wanted.id}.svg"
+    save_figure(figure, target)
     text = target.read_text(encoding="utf-8")
     return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S)
 
@@ -140,16 +151,20 @@ def readme(paper: Paper, made: Reproduction) -> None:
     text = source.read_text(encoding="utf-8")
     if begin not in text or end not in text:
         raise BadInput(f"{source}: has no {begin} ... {end}")
-    lines = ["| claim | verdict | measured (95 %) | claimed | published |", "|---|---|---|---|---|"]
+    lines = [
+        "| claim | direction | size | measured (95 %) | claimed | printed | readings |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for v in made.verdicts:
-        c = v.claim
-        found = (
-            "-" if v.low is None or v.high is None else f"{v.value:.3g} [{v.low:.3g}, {v.high:.3g}] {c.unit}".strip()
-        )
+        c, j = v.claim, v.taken
+        found = "-" if j.value is None else f"{j.value:.3g} {c.unit}".strip()
+        if j.low is not None and j.high is not None:
+            found += f" [{j.low:.3g}, {j.high:.3g}]"
         side = {1: ">", -1: "<", 0: f"±{c.tolerance:g} of"}[c.direction]
-        published = "-" if c.expected is None else f"{c.expected:.3g}"
+        printed = "-" if c.expected is None else f"{c.expected:.3g}"
         mark = ", not after Holm's correction" if v.weak else ""
-        lines.append(f"| {c.id}: {c.metric} | **{v.verdict}**{mark} | {found} | {side} {c.reference:g} | {published} |")
+        cells = [f"{c.id}: {c.metric}", f"**{v.direction}**{mark}", v.size or "-", found, f"{side} {c.reference:g}"]
+        lines.append(f"| {' | '.join([*cells, printed, v.strip or '-'])} |")
     before, rest = text.split(begin, 1)
     after = rest.split(end, 1)[1]
     _text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
-from ackclock.experiment import Result, Trace
+from ackclock.experiment import Result, ScenarioError, Trace
 from ackclock.files import BadInput
 from ackclock.papers.folder import Paper, StudySpec, Value, Where, call
-from ackclock.study import Store, Study, sweep
+from ackclock.papers.readings import AS_FILED, Reading, kept, overrides, said
+from ackclock.study import Store, Study, sweep, sweep_variants
 from ackclock.study.executors import Executor
 from ackclock.study.store import outcome_schema
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ackclock.study.sweep import Progress
+
+
+Keep = Mapping[str, list[str]]
+"""Labels of axes that are run."""
+READING = "reading"
+"""The axis that tells readings apart in a store that holds several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +38,49 @@ class Cell:
     column: str
     reading: str
     values: Sequence[float]
+    published: float = math.nan
+    """The number in print where it follows from others and stands in no table; NaN otherwise."""
+    least: float = -math.inf
+    most: float = math.inf
+    """Between which the values lie by their nature."""
 
     def estimate(self) -> stats.Estimate:
         """Mean and 95 % interval over the seeds."""
-        return stats.mean(self.values)
+        return stats.within(self.values, self.least, self.most)
+
+
+class Zeros(BadInput):
+    """A ratio of values of which some are zero."""
+
+
+@dataclass(frozen=True)
+class Variants:
+    """A study that was run under several readings: each one's study, and the tables of all, with a column `reading`."""
+
+    studies: dict[str, Study]
+    tables: dict[str, pl.DataFrame]
+
+
+@dataclass
+class _Shared:
+    """What all readings of a paper's results have in common."""
+
+    paper: Paper
+    folder: Path
+    executor: Executor
+    quick: bool
+    progress: Callable[[str], Progress | None] | None
+    runs: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    variants: dict[str, Variants] = field(default_factory=dict)
+    others: list[Reading] = field(default_factory=list)
 
 
 class Results:
-    """Runs studies when they are first asked for, and keeps them in `folder`/studies."""
+    """Runs studies when they are first asked for, and keeps them in `folder`/studies.
+
+    These are the results under one reading of the paper; `under` gives those of another.
+    """
 
     def __init__(
         self,
@@ -47,17 +90,55 @@ class Results:
         *,
         quick: bool = False,
         progress: Callable[[str], Progress | None] | None = None,
+        reading: Reading | None = None,
     ) -> None:
         self.paper = paper
-        self.folder = folder
         self.quick = quick
-        self.runs = 0
-        self.failed: list[tuple[str, str]] = []
-        self._executor = executor
-        self._progress = progress
+        self.reading = reading or Reading(AS_FILED)
+        self._shared = _Shared(paper, folder, executor, quick, progress)
+        self._calibrated: Results = self
         self._tables: dict[str, dict[str, pl.DataFrame]] = {}
         self._studies: dict[str, Study] = {}
         self._traces: dict[tuple[Any, ...], Result] = {}
+
+    def with_reading(self, reading: Reading, others: Sequence[Reading]) -> Results:
+        """The results under the calibrated reading, beside which the others will be run. Counts go on."""
+        made = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
+        made._shared = self._shared
+        self._shared.others = list(others)
+        return made
+
+    def under(self, reading: Reading) -> Results:
+        """The results under another reading, with the seeds and the points that the studies name for it."""
+        made = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
+        made._shared, made._calibrated = self._shared, self._calibrated
+        return made
+
+    def at_points(self, reading: Reading, ran: Mapping[str, Variants]) -> Results:
+        """The results under a reading, of variants of studies that have been run."""
+        import polars as pl
+
+        made = self.under(reading)
+        for name, variants in ran.items():
+            label = reading.label
+            made._tables[name] = {k: f.filter(pl.col(READING) == label) for k, f in variants.tables.items()}
+            made._studies[name] = variants.studies[label]
+        return made
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether these are the results on which the page's tables and figures rest."""
+        return self._calibrated is self
+
+    @property
+    def runs(self) -> int:
+        """How many runs were made or found, all readings together."""
+        return self._shared.runs
+
+    @property
+    def failed(self) -> list[tuple[str, str]]:
+        """Runs without an outcome, and why."""
+        return self._shared.failed
 
     def spec(self, name: str) -> StudySpec:
         """The study of this name. Raises BadInput."""
@@ -69,20 +150,32 @@ class Results:
     def seeds(self, name: str) -> int:
         """How many seeds the study is run under."""
         spec = self.spec(name)
-        return spec.quick if self.quick else spec.seeds
+        if self.is_calibrated:
+            return spec.quick if self.quick else spec.seeds
+        return spec.quick_readings if self.quick else spec.readings
 
     def study(self, name: str) -> Study:
-        """A study of the paper, with its seeds."""
+        """A study of the paper under this reading, with its seeds."""
         if name not in self._studies:
-            path = self.paper.folder / "studies" / f"{name}.toml"
-            self._studies[name] = Study.load(path, [f'sweep.seed="1..{self.seeds(name)}"'])
+            self._studies[name] = self.load(name, self.reading, self.seeds(name))
         return self._studies[name]
+
+    def load(self, name: str, reading: Reading, seeds: int) -> Study:
+        """A study of the paper under a reading. Raises BadInput with the reading that cannot be applied."""
+        path = self.paper.folder / "studies" / f"{name}.toml"
+        given = [f'sweep.seed="1..{seeds}"']
+        if wanted := reading.assignments(self.paper.folder, name):
+            given += overrides(wanted, Study.load(path).axes)
+        try:
+            return Study.load(path, given)
+        except ScenarioError as error:
+            raise BadInput(f"{self.paper.folder}: reading {reading.label}: study {name}: {error}") from None
 
     def flows(self, name: str) -> pl.DataFrame:
         """Of every run and flow a row: seed, a column for each axis, `name`, and the outcome's numbers.
 
         A label such as "K=2;Cf=2Mbps" also gives columns K and Cf. An axis may be called like a column of the outcome
-        (`control`): then the axis is meant.
+        (`control`): then the axis is meant; `algorithm` is the outcome's.
         """
         return self._frames(name)["flows"]
 
@@ -94,6 +187,14 @@ class Results:
         """Of every run a row named "radio": its part of the outcome, goodput and throughput of all flows together."""
         return self._frames(name)["radio"]
 
+    def differs(self, name: str) -> bool:
+        """Whether the reading changes anything in this study."""
+        return self._differs(name, self.reading)
+
+    def _differs(self, name: str, reading: Reading) -> bool:
+        folder = self.paper.folder
+        return reading.assignments(folder, name) != self._calibrated.reading.assignments(folder, name)
+
     def _owned(self, name: str, owner: str) -> pl.DataFrame:
         if owner == "radio":
             return self.radio(name)
@@ -104,32 +205,51 @@ class Results:
 
         if name in self._tables:
             return self._tables[name]
-        study = self.study(name)
-        advance = self._progress(name) if self._progress is not None else None
-        with Store.create(self._store(name)) as store:
-            summary = sweep(study, store, self._executor, progress=advance, replace=True)
-            self.failed += store.failures()
-            frame = store.outcomes()
-        self.runs += summary.runs
-        axes = pl.DataFrame([_spread(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
-        found = {}
-        for kind in ("flows", "links"):
-            fields = outcome_schema()[kind].inner.fields  # type: ignore[attr-defined]
-            parts = [frame.select("seed", kind), *([axes] if axes.width else [])]
-            columns = [pl.col(kind).struct.field(f.name) for f in fields if f.name not in axes.columns]
-            found[kind] = pl.concat(parts, how="horizontal").explode(kind).with_columns(columns).drop(kind)
-        rates = ("goodput_bps", "throughput_bps")
-        of_flows = pl.col("flows").list
-        totals = [of_flows.eval(pl.element().struct.field(rate)).list.sum().alias(rate) for rate in rates]
-        whole = frame.with_columns(*totals, pl.lit("radio").alias("name")).unnest("radio")
-        wanted = [c for c in whole.columns if c in outcome_schema()["radio"].to_schema()]  # type: ignore[attr-defined]
-        parts = [whole.select("seed", "name", *rates, *wanted), *([axes] if axes.width else [])]
-        found["radio"] = pl.concat(parts, how="horizontal")
+        if self.is_calibrated:
+            study = self.study(name)
+            with Store.create(self._store(name)) as store:
+                summary = sweep(study, store, self._shared.executor, progress=self._advance(name), replace=True)
+                self._shared.failed += store.failures()
+                found = _tables(store.outcomes())
+            self._shared.runs += summary.runs
+        else:
+            if not self.differs(name):
+                return self._calibrated._frames(name)
+            if name not in self._shared.variants:
+                self._shared.variants[name] = self._run_others(name)
+            label = self.reading.label
+            found = {k: f.filter(pl.col(READING) == label) for k, f in self._shared.variants[name].tables.items()}
         self._tables[name] = found
         return found
 
+    def _run_others(self, name: str) -> Variants:
+        """Run a study under every reading but the calibrated one."""
+        spec, seeds = self.spec(name), self.seeds(name)
+        if not seeds:
+            raise BadInput(f"{self.paper.folder}: study {name} is not run under other readings; give it `readings`")
+        changed = [r for r in self._shared.others if self._differs(name, r)]
+        return self.run_variants(name, changed, seeds, [spec.keep])
+
+    def run_variants(self, name: str, readings: Sequence[Reading], seeds: int, keep: Sequence[Keep]) -> Variants:
+        """Run a study under several readings at the points that one of `keep` has, into one store."""
+        studies = {reading.label: self.load(name, reading, seeds) for reading in readings}
+        variants = {
+            label: (study, sorted({point for one in keep for point in kept(study, one)}))
+            for label, study in studies.items()
+        }
+        purpose = "calibration" if self.is_calibrated else "readings"
+        with Store.create(self._store(f"{name}.{purpose}")) as store:
+            advance = self._advance(name)
+            summary = sweep_variants(variants, store, self._shared.executor, axis=READING, progress=advance)
+            self._shared.failed += store.failures()
+            self._shared.runs += summary.runs
+            return Variants(studies, _tables(store.outcomes()))
+
+    def _advance(self, name: str) -> Progress | None:
+        return None if self._shared.progress is None else self._shared.progress(name)
+
     def _store(self, name: str) -> Path:
-        folder = self.folder / "studies" / name
+        folder = self._shared.folder / "studies" / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -160,7 +280,7 @@ class Results:
         import polars as pl
 
         flow, column = self.metric(name, metric)
-        study_axes = [c for c in _axes(self.study(name)) if c not in of and c not in to]
+        study_axes = [c for c in _axes(self.study(name)) if c not in of and c not in to and c != READING]
         left = self.select(name, {**where, **of}, flow).select("seed", *study_axes, pl.col(column).alias("a"))
         right = self.select(name, {**where, **to}, flow).select("seed", *study_axes, pl.col(column).alias("b"))
         return left.join(right, on=["seed", *study_axes], how="inner").drop_nulls(["a", "b"])
@@ -171,7 +291,7 @@ class Results:
 
         frame = self.pairs(name, metric, of, to, where).with_columns(pl.col("a", "b").cast(pl.Float64))
         if frame.filter((pl.col("a") <= 0) | (pl.col("b") <= 0)).height:
-            raise BadInput(f"{self.paper.folder}: a ratio of {metric} in {name} has zeros; take a difference")
+            raise Zeros(f"{self.paper.folder}: a ratio of {metric} in {name} has zeros; take a difference")
         ratios = frame.with_columns((pl.col("a") / pl.col("b")).log().alias("r"))
         return ratios.group_by("seed").agg(pl.col("r").mean()).sort("seed")["r"].to_list()
 
@@ -203,8 +323,8 @@ class Results:
     def say(self, value: Value) -> str:
         """A number for a sentence, with its 95 % interval."""
         if value.code:
-            logs: list[float] = call(self.paper, "measures", value.code, self)
-            e = stats.geometric(logs)
+            found: list[float] = call(self.paper, "measures", value.code, self)
+            e = stats.within(found, 0.0, 1.0) if value.kind == "share" else stats.geometric(found)
         elif value.kind == "mean":
             e = stats.mean(self.means(value.study, value.metric, {**value.where, **value.of}))
         else:
@@ -238,17 +358,35 @@ class Results:
         return self._traces[key]
 
 
-def _said(label: str) -> dict[str, str]:
-    """What a label like "K=2;Cf=2Mbps" says; nothing for any other."""
-    pairs = [part.split("=", 1) for part in label.split(";")]
-    return {key.strip(): value.strip() for key, value in pairs} if all(len(pair) == 2 for pair in pairs) else {}
+def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Outcomes of a store as tables of flows, of links, and of the radio channel."""
+    import polars as pl
+
+    schema = outcome_schema()
+    axes = pl.DataFrame([_spread(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
+    found = {}
+    for kind in ("flows", "links"):
+        fields = schema[kind].inner.fields  # type: ignore[attr-defined]
+        parts = [frame.select("seed", kind), *([axes] if axes.width else [])]
+        columns = [pl.col(kind).struct.field(f.name) for f in fields if f.name not in axes.columns]
+        if kind == "flows":
+            columns.append(pl.col(kind).struct.field("control").alias("algorithm"))
+        found[kind] = pl.concat(parts, how="horizontal").explode(kind).with_columns(columns).drop(kind)
+    rates = ("goodput_bps", "throughput_bps")
+    of_flows = pl.col("flows").list
+    totals = [of_flows.eval(pl.element().struct.field(rate)).list.sum().alias(rate) for rate in rates]
+    whole = frame.with_columns(*totals, pl.lit("radio").alias("name")).unnest("radio")
+    wanted = [c for c in whole.columns if c in schema["radio"].to_schema()]  # type: ignore[attr-defined]
+    parts = [whole.select("seed", "name", *rates, *wanted), *([axes] if axes.width else [])]
+    found["radio"] = pl.concat(parts, how="horizontal")
+    return found
 
 
 def _spread(axes: dict[str, str]) -> dict[str, str]:
     """Axes, and what their labels say."""
     found = dict(axes)
     for label in axes.values():
-        found |= _said(label)
+        found |= said(label)
     return found
 
 
@@ -256,5 +394,5 @@ def _axes(study: Study) -> list[str]:
     """The axes of a study; in place of one whose labels say more, what they say."""
     found: dict[str, None] = {}
     for axis, labels in study.axes.items():
-        found |= dict.fromkeys(_said(labels[0]) or [axis])
+        found |= dict.fromkeys(said(labels[0]) or [axis])
     return list(found)

@@ -9,8 +9,10 @@ from typing import Any
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.papers.folder import Part, Table, call
+from ackclock.papers.folder import Paper, Part, Table, call
+from ackclock.papers.readings import AS_FILED
 from ackclock.papers.results import Cell, Results
+from ackclock.study.results import bounds
 
 
 @dataclass(frozen=True)
@@ -26,24 +28,41 @@ class Entry:
     obtained: stats.Estimate
 
 
-def entries(results: Results, table: Table) -> list[Entry]:
-    """Every cell of a table under every reading, in the order of its parts."""
-    printed = {
-        (row["row"], row["column"]): (row["value"], row["unit"])
-        for row in results.paper.published
-        if row["table"] == table.id
-    }
+CALIBRATED = "calibrated"
+WIDEST = 6
+"""Columns beyond which a table would not fit on a screen: then each is a small table of its own."""
+
+
+def entries(results: Results, table: Table, filed: Results | None) -> list[Entry]:
+    """Every cell of a table, in the order of its parts.
+
+    The readings are the calibrated one and, for studies that are run under other readings, that of the studies' files
+    (`filed`; None where it is the calibrated one).
+    """
+    printed = results.paper.printed(table.id)
     found = []
     for part in table.part:
-        for cell in _cells(results, table, part):
-            value, unit = printed.get((cell.row, cell.column), ("", table.unit))
-            found.append(Entry(table.id, cell.row, cell.column, unit, cell.reading, value, cell.estimate()))
+        for name, view in ((CALIBRATED, results), (AS_FILED, filed)):
+            if view is None or (name == AS_FILED and (part.code or not results.spec(part.study).readings)):
+                continue
+            for cell in cells_of(view, table, part):
+                value, unit = printed.get((cell.row, cell.column), ("", table.unit))
+                reading = cell.reading if part.code else ", ".join(filter(None, (name, cell.reading)))
+                found.append(Entry(table.id, cell.row, cell.column, unit, reading, value, cell.estimate()))
     if not any(entry.published for entry in found):
         raise BadInput(f"{results.paper.folder}: table {table.id}: no cell has a published number; check the templates")
     return found
 
 
-def _cells(results: Results, table: Table, part: Part) -> list[Cell]:
+def uncovered(paper: Paper, found: list[Entry]) -> list[tuple[str, str, str]]:
+    """Published cells that stand neither in a table of results nor among the settings: table, row, column."""
+    shown = {(e.table, e.row, e.column) for e in found} | {(s.table, s.row, s.column) for s in paper.settings}
+    keys = [(r["table"], r["row"], r["column"]) for r in paper.published]
+    return [key for key in keys if key not in shown]
+
+
+def cells_of(results: Results, table: Table, part: Part) -> list[Cell]:
+    """The cells of a part of a table, in the order of its runs. Raises BadInput if a template names no axis."""
     if part.code:
         return list(call(results.paper, "measures", part.code, results))
     owner, column = results.metric(part.study, part.metric)
@@ -61,18 +80,22 @@ def _cells(results: Results, table: Table, part: Part) -> list[Cell]:
             raise BadInput(f"{results.paper.folder}: table {table.id}: a template names {error}, no axis") from None
         if row[column] is not None:
             cells.setdefault(key, []).append(row[column] * part.factor)
-    return [Cell(row, name, reading, values) for (row, name, reading), values in cells.items()]
+    least, most = (part.factor * bound for bound in bounds(column))
+    return [Cell(row, name, reading, values, least=least, most=most) for (row, name, reading), values in cells.items()]
 
 
-def as_csv(found: list[Entry]) -> str:
-    """CONTRACT section 6: one line a cell and reading."""
+def as_csv(paper: Paper, found: list[Entry]) -> str:
+    """The file tables.csv: a line for each cell and reading, then one for each setting with what was taken."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", "row", "column", "unit", "reading", "published", "obtained", "low", "high", "n"])
     for e in found:
         o = e.obtained
-        bounds = [number(x) for x in (o.value, o.low, o.high)]
-        writer.writerow([e.table, e.row, e.column, e.unit, e.reading, e.published, *bounds, o.n])
+        numbers = [number(x) for x in (o.value, o.low, o.high)]
+        writer.writerow([e.table, e.row, e.column, e.unit, e.reading, e.published, *numbers, o.n])
+    for s in paper.settings:
+        value, unit = paper.printed(s.table)[s.row, s.column]
+        writer.writerow([s.table, s.row, s.column, unit, "setting", value, s.taken, "", "", ""])
     return text.getvalue()
 
 
@@ -84,7 +107,8 @@ def number(x: float | None) -> str:
 def grids(table: Table, found: list[Entry]) -> list[dict[str, Any]]:
     """What the page shows of the main readings: a grid for each part of the column names before the separator."""
     shown = [e for e in found if not table.main or e.reading in table.main]
-    narrow = len({entry.column for entry in shown}) <= 2
+    columns = len({entry.column for entry in shown})
+    narrow = columns <= 2 or (columns > WIDEST and not any(table.split in entry.column for entry in shown))
     groups: dict[str, list[Entry]] = {}
     for entry in shown:
         name = entry.column if narrow else entry.column.rpartition(table.split)[0]

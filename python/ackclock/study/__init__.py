@@ -2,6 +2,6 @@
 
 from ackclock.study.plan import Run, Study
 from ackclock.study.store import Store
-from ackclock.study.sweep import Summary, Until, sweep
+from ackclock.study.sweep import Summary, Until, sweep, sweep_variants
 
-__all__ = ["Run", "Store", "Study", "Summary", "Until", "sweep"]
+__all__ = ["Run", "Store", "Study", "Summary", "Until", "sweep", "sweep_variants"]

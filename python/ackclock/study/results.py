@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,15 @@ USUAL = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
 WORDS = {"name", "kind", "control", "recovery"}
 TAKEN_TIME = {"cpu_s", "wall_s"}
 """Differ from one execution to the next: not part of a result."""
+
+SHARES = {"delivery_ratio", "utilisation", "jain"}
+SIGNED = {"jitter1_s"}
+
+
+def bounds(metric: str) -> tuple[float, float]:
+    """Between which values a number of an outcome lies by its nature: its interval must not reach beyond."""
+    column = metric.rpartition(".")[2]
+    return -math.inf if column in SIGNED else 0.0, 1.0 if column in SHARES else math.inf
 
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -111,7 +121,10 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     found = []
     for text, rows in points.items():
         chosen = list(metrics) or _usual(rows[0])
-        means = {name: stats.mean([x for row in rows if (x := metric_of(row, name)) is not None]) for name in chosen}
+        means = {
+            name: stats.within([x for row in rows if (x := metric_of(row, name)) is not None], *bounds(name))
+            for name in chosen
+        }
         found.append({"axes": json.loads(text), "runs": len(rows), "means": means})
     return found
 

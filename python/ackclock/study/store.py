@@ -261,14 +261,10 @@ class Store:
                 f"{self.folder}: holds {name} with the axes {', '.join(axes) or '(none)'}; give another folder"
             )
 
-    def set_plan(self, study: Study, runs: Sequence[Run]) -> None:
-        """Say what the study consists of; runs that are there stay there."""
-        labels: dict[int, str] = {}
-        for run in runs:
-            if run.point not in labels:
-                labels[run.point] = json.dumps(study.labels(run.point))
+    def set_plan(self, study: Study, runs: Sequence[tuple[Run, dict[str, str]]]) -> None:
+        """Say what the study consists of: runs with the labels of their axes. Runs that are there stay there."""
         self._describe({"title": study.title, "scenario": study.text, "engine": study.engine})
-        rows = ((i, run.run_id, run.seed, labels[run.point]) for i, run in enumerate(runs))
+        rows = ((i, run.run_id, run.seed, json.dumps(labels)) for i, (run, labels) in enumerate(runs))
         with self._transaction() as index:
             index.execute("DELETE FROM plan")
             index.executemany("INSERT INTO plan VALUES (?, ?, ?, ?)", rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ackclock import stats
@@ -77,7 +77,8 @@ def sweep(
     while True:
         runs = study.runs(seeds)
         wanted = list({run.run_id: run for run in runs}.values())
-        store.set_plan(study, runs)
+        labels = {run.point: study.labels(run.point) for run in runs}
+        store.set_plan(study, [(run, labels[run.point]) for run in runs])
         there = store.finished()
         missing = [run for run in wanted if run.run_id not in there]
         kept |= {run.run_id for run in wanted} & there - tried
@@ -88,6 +89,50 @@ def sweep(
     store.compact()
     failed = len(store.failures())
     return Summary(runs=len(wanted), kept=len(kept), done=done, failed=failed)
+
+
+def sweep_variants(
+    variants: Mapping[str, tuple[Study, Sequence[int]]],
+    store: Store,
+    executor: Executor,
+    *,
+    axis: str,
+    progress: Progress | None = None,
+) -> Summary:
+    """Run several variants of a study, each at the given points, into one store: `axis` holds the variant's label.
+
+    A run that several variants share is run once. May be interrupted and repeated, as `sweep`.
+    """
+    planned: list[tuple[Run, dict[str, str]]] = []
+    missing: list[tuple[Study, list[Run]]] = []
+    there, seen = store.finished(), set[str]()
+    kept = 0
+    for label, (study, points) in variants.items():
+        wanted = set(points)
+        runs = study.runs({point: study.seeds if point in wanted else [] for point in range(study.points)})
+        labels = {point: {**study.labels(point), axis: label} for point in points}
+        planned += [(run, labels[run.point]) for run in runs]
+        new = [run for run in runs if run.run_id not in seen]
+        seen |= {run.run_id for run in new}
+        kept += sum(run.run_id in there for run in new)
+        missing.append((study, [run for run in new if run.run_id not in there]))
+    first = next(iter(variants.values()))[0]
+    store.set_plan(first, planned)
+    done, ended = 0, kept
+    for study, runs in missing:
+        if runs:
+            count = len(runs)
+            advance = None if progress is None else _offset(progress, ended, len(seen))
+            done += _run(study, runs, store, executor, advance, count)
+            ended += count
+    if progress is not None:
+        progress(len(seen), len(seen))
+    store.compact()
+    return Summary(runs=len(seen), kept=kept, done=done, failed=len(store.failures()))
+
+
+def _offset(progress: Progress, before: int, total: int) -> Progress:
+    return lambda ended, _: progress(before + ended, total)
 
 
 def _run(

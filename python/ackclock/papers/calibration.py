@@ -1,0 +1,233 @@
+"""Calibration: the unstated properties of a paper's network, fitted on what it prints for known algorithms alone.
+
+Every combination of candidates (a reading) is run at the points of the control cells. The distance of a reading is the
+mean of |ln((obtained + offset) / (published + offset))| over the cells. The printed numbers are of one run, so that a
+distance is uncertain by the spread of our own runs from seed to seed: readings within that of the least distance are
+not told apart. Of those the one with the most first candidates is taken, which are the defaults of the simulator or
+what the text says, and of equals the nearest.
+How sharp the optimum is, is seen in the distance of the best reading that has another candidate of one parameter, and
+in how often a candidate belongs to the best reading when the cells are drawn with replacement.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ackclock.files import BadInput
+from ackclock.papers.folder import ControlCells, Paper, Part, Table, call
+from ackclock.papers.readings import Reading, combination, inline
+from ackclock.papers.tables import cells_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.papers.results import Results
+
+RESAMPLES = 2000
+MOST_READINGS = 5000
+"""More combinations than a calibration may have."""
+
+
+@dataclass(frozen=True)
+class ControlCell:
+    """A published cell of a known algorithm."""
+
+    table: str
+    row: str
+    column: str
+    published: float
+    offset: float
+
+    def distance(self, obtained: float) -> float:
+        """|ln((obtained + offset) / (published + offset))|; of a rate of zero, that of a thousandth."""
+        return abs(self._log(obtained) - self._log(self.published))
+
+    def variance(self, values: Sequence[float]) -> float:
+        """Of the logarithm, from seed to seed."""
+        return float(np.var([self._log(x) for x in values], ddof=1)) if len(values) > 1 else 0.0
+
+    def _log(self, value: float) -> float:
+        return math.log(max(value + self.offset, 1e-3 * abs(self.published) or 1e-3))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What the control cells say of every reading: `distances` has a row for each reading, a column for each cell."""
+
+    paper: Paper
+    readings: list[Reading]
+    cells: list[ControlCell]
+    distances: np.ndarray
+    variances: np.ndarray
+    """Of the same shape: the variance of the logarithm of each cell from seed to seed."""
+
+    @cached_property
+    def means(self) -> list[float]:
+        """The distance of each reading."""
+        return [float(x) for x in self.distances.mean(axis=1)]
+
+    @property
+    def best(self) -> int:
+        """The reading with the least distance; the first of equals."""
+        return int(np.argmin(self.means))
+
+    @cached_property
+    def noise(self) -> float:
+        """The standard error of the least distance: that of printed numbers of one run each."""
+        return math.sqrt(float(self.variances[self.best].sum())) / len(self.cells)
+
+    @cached_property
+    def equivalent(self) -> list[int]:
+        """The readings that are not told apart from the best."""
+        limit = self.means[self.best] + self.noise
+        return [i for i, distance in enumerate(self.means) if distance <= limit]
+
+    @cached_property
+    def chosen(self) -> Reading:
+        """The calibrated reading."""
+        first = {p.id: p.candidate[0].label for p in self.paper.calibration.parameter}
+
+        def changed(i: int) -> int:
+            return sum(first[name] != label for name, label in self.readings[i].parameters.items())
+
+        return self.readings[min(self.equivalent, key=lambda i: (changed(i), self.means[i]))]
+
+    @property
+    def worst(self) -> int:
+        """The reading with the largest distance."""
+        return int(np.argmax(self.means))
+
+    def factor(self, i: int) -> float:
+        """By which factor a reading is off in the mean."""
+        return math.exp(self.means[i])
+
+    def nearest(self, count: int) -> list[int]:
+        """The readings with the least distances."""
+        return sorted(range(len(self.readings)), key=lambda i: self.means[i])[:count]
+
+    @cached_property
+    def wins(self) -> list[float]:
+        """How often each reading is the best when the cells are drawn with replacement."""
+        count = len(self.cells)
+        draws = np.random.default_rng(0).integers(0, count, size=(RESAMPLES, count))
+        winners = np.argmin(self.distances[:, draws].mean(axis=2), axis=0)
+        return [float(x) for x in np.bincount(winners, minlength=len(self.readings)) / RESAMPLES]
+
+    def profile(self) -> list[dict[str, Any]]:
+        """Of each candidate of each parameter the least distance of a reading that has it, and its share of wins."""
+        found = []
+        for parameter in self.paper.calibration.parameter:
+            for place, candidate in enumerate(parameter.candidate):
+                having = [i for i, r in enumerate(self.readings) if r.parameters[parameter.id] == candidate.label]
+                found.append(
+                    {
+                        "parameter": parameter,
+                        "first": place == 0,
+                        "candidate": candidate.label,
+                        "factor": math.exp(min(self.means[i] for i in having)),
+                        "share": sum(self.wins[i] for i in having),
+                        "open": any(i in self.equivalent for i in having),
+                        "taken": self.chosen.parameters[parameter.id] == candidate.label,
+                    }
+                )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The contents of calibration.json."""
+        order = self.nearest(len(self.readings))
+        return {
+            "control_cells": [{"table": c.table, "row": c.row, "column": c.column} for c in self.cells],
+            "parameters": {p.id: [c.label for c in p.candidate] for p in self.paper.calibration.parameter},
+            "readings": [
+                {
+                    "name": self.readings[i].label,
+                    "parameters": dict(self.readings[i].parameters),
+                    "distance": self.means[i],
+                    "factor": math.exp(self.means[i]),
+                    "best_in": self.wins[i],
+                    "told_apart": i not in self.equivalent,
+                }
+                for i in order
+            ],
+            "noise": self.noise,
+            "chosen": self.chosen.label,
+        }
+
+
+def combinations(paper: Paper) -> list[Reading]:
+    """Every combination of the candidates. Raises BadInput if there are too many."""
+    parameters = paper.calibration.parameter
+    found = [
+        combination(paper, dict(zip((p.id for p in parameters), labels, strict=True)))
+        for labels in itertools.product(*([c.label for c in p.candidate] for p in parameters))
+    ]
+    if len(found) > MOST_READINGS:
+        raise BadInput(f"{paper.folder / 'calibration.toml'}: {len(found)} combinations; at most {MOST_READINGS}")
+    return found
+
+
+def fit(results: Results) -> Fit:
+    """Run every reading at the control cells and measure its distance.
+
+    Raises BadInput if a cell belongs to a controller that the paper proposes: nothing is fitted on those.
+    """
+    paper = results.paper
+    readings = combinations(paper)
+    seeds = paper.calibration.seeds
+    parts: list[np.ndarray] = []
+    spreads: list[np.ndarray] = []
+    cells: list[ControlCell] = []
+    for name in dict.fromkeys(group.study for group in paper.calibration.cells):
+        groups = [group for group in paper.calibration.cells if group.study == name]
+        # Readings that assign the same in this study are one variant of it.
+        written = [inline(reading.assignments(paper.folder, name)) for reading in readings]
+        first = dict(zip(reversed(written), reversed(readings), strict=True))
+        ran = results.run_variants(name, list(first.values()), seeds, [group.keep for group in groups])
+        _refuse_proposed(paper, name, ran.tables)
+        measured = {}
+        for text, reading in first.items():
+            view = results.at_points(reading, {name: ran})
+            measured[text] = [pair for group in groups for pair in _measured(view, group)]
+        own = [cell for cell, _ in measured[written[0]]]
+        if any([cell for cell, _ in found] != own for found in measured.values()):
+            raise BadInput(f"{paper.folder / 'calibration.toml'}: {name}: readings give different control cells")
+        distances = {t: [cell.distance(float(np.mean(x))) for cell, x in found] for t, found in measured.items()}
+        variances = {t: [cell.variance(x) for cell, x in found] for t, found in measured.items()}
+        parts.append(np.array([distances[text] for text in written]))
+        spreads.append(np.array([variances[text] for text in written]))
+        cells += own
+    return Fit(paper, readings, cells, np.concatenate(parts, axis=1), np.concatenate(spreads, axis=1))
+
+
+def _refuse_proposed(paper: Paper, study: str, tables: Mapping[str, pl.DataFrame]) -> None:
+    used = set(tables["flows"]["algorithm"].drop_nulls()) & set(paper.proposed)
+    if used:
+        named = ", ".join(sorted(used))
+        raise BadInput(f"{paper.folder / 'calibration.toml'}: {study}: runs {named}, which the paper proposes")
+
+
+def _measured(results: Results, group: ControlCells) -> list[tuple[ControlCell, Sequence[float]]]:
+    """The cells of a group with what was obtained for them, a value a seed."""
+    if group.code:
+        return [
+            (ControlCell(group.table, c.row, c.column, c.published, group.offset), c.values)
+            for c in call(results.paper, "measures", group.code, results)
+        ]
+    table = Table(group.table, group.table, labels=group.labels)
+    part = Part("", group.row, group.column, group.study, group.metric, group.factor, group.where)
+    printed = results.paper.printed(group.table)
+    found = []
+    for cell in cells_of(results, table, part):
+        key = (cell.row, cell.column)
+        if key not in printed:
+            raise BadInput(f"{results.paper.folder / 'calibration.toml'}: {group.table} prints no cell {key}")
+        value = ControlCell(group.table, cell.row, cell.column, float(printed[key][0]), group.offset)
+        found.append((value, cell.values))
+    return found

@@ -1,0 +1,116 @@
+"""Readings of a paper: what its unstated properties are taken to be, as assignments to its studies."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock.papers.folder import Candidate, Paper
+
+if TYPE_CHECKING:
+    from ackclock.study import Study
+
+AS_FILED = "as in the studies' files"
+"""Label of the reading that takes the first candidate of every parameter."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A choice for every unstated property: candidates that are applied in this order, later ones over earlier ones."""
+
+    label: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """The candidate of each parameter of the calibration."""
+    chosen: tuple[Candidate, ...] = ()
+    changes: str = ""
+    """The parameter or the deviation in which it differs from the calibrated reading."""
+
+    def assignments(self, folder: Path, study: str) -> dict[str, Any]:
+        """What it assigns in a study of the paper in this folder, by key."""
+        found: dict[str, Any] = {}
+        for candidate in self.chosen:
+            found |= candidate.assignments(folder, study)
+        return found
+
+
+def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Reading:
+    """The reading that takes these candidates, by the identifiers of their parameters."""
+    chosen = []
+    for parameter in paper.calibration.parameter:
+        wanted = labels[parameter.id]
+        chosen.append(next(c for c in parameter.candidate if c.label == wanted))
+    text = ", ".join(labels[p.id] for p in paper.calibration.parameter)
+    return Reading(name or text or AS_FILED, dict(labels), tuple(chosen))
+
+
+def others(paper: Paper, calibrated: Reading) -> list[Reading]:
+    """Every reading that differs from the calibrated one in one point, and that of the studies' files."""
+    found = []
+    first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
+    if dict(calibrated.parameters) != first:
+        filed = combination(paper, first, AS_FILED)
+        found.append(Reading(filed.label, filed.parameters, filed.chosen, "all parameters"))
+    for parameter in paper.calibration.parameter:
+        for candidate in parameter.candidate:
+            if candidate.label == calibrated.parameters[parameter.id]:
+                continue
+            changed = combination(paper, {**calibrated.parameters, parameter.id: candidate.label})
+            label = f"{parameter.what}: {candidate.label}"
+            found.append(Reading(label, changed.parameters, changed.chosen, parameter.id))
+    for deviation in paper.deviations:
+        for candidate in deviation.alternative:
+            label = f"{deviation.id}: {candidate.label}"
+            chosen = (*calibrated.chosen, candidate)
+            found.append(Reading(label, calibrated.parameters, chosen, deviation.id))
+    return found
+
+
+def overrides(assignments: Mapping[str, Any], axes: Mapping[str, list[str]]) -> list[str]:
+    """Assignments as `KEY=VALUE`; those to an axis or a label that the study does not have are left out.
+
+    `axes` are the labels of the study's axes.
+    """
+    found = []
+    for key, value in assignments.items():
+        if key.startswith("sweep."):
+            _, axis, *label = key.split(".", 2)
+            if axis not in axes or (label and label[0] not in axes[axis]):
+                continue
+            key = ".".join(["sweep", axis, *(json.dumps(one, ensure_ascii=False) for one in label)])
+        found.append(f"{key}={inline(value)}")
+    return found
+
+
+def inline(value: Any) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items())
+        return "{ " + pairs + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(inline(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def kept(study: Study, keep: Mapping[str, list[str]]) -> list[int]:
+    """Points of a study whose labels are among those of `keep`; axes that the study does not have are ignored."""
+    points = []
+    for point in range(study.points):
+        labels = study.labels(point)
+        spread = labels | {k: v for label in labels.values() for k, v in said(label).items()}
+        if all(spread.get(axis, wanted[0]) in wanted for axis, wanted in keep.items()):
+            points.append(point)
+    return points
+
+
+def said(label: str) -> dict[str, str]:
+    """What a label like "K=2;Cf=2Mbps" says; nothing for any other."""
+    pairs = [part.split("=", 1) for part in label.split(";")]
+    return {key.strip(): value.strip() for key, value in pairs} if all(len(pair) == 2 for pair in pairs) else {}
