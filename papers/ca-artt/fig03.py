@@ -11,9 +11,10 @@ def draw(results) -> Figure:
     found = results.paper.code("measures").series(results)
     figure = Figure(figsize=(9.2, 2.9 * len(found)), layout="constrained")
     for axes, (name, several) in zip(figure.subplots(len(found), 2, squeeze=False), found.items(), strict=True):
-        plots.residual_histogram(axes[0], several[0])
-        axes[0].set_title(f"{name}: {several[0].chosen.name}")
-        plots.probability_plot(axes[1], several[0])
+        model = several[0].candidate(2, 1)
+        plots.residual_histogram(axes[0], several[0], model)
+        axes[0].set_title(f"{name}: {model.name}")
+        plots.probability_plot(axes[1], several[0], model)
         for one in axes:
             common.tidy(one)
     return figure

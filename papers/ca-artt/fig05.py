@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from ackclock.papers import draw as common
 
-CELL = {"link.bottleneck.rate, link.bottleneck.back.rate": "16Mbps, 320kbps"}
+CELL = {"Cf": "16Mbps"}
 
 
 def draw(results) -> Figure:

@@ -4,8 +4,9 @@ from matplotlib.figure import Figure
 
 
 def draw(results) -> Figure:
-    """Vegas and CA-ARTT, a line for each K; the study names the delay of one direction."""
-    figure, axes = results.paper.code("measures").by_control(results, "rtt", "rtt_ms", {"errors": "none"})
+    """Vegas, CA-ARTT and their ratio, a line for each K; the study names the delay of one direction."""
+    by_control = results.paper.code("measures").by_control
+    figure, axes = by_control(results, "rtt", "rtt_ms", {"errors": "none"}, (0.0, 0.0))
     for axis in axes:
         axis.set_xlabel("propagation round trip (ms)")
     return figure

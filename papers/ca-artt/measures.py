@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 VALIDATION = HERE.parents[1] / "validation"
 SIMULATED_S, MEASURED_S = 1.0, 0.1
 """Distances of the samples: equal, as the paper's were, and long enough that nearly every interval has a sample."""
+SPACING_S = {"simulated": SIMULATED_S, "measured": MEASURED_S}
 MS2_PER_S2 = 1e6
 
 
@@ -63,6 +64,49 @@ def table2(results: Results) -> list[Cell]:
             row, column = label.split(";")
             rate = float(assignments["link.bottleneck.back.rate"].removesuffix("bps")) / 1e3
             cells.append(Cell(row, f"Cr;{column}", reading, [rate]))
+    return cells
+
+
+def _gains(results: Results, study: str, ks: list[str], points: list[dict[str, str]]) -> np.ndarray:
+    """Of each K (row) and seed (column) the gain of throughput over Vegas, per cent: geometric mean over the points."""
+    logs = [
+        np.mean(
+            [results.log_ratios(study, "fwd.throughput_bps", OF, TO, {**point, "K": k}) for point in points], axis=0
+        )
+        for k in ks
+    ]
+    return 100 * (np.exp(np.array(logs)) - 1)
+
+
+def text_results(results: Results) -> list[Cell]:
+    """The results that stand in the text alone: the fitted model, and ranges of gains."""
+    fitted = [found.candidate(2, 1) for found in series(results)["simulated"]]
+    name = "simulated series"
+    cells = [
+        Cell("", "phi1", name, [c.ar[0] for c in fitted]),
+        Cell("", "phi2", name, [c.ar[1] for c in fitted]),
+        Cell("", "theta1", name, [c.ma[0] for c in fitted]),
+        Cell("", "residual sd", name, [math.sqrt(c.sigma2) for c in fitted]),
+    ]
+    ks = results.study("per").axes["K"]
+    clean = _gains(results, "grid", ks, [{"per": "0"}])
+    lossy = _gains(results, "per", ks, [{"per": p} for p in results.study("per").axes["per"] if p != "0"])
+    columns = {
+        "claim abstract min": clean.min(axis=0),
+        "claim abstract max": clean.max(axis=0),
+        "claim conclusion min": clean.min(axis=0),
+        "claim conclusion max": clean.max(axis=0),
+        "claim Fig.7 min": lossy.min(axis=0),
+        "claim Fig.7 max": lossy.max(axis=0),
+    }
+    cells += [Cell("", column, "calibrated", [float(x) for x in values]) for column, values in columns.items()]
+    ratios = {
+        "claim symmetric PER 0": ("fwd.throughput_bps", "0%", 1),
+        "claim retransmission reduction symmetric PER 1%": ("fwd.retransmitted_packets", "1%", -1),
+    }
+    for column, (metric, per, sign) in ratios.items():
+        logs = results.log_ratios("symmetric", metric, OF, TO, {"per": per})
+        cells.append(Cell("", column, "calibrated", [sign * 100 * (math.exp(x) - 1) for x in logs]))
     return cells
 
 
@@ -109,13 +153,12 @@ def slow_start_end(trace: pl.DataFrame) -> float:
 
 def slow_start(results: Results) -> list[float]:
     """Of each seed how much longer CA-ARTT stays in slow start than Vegas, mean of the four Cf (s)."""
-    axis = "link.bottleneck.rate, link.bottleneck.back.rate"
     found = []
     for seed in range(1, results.seeds("window") + 1):
         later = []
-        for label in results.study("window").axes[axis]:
+        for label in results.study("window").axes["Cf"]:
             ends = [
-                slow_start_end(results.trace("window", seed, {axis: label, "control": control}, "changes").trace)
+                slow_start_end(results.trace("window", seed, {"Cf": label, "control": control}, "changes").trace)
                 for control in ("innovation", "vegas")
             ]
             later.append(ends[0] - ends[1])
@@ -213,18 +256,38 @@ def _live(stored: list[dict[str, str]]) -> str:
     )
 
 
-def by_control(results: Results, study: str, x: str, where: dict[str, str], factor: float = 1e-3) -> Any:
-    """Two panels, Vegas and CA-ARTT, a line for each K: throughput (kb/s) against `x`."""
+def by_control(results: Results, study: str, x: str, where: dict[str, str], claimed: tuple[float, float]) -> Any:
+    """Three panels, a line for each K against `x`: throughput of Vegas and of CA-ARTT (kb/s), and their ratio.
+
+    The band is the range that the paper claims for the ratio.
+    """
     from ackclock.papers import draw
 
-    figure, axes = draw.panels(2)
-    for axis, (control, title) in zip(axes, (("vegas", "Vegas"), ("innovation", "CA-ARTT")), strict=True):
+    figure, axes = draw.panels(3, share=False)
+    ratio = axes[2]
+    for axis, (control, title) in zip(axes, (("vegas", "Vegas"), ("innovation", "CA-ARTT")), strict=False):
         frame = results.select(study, {**where, "control": control})
         for i, k in enumerate(("2", "4", "8", "16", "32")):
             rows = frame.filter(pl.col("K") == k)
-            draw.line(axis, rows, x, "throughput_bps", factor=factor, number=i, label=f"K = {k}")
+            draw.line(axis, rows, x, "throughput_bps", factor=1e-3, number=i, label=f"K = {k}")
         axis.set_title(title)
         axis.set_yscale("log")
+    low, high = (min(a.get_ylim()[0] for a in axes[:2]), max(a.get_ylim()[1] for a in axes[:2]))
+    for axis in axes[:2]:
+        axis.set_ylim(low, high)
+    for i, k in enumerate(("2", "4", "8", "16", "32")):
+        places = results.study(study).axes[x]
+        logs = [results.log_ratios(study, "fwd.throughput_bps", OF, TO, {**where, x: p, "K": k}) for p in places]
+        ratios = [stats.geometric(values) for values in logs]
+        style = {"color": draw.COLOURS[i], "marker": draw.MARKERS[i], "markersize": 4, "linewidth": 1.2}
+        ratio.plot([float(p) for p in places], [e.value for e in ratios], **style)
+    if claimed[1] > claimed[0]:
+        ratio.axhspan(*claimed, color="#e8e8e8", zorder=0, label="claimed")
+        ratio.legend(fontsize=8, frameon=False)
+    ratio.axhline(1, color="black", linewidth=0.8)
+    ratio.set_title("CA-ARTT over Vegas")
+    ratio.set_yscale("log")
     axes[0].set_ylabel("throughput (kb/s)")
-    draw.legend(figure, axes)
+    ratio.set_ylabel("ratio")
+    draw.legend(figure, axes[:1])
     return figure, axes

@@ -23,7 +23,7 @@ def draw(results) -> Figure:
         for i, control in enumerate(controls):
             of = rows.filter(pl.col("control") == control).group_by("seed").agg(pl.col(column).mean())
             e = stats.mean([factor * v for v in of[column].drop_nulls()])
-            axis.bar(i, e.value, 0.7, yerr=e.half_width, color=common.COLOURS[i], capsize=3)
+            axis.bar(i, e.value, 0.7, yerr=e.half_width, color=common.COLOURS[i % len(common.COLOURS)], capsize=3)
         axis.set_xticks(range(len(controls)), controls, rotation=45, ha="right", fontsize=8)
         axis.set_ylabel(label)
     return figure

@@ -7,12 +7,12 @@ from ackclock.papers import draw as common
 
 
 def draw(results) -> Figure:
-    """Two panels; mean goodput of each kind over the fair share, against the number of peers."""
-    shares = results.paper.code("measures").shares
+    """Two panels; mean goodput of each kind against the number of peers, the fair share dotted."""
+    measures = results.paper.code("measures")
     figure, axes = common.panels(2)
     for axis, peer in zip(axes, ("reno", "westwood"), strict=True):
         for i, sarbe in enumerate((True, False)):
-            found = [stats.mean(shares(results, peer, n, sarbe)) for n in range(1, 10)]
+            found = [stats.mean(measures.goodputs(results, peer, n, sarbe)) for n in range(1, 10)]
             halves = [e.half_width or 0 for e in found]
             label = "SARBE" if sarbe else "the other kind"
             axis.errorbar(
@@ -26,11 +26,12 @@ def draw(results) -> Figure:
                 capsize=2,
                 label=label,
             )
-        axis.axhline(1, color="black", linewidth=0.8, linestyle=":")
+        fair = [stats.mean(measures.fair_shares(results, peer, n)).value for n in range(1, 10)]
+        axis.plot(range(1, 10), fair, color="black", linewidth=0.8, linestyle=":", label="fair share")
         axis.set_title(f"among {peer} flows")
         axis.set_xlabel(f"number of {peer} flows of ten")
         axis.set_xticks(range(1, 10))
-    axes[0].set_ylabel("goodput over the fair share")
+    axes[0].set_ylabel("goodput (Mb/s)")
     axes[0].set_ylim(bottom=0)
     common.legend(figure, axes)
     return figure

@@ -11,16 +11,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ackclock import stats
-from ackclock.papers.results import Cell, Results
+from ackclock.papers.results import Cell, Results, Zeros
 
-CAPACITY_BPS, PAYLOAD = 5e6, 1000 / 1040
+PAYLOAD = 1000 / 1040
 STEPS = [(0, 0.0), (25, 1e6), (50, 2e6), (75, 3e6), (100, 1e6), (125, 0.0)]
 """Cross traffic of studies/estimators.toml: from when on which rate (s, bit/s)."""
 DURATION_S, SETTLED_S = 150, 10
-DRAWN = ("sarbe", "westwood", "type0", "type1", "type2", "westwood_plus")
+DRAWN = ("sarbe", "westwood", "tustin", "type0", "type1", "type2", "westwood_plus")
 NAMES = {
     "sarbe": "SARBE",
-    "westwood": "Westwood, Tustin 0.5 s (type 3)",
+    "westwood": "Westwood, as calibrated",
+    "tustin": "Westwood with NewReno, Tustin 0.5 s (type 3)",
     "type0": "Westwood, type 0",
     "type1": "Westwood, type 1",
     "type2": "Westwood, type 2",
@@ -42,10 +43,12 @@ LOSSY = ("0.001", "0.005", "0.01", "0.05", "0.1")
 @cache
 def truth(results: Results, path: str, estimator: str, seed: int) -> NDArray[np.float64]:
     """What the path leaves to the flow in each second, payload bit/s: without cross traffic and the reverse ACKs."""
-    left = np.full(DURATION_S, CAPACITY_BPS)
+    links = results.study("estimators").scenario(0).network["links"]
+    capacity = min(link["directions"][0]["rate_bps"] for link in links)
+    left = np.full(DURATION_S, float(capacity))
     if path == "steps":
         for start, rate in STEPS:
-            left[start:] = CAPACITY_BPS - rate
+            left[start:] = max(capacity - rate, 0.0)
     if path == "compression":
         start, stop = REVERSE_S
         where = {"path": path, "estimator": estimator}
@@ -151,14 +154,21 @@ def reno_over_sarbe(results: Results) -> list[float]:
     return [float(x) for x in _mean_jain(results, "reno") - _mean_jain(results, "sarbe")]
 
 
-def shares(results: Results, peer: str, n: int, sarbe: bool) -> list[float]:
-    """Of each seed the mean goodput of SARBE or of its `n` peers over the fair share."""
-    rows = ten(results, "friendly").filter(pl.col("mix") == f"peer={peer};n={n}")
+def _ten_of(results: Results, peer: str, n: int) -> pl.DataFrame:
+    return ten(results, "friendly").filter(pl.col("mix") == f"peer={peer};n={n}")
+
+
+def goodputs(results: Results, peer: str, n: int, sarbe: bool) -> list[float]:
+    """Of each seed the mean goodput of SARBE or of its `n` peers, Mb/s."""
     number = pl.col("name").str.slice(1).cast(pl.Int64)
-    kind = rows.filter(number >= n if sarbe else number < n)
-    mean = kind.group_by("seed").agg(pl.col("goodput_bps").mean()).sort("seed")["goodput_bps"].to_numpy()
-    fair = rows.group_by("seed").agg(pl.col("goodput_bps").sum() / 10).sort("seed")["goodput_bps"].to_numpy()
-    return [float(x) for x in mean / fair]
+    kind = _ten_of(results, peer, n).filter(number >= n if sarbe else number < n)
+    return (kind.group_by("seed").agg(pl.col("goodput_bps").mean()).sort("seed")["goodput_bps"] / 1e6).to_list()
+
+
+def fair_shares(results: Results, peer: str, n: int) -> list[float]:
+    """Of each seed a tenth of the total goodput, Mb/s."""
+    sums = _ten_of(results, peer, n).group_by("seed").agg(pl.col("goodput_bps").sum()).sort("seed")
+    return (sums["goodput_bps"] / 10 / 1e6).to_list()
 
 
 def friendly_reno(results: Results) -> list[float]:
@@ -174,9 +184,11 @@ def friendly_westwood(results: Results) -> list[float]:
 def _among_sarbes(results: Results, peer: str) -> list[float]:
     mixed = ten(results, "friendly").filter((pl.col("mix") == f"peer={peer};n=1") & (pl.col("name") == "f0"))
     alone = ten(results, "fairness").filter((pl.col("control") == peer) & (pl.col("loss") == "0.01"))
-    a = mixed.sort("seed")["goodput_bps"].to_list()
-    b = alone.group_by("seed").agg(pl.col("goodput_bps").mean()).sort("seed")["goodput_bps"].to_list()
-    return [math.log(x / y) for x, y in zip(a, b, strict=True)]
+    means = alone.group_by("seed").agg(pl.col("goodput_bps").mean().alias("alone"))
+    pairs = mixed.select("seed", "goodput_bps").join(means, on="seed").sort("seed")
+    if (pairs["goodput_bps"] <= 0).any():
+        raise Zeros(f"a {peer} flow among nine of SARBE's gets nothing through")
+    return [math.log(x / y) for x, y in zip(pairs["goodput_bps"], pairs["alone"], strict=True)]
 
 
 def outdone_reno(results: Results) -> list[float]:
@@ -191,10 +203,27 @@ def outdone_westwood(results: Results) -> list[float]:
 
 def _over_peers(results: Results, peer: str) -> list[float]:
     logs = [
-        np.log(shares(results, peer, n, sarbe=True)) - np.log(shares(results, peer, n, sarbe=False))
+        np.log(goodputs(results, peer, n, sarbe=True)) - np.log(goodputs(results, peer, n, sarbe=False))
         for n in range(1, 10)
     ]
     return [float(x) for x in np.mean(logs, axis=0)]
+
+
+def westwood_over_reno(results: Results) -> list[Cell]:
+    """The control cell of the calibration: Westwood over Reno, the quotient of the two printed gains."""
+    printed = {c: 1 + float(v) / 100 for (_, c), (v, _) in results.paper.printed("text").items() if "gain" in c}
+    expected = printed["gain over Reno at 1% loss"] / printed["gain over Westwood at 1% loss"]
+    of, to = {"control": "westwood"}, {"control": "reno"}
+    logs = results.log_ratios("goodput", "fwd.goodput_bps", of, to, {"loss": "0.01"})
+    return [Cell("", "Westwood over Reno at 1% loss", "", [math.exp(x) for x in logs], published=expected)]
+
+
+def westwood_overestimate(results: Results) -> list[Cell]:
+    """The other control cell: Westwood's estimate less the truth while ACKs are compressed, Mb/s."""
+    column = "Westwood overestimate, ACK compression"
+    printed = float(results.paper.printed("text")["", column][0])
+    values = [x / 1e6 for x in bias(results, "compression", "westwood", *REVERSE_S)]
+    return [Cell("", "Westwood's estimate over the truth, ACK compression", "", values, published=printed)]
 
 
 def text_numbers(results: Results) -> list[Cell]:
@@ -203,8 +232,8 @@ def text_numbers(results: Results) -> list[Cell]:
     for rival, column in (("reno", "gain over Reno at 1% loss"), ("westwood", "gain over Westwood at 1% loss")):
         of, to = {"control": "sarbe"}, {"control": rival}
         logs = results.log_ratios("goodput", "fwd.goodput_bps", of, to, {"loss": "0.01"})
-        cells.append(Cell("", column, "taken", [100 * (math.exp(x) - 1) for x in logs]))
-    cells.append(Cell("", "Westwood overestimate, ACK compression", "taken", compression_gap(results)))
+        cells.append(Cell("", column, "calibrated", [100 * (math.exp(x) - 1) for x in logs]))
+    cells.append(Cell("", "Westwood overestimate, ACK compression", "calibrated", compression_gap(results)))
     return cells
 
 
@@ -235,3 +264,42 @@ def estimator_table(results: Results) -> SimpleNamespace:
         {"title": "Goodput of the flow", "head": ["estimator", *paths], "rows": carried},
     ]
     return SimpleNamespace(text=text, tables=tables)
+
+
+def _dropped(results: Results, control: str, loss: str, gateway: str) -> list[float]:
+    """Of each seed the share of the flow's packets that the gateway's queue drops."""
+    where = {"control": control, "loss": loss, "gateway": gateway}
+    sent = results.select("gateways", where, "fwd").sort("seed")["sent_packets"]
+    link = results.select("gateways", where, "r1->r2").sort("seed")["dropped_packets"]
+    return [drops["queue"] / n for drops, n in zip(link, sent, strict=True)]
+
+
+def unmarked_sarbe(results: Results) -> list[float]:
+    """SARBE's share where RED drops instead of marking, no random loss."""
+    return _dropped(results, "sarbe", "no loss", "RED, drops")
+
+
+def unmarked_newreno(results: Results) -> list[float]:
+    """NewReno's share where RED drops instead of marking, no random loss."""
+    return _dropped(results, "newreno", "no loss", "RED, drops")
+
+
+def gateway_table(results: Results) -> SimpleNamespace:
+    """Goodput, drops and timeouts with gateways that mark, that drop early, and that drop when full."""
+    axes = results.study("gateways").axes
+    rows = []
+    for loss in axes["loss"]:
+        for gateway in axes["gateway"]:
+            for control in axes["control"]:
+                where = {"control": control, "loss": loss, "gateway": gateway}
+                goodput = stats.within([x / 1e6 for x in results.means("gateways", "fwd.goodput_bps", where)], 0)
+                drops = stats.within(_dropped(results, control, loss, gateway), 0, 1)
+                timeouts = stats.within(results.means("gateways", "fwd.timeouts", where), 0)
+                cells = [f"{loss}, {gateway}", control, f"{goodput.value:.2f} ± {goodput.half_width or 0:.2f}"]
+                rows.append([*cells, f"{100 * drops.value:.2f} %", f"{timeouts.value:.1f}"])
+    text = [
+        "A receiver window of 10000 segments, 150 s. SARBE acts on echoes of congestion and on unstable estimates, "
+        "never on a loss alone. Where nothing marks, its window is limited by retransmission timeouts only.",
+    ]
+    head = ["loss, gateway", "controller", "goodput (Mb/s)", "packets dropped by the gateway", "timeouts"]
+    return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])
