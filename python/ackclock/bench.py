@@ -15,8 +15,9 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
+
+from ackclock.text import PlainConsole
 
 BESIDE = (1, 10, 100, 1000)
 ALONE = (10_000, 100_000)
@@ -84,7 +85,7 @@ def ns2_script() -> Path | None:
     return script if script.exists() and shutil.which("ns") else None
 
 
-def compare(flows: int, repeat: int, quick: bool, console: Console) -> Comparison:
+def compare(flows: int, repeat: int, quick: bool, console: PlainConsole) -> Comparison:
     """Run one number of flows `repeat` times, in turns with ns-2."""
     large = flows > max(BESIDE)
     seconds = (LARGE_SECONDS if large else SECONDS) / (10 if quick else 1)
@@ -102,7 +103,7 @@ def compare(flows: int, repeat: int, quick: bool, console: Console) -> Compariso
 
 def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) -> int:
     """Measure and print."""
-    console = Console(stderr=True)
+    console = PlainConsole(stderr=True)
     if ns2_script() is None:
         console.print("ns-2 or benches/peers is not here (Debian: ns2; run in the repository): measured alone")
     floor = ours(1, 0.01, RATE_BPS).peak_bytes
@@ -110,7 +111,7 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
     if as_json:
         print(json.dumps([asdict(c) | {"ratios": c.ratios} for c in found]))
     else:
-        Console().print(table(found, floor))
+        PlainConsole().print(table(found, floor))
     return 0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from ackclock.experiment import Result
+from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,8 +51,8 @@ def timelines(result: Result, *, title: str = "") -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     left_out = len(result.outcome["flows"]) - len(flows)
     note = f" ({left_out} more flows not drawn)" if left_out else ""
-    figure.suptitle(f"{title or 'run'}{note}", fontsize=11)
-    handles = [window.plot([], [], color=colour, label=name)[0] for name, colour in colours.items()]
+    figure.suptitle(f"{drawn(title) or 'run'}{note}", fontsize=11)
+    handles = [window.plot([], [], color=colour, label=drawn(name))[0] for name, colour in colours.items()]
     window.legend(handles=handles, loc="upper right", ncols=min(len(flows), 4), fontsize=8, framealpha=0.9)
     return figure
 
@@ -96,7 +97,7 @@ def _queue(axes: Axes, result: Result, packets: pl.DataFrame) -> None:
     if len(drops):
         times = drops["time_s"].to_numpy()
         label = f"{len(drops)} drops"
-        axes.plot(times, np.zeros(len(times)), "|", color="#D55E00", markersize=10, label=label, clip_on=False)
+        axes.plot(times, np.zeros(len(times)), "|", color="#D55E00", markersize=10, label=drawn(label), clip_on=False)
         axes.legend(loc="upper right", fontsize=8)
     axes.set_ylabel(f"queue {link}\n(packets held)")
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ackclock.film import save
 from ackclock.sky import Sky
+from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,7 +171,7 @@ def draw(sky: Sky, at_s: float) -> Figure:
     figure, axes = _figure()
     seen = sky.picture(at_s)
     _draw(axes, seen)
-    axes.set_title(_title(seen), fontsize=11)
+    axes.set_title(drawn(_title(seen)), fontsize=11)
     return figure
 
 
@@ -180,7 +181,7 @@ def animate(sky: Sky, every_s: float, target: Path, progress: Callable[[float], 
 
     def frame(i: int) -> list[Any]:
         seen = sky.picture(i * every_s)
-        axes.set_title(_title(seen), fontsize=11)
+        axes.set_title(drawn(_title(seen)), fontsize=11)
         return _draw(axes, seen)
 
     save(figure, frame, int(sky.until_s / every_s + 1e-9) + 1, target, progress)

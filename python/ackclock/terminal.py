@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from ackclock.experiment import Result
 from ackclock.stats import Estimate
 from ackclock.suite.measures import METRICS
+from ackclock.text import PlainConsole, shown
 
 if TYPE_CHECKING:
     from ackclock.arima import Identification
@@ -28,12 +29,12 @@ MOST_ROWS = 40
 @contextmanager
 def progress(doing: str, *, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     """A bar on standard error while something lasts; none where that is no terminal."""
-    console = Console(stderr=True)
+    console = PlainConsole(stderr=True)
     if quiet or not console.is_terminal:
         yield None
         return
     columns = (
-        TextColumn(doing),
+        TextColumn(shown(doing), markup=False),
         BarColumn(),
         TextColumn("{task.percentage:.0f} %"),
         TimeRemainingColumn(),
@@ -43,9 +44,9 @@ def progress(doing: str, *, quiet: bool) -> Iterator[Callable[[float], None] | N
         yield lambda part: bar.update(task, completed=part)
 
 
-def _wide() -> Console:
+def _wide() -> PlainConsole:
     """A console for wide tables: a file or a pipe has room."""
-    console = Console()
+    console = PlainConsole()
     if not console.is_terminal:
         console.width = 240
     return console
@@ -54,7 +55,7 @@ def _wide() -> Console:
 @contextmanager
 def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A bar with rate and time left on standard error while a study runs; none where that is no terminal."""
-    console = Console(stderr=True)
+    console = PlainConsole(stderr=True)
     if quiet or not console.is_terminal:
         yield None
         return
@@ -82,7 +83,7 @@ def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None
 @contextmanager
 def named_progress() -> Iterator[Callable[[str], Callable[[int, int], None] | None]]:
     """A bar for each of several studies, one after the other; none where standard error is no terminal."""
-    console = Console(stderr=True)
+    console = PlainConsole(stderr=True)
     if not console.is_terminal:
         yield lambda name: None
         return
@@ -108,21 +109,21 @@ def reproduction(made: Reproduction) -> None:
         value = "" if j.value is None else f"{j.value:.3g}"
         mark = " (weak)" if v.weak else ""
         table.add_row(v.claim.id, v.direction + mark, v.size or "", v.claim.metric, value, shown, str(j.n), v.strip)
-    console.print(f"calibrated: {made.calibration.chosen.label}", highlight=False, markup=False)
-    console.print(table, highlight=False)
+    console.print(f"calibrated: {made.calibration.chosen.label}")
+    console.print(table)
     if any(v.weak for v in made.verdicts):
-        console.print("weak: not after Holm's correction over all claims", highlight=False)
-    console.print(f"{made.runs:,} runs, {made.seconds:.0f} s", highlight=False)
+        console.print("weak: not after Holm's correction over all claims")
+    console.print(f"{made.runs:,} runs, {made.seconds:.0f} s")
     for run_id, error in made.failed[:5]:
-        console.print(f"failed: run {run_id}: {error}", highlight=False, markup=False)
-    console.print(f"written: {made.folder / 'index.html'}", highlight=False, soft_wrap=True)
+        console.print(f"failed: run {run_id}: {error}")
+    console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)
 
 
 def study_results(title: str, rows: list[dict[str, Any]]) -> None:
     """Print a table of points: axes, runs, means with 95 % intervals."""
     console = _wide()
     if not rows:
-        console.print(f"{title}: no run has finished yet", highlight=False)
+        console.print(f"{title}: no run has finished yet")
         return
     table = Table(
         title=f"{title}: mean and 95 % interval over the seeds", title_justify="left", box=None, pad_edge=False
@@ -135,7 +136,7 @@ def study_results(title: str, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         cells = [_interval(name, estimate) for name, estimate in row["means"].items()]
         table.add_row(*row["axes"].values(), str(row["runs"]), *cells)
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 SCALES = {"_bps": (1e-3, "kb/s"), "_s": (1e3, "ms"), "_bytes": (1e-3, "kB")}
@@ -183,9 +184,9 @@ def _number(value: float | None, digits: str = ".1f") -> str:
 def summary(result: Result, written: list[str]) -> None:
     """Print flows, links and what was written."""
     outcome = result.outcome
-    console = Console()
+    console = PlainConsole()
     title = outcome["title"] or "run"
-    console.print(f"[bold]{title}[/]  seed {outcome['seed']}, {outcome['duration_s']:g} s", highlight=False)
+    console.print(Text(shown(title), "bold"), f" seed {outcome['seed']}, {outcome['duration_s']:g} s")
     console.print(_flows(outcome["flows"]))
     if outcome["links"]:
         console.print(_links(outcome["links"]))
@@ -201,7 +202,7 @@ def summary(result: Result, written: list[str]) -> None:
         highlight=False,
     )
     for path in written:
-        console.print(f"written: {path}", highlight=False, soft_wrap=True)
+        console.print(f"written: {path}", soft_wrap=True)
 
 
 def _flows(flows: list[dict[str, Any]]) -> Table:
@@ -244,7 +245,7 @@ def _links(links: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _radio(console: Console, radio: dict[str, Any]) -> None:
+def _radio(console: PlainConsole, radio: dict[str, Any]) -> None:
     ratio, load, hops = (radio[key] for key in ("delivery_ratio", "routing_load", "mean_hops"))
     said = [
         f"{radio['received_packets']:,} of {radio['offered_packets']:,} data packets received",
@@ -252,13 +253,13 @@ def _radio(console: Console, radio: dict[str, Any]) -> None:
         "" if load is None else f"routing load {load:.3f}",
         "" if hops is None else f"{hops:.2f} hops",
     ]
-    console.print(f"Radio: {', '.join(part for part in said if part)}", highlight=False, soft_wrap=True)
+    console.print(f"Radio: {', '.join(part for part in said if part)}", soft_wrap=True)
     for head, key in (("dropped", "dropped_packets"), ("MAC", "mac_drops")):
         counts = ", ".join(f"{name} {count:,}" for name, count in radio[key].items() if count)
-        console.print(f"  {head}: {counts or 'nothing'}", highlight=False, soft_wrap=True)
+        console.print(f"  {head}: {counts or 'nothing'}", soft_wrap=True)
 
 
-def _more(console: Console, outcome: dict[str, Any]) -> None:
+def _more(console: PlainConsole, outcome: dict[str, Any]) -> None:
     flows, links = len(outcome["flows"]) - MOST_ROWS, len(outcome["links"]) - MOST_ROWS
     if flows > 0 or links > 0:
         console.print(f"(and {max(flows, 0)} more flows, {max(links, 0)} more links; --json has all)")
@@ -268,14 +269,15 @@ def identification(name: str, found: Identification, written: list[str]) -> None
     """Print correlations, candidates and diagnostics of an identification."""
     console = _wide()
     console.print(
-        f"[bold]{name}[/]  {len(found.x)} samples, mean {found.x.mean() * 1e3:.2f} ms; "
+        Text(shown(name), "bold"),
+        f" {len(found.x)} samples, mean {found.x.mean() * 1e3:.2f} ms; "
         f"{found.n} differences (d = {found.d}); fitted by {found.method}",
         highlight=False,
     )
-    shown = " ".join(f"{value:+.3f}" for value in found.acf[:8])
+    full = " ".join(f"{value:+.3f}" for value in found.acf[:8])
     partial = " ".join(f"{value:+.3f}" for value in found.pacf[:8])
-    console.print(f"ACF  lags 1-8  {shown}   (white noise: ±{1.96 / found.n**0.5:.3f})", highlight=False)
-    console.print(f"PACF lags 1-8  {partial}", highlight=False)
+    console.print(f"ACF  lags 1-8  {full}   (white noise: ±{1.96 / found.n**0.5:.3f})")
+    console.print(f"PACF lags 1-8  {partial}")
     table = Table(box=None, pad_edge=False)
     for head in ("model", "ar (s.e.)", "ma (s.e.)", "sd (ms)", "AIC, paper", "FPE (s²)", "AIC", "AICc", "BIC"):
         left = head.startswith(("model", "ar", "ma"))
@@ -291,7 +293,7 @@ def identification(name: str, found: Identification, written: list[str]) -> None
             f"{candidate.fpe:.4g}",
             *(f"{value:.1f}" for value in (candidate.aic, candidate.aicc, candidate.bic)),
         )
-    console.print(table, highlight=False)
+    console.print(table)
     about = found.diagnostics()
     box = about["ljung_box"]
     console.print(
@@ -300,7 +302,7 @@ def identification(name: str, found: Identification, written: list[str]) -> None
         highlight=False,
     )
     for path in written:
-        console.print(f"written: {path}", highlight=False, soft_wrap=True)
+        console.print(f"written: {path}", soft_wrap=True)
 
 
 def _coefficients(values: list[float], errors: list[float]) -> str:
@@ -309,21 +311,21 @@ def _coefficients(values: list[float], errors: list[float]) -> str:
 
 def listing(kind: str, entries: list[dict[str, Any]]) -> None:
     """Print what `ackclock list` found."""
-    console = Console()
+    console = PlainConsole()
     if not entries:
         where = "here (run in a folder that has `scenarios/`)" if kind == "scenarios" else "yet"
         console.print(f"no {kind} {where}")
     for entry in entries:
-        status = f"  [dim]({entry['status']})[/]" if entry["status"] else ""
-        console.print(f"[bold]{entry['name']}[/]{status}  {entry['summary']}", highlight=False)
+        status = Text(f" ({entry['status']}) " if entry["status"] else "", "dim")
+        console.print(Text(shown(entry["name"]), "bold"), status, entry["summary"])
         if entry["source"]:
-            console.print(f"    source: {entry['source']}", highlight=False)
+            console.print(f"    source: {entry['source']}")
         for param in entry["params"]:
             unit = f" {param['unit']}" if param["unit"] else ""
             text = f"    {param['name']} = {param['default']}{unit}: {param['doc']}"
-            console.print(text, highlight=False, markup=False)
+            console.print(text)
         if entry["trace"]:
-            console.print(f"    in the trace: {', '.join(entry['trace'])}", highlight=False)
+            console.print(f"    in the trace: {', '.join(entry['trace'])}")
 
 
 def passes(sky: Sky, every_s: float) -> None:
@@ -361,13 +363,13 @@ def suite_results(made: Made) -> None:
         lines.setdefault((situation, point), []).append(text)
     for (situation, point), metrics in lines.items():
         table.add_row(situation, point, "; ".join(metrics))
-    console.print(table, highlight=False, markup=False)
+    console.print(table)
     for situation, reason in made.refused.items():
-        console.print(f"{situation}: not tried: {reason}", highlight=False, markup=False)
+        console.print(f"{situation}: not tried: {reason}")
     for run_id, error in made.failed[:5]:
-        console.print(f"failed: run {run_id}: {error}", highlight=False, markup=False)
-    console.print(f"{made.about.runs:,} runs", highlight=False)
-    console.print(f"written: {made.folder / 'index.html'}", highlight=False, soft_wrap=True)
+        console.print(f"failed: run {run_id}: {error}")
+    console.print(f"{made.about.runs:,} runs")
+    console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)
 
 
 def changes(made: tuple[Made, Made], found: list[Change]) -> None:
@@ -389,7 +391,7 @@ def changes(made: tuple[Made, Made], found: list[Change]) -> None:
         p = "-" if c.p is None else f"{c.p:.2g}"
         table.add_row(c.situation, c.point, name, *numbers, c.verdict, p)
     if moved:
-        console.print(table, highlight=False, markup=False)
+        console.print(table)
     counts = {verdict: sum(c.verdict == verdict for c in found) for verdict in ("worse", "missing", "better", "other")}
     console.print(
         f"{len(found)} metrics compared: "

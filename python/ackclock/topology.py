@@ -11,6 +11,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from ackclock.papers.draw import COLOURS
+from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +44,7 @@ def draw(scenario: Scenario, title: str = "") -> Figure:
         figure = Figure(figsize=(9.2, 3.4), layout="constrained")
         _described(figure.subplots(), network)
     if title or scenario.title:
-        figure.suptitle(_plain(title or scenario.title), fontsize=11, x=0.01, ha="left")
+        figure.suptitle(drawn(title or scenario.title), fontsize=11, x=0.01, ha="left")
     return figure
 
 
@@ -66,11 +67,6 @@ def quantity(value: float, unit: str) -> str:
         if abs(value) >= 0.9999 * factor:
             return f"{value / factor:.4g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
-
-
-def _plain(text: str) -> str:
-    """Text that matplotlib must not take for a formula."""
-    return text.replace("$", r"\$")
 
 
 def _lines(direction: dict[str, Any]) -> tuple[str, ...]:
@@ -177,7 +173,7 @@ def _wired(network: dict[str, Any]) -> Figure:
         members = sum(name == node for name in names.values())
         label = node if members == 1 else f"{node} and {members - 1} more"
         box = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": "#1c2430"}
-        axes.text(x, y, _plain(label), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
+        axes.text(x, y, drawn(label), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
     below = min(y for _, y in places.values()) - 0.75
     for i, (start, end, label) in enumerate(flows):
         _flow(axes, places, start, end, label, below - 0.34 * i, COLOURS[i % len(COLOURS)])
@@ -200,12 +196,12 @@ def _edge(axes: Axes, a: tuple[float, float], b: tuple[float, float], edge: Edge
     style: dict[str, Any] = {"fontsize": 7.5, "ha": "center", "color": "#1c2430", "zorder": 3}
     box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
     count = f"{edge.times} links: " if edge.times > 1 else ""
-    forward = _plain("\n".join((count + edge.forward[0], *edge.forward[1:])))
+    forward = drawn("\n".join((count + edge.forward[0], *edge.forward[1:])))
     if edge.forward == edge.back:
         axes.text(*middle, forward, va="center", bbox=box, **style)
         return
     axes.annotate("→ " + forward, middle, (0, 4), textcoords="offset points", va="bottom", bbox=box, **style)
-    back = _plain("\n".join(edge.back))
+    back = drawn("\n".join(edge.back))
     axes.annotate("← " + back, middle, (0, -4), textcoords="offset points", va="top", bbox=box, **style)
 
 
@@ -217,7 +213,7 @@ def _flow(
     x, to = places[start][0], places[end][0]
     axes.annotate("", (to, y), (x, y), arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.5})
     text = f"{label}  ({start} → {end})"
-    axes.text(min(x, to), y + 0.05, _plain(text), fontsize=7.5, color=colour, ha="left", va="bottom")
+    axes.text(min(x, to), y + 0.05, drawn(text), fontsize=7.5, color=colour, ha="left", va="bottom")
 
 
 def _described(axes: Axes, network: dict[str, Any]) -> None:
@@ -238,4 +234,4 @@ def _described(axes: Axes, network: dict[str, Any]) -> None:
     ]
     if len(network["flows"]) > 8:
         lines.append(f"... and {len(network['flows']) - 8} more flows")
-    axes.text(0.01, 0.98, _plain("\n".join(lines)), va="top", ha="left", fontsize=9, transform=axes.transAxes)
+    axes.text(0.01, 0.98, drawn("\n".join(lines)), va="top", ha="left", fontsize=9, transform=axes.transAxes)

@@ -17,6 +17,7 @@ from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Situation, Suite
 from ackclock.suite.run import Made, run
+from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +130,7 @@ def _panel(axes: Axes, comparison: Comparison, situation: Situation, names: list
     axes.set_xscale("log")
     axes.margins(x=0.15)
     axes.set_ylim(0, 1.18 * max(highest, axes.get_ylim()[1] / 1.1))
-    axes.set_title(f"{situation.title} ({situation.place})", fontsize=10, loc="left")
+    axes.set_title(drawn(f"{situation.title} ({situation.place})"), fontsize=10, loc="left")
     axes.set_xlabel("95th-percentile queueing delay (ms)", fontsize=9)
     axes.set_ylabel("goodput (Mb/s)", fontsize=9)
     axes.tick_params(labelsize=8)
