@@ -540,7 +540,9 @@ impl Sender {
     /// After an event: the controller's timer.
     #[inline]
     fn after<W: Wire>(&mut self, wire: &mut W) {
-        self.note_application_limit();
+        if self.rate.is_some() {
+            self.note_application_limit();
+        }
         if self.needs.has(Signals::TIMER) && !self.done {
             let at = self.controller.wake_at();
             if at != wire.timer(Timer::Wake) {

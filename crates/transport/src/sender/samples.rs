@@ -8,7 +8,7 @@ use units::{Span, Time};
 
 impl Sender {
     /// Takes round-trip samples from an ACK for new data: `una` is still the old one.
-    #[inline]
+    #[inline(always)] // or it saves and restores ten registers for every ACK
     pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
         let newest = packet.seq - 1;
         let mut by_clock = None;
@@ -47,6 +47,15 @@ impl Sender {
     #[inline]
     fn newest_sample(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
         let segment = self.segments.get(newest);
+        if segment.transmits == 1 && newest == self.una {
+            return Some(now.since(segment.sent));
+        }
+        self.sample_of_several(now, newest, oldest)
+    }
+
+    #[inline(never)] // or the ACK for one segment pays for it
+    fn sample_of_several(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
+        let segment = self.segments.get(newest);
         let age = (segment.transmits == 1).then(|| now.since(segment.sent));
         if oldest.is_none() && matches!(self.machine, Machine::Vegas(_)) {
             return age;
@@ -72,13 +81,16 @@ impl Sender {
         self.rate.as_mut().and_then(|rate| rate.on_delivered(from, to, now))
     }
 
-    /// After an event: whether the application, and not the window, is what keeps the sender from sending more.
+    /// After an event of a sender that samples rates: whether the application, and not the window, is what keeps it from
+    /// sending more.
+    #[inline(never)] // most controllers ask for no rates
     pub(super) fn note_application_limit(&mut self) {
-        if self.rate.is_some() && self.next >= self.limit && self.in_flight() < self.window() {
-            let in_flight = self.in_flight().max(1);
-            if let Some(rate) = &mut self.rate {
-                rate.on_app_limited(in_flight);
-            }
+        if self.next < self.limit || self.in_flight() >= self.window() {
+            return;
+        }
+        let in_flight = self.in_flight().max(1);
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(in_flight);
         }
     }
 }
