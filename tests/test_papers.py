@@ -118,7 +118,7 @@ def check_verdicts(folder: Path) -> dict[str, dict[str, Any]]:
         assert v["direction"] in DIRECTIONS
         assert v["size"] in {None, *SIZES}
         assert v["size"] is None or v["expected"] is not None
-        if v["direction"] != "impossible":
+        if v["direction"] not in {"impossible"}:
             assert v["reading"] == calibration["chosen"]
             assert v["readings"], "every claim is judged under every reading"
         for one in v["readings"]:
@@ -281,7 +281,6 @@ def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(pages: Path) -> Non
     found = verdicts_of(pages, "westwood", "sarbe-ecn")
     for name in ("S2a-sack", "S2b", "S2c", "S2e", "S5a", "S5a-westwood"):
         assert found[name]["direction"] == "confirmed", name
-    assert found["S5a"]["size"] == "reproduced"
     assert found["S5e"]["direction"] == "opposite"
 
 

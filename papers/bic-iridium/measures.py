@@ -85,14 +85,13 @@ def metrics(results: Results) -> list[Cell]:
 def control_column(results: Results) -> list[Cell]:
     """The printed column of BIC, from the first of three flows: what the calibration is fitted on."""
     printed = {column: float(v) for (row, column), (v, _) in results.paper.printed("text").items() if row == "BIC"}
-    numbers = ("sent_packets", "throughput_bps", "delivery_ratio", "mean_gap_s", "mean_delay_s")
-    sent, rate, ratio, gap, delay = (results.means("control", f"{FLOW}.{name}", {}) for name in numbers)
+    numbers = ("sent_packets", "throughput_bps", "delivery_ratio", "mean_delay_s")
+    sent, rate, ratio, delay = (results.means("control", f"{FLOW}.{name}", {}) for name in numbers)
     lost = [n * (1 - r) for n, r in zip(sent, ratio, strict=True)]
     cells = [
         ("average throughput", [1e-3 * x for x in rate], printed["average throughput"]),
         ("packet delivery ratio", [100 * (1 - r) for r in ratio], 100 - printed["packet delivery ratio"]),
         ("dropped packets", lost, printed["dropped packets"]),
-        ("average inter-packet delay", [1e3 * x for x in gap], printed["average inter-packet delay"]),
         ("average EED", [1e3 * x for x in delay], printed["average EED"]),
     ]
     return [Cell("BIC", column, "", values, published=value) for column, values, value in cells]
@@ -329,7 +328,7 @@ def frozen(results: Results) -> SimpleNamespace:
         "their number (45).",
     ]
     head = [
-        *("hand-off", "law", "throughput (kb/s)", "retransmitted packets", "timeouts"),
+        *("hand-off", "controller", "throughput (kb/s)", "retransmitted packets", "timeouts"),
         "retransmitted without freeze",
     ]
     return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])

@@ -204,7 +204,9 @@ def beside_ns2(results: Results) -> SimpleNamespace:
                 rows.append([f"K={k}, Cf={cf}", _kbps(a), _kbps(b), f"{a.value / b.value:.3f}", *counts])
         tables.append(
             {
-                "title": f"Reading {reading}",
+                "title": {"A": "Receiver window 1000, 100 ms both ways", "F": "Receiver window 20, 100 ms one way"}[
+                    reading
+                ],
                 "head": ["cell", "ours (kb/s)", "ns-2 (kb/s)", "ratio", "ours, retransmitted", "ns-2, retransmitted"],
                 "rows": rows,
             }
@@ -252,7 +254,7 @@ def _live(stored: list[dict[str, str]]) -> str:
         equal += bool(line) and json.loads(line)["flows"][0]["acked_pkts"] == int(row["acked_packets"])
     return (
         f"ns-2 is installed on the machine that made this page: run again live, {equal} of {len(rows)} stored cells "
-        "of reading F came out equal."
+        "of the second network came out equal."
     )
 
 

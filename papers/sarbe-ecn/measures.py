@@ -218,14 +218,6 @@ def westwood_over_reno(results: Results) -> list[Cell]:
     return [Cell("", "Westwood over Reno at 1% loss", "", [math.exp(x) for x in logs], published=expected)]
 
 
-def westwood_overestimate(results: Results) -> list[Cell]:
-    """The other control cell: Westwood's estimate less the truth while ACKs are compressed, Mb/s."""
-    column = "Westwood overestimate, ACK compression"
-    printed = float(results.paper.printed("text")["", column][0])
-    values = [x / 1e6 for x in bias(results, "compression", "westwood", *REVERSE_S)]
-    return [Cell("", "Westwood's estimate over the truth, ACK compression", "", values, published=printed)]
-
-
 def text_numbers(results: Results) -> list[Cell]:
     """Gains at 1 % loss in percent, and the gap of the estimates under compression in Mb/s."""
     cells = []

@@ -89,10 +89,11 @@ def contradictions(results: Results) -> SimpleNamespace:
         f"our {runs.height} runs {fewer} have fewer retransmissions than timeouts. What is printed as SACK's timeouts "
         f"must be another counter: our SACK has {timeouts.value:.1f} at this error rate.",
         "An average threshold of 1 (SACK and Reno at 0.1) is below ns-2's floor of 2; the least "
-        f"average of our runs, over the whole 50 s, is {lowest:.2f}. The printed one must have counted time without a "
-        "value as zero, or been cut to an integer on the way.",
+        f"average of our runs, over the whole of each, is {lowest:.2f}. The printed one must have counted time without "
+        "a value as zero, or been cut to an integer on the way.",
         "Westwood's threshold of 28 is 10 Mb/s times 22 ms over 8000 bits, headers and all: the estimate reached the "
-        f"link. Ours is {westwood.value:.1f} at 0.001. With a receiver window of 1000 its mean is {wide:.1f}, "
+        f"link. Ours is {westwood.value:.1f} packets of the calibrated size at 0.001. With a receiver window of 1000 "
+        f"its mean is {wide:.1f}, "
         "of which the seconds before the first loss, at ns-2's initial threshold of 1000, make a part; what the "
         "published average counts of them is not known.",
     ]

@@ -60,6 +60,11 @@ def within(values: Sequence[float], least: float = -math.inf, most: float = math
     return Estimate(e.value, max(e.low, min(least, e.value)), min(e.high, max(most, e.value)), e.n)
 
 
+def same(values: Sequence[float]) -> bool:
+    """Whether several values are one, but for the order in which sums were taken."""
+    return len(values) > 1 and math.isclose(min(values), max(values), rel_tol=1e-12, abs_tol=1e-15)
+
+
 def geometric(logarithms: Sequence[float], level: float = LEVEL) -> Estimate:
     """Geometric mean of ratios given by their logarithms, with the interval of those."""
     logs = mean(logarithms, level)

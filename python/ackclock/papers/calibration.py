@@ -1,10 +1,10 @@
 """Calibration: the unstated properties of a paper's network, fitted on what it prints for known algorithms alone.
 
 Every combination of candidates (a reading) is run at the points of the control cells. The distance of a reading is the
-mean of |ln((obtained + offset) / (published + offset))| over the cells. The printed numbers are of one run, so that a
-distance is uncertain by the spread of our own runs from seed to seed: readings within that of the least distance are
-not told apart. Of those the one with the most first candidates is taken, which are the defaults of the simulator or
-what the text says, and of equals the nearest.
+mean of |ln((obtained + offset) / (published + offset))| over the cells; the reading with the least distance is taken.
+Readings whose distance differs from it by less than its uncertainty are not distinguished: the uncertainty is that of
+printed numbers of one run (the spread of our own runs from seed to seed) and of the choice of cells (the standard error
+of the difference over the cells). Claims are judged under the nearest of those too.
 How sharp the optimum is, is seen in the distance of the best reading that has another candidate of one parameter, and
 in how often a candidate belongs to the best reading when the cells are drawn with replacement.
 """
@@ -78,6 +78,11 @@ class Fit:
         """The reading with the least distance; the first of equals."""
         return int(np.argmin(self.means))
 
+    @property
+    def chosen(self) -> Reading:
+        """The calibrated reading."""
+        return self.readings[self.best]
+
     @cached_property
     def noise(self) -> float:
         """The standard error of the least distance: that of printed numbers of one run each."""
@@ -85,19 +90,12 @@ class Fit:
 
     @cached_property
     def equivalent(self) -> list[int]:
-        """The readings that are not told apart from the best."""
-        limit = self.means[self.best] + self.noise
-        return [i for i, distance in enumerate(self.means) if distance <= limit]
-
-    @cached_property
-    def chosen(self) -> Reading:
-        """The calibrated reading."""
-        first = {p.id: p.candidate[0].label for p in self.paper.calibration.parameter}
-
-        def changed(i: int) -> int:
-            return sum(first[name] != label for name, label in self.readings[i].parameters.items())
-
-        return self.readings[min(self.equivalent, key=lambda i: (changed(i), self.means[i]))]
+        """The readings that are not distinguished from the best, itself included, nearest first."""
+        differences = self.distances - self.distances[self.best]
+        count = len(self.cells)
+        spread = differences.std(axis=1, ddof=1) / math.sqrt(count) if count > 1 else np.zeros(len(self.readings))
+        limits = np.sqrt(self.noise**2 + spread**2)
+        return [i for i in self.nearest(len(self.readings)) if differences[i].mean() <= limits[i]]
 
     @property
     def worst(self) -> int:
@@ -114,11 +112,12 @@ class Fit:
 
     @cached_property
     def wins(self) -> list[float]:
-        """How often each reading is the best when the cells are drawn with replacement."""
+        """How often each reading is the best when the cells are drawn with replacement; equals share."""
         count = len(self.cells)
-        draws = np.random.default_rng(0).integers(0, count, size=(RESAMPLES, count))
-        winners = np.argmin(self.distances[:, draws].mean(axis=2), axis=0)
-        return [float(x) for x in np.bincount(winners, minlength=len(self.readings)) / RESAMPLES]
+        drawn = np.random.default_rng(0).multinomial(count, [1 / count] * count, size=RESAMPLES)
+        sums = drawn @ self.distances.T
+        best = np.isclose(sums, sums.min(axis=1, keepdims=True), rtol=0, atol=1e-9)
+        return [float(x) for x in (best / best.sum(axis=1, keepdims=True)).mean(axis=0)]
 
     def profile(self) -> list[dict[str, Any]]:
         """Of each candidate of each parameter the least distance of a reading that has it, and its share of wins."""
@@ -152,7 +151,7 @@ class Fit:
                     "distance": self.means[i],
                     "factor": math.exp(self.means[i]),
                     "best_in": self.wins[i],
-                    "told_apart": i not in self.equivalent,
+                    "distinguished": i not in self.equivalent,
                 }
                 for i in order
             ],

@@ -126,8 +126,8 @@ class Claim:
     interval may lie and still reproduce it, in the same terms; where it is left out, a quarter of the printed effect
     (its distance from the reference, for ratios of logarithms), or the tolerance where similarity is claimed.
     `scale` says what a function's values are: `linear`, `log` (logarithms of ratios), `share` (from 0 to 1).
-    `also` names studies that its function needs beside `study`. `swept` names an unstated parameter that decides an
-    absolute number: the claim cannot be tested if its direction changes over the candidates of that parameter.
+    `also` names studies that its function needs beside `study`. `swept` names unstated points that decide an
+    absolute number: the claim cannot be tested if its value crosses the reference over their candidates.
     """
 
     id: str
@@ -151,7 +151,7 @@ class Claim:
     remark: str = ""
     scale: str = "linear"
     n_unit: str = "seeds"
-    swept: str = ""
+    swept: list[str] = field(default_factory=list)
     also: list[str] = field(default_factory=list)
 
     @property
@@ -391,6 +391,10 @@ class Paper:
                 raise BadInput(f"{place}: direction: must be -1, 0 or 1")
             if claim.scale not in SCALES:
                 raise BadInput(f"{place}: scale: must be one of {', '.join(SCALES)}")
+            points = {p.id for p in self.calibration.parameter} | {d.id for d in self.deviations}
+            for name in (*claim.swept, *claim.also):
+                if name not in points | names:
+                    raise BadInput(f"{place}: {name!r} is neither an unstated point nor a study")
             if claim.is_ratio and claim.reference - claim.tolerance <= 0:
                 raise BadInput(f"{place}: reference: of a ratio it must be above zero, and above the tolerance")
         ids = [claim.id for claim in self.claims]

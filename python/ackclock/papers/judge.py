@@ -9,11 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ackclock import stats
+from ackclock.files import BadInput
 from ackclock.papers.folder import Claim, call
-from ackclock.papers.readings import Reading
+from ackclock.papers.readings import EQUIVALENT, Reading
 from ackclock.papers.results import Results, Zeros
 
 DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible")
+MOST_OFF = 0.1
+"""A ratio that is farther from the printed one does not reproduce it, however large the effect."""
 SIZES = ("reproduced", "smaller", "larger", "excluded")
 
 
@@ -31,6 +34,10 @@ class Judgement:
     p: float | None = None
     wilcoxon: float | None = None
     note: str = ""
+    equivalent: bool = False
+    """Whether the control cells do not distinguish the reading from the calibrated one."""
+    affected: bool = True
+    """Whether the reading changes any run of the claim; if not, this is the calibrated judgement."""
 
     def to_dict(self) -> dict[str, Any]:
         """The part of a claim's entry in verdicts.json that is of one reading."""
@@ -64,13 +71,27 @@ class Verdict:
         return self.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
 
     @property
+    def affected(self) -> list[Judgement]:
+        """The judgements of the readings that change a run of the claim."""
+        return [j for j in self.readings if j.affected]
+
+    @property
     def strip(self) -> str:
-        """How many readings confirm it, in words; nothing where no other reading was run."""
-        if not self.readings:
+        """How many readings confirm it, in words; nothing where no other reading changes it."""
+        if not self.affected:
             return ""
-        every = [self.taken, *self.readings]
+        every = [self.taken, *self.affected]
         count = Counter(j.direction for j in every)
         return f"confirmed in {count['confirmed']} of {len(every)} readings"
+
+    @property
+    def spread(self) -> str:
+        """The range of values over the readings that the control cells do not distinguish; empty without any."""
+        values = [j.value for j in self.affected if j.equivalent and j.value is not None]
+        if not values or self.taken.value is None:
+            return ""
+        low, high = min(*values, self.taken.value), max(*values, self.taken.value)
+        return f"{low:.3g} to {high:.3g} over readings that the calibration does not distinguish"
 
     def to_dict(self) -> dict[str, Any]:
         """The claim's entry in verdicts.json, with p-values: t test, after Holm's correction, Wilcoxon's test."""
@@ -84,6 +105,7 @@ class Verdict:
             **self.taken.to_dict(),
             "n_unit": c.n_unit,
             "equivalence": _region(c),
+            "size_tolerance": None if c.expected is None else list(_around(c, c.expected)),
             "reason": self.reason,
             "claimed": {"side": c.direction, "reference": c.reference, "tolerance": c.tolerance},
             "scenarios": [f"studies/{c.study}.toml"] if c.study else [],
@@ -145,10 +167,10 @@ def size(claim: Claim, found: str, value: float, low: float, high: float) -> str
 def _around(claim: Claim, expected: float) -> tuple[float, float]:
     """The printed number with the tolerance within which it counts as reproduced."""
     if claim.is_ratio and claim.direction:
-        effect = abs(math.log(expected / claim.reference)) / 4
+        effect = min(abs(math.log(expected / claim.reference)) / 4, math.log(1 + MOST_OFF))
         reach = math.exp(effect) if claim.size is None else 1 + claim.size
         return expected / reach, expected * reach
-    usual = abs(expected - claim.reference) / 4 if claim.direction else claim.tolerance
+    usual = (abs(expected - claim.reference) if claim.direction else claim.tolerance) / 4
     reach = usual if claim.size is None else claim.size
     return expected - reach, expected + reach
 
@@ -171,8 +193,8 @@ def judge(results: Results, claims: Sequence[Claim], readings: Sequence[Reading]
 def _other(view: Results, claim: Claim, taken: Judgement) -> Judgement:
     """The judgement under another reading; that of the calibrated one where the reading changes no run of the claim."""
     if not any(view.differs(study) for study in (claim.study, *claim.also)):
-        return replace(taken, reading=view.reading.label)
-    return judge_one(view, claim)
+        return replace(taken, reading=view.reading.label, affected=False)
+    return replace(judge_one(view, claim), equivalent=view.reading.changes == EQUIVALENT)
 
 
 def judge_one(results: Results, claim: Claim) -> Judgement:
@@ -191,7 +213,11 @@ def judge_one(results: Results, claim: Claim) -> Judgement:
         e = stats.geometric(values)
     else:
         e = stats.mean(values)
-    if len(set(values)) == 1:  # the seeds decide nothing: one value, no interval
+    if not values:
+        raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the reading {label}")
+    if len(values) == 1:
+        return Judgement(label, "undecided", value=e.value, n=1, note="one run gives no interval")
+    if stats.same(values):  # the seeds decide nothing: one value, no interval
         e = stats.Estimate(e.value, None, None, 1)
     low, high = (e.value if x is None else x for x in (e.low, e.high))
     found = direction(claim, low, high)
@@ -204,12 +230,16 @@ def _tests(claim: Claim, values: list[float], found: str) -> tuple[float | None,
     forward = math.log if claim.is_ratio else float
     if claim.direction:
         reference = forward(claim.reference)
-        return stats.p_value(values, reference), stats.signed_rank(values, reference)
+        return _number(stats.p_value(values, reference)), _number(stats.signed_rank(values, reference))
     bounds = [forward(claim.reference + sign * claim.tolerance) for sign in (-1, 1)]
     if found == "opposite":
         outside = [stats.p_value(values, bound) for bound in bounds]
         return max((x for x in outside if x is not None), default=None), None
     return stats.equivalence(values, *bounds), None
+
+
+def _number(p: float | None) -> float | None:
+    return None if p is None or math.isnan(p) else p
 
 
 def _measure(results: Results, claim: Claim) -> list[float]:
@@ -226,12 +256,12 @@ def _measure(results: Results, claim: Claim) -> list[float]:
 
 def _swept(claim: Claim, taken: Judgement, others: Sequence[Judgement], readings: Sequence[Reading]) -> Judgement:
     """A claim of an absolute number on a network whose parameter nobody states: no verdict if that decides it."""
-    over = [j for j, r in zip(others, readings, strict=True) if r.changes == claim.swept]
+    over = [j for j, r in zip(others, readings, strict=True) if r.changes in claim.swept]
     values = [j.value for j in (taken, *over) if j.value is not None]
-    if len({j.direction for j in (taken, *over)} - {"undecided"}) < 2:
+    if all(x > claim.reference for x in values) or all(x < claim.reference for x in values):
         return taken
     spread = f"{min(values):.3g} to {max(values):.3g}" if values else "nothing"
-    note = f"depends on what the paper does not state ({claim.swept}): {spread} {claim.unit}".strip()
+    note = f"depends on what the paper does not state ({', '.join(claim.swept)}): {spread} {claim.unit}".strip()
     return replace(taken, direction="not testable", size=None, note=note)
 
 

@@ -9,7 +9,7 @@ from ackclock.html import environment
 from ackclock.papers.calibration import Fit
 from ackclock.papers.folder import Paper
 from ackclock.papers.judge import Verdict
-from ackclock.papers.readings import others
+from ackclock.papers.readings import EQUIVALENT, Reading
 from ackclock.papers.results import Results
 from ackclock.papers.tables import grids
 from ackclock.suite.measures import METRICS
@@ -26,7 +26,7 @@ DIRECTIONS = {
     "impossible": "the paper's experiment could not have shown it",
 }
 SIZE_WORDS = {
-    "reproduced": "value and interval lie within a quarter of the printed effect",
+    "reproduced": "value and interval lie within a quarter of the printed effect, at most 10 %, of the printed number",
     "smaller": "the right sign, a smaller effect",
     "larger": "the right sign, a larger effect",
     "excluded": "the printed number lies outside the interval, and the effect is not confirmed",
@@ -37,6 +37,7 @@ def render(
     results: Results,
     *,
     calibration: Fit,
+    readings: list[Reading],
     tables: list[Any],
     verdicts: list[Verdict],
     comparisons: list[Any],
@@ -57,14 +58,14 @@ def render(
         size_words=SIZE_WORDS,
         counts=Counter(v.direction for v in verdicts),
         sizes=Counter(v.size for v in verdicts if v.size),
-        printed=sum(v.claim.expected is not None for v in verdicts),
+        printed=sum(v.claim.expected is not None and not v.claim.impossible for v in verdicts),
         verdicts=verdicts,
         calibration=calibration,
         profile=calibration.profile(),
         tables=[(table, grids(table, found), found) for table, found in tables],
         comparisons=comparisons,
         settings=[(s, *paper.printed(s.table)[s.row, s.column]) for s in paper.settings],
-        readings=_readings(paper, verdicts, calibration),
+        readings=_readings(paper, verdicts, calibration, readings),
         extras=extras,
         figures=figures,
         networks=networks,
@@ -77,10 +78,11 @@ def render(
     )
 
 
-def _readings(paper: Paper, verdicts: list[Verdict], calibration: Fit) -> list[tuple[str, str, list[Any]]]:
+def _readings(
+    paper: Paper, verdicts: list[Verdict], calibration: Fit, readings: list[Reading]
+) -> list[tuple[str, str, list[Any]]]:
     """Of each open point a heading, what was taken and why, and what each other reading changes."""
     found = []
-    readings = others(paper, calibration.chosen)
     changed = {
         reading.label: [
             (v.claim.id, v.direction, j.direction)
@@ -95,7 +97,10 @@ def _readings(paper: Paper, verdicts: list[Verdict], calibration: Fit) -> list[t
         return [(r.label.split(": ", 1)[-1], changed[r.label]) for r in readings if r.changes == key]
 
     if whole := lines("all parameters"):
-        found.append(("All first candidates", "", whole))
+        found.append(("All first candidates", "Defaults of the simulator, or what the text suggests.", whole))
+    if equal := lines(EQUIVALENT):
+        body = "Readings that differ in more than one point and are about as near to the control cells."
+        found.append(("Not distinguished from the calibrated reading", body, equal))
     for p in paper.calibration.parameter:
         found.append(
             (f"{p.what[0].upper()}{p.what[1:]}", f"Fitted: {calibration.chosen.parameters[p.id]}.", lines(p.id))
@@ -145,10 +150,11 @@ def _glance(verdicts: list[Verdict]) -> dict[str, int]:
     return {
         "claims": len(verdicts),
         "confirmed": directions["confirmed"],
-        "printed": sum(v.claim.expected is not None for v in verdicts),
+        "printed": sum(v.claim.expected is not None and not v.claim.impossible for v in verdicts),
         "reproduced": sizes["reproduced"],
-        "refuted": directions["opposite"] + directions["no difference"],
+        "refuted": sum(v.direction == "opposite" and not v.weak for v in verdicts),
+        "none": directions["no difference"],
         "excluded": sizes["excluded"],
-        "undecided": directions["undecided"],
+        "undecided": directions["undecided"] + sum(v.direction == "opposite" and v.weak for v in verdicts),
         "untestable": directions["not testable"] + directions["impossible"],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,12 @@ from ackclock.papers.folder import Candidate, Paper
 if TYPE_CHECKING:
     from ackclock.study import Study
 
-AS_FILED = "as in the studies' files"
-"""Label of the reading that takes the first candidate of every parameter."""
+AS_FILED = "all first candidates"
+"""Label of the reading that takes the first candidate of every parameter, as the studies' files do."""
+EQUIVALENT = "equivalent"
+"""What a reading changes that the control cells do not distinguish from the calibrated one."""
+MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK = 8, 2
+"""So many of them are judged, the nearest first; fewer in the quick form."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,8 @@ def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Read
     return Reading(name or text or AS_FILED, dict(labels), tuple(chosen))
 
 
-def others(paper: Paper, calibrated: Reading) -> list[Reading]:
-    """Every reading that differs from the calibrated one in one point, and that of the studies' files."""
+def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()) -> list[Reading]:
+    """Readings beside the calibrated one: all first candidates, each change of one point, `equivalent`."""
     found = []
     first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
     if dict(calibrated.parameters) != first:
@@ -61,6 +65,10 @@ def others(paper: Paper, calibrated: Reading) -> list[Reading]:
             changed = combination(paper, {**calibrated.parameters, parameter.id: candidate.label})
             label = f"{parameter.what}: {candidate.label}"
             found.append(Reading(label, changed.parameters, changed.chosen, parameter.id))
+    known = [dict(calibrated.parameters), *(dict(reading.parameters) for reading in found)]
+    for reading in equivalent:
+        if dict(reading.parameters) not in known:
+            found.append(Reading(reading.label, reading.parameters, reading.chosen, EQUIVALENT))
     for deviation in paper.deviations:
         for candidate in deviation.alternative:
             label = f"{deviation.id}: {candidate.label}"

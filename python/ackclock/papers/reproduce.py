@@ -16,7 +16,7 @@ from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit
 from ackclock.papers.folder import Comparison, Figure, Network, Paper, Where, call
 from ackclock.papers.judge import Verdict, judge
-from ackclock.papers.readings import AS_FILED, others
+from ackclock.papers.readings import AS_FILED, MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK, others
 from ackclock.papers.results import Results
 from ackclock.papers.tables import Entry, as_csv, entries, uncovered
 from ackclock.study.executors import Executor
@@ -69,7 +69,9 @@ def reproduce(
     first = Results(paper, folder, executor, quick=quick, progress=progress)
     calibration = fit(first)
     calibrated = calibration.chosen
-    readings = others(paper, calibrated)
+    most = MOST_EQUIVALENT_QUICK if quick else MOST_EQUIVALENT
+    nearest = [calibration.readings[i] for i in calibration.equivalent[1 : 1 + most]]
+    readings = others(paper, calibrated, nearest)
     results = first.with_reading(calibrated, readings)
     filed = next((results.under(r) for r in readings if r.label == AS_FILED), None)
     tables = {table.id: entries(results, table, filed) for table in paper.tables}
@@ -79,7 +81,7 @@ def reproduce(
     verdicts = judge(results, paper.claims, readings)
     comparisons = [(c, _compare(results, c)) for c in paper.comparisons]
     extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras]
-    said = {name: results.say(value) for name, value in paper.values.items()}
+    said = {name: results.say(value) for name, value in paper.values.items()} | {"calibrated": calibrated.label}
     try:
         summary = paper.summary.format_map(said)
     except (KeyError, ValueError) as error:
@@ -89,6 +91,7 @@ def reproduce(
     whole = page.render(
         results,
         calibration=calibration,
+        readings=readings,
         tables=[(table, tables[table.id]) for table in paper.tables],
         verdicts=verdicts,
         comparisons=comparisons,
@@ -99,7 +102,7 @@ def reproduce(
         seconds=time.monotonic() - began,
     )
     _text(folder / "tables.csv", as_csv(paper, flat))
-    _text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1) + "\n")
+    _text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1, allow_nan=False) + "\n")
     _text(folder / "calibration.json", json.dumps(calibration.to_dict(), indent=1) + "\n")
     _text(folder / "index.html", whole)
     seconds = time.monotonic() - began

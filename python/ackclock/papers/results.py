@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import stats
-from ackclock.experiment import Result, ScenarioError, Trace
+from ackclock import ScenarioError, stats
+from ackclock.experiment import Result, Trace
 from ackclock.files import BadInput
 from ackclock.papers.folder import Paper, StudySpec, Value, Where, call
 from ackclock.papers.readings import AS_FILED, Reading, kept, overrides, said
@@ -46,6 +46,8 @@ class Cell:
 
     def estimate(self) -> stats.Estimate:
         """Mean and 95 % interval over the seeds."""
+        if stats.same(self.values):  # the seeds decide nothing
+            return stats.Estimate(self.values[0], None, None, 1)
         return stats.within(self.values, self.least, self.most)
 
 
@@ -97,6 +99,7 @@ class Results:
         self.reading = reading or Reading(AS_FILED)
         self._shared = _Shared(paper, folder, executor, quick, progress)
         self._calibrated: Results = self
+        self._own_seeds: int | None = None
         self._tables: dict[str, dict[str, pl.DataFrame]] = {}
         self._studies: dict[str, Study] = {}
         self._traces: dict[tuple[Any, ...], Result] = {}
@@ -119,6 +122,7 @@ class Results:
         import polars as pl
 
         made = self.under(reading)
+        made._own_seeds = self.paper.calibration.seeds
         for name, variants in ran.items():
             label = reading.label
             made._tables[name] = {k: f.filter(pl.col(READING) == label) for k, f in variants.tables.items()}
@@ -150,6 +154,8 @@ class Results:
     def seeds(self, name: str) -> int:
         """How many seeds the study is run under."""
         spec = self.spec(name)
+        if self._own_seeds is not None:
+            return self._own_seeds
         if self.is_calibrated:
             return spec.quick if self.quick else spec.seeds
         return spec.quick_readings if self.quick else spec.readings
@@ -188,8 +194,8 @@ class Results:
         return self._frames(name)["radio"]
 
     def differs(self, name: str) -> bool:
-        """Whether the reading changes anything in this study."""
-        return self._differs(name, self.reading)
+        """Whether the reading changes anything in this study; one that is run for no other reading it cannot."""
+        return bool(name) and bool(self.spec(name).readings) and self._differs(name, self.reading)
 
     def _differs(self, name: str, reading: Reading) -> bool:
         folder = self.paper.folder
@@ -291,7 +297,7 @@ class Results:
 
         frame = self.pairs(name, metric, of, to, where).with_columns(pl.col("a", "b").cast(pl.Float64))
         if frame.filter((pl.col("a") <= 0) | (pl.col("b") <= 0)).height:
-            raise Zeros(f"{self.paper.folder}: a ratio of {metric} in {name} has zeros; take a difference")
+            raise Zeros(f"{metric} is zero in some runs: no ratio")
         ratios = frame.with_columns((pl.col("a") / pl.col("b")).log().alias("r"))
         return ratios.group_by("seed").agg(pl.col("r").mean()).sort("seed")["r"].to_list()
 
