@@ -19,6 +19,7 @@ from ackclock.html import value
 from ackclock.papers.calibration import fit
 from ackclock.papers.folder import Claim
 from ackclock.papers.judge import DIRECTIONS, SIZES, direction, size
+from ackclock.papers.readings import EQUIVALENT, combination, others
 from ackclock.papers.results import Results
 from ackclock.study.executors import Local
 
@@ -161,6 +162,17 @@ def test_a_calibration_looks_at_known_algorithms_alone(page: Path, root: Path, t
     (folder / "calibration.toml").write_text(text.replace('control = ["vegas"]', 'control = ["vegas", "innovation"]'))
     with pytest.raises(BadInput, match="runs ca_artt, which the paper proposes"):
         fit(Results(papers.Paper(folder), tmp_path / "out", Local(2), quick=True))
+
+
+def test_readings_that_are_as_near_are_known_by_what_they_take(root: Path) -> None:
+    """Also where they are listed as a change of one parameter: a claim's range covers them all."""
+    paper = papers.Paper(root / "papers" / "sarbe-ecn")
+    first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
+    window = paper.calibration.parameter[0]
+    wide, narrow = (combination(paper, {**first, window.id: window.candidate[i].label}) for i in (-1, 1))
+    readings = others(paper, combination(paper, first), [wide, narrow], most=1)
+    assert {r.parameters[window.id] for r in readings if r.equivalent} == {window.candidate[i].label for i in (-1, 1)}
+    assert not any(r.changes == EQUIVALENT for r in readings)
 
 
 def test_ca_artt_tables_hold_every_published_number(page: Path, root: Path) -> None:

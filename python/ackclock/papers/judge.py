@@ -11,7 +11,7 @@ from typing import Any
 from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.papers.folder import Claim, call
-from ackclock.papers.readings import EQUIVALENT, Reading
+from ackclock.papers.readings import Reading
 from ackclock.papers.results import Results, Zeros
 
 DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible")
@@ -194,7 +194,7 @@ def _other(view: Results, claim: Claim, taken: Judgement) -> Judgement:
     """The judgement under another reading; that of the calibrated one where the reading changes no run of the claim."""
     if not any(view.differs(study) for study in (claim.study, *claim.also)):
         return replace(taken, reading=view.reading.label, affected=False)
-    return replace(judge_one(view, claim), equivalent=view.reading.changes == EQUIVALENT)
+    return replace(judge_one(view, claim), equivalent=view.reading.equivalent)
 
 
 def judge_one(results: Results, claim: Claim) -> Judgement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ class Reading:
     chosen: tuple[Candidate, ...] = ()
     changes: str = ""
     """The parameter or the deviation in which it differs from the calibrated reading."""
+    equivalent: bool = False
+    """The control cells do not distinguish it from the calibrated one."""
 
     def assignments(self, folder: Path, study: str) -> dict[str, Any]:
         """What it assigns in a study of the paper in this folder, by key."""
@@ -51,24 +53,29 @@ def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Read
     return Reading(name or text or AS_FILED, dict(labels), tuple(chosen))
 
 
-def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()) -> list[Reading]:
-    """Readings beside the calibrated one: all first candidates, each change of one point, `equivalent`."""
+def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = (), most: int = 0) -> list[Reading]:
+    """Readings beside the calibrated one: all first candidates, each change of one point, and others as near.
+
+    `equivalent` are all readings that the control cells do not distinguish from the calibrated one, the nearest first;
+    those among the first `most` that are not there anyway are added.
+    """
     found = []
+    alike = [dict(reading.parameters) for reading in equivalent]
     first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
     if dict(calibrated.parameters) != first:
         filed = combination(paper, first, AS_FILED)
-        found.append(Reading(filed.label, filed.parameters, filed.chosen, "all parameters"))
+        found.append(replace(filed, changes="all parameters", equivalent=first in alike))
     for parameter in paper.calibration.parameter:
         for candidate in parameter.candidate:
             if candidate.label == calibrated.parameters[parameter.id]:
                 continue
-            changed = combination(paper, {**calibrated.parameters, parameter.id: candidate.label})
-            label = f"{parameter.what}: {candidate.label}"
-            found.append(Reading(label, changed.parameters, changed.chosen, parameter.id))
+            labels = {**calibrated.parameters, parameter.id: candidate.label}
+            changed = combination(paper, labels, f"{parameter.what}: {candidate.label}")
+            found.append(replace(changed, changes=parameter.id, equivalent=labels in alike))
     known = [dict(calibrated.parameters), *(dict(reading.parameters) for reading in found)]
-    for reading in equivalent:
+    for reading in equivalent[:most]:
         if dict(reading.parameters) not in known:
-            found.append(Reading(reading.label, reading.parameters, reading.chosen, EQUIVALENT))
+            found.append(replace(reading, changes=EQUIVALENT, equivalent=True))
     for deviation in paper.deviations:
         for candidate in deviation.alternative:
             label = f"{deviation.id}: {candidate.label}"

@@ -70,8 +70,8 @@ def reproduce(
     calibration = fit(first)
     calibrated = calibration.chosen
     most = MOST_EQUIVALENT_QUICK if quick else MOST_EQUIVALENT
-    nearest = [calibration.readings[i] for i in calibration.equivalent[1 : 1 + most]]
-    readings = others(paper, calibrated, nearest)
+    equivalent = [calibration.readings[i] for i in calibration.equivalent[1:]]
+    readings = others(paper, calibrated, equivalent, most)
     results = first.with_reading(calibrated, readings)
     filed = next((results.under(r) for r in readings if r.label == AS_FILED), None)
     tables = {table.id: entries(results, table, filed) for table in paper.tables}
