@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -56,6 +57,17 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:
     check_picture(path)
     kind = path.suffix
     write(path, lambda target: figure.savefig(target, format=kind[1:], metadata=PICTURES[kind], **options))
+
+
+def svg_text(figure: Figure, name: str) -> str:
+    """A figure as SVG for a page: equal figures give equal text, and `name` keeps the identifiers of figures apart."""
+    import matplotlib as mpl
+
+    text = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": name, "svg.id": name}):
+        figure.savefig(text, format="svg", metadata=PICTURES[".svg"])
+    found = text.getvalue()
+    return found[found.index("<svg") :]
 
 
 def _umask() -> int:

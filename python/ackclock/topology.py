@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from ackclock.files import svg_text
 from ackclock.papers.draw import COLOURS
 from ackclock.text import drawn
 
@@ -50,13 +50,7 @@ def draw(scenario: Scenario, title: str = "") -> Figure:
 
 def svg(scenario: Scenario, title: str = "") -> str:
     """The picture as SVG text for a page."""
-    import matplotlib as mpl
-
-    mpl.rcParams["svg.hashsalt"] = mpl.rcParams["svg.id"] = "topology" + "".join(c for c in title if c.isalnum())
-    text = StringIO()
-    draw(scenario, title).savefig(text, format="svg", metadata={"Date": None})
-    found = text.getvalue()
-    return found[found.index("<svg") :]
+    return svg_text(draw(scenario, title), "topology" + "".join(c for c in title if c.isalnum()))
 
 
 def quantity(value: float, unit: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats
 from ackclock.catalog import entries
-from ackclock.files import BadInput
+from ackclock.files import BadInput, svg_text
 from ackclock.papers.draw import COLOURS, MARKERS, tidy
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
@@ -75,10 +74,8 @@ def front(points: dict[str, tuple[float, float]]) -> set[str]:
 
 def draw(comparison: Comparison) -> str:
     """Draw goodput against 95th-percentile queueing delay, a panel for each network; SVG text."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = mpl.rcParams["svg.id"] = "comparison"
     situations = comparison.suite.situations
     figure = Figure(figsize=(12.5, 3.5 * ((len(situations) + 2) // 3)), layout="constrained")
     panels = list(figure.subplots((len(situations) + 2) // 3, 3, squeeze=False).flat)
@@ -89,10 +86,7 @@ def draw(comparison: Comparison) -> str:
         axes.set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=9, frameon=False)
-    text = StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()
-    return svg[svg.index("<svg") :]
+    return svg_text(figure, "comparison")
 
 
 def _panel(axes: Axes, comparison: Comparison, situation: Situation, names: list[str]) -> None:
