@@ -6,7 +6,10 @@ import csv
 import json
 import re
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -240,6 +243,9 @@ def test_what_does_not_fit_the_results_is_told(
     assert len(str(caught.value).splitlines()) == 1
 
 
+KEYS = ("ca-artt", "westwood", "bic-iridium", "enhanced-rcp", "sarbe-ecn")
+
+
 @pytest.fixture(scope="module")
 def pages(ackclock: Command, page: Path) -> Path:
     """The quick reproduction of all."""
@@ -248,13 +254,35 @@ def pages(ackclock: Command, page: Path) -> Path:
     return page.parent
 
 
+def test_all_papers_can_be_interrupted(root: Path, tmp_path: Path) -> None:
+    """An interrupt ends the processes of all papers; what has ended is kept."""
+    command = [sys.executable, "-m", "ackclock.cli", "paper", "all", "--quick", "--out", str(tmp_path)]
+    started = subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, text=True)
+    while started.poll() is None and not list(tmp_path.glob("*/studies/*/*")):
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    _, told = started.communicate()  # ends when every process that holds the pipe has ended
+    assert started.returncode == 130
+    assert told == f"ackclock: interrupted; finished runs are kept in {tmp_path}; the same command goes on\n"
+    assert not list(tmp_path.glob("**/*.html"))
+
+
+def test_papers_that_fail_are_all_told(ackclock: Command, tmp_path: Path) -> None:
+    """One bad paper does not stop the others."""
+    for name in (*KEYS, "comparison"):
+        (tmp_path / name).write_text("")
+    done = ackclock("paper", "all", "--quick", "--out", tmp_path)
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert len(lines) == 6
+    assert [line.split(":")[1].strip() for line in lines] == [*sorted(KEYS), "comparison"]
+    assert all("is a file; --out names a folder" in line for line in lines)
+
+
 def test_all_papers_and_an_index(pages: Path) -> None:
     index = (pages / "index.html").read_text()
     assert 'href="ca-artt/index.html"' in index
     assert "S1b" in index
-
-
-KEYS = ("ca-artt", "westwood", "bic-iridium", "enhanced-rcp", "sarbe-ecn")
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ackclock import stats
-from ackclock.papers.results import Cell, Results
+from ackclock.papers.results import Cell, Results, each_seed
 
 FLOW, WIRE, SYN = "f1", 1498, 40
 """The published counts are those of one flow: N times 1498 bytes and a SYN of 40."""
@@ -106,7 +106,7 @@ def each_beside(results: Results, kind: str, rival: str) -> list[float]:
         for k in (kind, rival)
     )
     logs = of.join(to, on=["seed", "place"]).with_columns((pl.col(kind) / pl.col(rival)).log().alias("r"))
-    return logs.group_by("seed").agg(pl.col("r").mean()).sort("seed")["r"].to_list()
+    return each_seed(logs, "r")
 
 
 def each_dpe_bic(results: Results) -> list[float]:
@@ -198,7 +198,7 @@ def beside_bic(results: Results, control: str) -> list[float]:
         rows.filter(pl.col("name") != FLOW).group_by("seed", "place").agg(pl.col("throughput_bps").mean().alias("b"))
     )
     logs = mine.join(others, on=["seed", "place"]).with_columns((pl.col("a") / pl.col("b")).log().alias("r"))
-    return logs.group_by("seed").agg(pl.col("r").mean()).sort("seed")["r"].to_list()
+    return each_seed(logs, "r")
 
 
 def dpe_beside_bic(results: Results) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ackclock import stats
-from ackclock.papers.results import Cell, Results
+from ackclock.papers.results import Cell, Results, each_seed
 
 NODES = ("10", "20", "30", "40", "50")
 COLUMNS = ("TCP", "RCP+", "Proposed")
@@ -39,7 +39,7 @@ def _completions(results: Results, control: str) -> list[float]:
     ]
     joined = both[0].join(both[1], on=["seed", "name"]).drop_nulls()
     ratio = joined.with_columns((pl.col(control) - pl.col("TCP")).alias("r"))
-    return ratio.group_by("seed").agg(pl.col("r").mean()).sort("seed")["r"].to_list()
+    return each_seed(ratio, "r")
 
 
 def completion(results: Results) -> list[float]:

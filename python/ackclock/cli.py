@@ -20,6 +20,8 @@ from ackclock.why import why
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ackclock.papers.parallel import Options
+
 app = App(
     name="ackclock",
     help="A laboratory for congestion control.",
@@ -327,7 +329,7 @@ def paper(
     Parameters
     ----------
     key
-        The paper (`ackclock list papers`), or all.
+        The paper (`ackclock list papers`), or all: two at a time, and the comparison of all controllers.
     out
         Folder; the page is KEY/index.html in it.
     quick
@@ -341,45 +343,51 @@ def paper(
 
     """
     from ackclock import papers
+    from ackclock.papers.parallel import Options
     from ackclock.papers.reproduce import readme as write_readme
     from ackclock.study.executors import ENGINES
     from ackclock.terminal import named_progress, reproduction
 
-    wanted = [papers.find(one) for one in (papers.known() if key == "all" else [key])]
-    if not wanted:
-        raise BadInput("there are no papers here (run in a folder that has `papers/`)")
     if readme and quick:
         raise BadInput("--readme: not with --quick: the README holds the whole reproduction")
-    finished, failed = [], 0
-    for one in wanted:
-        try:
-            with named_progress() as progress:
-                made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
-        except KeyboardInterrupt:
-            return fail(f"interrupted; finished runs are kept in {out / one.key}; the same command goes on", 130)
-        except BadInput as error:
-            if key != "all":
-                raise
-            failed += 1
-            fail(f"{one.key}: {error}", 1)
-            continue
+    if key == "all":
+        return _all_papers(Options(out, engine, jobs, quick), readme=readme)
+    one = papers.find(key)
+    try:
+        with named_progress() as progress:
+            made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {out / one.key}; the same command goes on", 130)
+    reproduction(made)
+    if readme:
+        write_readme(one, made)
+    return 1 if made.failed else 0
+
+
+def _all_papers(options: Options, *, readme: bool) -> int:
+    """Reproduce every paper and write the index of them all."""
+    from ackclock import papers
+    from ackclock.papers.parallel import reproduce_all
+    from ackclock.papers.reproduce import readme as write_readme
+    from ackclock.terminal import named_progress, reproduction
+
+    wanted = [papers.find(one) for one in papers.known()]
+    if not wanted:
+        raise BadInput("there are no papers here (run in a folder that has `papers/`)")
+    try:
+        with named_progress() as progress:
+            ended = reproduce_all(wanted, papers.comparison_folder(), options, progress)
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {options.out}; the same command goes on", 130)
+    for made in ended.papers:
         reproduction(made)
         if readme:
-            write_readme(one, made)
-        finished.append(made)
-        failed += len(made.failed)
-    if key == "all":
-        compared = None
-        folder = papers.comparison_folder()
-        if folder is not None:
-            from ackclock.papers.comparison import compare as compare_all
-
-            with named_progress() as progress:
-                compared = compare_all(folder, out, ENGINES[engine](jobs), quick=quick, progress=progress)
-            failed += sum(len(one.failed) for one in compared.made)
-        papers.index(out, finished, compared, quick=quick)
-        print(f"written: {out / 'index.html'}")
-    return 1 if failed else 0
+            write_readme(made.paper, made)
+    papers.index(options.out, ended.papers, ended.comparison, quick=options.quick)
+    print(f"written: {options.out / 'index.html'}")
+    for error in ended.errors:
+        fail(error, 1)
+    return 1 if ended.failed else 0
 
 
 @app.command

@@ -29,6 +29,16 @@ def check_targets(paths: Sequence[Path]) -> None:
         raise BadInput("two outputs go to the same file")
 
 
+def check_folder(path: Path) -> Path:
+    """The path itself. Raises BadInput if it, or a folder above it, is a file."""
+    for one in (path, *path.parents):
+        if one.exists():
+            if not one.is_dir():
+                raise BadInput(f"{one}: is a file; --out names a folder")
+            break
+    return path
+
+
 def write(path: Path, save: Callable[[Path], object]) -> None:
     """Save to a neighbour of `path`, then put it in place: `path` is never half written."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -426,6 +426,10 @@ class Paper:
         """The published numbers of a table with their units, by row and column."""
         return {(r["row"], r["column"]): (r["value"], r["unit"]) for r in self.published if r["table"] == table}
 
+    def __reduce__(self) -> tuple[type[Paper], tuple[Path]]:
+        """Another process reads the folder anew: modules cannot be sent."""
+        return (Paper, (self.folder,))
+
     def code(self, name: str) -> ModuleType:
         """A module of the folder, such as `fig05` or `measures`; read once."""
         if name in self._modules:

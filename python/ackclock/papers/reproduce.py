@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats, topology
-from ackclock.files import BadInput, save_figure, write
+from ackclock.files import BadInput, check_folder, save_figure, write
 from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit
 from ackclock.papers.folder import Comparison, Figure, Network, Paper, Where, call
@@ -61,9 +61,7 @@ def reproduce(
     Figures and page are written last, each whole or not at all. Raises BadInput if the paper's folder is not in order
     or `out` cannot be written.
     """
-    folder = out / paper.key
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder}: is a file; --out names a folder")
+    folder = check_folder(out / paper.key)
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     first = Results(paper, folder, executor, quick=quick, progress=progress)

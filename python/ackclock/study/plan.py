@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Study:
         """Version of the core with a hash of its sources."""
         return _core.ENGINE
 
-    @property
+    @cached_property
     def axes(self) -> dict[str, list[str]]:
         """Labels of each axis, seeds apart."""
         return dict(self.core.axes)

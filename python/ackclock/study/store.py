@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock.files import BadInput, write
+from ackclock.files import BadInput, check_folder, write
 
 if TYPE_CHECKING:
     import polars as pl
@@ -166,9 +166,7 @@ class Store:
 
         Raises BadInput if it holds something else, or if another process writes.
         """
-        if folder.exists() and not folder.is_dir():
-            raise BadInput(f"{folder}: is a file; --out names a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "runs.sqlite").exists():
+        if check_folder(folder).is_dir() and any(folder.iterdir()) and not (folder / "runs.sqlite").exists():
             others = [p for p in folder.iterdir() if p.name not in {"parts", ".lock"}]
             if others:
                 raise BadInput(f"{folder}: holds {others[0].name} and no study; give an empty or a new folder")

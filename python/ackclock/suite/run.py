@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import ScenarioError, stats
-from ackclock.files import BadInput, write
+from ackclock.files import BadInput, check_folder, write
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
@@ -100,8 +100,7 @@ def run(
 
     Raises ScenarioError if there is no such controller, BadInput if `out` cannot be written or no situation takes it.
     """
-    if out.exists() and not out.is_dir():
-        raise BadInput(f"{out}: is a file; --out names a folder")
+    check_folder(out)
     measures: list[Measure] = []
     failed: list[tuple[str, str]] = []
     refused: dict[str, str] = {}
