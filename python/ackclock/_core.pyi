@@ -144,7 +144,7 @@ class Finished:
     windows: dict[str, bytes | dict[str, bytes]]
     packets: dict[str, bytes]
     radio: dict[str, bytes]
-    pcapng: bytes
+    captured: list[bytes]
 
 def parse(file: str, text: str, assignments: list[str], controllers: dict[str, type] | None = None) -> Scenario: ...
 def run(
@@ -154,7 +154,7 @@ def run(
     trace: str = "off",
     packets: bool = False,
     audit: bool = False,
-    pcapng: bool = False,
+    captures: list[str] = ...,
     fingerprint: bool = False,
     radio: bool = False,
     until_s: float | None = None,

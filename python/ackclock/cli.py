@@ -11,9 +11,9 @@ from cyclopts import App, CycloptsError, Parameter
 
 from ackclock._core import ControllerError, ScenarioError, __version__
 from ackclock.experiment import Result, Scenario, Trace
-from ackclock.files import BadInput, check_picture, check_targets, save_figure, write
+from ackclock.files import BadInput, check_picture, check_targets, save_figure, write, write_bytes
 from ackclock.maps import orbit, radio
-from ackclock.options import File, Jobs, Overrides, Seed
+from ackclock.options import Captures, File, Jobs, Overrides, Seed
 from ackclock.suite.commands import compare, suite
 from ackclock.why import why
 
@@ -53,7 +53,7 @@ def run(
     trace: Path | None = None,
     trace_every: Literal["change", "ack"] = "change",
     packets: Path | None = None,
-    pcap: Path | None = None,
+    pcap: Captures = None,
     plot: Path | None = None,
     audit: bool = False,
 ) -> int:
@@ -76,14 +76,16 @@ def run(
     packets
         Write every packet event to this Parquet file.
     pcap
-        Write a capture at every sending host to this pcapng file.
+        Write a packet capture to this pcapng file: FILE at every sending host, PLACE=FILE at a node or on a link
+        (a->b, or a-b for both directions). May be repeated.
     plot
         Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
     audit
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
 
     """
-    targets = [path for path in (trace, packets, pcap, plot) if path is not None]
+    captures = dict(_place(one) for one in pcap or ())
+    targets = [path for path in (trace, packets, *captures.values(), plot) if path is not None]
     if plot is not None:
         check_picture(plot)
     check_targets(targets)
@@ -102,10 +104,12 @@ def run(
             trace=rows,
             packets=packets is not None or plot is not None,
             audit=audit,
-            pcapng=pcap is not None,
+            captures=list(captures),
             progress=advance,
         )
-    _write_all(scenario, result, trace, trace_every, packets, pcap, plot)
+    _write_all(scenario, result, trace, trace_every, packets, plot)
+    for place, path in captures.items():
+        write_bytes(path, result.captures[place])
     if as_json:
         print(result.json)
     else:
@@ -118,13 +122,22 @@ def run(
     return 0
 
 
+def _place(text: str) -> tuple[str, Path]:
+    """The place and the file that a `--pcap` names."""
+    place, equals, file = text.rpartition("=")
+    if not file or (equals and not place):
+        raise BadInput(
+            f"--pcap {text}: must be FILE or PLACE=FILE, such as bottleneck.pcapng or r1->r2=bottleneck.pcapng"
+        )
+    return place, Path(file)
+
+
 def _write_all(
     scenario: Scenario,
     result: Result,
     trace: Path | None,
     trace_every: str,
     packets: Path | None,
-    pcap: Path | None,
     plot: Path | None,
 ) -> None:
     if trace is not None:
@@ -134,8 +147,6 @@ def _write_all(
         write(trace, lambda path: frame.write_parquet(path, compression="zstd", compression_level=1))
     if packets is not None:
         write(packets, lambda path: result.packets.write_parquet(path, compression="zstd", compression_level=1))
-    if pcap is not None:
-        write(pcap, lambda path: path.write_bytes(result.pcapng))
     if plot is not None:
         from ackclock.plot import timelines
 

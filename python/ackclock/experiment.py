@@ -102,7 +102,7 @@ class Scenario:
         trace: Trace = "off",
         packets: bool = False,
         audit: bool = False,
-        pcapng: bool = False,
+        captures: Sequence[str] = (),
         fingerprint: bool = False,
         until_s: float | None = None,
         progress: Callable[[float], object] | None = None,
@@ -110,22 +110,28 @@ class Scenario:
         """Run it. The interpreter's lock is released; Ctrl-C raises KeyboardInterrupt within tens of milliseconds.
 
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
-        event; `audit` checks the run and fills `Result.violations`; `until_s` ends it soon after that
-        moment (traces are then of use, its outcome is not); `progress` is called with the part done.
-        Raises ControllerError if a controller written in Python raises: with flow, time_s, and its own error as cause.
+        event; `captures` names nodes and links (`a->b`; `a-b` for both directions) at which packets are captured, ""
+        meaning all hosts that send data (`Result.captures`); `audit` checks the run and fills `Result.violations`;
+        `until_s` ends it soon after that moment (traces are then of use, its outcome is not); `progress` is called
+        with the part done.
+        Raises ScenarioError if there is no such place, ControllerError if a controller written in Python raises: with
+        flow, time_s, and its own error as cause.
         """
-        finished = _core.run(
-            self._parsed,
-            seed=seed,
-            trace=trace,
-            packets=packets,
-            audit=audit,
-            pcapng=pcapng,
-            fingerprint=fingerprint,
-            until_s=until_s,
-            progress=progress,
-        )
-        return Result(finished)
+        try:
+            finished = _core.run(
+                self._parsed,
+                seed=seed,
+                trace=trace,
+                packets=packets,
+                audit=audit,
+                captures=list(captures),
+                fingerprint=fingerprint,
+                until_s=until_s,
+                progress=progress,
+            )
+        except ValueError as error:
+            raise refused("run", str(error)) from None
+        return Result(finished, list(captures))
 
 
 def read_text(path: str | Path) -> str:
@@ -146,8 +152,9 @@ def refused(place: str, message: str) -> ScenarioError:
 class Result:
     """What a run came to. Frames are polars; they are made when first asked for."""
 
-    def __init__(self, finished: _core.Finished) -> None:
+    def __init__(self, finished: _core.Finished, captures: Sequence[str] = ()) -> None:
         self._finished = finished
+        self._places = captures
 
     @cached_property
     def outcome(self) -> dict[str, Any]:
@@ -176,9 +183,9 @@ class Result:
         return self._finished.violation_count
 
     @property
-    def pcapng(self) -> bytes:
-        """The capture, if it was asked for."""
-        return self._finished.pcapng
+    def captures(self) -> dict[str, bytes]:
+        """The captures that were asked for, as pcapng files, by place."""
+        return dict(zip(self._places, self._finished.captured, strict=True))
 
     @cached_property
     def flows(self) -> pl.DataFrame:

@@ -52,6 +52,11 @@ def write(path: Path, save: Callable[[Path], object]) -> None:
         raise
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    write(path, lambda target: target.write_bytes(content))
+
+
 PICTURES: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 """Endings of pictures, with the metadata that keeps dates out: the same figure gives the same file."""
 

@@ -28,6 +28,7 @@ def _jobs(_type: object, value: int | None) -> None:
 File = Annotated[str, Parameter(allow_leading_hyphen=False)]
 Seed = Annotated[int | None, Parameter(converter=_seed)]
 Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
+Captures = Annotated[list[str] | None, Parameter(name="--pcap", consume_multiple=False)]
 Jobs = Annotated[int | None, Parameter(validator=_jobs)]
 
 

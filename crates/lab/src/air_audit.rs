@@ -23,20 +23,30 @@ struct Sent {
 pub(crate) struct AirAuditor {
     ways: Vec<Trajectory>,
     propagation: Propagation,
+    /// Frames that may still matter, in the order in which they began.
     recent: VecDeque<Sent>,
+    /// The longest time so far from the start of a frame to the end of what it reserves.
+    longest: Span,
     violations: Vec<Violation>,
     count: u64,
 }
 
 const DIFS: Span = Span::from_ps(50_000_000);
 const LIGHT: f64 = 3e8;
-/// No frame and no reservation is longer.
-const LONGEST: Span = Span::from_ms(600);
+/// Light crosses no network of radio nodes in a longer time.
+const CROSSING: Span = Span::from_ms(1);
 const MOST: usize = 20;
 
 impl AirAuditor {
     pub fn new(ways: Vec<Trajectory>, propagation: Propagation) -> AirAuditor {
-        AirAuditor { ways, propagation, recent: VecDeque::new(), violations: Vec::new(), count: 0 }
+        AirAuditor {
+            ways,
+            propagation,
+            recent: VecDeque::new(),
+            longest: Span::ZERO,
+            violations: Vec::new(),
+            count: 0,
+        }
     }
 
     fn complain(&mut self, at: Time, rule: &'static str, what: String) {
@@ -61,6 +71,7 @@ impl AirAuditor {
                     self.check(event.at, event.node, *kind, *contended);
                     let place = self.ways[event.node as usize].at(event.at);
                     let (node, to, start) = (event.node, *to, event.at);
+                    self.longest = self.longest.max(until.since(start) + *duration);
                     self.recent.push_back(Sent { node, to, start, end: *until, duration: *duration, place });
                 }
                 RadioStep::Route { to, circle: Some(nodes), .. } => {
@@ -81,7 +92,9 @@ impl AirAuditor {
     }
 
     fn check(&mut self, at: Time, node: u32, kind: FrameKind, contended: bool) {
-        while self.recent.front().is_some_and(|sent| at.since(sent.start) > LONGEST) {
+        // A frame that reserves the medium now, and before it one that may have disturbed it.
+        let kept = self.longest + self.longest + CROSSING;
+        while self.recent.front().is_some_and(|sent| at.since(sent.start) > kept) {
             self.recent.pop_front();
         }
         let mut found = Vec::new();
@@ -91,7 +104,8 @@ impl AirAuditor {
         // What arrives under shadowing only the medium knows.
         let known = !matches!(self.propagation.model, Model::Shadowing { .. });
         if known && contended {
-            for sent in self.recent.iter().filter(|sent| sent.node != node) {
+            let late = |sent: &&Sent| sent.node != node && sent.end + CROSSING + DIFS > at;
+            for sent in self.recent.iter().filter(late) {
                 let (from, until, power) = self.at_ears(node, sent);
                 // Powers at the threshold, and the picosecond at which light arrives, are left to the medium.
                 if power < self.propagation.sense_threshold * (1.0 + 1e-9) || from + Span::from_ps(2) >= at {
@@ -118,7 +132,8 @@ impl AirAuditor {
 
     /// Whether `node` must have received `sent` and so knows that the medium is reserved at `at`.
     fn reserves(&self, sent: &Sent, node: u32, at: Time) -> bool {
-        if sent.node == node || sent.to == Some(node) {
+        let over = sent.end >= at || sent.end + CROSSING + sent.duration <= at;
+        if sent.node == node || sent.to == Some(node) || over {
             return false;
         }
         let (from, until, power) = self.at_ears(node, sent);
@@ -127,7 +142,8 @@ impl AirAuditor {
             return false;
         }
         // Nothing else at these ears meanwhile, not even its own voice.
-        !self.recent.iter().any(|other| {
+        let near = |other: &&Sent| other.start <= until && other.end + CROSSING >= from;
+        !self.recent.iter().filter(near).any(|other| {
             let (begins, ends, power) = if other.node == node {
                 (other.start, other.end, f64::INFINITY)
             } else {

@@ -4,8 +4,8 @@
 //! vanishes, nothing arrives before light could, no link sends faster than its rate, no queue holds more than
 //! its limit, cumulative ACKs do not go back, no sender has more in flight than its window.
 
-use net::{Kind, LinkId, NodeId, PacketEvent, PacketStep};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use net::{Kind, NodeId, PacketEvent, PacketStep};
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use units::{Limit, PS_PER_S, Rate, Span, Time};
@@ -62,77 +62,73 @@ struct Id {
     sent: Time,
 }
 
+/// What is known of a link's packets at the present moment.
 #[derive(Default)]
 struct Book {
-    /// Accepted packets that have not arrived: what, when it departs, lost or not.
-    under_way: VecDeque<(Id, Time, bool)>,
-    /// Start of transmission and size of what may still wait.
-    waiting: VecDeque<(Time, u32)>,
+    /// Accepted, not departed, with the times of acceptance; the first is in service.
+    queue: VecDeque<(Id, Time)>,
+    /// Bytes of all these.
+    bytes: u64,
     last_depart: Time,
-    /// Waiting for the departure that belongs to the last acceptance.
-    accepted: Option<(Id, Time)>,
+    /// Departed, not arrived: what, when it departed, lost or not.
+    under_way: VecDeque<(Id, Time, bool)>,
     /// Total of accepted packets, of arrivals and of losses.
     totals: (u64, u64, u64),
 }
 
-#[derive(Default)]
+/// What is known of a flow.
 struct FlowBook {
+    /// Its source and its destination.
+    ends: [NodeId; 2],
+    /// It goes by radio for a part of its way: on links its packets come from the air and leave into it.
+    airborne: bool,
+    /// The receiver's window, segments.
+    window: u32,
     /// The last cumulative ACK that the receiver sent.
     last_ack: u32,
     /// The highest that reached the sender.
     acked: u32,
 }
 
+impl FlowBook {
+    /// Where packets of this kind come from, and where they go.
+    fn ends(&self, kind: Kind) -> [NodeId; 2] {
+        let [source, destination] = self.ends;
+        if kind == Kind::Ack { [destination, source] } else { [source, destination] }
+    }
+}
+
 /// Watches one run.
 pub struct Auditor {
     links: Vec<AuditedLink>,
     books: Vec<Book>,
-    flows: BTreeMap<u32, FlowBook>,
-    /// Packets that arrived at a node at this instant and must go on or be there: (node, packet).
-    at_node: Option<(Time, Range<u32>, Id)>,
-    /// Where data (`false`) and ACKs (`true`) of each flow come from, and where they go.
-    sources: BTreeMap<(u32, bool), NodeId>,
-    destinations: BTreeMap<(u32, bool), NodeId>,
-    /// The receiver's window of each TCP flow, segments.
-    windows: BTreeMap<u32, u32>,
-    /// Flows that go by radio for a part of their way: on links their packets come from the air and leave into it.
-    airborne: BTreeSet<u32>,
+    flows: Vec<FlowBook>,
+    /// The last event was this packet's arrival at a node where it does not stay: the next one is its own.
+    at_node: Option<(Time, u32, Id)>,
+    /// The time of the last event.
+    clock: Time,
     violations: Vec<Violation>,
     count: u64,
 }
 
 const MOST: usize = 20;
 
-fn overlap(a: &Range<u32>, b: &Range<u32>) -> bool {
-    a.start < b.end && b.start < a.end
-}
-
 impl Auditor {
     /// `ends` are the two nodes of each flow, source first; `windows` the receivers' windows of the TCP flows, which
     /// have the first numbers.
-    pub fn new(links: Vec<AuditedLink>, ends: &[[NodeId; 2]], windows: Vec<u32>) -> Auditor {
+    pub fn new(links: Vec<AuditedLink>, ends: &[[NodeId; 2]], windows: &[u32]) -> Auditor {
         let books = links.iter().map(|_| Book::default()).collect();
-        let from = |data: usize, acks: usize| -> BTreeMap<(u32, bool), NodeId> {
-            let numbered = || ends.iter().enumerate().map(|(n, ends)| (n as u32, ends));
-            numbered().flat_map(|(n, ends)| [((n, false), ends[data]), ((n, true), ends[acks])]).collect()
+        let flow = |(number, ends): (usize, &[NodeId; 2])| {
+            let window = windows.get(number).copied().unwrap_or(u32::MAX);
+            FlowBook { ends: *ends, airborne: false, window, last_ack: 0, acked: 0 }
         };
-        Auditor {
-            links,
-            books,
-            flows: BTreeMap::new(),
-            at_node: None,
-            sources: from(0, 1),
-            destinations: from(1, 0),
-            windows: windows.into_iter().enumerate().map(|(n, window)| (n as u32, window)).collect(),
-            airborne: BTreeSet::new(),
-            violations: Vec::new(),
-            count: 0,
-        }
+        let flows = ends.iter().enumerate().map(flow).collect();
+        Auditor { links, books, flows, at_node: None, clock: Time::ZERO, violations: Vec::new(), count: 0 }
     }
 
     /// Flow `flow` goes by radio for a part of its way.
     pub fn flies(&mut self, flow: u32) {
-        self.airborne.insert(flow);
+        self.flows[flow as usize].airborne = true;
     }
 
     fn complain(&mut self, at: Time, rule: &'static str, what: String) {
@@ -142,55 +138,78 @@ impl Auditor {
         }
     }
 
-    /// A step of a packet.
+    /// A step of a packet. Steps come in the order of time, those of one instant in the order in which they happen.
     pub fn packet(&mut self, event: &PacketEvent) {
         let p = &event.packet;
         let id = Id { flow: p.flow, seq: p.seq, kind: p.kind, size: p.size, sent: p.sent };
-        let link = event.link.0 as usize;
+        let (at, link) = (event.at, event.link.0 as usize);
+        if at < self.clock {
+            let clock = self.clock.seconds();
+            self.complain(at, "causality", format!("{id:?} was told of at {clock} s, too late"));
+        }
+        self.clock = self.clock.max(at);
+        let came = self.at_node.take();
         match event.step {
-            PacketStep::Enqueue => self.enqueue(event.at, link, id),
-            PacketStep::Depart => self.depart(event.at, link, id),
-            PacketStep::Drop(reason) if reason.after_queue() => self.lose(event.at, link, id),
-            PacketStep::Drop(_) => self.came(event.at, link, id),
-            PacketStep::Deliver => self.deliver(event.at, event.link, id),
+            PacketStep::Enqueue => {
+                self.came(came, at, link, id);
+                self.enqueue(at, link, id);
+            }
+            PacketStep::Drop(reason) if !reason.after_queue() => self.came(came, at, link, id),
+            _ => {
+                self.stuck(came);
+                match event.step {
+                    PacketStep::Depart => self.depart(at, link, id),
+                    PacketStep::Deliver => self.deliver(at, link, id, event.node),
+                    _ => self.lose(at, link, id),
+                }
+            }
         }
     }
 
-    /// A packet comes to a link: from its source, or because it has just arrived at that link's node.
-    fn came(&mut self, at: Time, link: usize, id: Id) {
-        match self.at_node.take() {
-            Some((when, nodes, other))
-                if other == id && when == at && overlap(&nodes, &self.links[link].from) => {}
-            other => {
-                self.at_node = other;
-                let source = self.sources.get(&(id.flow, id.kind == Kind::Ack));
-                let source = source.is_some_and(|node| self.links[link].from.contains(&node.0));
-                if (id.sent != at || !source) && !self.airborne.contains(&id.flow) {
-                    let name = self.links[link].name.clone();
-                    self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
-                }
-                self.left_source(at, id);
-            }
+    /// A packet comes to a link: because it has just arrived at that link's node (`arrived`), or from its source.
+    fn came(&mut self, arrived: Option<(Time, u32, Id)>, at: Time, link: usize, id: Id) {
+        let from = &self.links[link].from;
+        if let Some((when, node, other)) = &arrived
+            && *other == id
+            && *when == at
+            && from.contains(node)
+        {
+            return;
+        }
+        let flow = &self.flows[id.flow as usize];
+        let known = flow.airborne || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
+        if !known {
+            let name = self.links[link].name.clone();
+            self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
+        }
+        self.stuck(arrived);
+        self.left_source(at, id);
+    }
+
+    /// A packet that arrived at a node where it does not stay, if it did not go on at once.
+    fn stuck(&mut self, arrived: Option<(Time, u32, Id)>) {
+        if let Some((when, _, stuck)) = arrived {
+            self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
         }
     }
 
     /// A packet leaves its source: ACKs do not go back, data stays within the receiver's window.
     fn left_source(&mut self, at: Time, id: Id) {
-        if self.airborne.contains(&id.flow) {
+        let flow = &mut self.flows[id.flow as usize];
+        if flow.airborne {
             return; // here it only left the air
         }
-        let book = self.flows.entry(id.flow).or_default();
         match id.kind {
             Kind::Ack => {
-                let last = book.last_ack;
-                book.last_ack = last.max(id.seq);
+                let last = flow.last_ack;
+                flow.last_ack = last.max(id.seq);
                 if id.seq < last {
                     let what = format!("flow {} acknowledges {} after {last}", id.flow, id.seq);
                     self.complain(at, "cumulative ack", what);
                 }
             }
             Kind::Data => {
-                let (known, window) = (book.acked, self.windows.get(&id.flow).copied().unwrap_or(u32::MAX));
+                let (known, window) = (flow.acked, flow.window);
                 if id.seq >= known && id.seq - known >= window {
                     let what = format!(
                         "flow {} sends {} with {known} acknowledged and a window of {window}",
@@ -204,28 +223,20 @@ impl Auditor {
     }
 
     fn enqueue(&mut self, at: Time, link: usize, id: Id) {
-        self.came(at, link, id);
         let spec = &self.links[link];
         let book = &mut self.books[link];
-        while book.waiting.front().is_some_and(|(start, _)| *start <= at) {
-            book.waiting.pop_front();
-        }
-        // At one instant the departure may come first: that is the milder rule.
-        let idle = book.last_depart <= at;
-        let start = at.max(book.last_depart);
-        let (packets, bytes) =
-            (book.waiting.len() as u64, book.waiting.iter().map(|w| w.1 as u64).sum::<u64>());
+        // The first is in service. At one instant the departure comes first: that is the milder rule.
+        let in_service = book.queue.front().map_or(0, |(first, _)| first.size as u64);
+        let (packets, bytes) = (book.queue.len().saturating_sub(1) as u64, book.bytes - in_service);
         let over = match spec.limit {
-            _ if idle => false,
+            _ if book.queue.is_empty() => false,
             Some(Limit::Packets(limit)) => packets + 1 > limit,
             Some(Limit::Bytes(limit)) if spec.limit_before => bytes >= limit,
             Some(Limit::Bytes(limit)) => bytes + id.size as u64 > limit,
             _ => false,
         };
-        if !idle {
-            book.waiting.push_back((start, id.size));
-        }
-        book.accepted = Some((id, at));
+        book.queue.push_back((id, at));
+        book.bytes += id.size as u64;
         book.totals.0 += 1;
         if over {
             let what =
@@ -239,23 +250,22 @@ impl Auditor {
         let book = &mut self.books[link];
         // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
         let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
-        let (accepted, came) = book.accepted.take().unwrap_or((id, Time::NEVER));
+        let first = book.queue.pop_front();
+        let (expected, came) = first.unwrap_or((id, Time::NEVER));
+        book.bytes -= first.map_or(0, |(first, _)| first.size as u64);
         let start = came.max(book.last_depart);
-        // To the picosecond; a time beyond the range of the clock says nothing.
+        // To the picosecond.
         let spent = at.since(start).ps() as u128;
-        let exact = at == Time::NEVER
-            || (at >= start
-                && (spent.abs_diff(taken) <= 1
-                    || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128)));
-        let matches = accepted == id;
+        let exact = at >= start
+            && (spent.abs_diff(taken) <= 1
+                || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128));
         book.last_depart = book.last_depart.max(at);
         book.under_way.push_back((id, at, false));
-        if !exact {
-            let what = format!("{} sends {} bytes in {} ps", spec.name, id.size, at.since(start).ps());
+        if first.is_none() || expected != id {
+            self.complain(at, "conservation", format!("{id:?} departs in place of {first:?}"));
+        } else if !exact {
+            let what = format!("{} sends {} bytes in {spent} ps", spec.name, id.size);
             self.complain(at, "link rate", what);
-        }
-        if !matches {
-            self.complain(at, "conservation", format!("{id:?} departs without having been accepted"));
         }
     }
 
@@ -270,9 +280,9 @@ impl Auditor {
         }
     }
 
-    fn deliver(&mut self, at: Time, link: LinkId, id: Id) {
-        let spec = self.links[link.0 as usize].clone();
-        let book = &mut self.books[link.0 as usize];
+    fn deliver(&mut self, at: Time, link: usize, id: Id, node: Option<u32>) {
+        let spec = &self.links[link];
+        let book = &mut self.books[link];
         while book.under_way.front().is_some_and(|(_, _, lost)| *lost) {
             book.under_way.pop_front();
         }
@@ -282,33 +292,32 @@ impl Auditor {
         let place = if moves { overtaking() } else { None };
         let first = book.under_way.remove(place.unwrap_or(0));
         book.totals.1 += 1;
-        match first {
+        let node = node.unwrap_or(spec.to.start);
+        let wrong = match first {
             Some((expected, depart, _)) if expected == id => {
-                if at < depart + spec.delay.0 || at > depart + spec.delay.1 {
-                    self.complain(
-                        at,
-                        "causality",
-                        format!("{id:?} crosses {} in {} ps", spec.name, at.since(depart).ps()),
-                    );
-                }
+                let late = at < depart + spec.delay.0 || at > depart + spec.delay.1;
+                let crossed = at.since(depart).ps();
+                late.then(|| ("causality", format!("{id:?} crosses {} in {crossed} ps", spec.name)))
             }
-            other => self.complain(
-                at,
-                "conservation",
-                format!("{id:?} arrives over {} in place of {other:?}", spec.name),
-            ),
+            other => {
+                Some(("conservation", format!("{id:?} arrives over {} in place of {other:?}", spec.name)))
+            }
+        };
+        let elsewhere = !spec.to.contains(&node);
+        if let Some((rule, what)) = wrong {
+            self.complain(at, rule, what);
         }
-        let destination = self.destinations.get(&(id.flow, id.kind == Kind::Ack));
-        let there = destination.is_some_and(|node| spec.to.contains(&node.0));
+        if elsewhere {
+            let what = format!("{id:?} arrives at node {node}, where {} does not end", self.links[link].name);
+            self.complain(at, "causality", what);
+        }
+        let flow = &mut self.flows[id.flow as usize];
+        let there = flow.ends(id.kind)[1].0 == node;
         if there && id.kind == Kind::Ack {
-            let book = self.flows.entry(id.flow).or_default();
-            book.acked = book.acked.max(id.seq);
+            flow.acked = flow.acked.max(id.seq);
         }
-        if let Some((when, _, stuck)) = self.at_node.take() {
-            self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
-        }
-        if !there && !self.airborne.contains(&id.flow) {
-            self.at_node = Some((at, spec.to, id));
+        if !there && !flow.airborne {
+            self.at_node = Some((at, node, id));
         }
     }
 
@@ -326,9 +335,8 @@ impl Auditor {
     /// Closes the books: what the network says of each link (accepted by the queue, delivered, lost, in flight)
     /// must be what was seen. The first violations, and how many there were.
     pub fn close(mut self, at: Time, accounts: &[net::LinkAccount]) -> (Vec<Violation>, u64) {
-        if let Some((when, _, stuck)) = self.at_node.take() {
-            self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
-        }
+        let arrived = self.at_node.take();
+        self.stuck(arrived);
         for (link, account) in accounts.iter().enumerate() {
             let book = &mut self.books[link];
             let lost = book.totals.2;
@@ -340,7 +348,8 @@ impl Auditor {
                 && account.delivered == delivered
                 && account.offered
                     == account.delivered + account.dropped.iter().sum::<u64>() + account.in_flight
-                && dropped_later <= lost;
+                && accepted == delivered + lost + account.in_flight
+                && dropped_later == lost;
             if !balanced {
                 let what = format!(
                     "{}: {account:?}, but {accepted} accepted, {delivered} arrived, {lost} lost",
@@ -356,7 +365,7 @@ impl Auditor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use net::{Packet, Reason};
+    use net::{LinkId, Packet, Reason};
 
     const MS: u64 = 1_000_000_000;
 
@@ -371,19 +380,21 @@ mod tests {
             limit: Some(Limit::Packets(1)),
             ..AuditedLink::default()
         };
-        Auditor::new(vec![link(0, 1), link(1, 2), link(2, 0)], &[[NodeId(0), NodeId(2)]], vec![4])
+        Auditor::new(vec![link(0, 1), link(1, 2), link(2, 0)], &[[NodeId(0), NodeId(2)]], &[4])
     }
 
     /// An event of data packet `seq`, sent at `sent` ms, at `at` ps.
     fn event(at: u64, link: u32, step: PacketStep, seq: u32, sent: u64) -> PacketEvent {
         let kind = if link == 2 { Kind::Ack } else { Kind::Data };
         let packet = Packet::new(kind, 0, 0, seq, 1000, Time::from_ps(sent * MS));
-        PacketEvent { at: Time::from_ps(at), link: LinkId(link), step, packet }
+        PacketEvent { at: Time::from_ps(at), link: LinkId(link), step, packet, node: None }
     }
 
     /// The rules that a course of events breaks.
     fn broken(events: &[PacketEvent]) -> Vec<&'static str> {
         let mut auditor = auditor();
+        let mut events = events.to_vec();
+        events.sort_by_key(|event| event.at); // stable
         events.iter().for_each(|event| auditor.packet(event));
         auditor.violations.iter().map(|violation| violation.rule).collect()
     }
@@ -422,6 +433,10 @@ mod tests {
         };
         assert_eq!(broken(&[ack(1, 3), ack(2, 2)].concat()), ["cumulative ack"]);
         assert_eq!(broken(&[event(0, 0, Enqueue, 4, 0)]), ["window"]);
+        // Told too late.
+        let mut late = auditor();
+        [sent[1], sent[0]].iter().for_each(|event| late.packet(event));
+        assert!(late.violations.iter().any(|v| v.what.contains("too late")));
         // What passed no second link and did not stay is missed at the end.
         let mut open = auditor();
         arrived.iter().for_each(|event| open.packet(event));

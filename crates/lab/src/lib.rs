@@ -3,6 +3,7 @@
 
 mod air_audit;
 mod audit;
+mod capture;
 pub mod catalog;
 mod control;
 mod describe;
@@ -12,7 +13,6 @@ pub mod fuzzing;
 mod movement;
 mod outcome;
 mod overrides;
-mod pcap;
 mod pool;
 mod queue;
 mod radio;
@@ -21,6 +21,7 @@ mod recorder;
 mod router;
 mod satellites;
 mod scenario;
+mod stream;
 mod study;
 mod tcp;
 mod tle;
@@ -38,7 +39,6 @@ pub use error::{Origin, ScenarioError};
 pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, SatelliteOutcome, to_json,
 };
-pub use pcap::write_pcapng;
 pub use pool::{Done, Job, Pool};
 pub use queue::{Queue, RedQueue};
 pub use radio::{Mobility, RadioNetwork, cbrgen};

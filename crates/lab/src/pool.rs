@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Events between two looks at whether to stop.
-const CHUNK: u64 = 1 << 20;
+const CHUNK: u64 = 1 << 16;
 /// The same where controllers in Python make an event slow.
 const FEW: u64 = 1 << 13;
 /// Finished runs that may wait to be collected.

@@ -2,10 +2,12 @@
 
 use crate::air_audit::AirAuditor;
 use crate::audit::Auditor;
+use crate::capture::Captures;
+use crate::stream::Stream;
 use cc::Controller;
 use net::radio::{FrameKind, Load, RadioEvent, RadioStep};
 use net::{Kind, PacketEvent, PacketStep, Tap};
-use transport::WindowRow;
+use transport::{Blocks, WindowRow};
 use units::Time;
 
 /// Which rows the window trace has.
@@ -29,6 +31,8 @@ pub struct Recording {
     pub packets: bool,
     /// Audit the run.
     pub audit: bool,
+    /// Captures are made ([`crate::Run::capture`]).
+    pub captures: bool,
     /// Hash the packet events.
     pub fingerprint: bool,
     /// Every step of the radio.
@@ -141,6 +145,8 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
     pub windows: WindowLog,
     pub packets: PacketLog,
+    stream: Stream,
+    pub captures: Option<Captures>,
     pub auditor: Option<Auditor>,
     pub air: Option<AirAuditor>,
     pub radio_log: RadioLog,
@@ -157,7 +163,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     pub const HANDOFF: &'static str = "handoff";
 
     /// `probes` names the internals of each flow's controller; `HANDOFF` may come last.
-    pub fn new(recording: Recording, probes: &[Vec<String>], auditor: Option<Auditor>) -> Self {
+    /// The run ends at `end`.
+    pub fn new(recording: Recording, probes: &[Vec<String>], auditor: Option<Auditor>, end: Time) -> Self {
         let mut names: Vec<String> = Vec::new();
         let columns = if WINDOWS {
             let mut column = |name: &String| {
@@ -178,6 +185,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             recording,
             windows,
             packets: PacketLog::default(),
+            stream: Stream::new(end),
+            captures: None,
             auditor,
             air: None,
             radio_log: RadioLog::default(),
@@ -246,6 +255,56 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
+    /// The clock stands at `now`: what lies before is settled.
+    #[inline]
+    pub fn reach(&mut self, now: Time) {
+        while let Some(event) = self.stream.before(now) {
+            self.settled(&event);
+        }
+    }
+
+    /// The run has ended.
+    pub fn finish(&mut self, end: Time) {
+        while let Some(event) = self.stream.until(end) {
+            self.settled(&event);
+        }
+    }
+
+    fn settled(&mut self, event: &PacketEvent) {
+        if let Some(auditor) = &mut self.auditor {
+            auditor.packet(event);
+        }
+        if self.recording.packets {
+            self.packets.push(event);
+        }
+        if let Some(captures) = &mut self.captures {
+            captures.packet(event);
+        }
+    }
+
+    /// SACK blocks are about to be sent with an ACK, which names this place.
+    pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
+        if let Some(captures) = &mut self.captures {
+            captures.sends_blocks(place, blocks);
+        }
+    }
+
+    /// The fingerprint is over events in the order in which they are told.
+    fn hash(&mut self, event: &PacketEvent) {
+        let packet = &event.packet;
+        let (step, reason, seq) = numbers(event);
+        let mut line = [0u8; 38];
+        line[..8].copy_from_slice(&event.at.ps().to_le_bytes());
+        line[8..12].copy_from_slice(&event.link.0.to_le_bytes());
+        line[12..16].copy_from_slice(&packet.flow.to_le_bytes());
+        line[16..24].copy_from_slice(&seq.to_le_bytes());
+        line[24..28].copy_from_slice(&packet.size.to_le_bytes());
+        line[28..36].copy_from_slice(&packet.sent.ps().to_le_bytes());
+        line[36] = step | (packet.kind as u8) << 4;
+        line[37] = reason;
+        self.hasher.update(&line);
+    }
+
     pub fn sending(&mut self, now: Time, flow: u32, in_flight: u32, window: u32) {
         if let Some(auditor) = &mut self.auditor {
             auditor.sending(now, flow, in_flight, window);
@@ -257,62 +316,44 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
     const PACKETS: bool = PACKETS;
 
     fn packet(&mut self, event: &PacketEvent) {
-        let packet = &event.packet;
-        let (step, reason) = match event.step {
-            PacketStep::Enqueue => (0, 255),
-            PacketStep::Drop(reason) => (1, reason as u8),
-            PacketStep::Depart => (2, 255),
-            PacketStep::Deliver => (3, 255),
-        };
-        let seq = if packet.kind == Kind::Ack { packet.seq as i64 - 1 } else { packet.seq as i64 };
-        if let Some(auditor) = &mut self.auditor {
-            auditor.packet(event);
-        }
         if self.recording.fingerprint {
-            let mut line = [0u8; 38];
-            line[..8].copy_from_slice(&event.at.ps().to_le_bytes());
-            line[8..12].copy_from_slice(&event.link.0.to_le_bytes());
-            line[12..16].copy_from_slice(&packet.flow.to_le_bytes());
-            line[16..24].copy_from_slice(&seq.to_le_bytes());
-            line[24..28].copy_from_slice(&packet.size.to_le_bytes());
-            line[28..36].copy_from_slice(&packet.sent.ps().to_le_bytes());
-            line[36] = step | (packet.kind as u8) << 4;
-            line[37] = reason;
-            self.hasher.update(&line);
+            self.hash(event);
         }
-        if self.recording.packets {
-            let log = &mut self.packets;
-            log.time.push(event.at);
-            log.link.push(event.link.0);
-            log.event.push(step);
-            log.reason.push(reason);
-            log.flow.push(packet.flow);
-            log.kind.push((packet.kind == Kind::Ack) as u8);
-            log.seq.push(seq);
-            log.size.push(packet.size as i32);
-            log.marked.push(packet.marked);
+        if let Some(captures) = &mut self.captures {
+            let event = captures.tell(event);
+            self.stream.tell(&event);
+        } else if self.recording.packets || self.auditor.is_some() {
+            self.stream.tell(event);
         }
     }
 }
 
+/// Numbers of a step and of its reason as the log has them, and the packet's number.
+fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
+    let (step, reason) = match event.step {
+        PacketStep::Enqueue => (0, PacketLog::NO_REASON),
+        PacketStep::Drop(reason) => (1, reason as u8),
+        PacketStep::Depart => (2, PacketLog::NO_REASON),
+        PacketStep::Deliver => (3, PacketLog::NO_REASON),
+    };
+    let packet = &event.packet;
+    (step, reason, if packet.kind == Kind::Ack { packet.seq as i64 - 1 } else { packet.seq as i64 })
+}
+
 impl PacketLog {
-    /// Puts the events into the order of time (those of one instant in the order in which they were told) and
-    /// leaves out what lies beyond the end of the run.
-    pub(crate) fn settle(&mut self, end: Time) {
-        let mut order: Vec<u32> =
-            (0..self.time.len() as u32).filter(|i| self.time[*i as usize] <= end).collect();
-        order.sort_by_key(|i| self.time[*i as usize]); // stable
-        fn pick<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
-            *column = order.iter().map(|i| column[*i as usize]).collect();
-        }
-        pick(&mut self.time, &order);
-        pick(&mut self.link, &order);
-        pick(&mut self.event, &order);
-        pick(&mut self.reason, &order);
-        pick(&mut self.flow, &order);
-        pick(&mut self.kind, &order);
-        pick(&mut self.seq, &order);
-        pick(&mut self.size, &order);
-        pick(&mut self.marked, &order);
+    /// In place of the number of a reason.
+    pub const NO_REASON: u8 = 255;
+
+    fn push(&mut self, event: &PacketEvent) {
+        let (step, reason, seq) = numbers(event);
+        self.time.push(event.at);
+        self.link.push(event.link.0);
+        self.event.push(step);
+        self.reason.push(reason);
+        self.flow.push(event.packet.flow);
+        self.kind.push((event.packet.kind == Kind::Ack) as u8);
+        self.seq.push(seq);
+        self.size.push(event.packet.size as i32);
+        self.marked.push(event.packet.marked);
     }
 }

@@ -7,8 +7,8 @@ mod sky;
 
 use crate::ScenarioError;
 use crate::audit::Violation;
+use crate::capture::Captures;
 use crate::outcome::{EngineCost, Outcome};
-use crate::pcap::FlowWire;
 use crate::recorder::{PacketLog, RadioLog, Recorder, Recording, TraceMode, WindowLog};
 use crate::scenario::Scenario;
 use engine::{Agenda, Next};
@@ -61,7 +61,7 @@ impl Run {
         let drawn = scenario.drawn(settings.seed.unwrap_or(scenario.seed));
         let scenario = &*drawn;
         let r = settings.recording;
-        let inner = if r.packets || r.audit || r.fingerprint || r.radio {
+        let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio {
             Inner::Full(Box::new(World::build(scenario, settings)?))
         } else if r.trace != TraceMode::Off {
             Inner::Windows(Box::new(World::build(scenario, settings)?))
@@ -131,13 +131,9 @@ impl Run {
         each!(&self.inner, world => &world.recorder.windows)
     }
 
-    /// The packet events in order. Call when the run has ended.
-    pub fn packets(&mut self) -> &PacketLog {
-        each!(&mut self.inner, world => {
-            let end = world.end;
-            world.recorder.packets.settle(end);
-            &world.recorder.packets
-        })
+    /// The packet events so far, in order; all of them when the run has ended.
+    pub fn packets(&self) -> &PacketLog {
+        each!(&self.inner, world => &world.recorder.packets)
     }
 
     /// Every step of the radio, in order.
@@ -177,26 +173,20 @@ impl Run {
         each!(&self.inner, world => world.names.clone())
     }
 
-    /// The nodes at the ends of each flow (names), by the numbers in the logs.
-    pub fn flow_ends(&self) -> Vec<[String; 2]> {
-        each!(&self.inner, world => world.ends.iter().map(|ends| ends.map(|n| world.topology.node_name(n).to_string())).collect())
-    }
-
-    /// What each flow's packets look like, by the numbers in the logs.
-    pub(crate) fn flow_wire(&self) -> Vec<FlowWire> {
-        each!(&self.inner, world => {
-            let tcp = world.senders.iter().map(|s| FlowWire { tcp: true, syn: s.options().syn, payload: s.options().packet });
-            let udp = world.udp.iter().map(|_| FlowWire { tcp: false, syn: false, payload: 0 });
-            tcp.chain(udp).collect()
+    /// Adds a capture at the node or the link of this name (`a->b`; `a-b` for both directions), at all sending hosts if it
+    /// is empty. Call before the run, which records captures. Fails with what there is.
+    pub fn capture(&mut self, place: &str) -> Result<(), String> {
+        each!(&mut self.inner, world => {
+            let World { topology, recorder, ends, senders, .. } = &mut **world;
+            let options: Vec<_> = senders.iter().map(Sender::options).collect();
+            let captures = recorder.captures.get_or_insert_with(|| Captures::new(topology, ends, &options));
+            captures.add(topology, place)
         })
     }
 
-    /// The nodes at the ends of each link (names), by number.
-    pub fn link_ends(&self) -> Vec<[String; 2]> {
-        each!(&self.inner, world => world.links().map(|l| {
-            let (from, to) = world.topology.ends(l);
-            [from, to].map(|n| world.topology.node_name(n).to_string())
-        }).collect())
+    /// The captures as pcapng files, in the order in which they were added. Call once, when the run has ended.
+    pub fn captured(&mut self) -> Vec<Vec<u8>> {
+        each!(&mut self.inner, world => world.recorder.captures.take().map(Captures::files).unwrap_or_default())
     }
 }
 
@@ -267,6 +257,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Wire for Port<'_, WINDOWS, PACKET
     fn send(&mut self, mut packet: Packet, blocks: &Blocks) {
         if !blocks.as_slice().is_empty() {
             packet.blocks = self.blocks.put(blocks);
+            if PACKETS {
+                self.recorder.sends_blocks(packet.blocks, blocks);
+            }
         }
         if !self.network.send(self.agenda, self.recorder, &packet) && packet.has_blocks() {
             self.blocks.take(packet.blocks);
@@ -309,7 +302,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let until = self.agenda.events().saturating_add(events);
         let mut ended = false;
         while self.agenda.events() < until {
-            match self.agenda.pop(self.end) {
+            let next = self.agenda.pop(self.end);
+            if PACKETS {
+                self.recorder.reach(self.agenda.now());
+            }
+            match next {
                 Next::Item(packet) => {
                     if self.crowded {
                         self.look_ahead();
@@ -318,6 +315,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
                 Next::Timer(id) => self.fire(id),
                 Next::Nothing => {
+                    if PACKETS {
+                        self.recorder.finish(self.end);
+                    }
                     ended = true;
                     break;
                 }
@@ -427,6 +427,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     if packet.has_blocks() {
                         let blocks = self.blocks.get(packet.blocks);
                         packet.blocks = self.blocks.put(&blocks);
+                        if PACKETS {
+                            self.recorder.sends_blocks(packet.blocks, &blocks);
+                        }
                     }
                     self.network.land(&mut self.agenda, &packet, way);
                 }

@@ -231,6 +231,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 fingerprint: true,
                 audit: true,
                 packets: true,
+                captures: false,
                 radio: true,
                 trace: TraceMode::EveryAck,
             },
@@ -269,7 +270,7 @@ flow = [{{ name = "u", from = "a", to = "b", udp = {{ rate = "500kbps", packet =
         )
     };
     let arrived = |text: &str| {
-        let mut run = finished(&scenario(text), Recording { packets: true, ..Recording::default() });
+        let run = finished(&scenario(text), Recording { packets: true, ..Recording::default() });
         let log = run.packets();
         (0..log.time.len())
             .filter(|i| log.event[*i] == 1 && log.link[*i] == 0)
@@ -425,5 +426,51 @@ flow = [{{ name = "f", from = "a", to = "b" }}]
         assert!(cuts <= marks + 6, "{profile} {recovery}: {cuts} cuts for {marks} marks");
         assert!(cuts * 3 >= marks, "{profile} {recovery}: {cuts} cuts for {marks} marks");
         assert!(marked.goodput_bps > 0.9 * lossy.goodput_bps);
+    }
+}
+
+/// Networks in which a packet's next step is easily taken for another's: flows that part, end early, or pass a terminal.
+#[test]
+fn correct_runs_raise_no_alarm() {
+    let line = |name: &str, from: &str, to: &str| {
+        format!(
+            "[[link]]\nname = \"{name}\"\nends = [\"{from}\", \"{to}\"]\nrate = \"10Mbps\"\ndelay = \"10ms\"\n"
+        )
+    };
+    let flow =
+        |from: &str, to: &str| format!("[[flow]]\nname = \"{from}{to}\"\nfrom = \"{from}\"\nto = \"{to}\"\n");
+    let ends_early = format!(
+        "duration = \"5s\"\n{}{}{}{}",
+        line("x", "a", "b"),
+        line("y", "b", "c"),
+        flow("a", "b"),
+        flow("a", "c")
+    );
+    let parting = format!(
+        "duration = \"5s\"\n{}{}{}{}{}",
+        line("x", "a", "m"),
+        line("y", "m", "b"),
+        line("z", "m", "c"),
+        flow("a", "b"),
+        flow("a", "c")
+    );
+    let parking_lot: String = (0..5)
+        .map(|n| line(&format!("l{n}"), &format!("n{n}"), &format!("n{}", n + 1)))
+        .chain((0..5).map(|n| flow(&format!("n{n}"), &format!("n{}", n + 1))))
+        .chain([flow("n0", "n5"), flow("n5", "n2")])
+        .collect();
+    let passing = "duration = \"20s\"\nconstellation = { kind = \"iridium\" }\n\
+        terminal = [{ name = \"t0\", lat = 37.9, lon = 0 }, { name = \"t1\", lat = 0, lon = -122.3 }, \
+        { name = \"t2\", lat = 37.9, lon = 71.1 }]\n";
+    let passing = format!("{passing}{}{}", line("x", "t0", "t1"), flow("t2", "t1"));
+    for text in [ends_early, parting, format!("duration = \"5s\"\n{parking_lot}"), passing] {
+        for unfolded in [false, true] {
+            let recording = Recording { audit: true, ..Recording::default() };
+            let settings = Settings { recording, unfolded, ..Settings::default() };
+            let mut run = Run::new(&scenario(&text), settings).unwrap();
+            run.finish();
+            let (violations, count) = run.audit();
+            assert_eq!(count, 0, "unfolded {unfolded}: {violations:#?}\n{text}");
+        }
     }
 }

@@ -237,7 +237,8 @@ impl Network {
             let link = self.routes[packet.route as usize];
             if link < SPECIAL {
                 let (link, step) = (LinkId(link), PacketStep::Deliver);
-                tap.packet(&PacketEvent { at: agenda.now(), link, step, packet: *packet });
+                let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
+                tap.packet(&PacketEvent { at: agenda.now(), link, step, packet: *packet, node });
             }
         }
         self.cause = packet.began;
@@ -303,6 +304,7 @@ impl Network {
                     link: LinkId(id),
                     step: PacketStep::Deliver,
                     packet: *packet,
+                    node: None,
                 });
             }
             route += 1;
@@ -356,7 +358,7 @@ impl Network {
         self.guards[guard].drops[reason as usize] += 1;
         if T::PACKETS {
             let step = PacketStep::Drop(reason);
-            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet });
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet, node: None });
         }
     }
 
@@ -385,12 +387,14 @@ impl Network {
                 link: LinkId(id),
                 step: PacketStep::Enqueue,
                 packet: *packet,
+                node: None,
             });
             tap.packet(&PacketEvent {
                 at: depart,
                 link: LinkId(id),
                 step: PacketStep::Depart,
                 packet: *packet,
+                node: None,
             });
         }
         start
@@ -411,6 +415,7 @@ impl Network {
                 link: LinkId(id),
                 step: PacketStep::Drop(reason),
                 packet: *packet,
+                node: None,
             });
         }
     }
@@ -436,9 +441,7 @@ impl Network {
         packet: &Packet,
     ) -> Arrival {
         let Some(tables) = &self.tables else { return Arrival::Delivered };
-        let (place, rows) = ((packet.route - tables.sources.len() as u32) / 2, tables.rows());
-        let (port, row) = (place / rows, place % rows);
-        let node = tables.ports[port as usize].head;
+        let (row, node) = tables.arrival(packet.route);
         if tables.is_target(row, node) {
             return Arrival::Delivered;
         }

@@ -197,6 +197,12 @@ impl Tables {
         self.sources.len() as u32 - 1
     }
 
+    /// Of a packet at the end of the link at this place of the table of routes: the number of its destination, and the node.
+    pub fn arrival(&self, route: u32) -> (u32, u32) {
+        let (place, rows) = ((route - self.sources.len() as u32) / 2, self.rows());
+        (place % rows, self.ports[(place / rows) as usize].head)
+    }
+
     /// Number of destinations.
     pub fn rows(&self) -> u32 {
         self.targets.len() as u32

@@ -51,8 +51,8 @@ pub enum PacketStep {
     Deliver,
 }
 
-/// One step of one packet. Departures and losses are told when the packet is enqueued, with the time at which
-/// they will happen; sort by time to read a log.
+/// One step of one packet. Departures and losses, and arrivals over folded links, are told when the packet is enqueued,
+/// with the time at which they will happen.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEvent {
     /// When it happens.
@@ -63,6 +63,8 @@ pub struct PacketEvent {
     pub step: PacketStep,
     /// To which packet.
     pub packet: Packet,
+    /// Where links move, the node at which a packet arrives; otherwise none: it is the link's end.
+    pub node: Option<u32>,
 }
 
 /// Sees every step of every packet.

@@ -21,8 +21,8 @@ pyo3::create_exception!(
     "A controller written in Python raised; its own error is the cause."
 );
 
-/// Events between two looks at signals and progress: some tens of milliseconds.
-const CHUNK: u64 = 1 << 20;
+/// Events between two looks at signals and progress: some milliseconds, more under audit.
+const CHUNK: u64 = 1 << 16;
 /// The same where a moment ends the run, or where controllers in Python make an event slow.
 const FEW: u64 = 1 << 13;
 
@@ -116,8 +116,9 @@ struct Finished {
     packets: Py<PyDict>,
     #[pyo3(get)]
     radio: Py<PyDict>,
+    /// The captures as pcapng files, in the order in which they were asked for.
     #[pyo3(get)]
-    pcapng: Py<PyBytes>,
+    captured: Vec<Py<PyBytes>>,
 }
 
 /// A scenario from its text; `controllers` gives flows (by name) controllers written in Python (classes).
@@ -162,7 +163,7 @@ fn controller_error(py: Python<'_>, flow: &str, failure: &cc::Failure) -> PyErr 
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, pcapng=false, fingerprint=false, radio=false, until_s=None, progress=None))]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, until_s=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 fn run(
     py: Python<'_>,
@@ -171,7 +172,7 @@ fn run(
     trace: &str,
     packets: bool,
     audit: bool,
-    pcapng: bool,
+    captures: Vec<String>,
     fingerprint: bool,
     radio: bool,
     until_s: Option<f64>,
@@ -187,10 +188,13 @@ fn run(
             )));
         }
     };
-    let recording = Recording { trace, packets: packets || pcapng, audit, fingerprint, radio };
+    let recording = Recording { trace, packets, captures: !captures.is_empty(), audit, fingerprint, radio };
     let settings = Settings { seed, recording, unfolded: false };
     let mut run =
         py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
+    for place in &captures {
+        run.capture(place).map_err(PyValueError::new_err)?;
+    }
     let guests = run.has_guests();
     let chunk = if until_s.is_some() || guests { FEW } else { CHUNK };
     loop {
@@ -214,7 +218,7 @@ fn run(
         }
     }
     let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
-    let capture = if pcapng { py.detach(|| lab::write_pcapng(&mut run)) } else { Vec::new() };
+    let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
     Ok(Finished {
         outcome: run.outcome().to_json(),
         flow_names: run.flow_names(),
@@ -225,7 +229,7 @@ fn run(
         windows: window_columns(py, &run)?,
         packets: packet_columns(py, &mut run, packets)?,
         radio: radio_columns(py, &run)?,
-        pcapng: PyBytes::new(py, &capture).unbind(),
+        captured,
     })
 }
 

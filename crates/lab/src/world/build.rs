@@ -228,14 +228,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let start = world.plans[*number as usize].start;
             agenda.set_timer(number * Timer::COUNT + Timer::Application as u32, start);
         }
-        let windows = world.senders.iter().map(|sender| sender.options().window).collect();
-        let mut auditor = settings.recording.audit.then(|| Auditor::new(audited, &ends, windows));
+        let windows: Vec<u32> = world.senders.iter().map(|sender| sender.options().window).collect();
+        let mut auditor = settings.recording.audit.then(|| Auditor::new(audited, &ends, &windows));
         for (number, pair) in routes.chunks_exact(2).enumerate() {
             if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|way| way.air.is_some())) {
                 auditor.flies(number as u32);
             }
         }
-        let mut recorder = Recorder::new(settings.recording, &probes, auditor);
+        let mut recorder = Recorder::new(settings.recording, &probes, auditor, end);
         if let (Some(scene), true) = (&scenario.radio, settings.recording.audit) {
             let config = scene.config(seed, end);
             recorder.air = Some(AirAuditor::new(config.nodes, config.propagation));

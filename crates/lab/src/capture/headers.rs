@@ -1,0 +1,178 @@
+//! IPv4, TCP and UDP headers of the packets of a flow, as a Linux host would write them.
+
+use net::{Kind, Packet};
+use transport::{Block, Options, Recovery};
+use units::Time;
+
+/// What the headers of a flow's packets depend on.
+pub struct FlowWire {
+    /// Of a TCP flow.
+    pub tcp: Option<TcpWire>,
+    /// Addresses of source and destination.
+    pub hosts: [[u8; 4]; 2],
+    /// Ports of both.
+    pub ports: [u16; 2],
+}
+
+/// What the TCP headers of a flow depend on.
+pub struct TcpWire {
+    syn: bool,
+    /// Payload of a segment, bytes.
+    payload: u32,
+    timestamps: bool,
+    sack: bool,
+    ecn: bool,
+    /// The receiver's window, bytes, and how far it is shifted.
+    window: u64,
+    scale: u8,
+}
+
+impl TcpWire {
+    pub fn new(options: &Options) -> TcpWire {
+        // One byte less than another segment: a sender with as much as it may have in flight has not filled the window.
+        let window = (options.window as u64 + 1) * options.packet as u64 - 1;
+        let scale = (0..14).find(|shift| window >> shift <= 0xffff).unwrap_or(14);
+        TcpWire {
+            syn: options.syn,
+            payload: options.packet,
+            timestamps: options.timestamps,
+            sack: options.recovery == Recovery::Sack,
+            ecn: options.ecn,
+            window,
+            scale,
+        }
+    }
+
+    /// Sequence number of the first byte of a segment: a SYN takes one number, a segment its payload.
+    fn bytes(&self, segment: u32) -> u32 {
+        let before = if self.syn { segment.saturating_sub(1) } else { segment };
+        before.wrapping_mul(self.payload).wrapping_add((self.syn && segment > 0) as u32)
+    }
+}
+
+/// What a packet's headers say beside what it carries itself.
+pub struct Sight<'a> {
+    /// An ACK that answers a SYN.
+    pub syn_ack: bool,
+    /// The timestamp of the last ACK that had reached the sender (data).
+    pub echo: Time,
+    /// SACK blocks.
+    pub blocks: &'a [Block],
+}
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+const ECE: u8 = 0x40;
+const CWR: u8 = 0x80;
+/// Codepoints of the ECN field (RFC 3168).
+const ECT_0: u8 = 2;
+const CE: u8 = 3;
+
+/// The headers, and how many bytes the packet has on the wire. The wire size is the model's; a packet that the model makes
+/// smaller than its real headers and payload has the size of these.
+pub fn headers(flow: &FlowWire, packet: &Packet, sight: &Sight<'_>) -> (Vec<u8>, u32) {
+    let (transport, payload) = match &flow.tcp {
+        Some(tcp) => tcp_header(tcp, flow.ports, packet, sight),
+        None => udp_header(flow.ports, packet.size.saturating_sub(28)),
+    };
+    let ecn = match packet.kind {
+        _ if packet.marked => CE,
+        Kind::Data if packet.ecn => ECT_0,
+        _ => 0,
+    };
+    let length = 20 + transport.len() as u32 + payload;
+    let mut h = Vec::with_capacity(80);
+    h.extend([0x45, ecn]);
+    // A length that the field cannot hold is left out, as segmentation offload does.
+    h.extend(u16::try_from(length).unwrap_or(0).to_be_bytes());
+    h.extend([0, 0, 0x40, 0, 64, if flow.tcp.is_some() { 6 } else { 17 }, 0, 0]);
+    let [source, destination] = flow.hosts;
+    let ends = if packet.kind == Kind::Ack { [destination, source] } else { [source, destination] };
+    ends.iter().for_each(|host| h.extend(host));
+    let sum: u32 = h.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    h[10..12].copy_from_slice(&sum.to_be_bytes());
+    h.extend(transport);
+    (h, length.max(packet.size))
+}
+
+fn udp_header([own, far]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
+    let length = u16::try_from(8 + payload).unwrap_or(0);
+    ([own, far, length, 0].iter().flat_map(|word| word.to_be_bytes()).collect(), payload)
+}
+
+/// The TCP header with its options, and the bytes of payload that follow it.
+fn tcp_header(tcp: &TcpWire, [own, far]: [u16; 2], packet: &Packet, sight: &Sight<'_>) -> (Vec<u8>, u32) {
+    let ack = packet.kind == Kind::Ack;
+    let syn = tcp.syn && !ack && packet.seq == 0;
+    let first = syn || sight.syn_ack;
+    let payload = if ack || syn { 0 } else { tcp.payload };
+    let options = tcp_options(tcp, packet, sight, first, payload);
+    let (sequence, acknowledged) = if ack {
+        // The receiver sends nothing but its part of the handshake.
+        ((tcp.syn && !sight.syn_ack) as u32, tcp.bytes(packet.seq))
+    } else {
+        (tcp.bytes(packet.seq), (tcp.syn && !syn) as u32)
+    };
+    let mut flags = if syn { SYN } else { ACK };
+    if sight.syn_ack {
+        flags |= SYN;
+    }
+    let (echo, reduced) = match (first, ack) {
+        (true, _) => (tcp.ecn, tcp.ecn && syn),
+        (false, true) => (packet.ecn, false),
+        (false, false) => (false, packet.cwr),
+    };
+    if echo {
+        flags |= ECE;
+    }
+    if reduced {
+        flags |= CWR;
+    }
+    // The window of a SYN is not scaled.
+    let window = if first { tcp.window } else { tcp.window >> tcp.scale }.min(0xffff) as u16;
+    let mut h = Vec::with_capacity(60);
+    let ports = if ack { [far, own] } else { [own, far] };
+    ports.iter().for_each(|port| h.extend(port.to_be_bytes()));
+    h.extend(sequence.to_be_bytes());
+    h.extend(acknowledged.to_be_bytes());
+    h.extend([((20 + options.len()) as u8 / 4) << 4, flags]);
+    h.extend(window.to_be_bytes());
+    h.extend([0, 0, 0, 0]); // no checksum, no urgent data
+    h.extend(options);
+    (h, payload)
+}
+
+fn tcp_options(tcp: &TcpWire, packet: &Packet, sight: &Sight<'_>, first: bool, payload: u32) -> Vec<u8> {
+    let mut o: Vec<u8> = Vec::with_capacity(40);
+    let milliseconds = |at: Time| (at.ps() / 1_000_000_000) as u32;
+    if first {
+        // RFC 6691: without room for options.
+        let mss = tcp.payload + if tcp.timestamps { 12 } else { 0 };
+        o.extend([2, 4]);
+        o.extend(u16::try_from(mss).unwrap_or(u16::MAX).to_be_bytes());
+        o.extend(if tcp.sack { &[4, 2][..] } else { &[] });
+    }
+    if tcp.timestamps {
+        let echo = if packet.kind == Kind::Ack { packet.echo } else { sight.echo };
+        o.extend([8, 10]);
+        o.extend(milliseconds(packet.sent).to_be_bytes());
+        o.extend(milliseconds(echo).to_be_bytes());
+    }
+    if first && tcp.scale > 0 {
+        o.extend([3, 3, tcp.scale]);
+    }
+    if !first && tcp.sack && !sight.blocks.is_empty() {
+        o.extend([5, 2 + 8 * sight.blocks.len() as u8]);
+        for block in sight.blocks {
+            o.extend(tcp.bytes(block.start).to_be_bytes());
+            o.extend(tcp.bytes(block.end).to_be_bytes());
+        }
+    }
+    // To 32 bits, and as far as options go to the size that the model gives the headers.
+    let modelled = packet.size.saturating_sub(40 + payload) as usize;
+    let length = o.len().max(modelled).next_multiple_of(4).min(40);
+    o.resize(length.max(o.len().next_multiple_of(4)), 1); // no-operation
+    o
+}

@@ -1,0 +1,147 @@
+"""Captures, read by tshark: what it counts is what the outcome says."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ackclock import Result, Scenario, ScenarioError
+
+pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+NETWORK = """
+duration = "20s"
+[[link]]
+ends = ["s1", "r1"]
+rate = "100Mbps"
+delay = "1ms"
+[[link]]
+ends = ["r1", "r2"]
+rate = "5Mbps"
+delay = "15ms"
+queue = { kind = "droptail", limit = "200p" }
+[[link]]
+ends = ["r2", "d1"]
+rate = "100Mbps"
+delay = "1ms"
+[[flow]]
+name = "f"
+from = "s1"
+to = "d1"
+bytes = "3MB"
+"""
+LINUX = 'profile = "linux", window = 60'
+NS2 = 'profile = "ns2", window = 20'
+
+
+def run(tcp: str, loss: float = 0.0, places: tuple[str, ...] = ("",), more: str = "") -> Result:
+    """Run the file transfer with these options."""
+    text = f"tcp = {{ {tcp} }}\n{NETWORK}{more}"
+    if loss:
+        text = text.replace('"200p" }', f'"200p" }}\nloss = {{ kind = "bernoulli", rate = {loss} }}')
+    return Scenario.parse(text).run(trace="ack", packets=True, captures=places)
+
+
+def tshark(tmp_path: Path, capture: bytes, filtered: str, *fields: str) -> list[list[str]]:
+    """The fields of the packets that a display filter lets through."""
+    file = tmp_path / "c.pcapng"
+    file.write_bytes(capture)
+    wanted = [part for field in fields for part in ("-e", field)]
+    command = ["tshark", "-N", "n", "-r", str(file), "-Y", filtered, "-T", "fields", *wanted]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "tcp", [LINUX, NS2, f"{LINUX}, delayed_ack = false", f"{NS2}, syn = false", f"{LINUX}, header = 0"]
+)
+@pytest.mark.parametrize("place", ["", "s1", "d1", "r2", "r1->r2", "r1-r2"])
+def test_nothing_is_amiss_in_a_lossless_run(tmp_path: Path, tcp: str, place: str) -> None:
+    result = run(tcp, places=(place,))
+    capture = result.captures[place]
+    assert tshark(tmp_path, capture, "tcp.analysis.flags && !tcp.analysis.duplicate_ack", "frame.number") == []
+    seen = tshark(tmp_path, capture, "tcp.len > 0", "ip.src_host", "tcp.len")
+    assert {(host, int(length)) for host, length in seen} == {("s1", 1448 if "linux" in tcp else 1000)}
+    assert len(seen) == result.outcome["flows"][0]["acked_packets"]
+
+
+def test_options_of_the_handshake(tmp_path: Path) -> None:
+    capture = run(LINUX).captures[""]
+    names = [
+        "options.mss_val",
+        "options.wscale.shift",
+        "options.sack_perm",
+        "options.timestamp.tsval",
+        "analysis.ack_rtt",
+    ]
+    syn, answer = tshark(tmp_path, capture, "tcp.flags.syn == 1", *(f"tcp.{name}" for name in names))
+    assert syn[:2] == answer[:2] == ["1460", "1"]
+    assert "" not in {syn[2], answer[2]}
+    assert syn[3] == "0"
+    assert answer[4].startswith("0.034")
+
+
+def test_losses_retransmissions_and_sacks_are_counted_alike(tmp_path: Path) -> None:
+    result = run(LINUX, loss=0.02)
+    capture = result.captures[""]
+    flow = result.outcome["flows"][0]
+    again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"  # Wireshark calls an early repetition either
+    assert len(tshark(tmp_path, capture, again, "tcp.seq")) == flow["retransmitted_packets"] > 10
+    rows = tshark(tmp_path, capture, "tcp.len > 0", "tcp.seq")
+    assert len(rows) - len({row[0] for row in rows}) == flow["retransmitted_packets"]
+    acks = result.packets.filter((result.packets["kind"] == "ack") & (result.packets["event"] == "deliver"))
+    with_blocks = acks.filter((acks["link"] == "r1->s1") & (acks["size"] > 52)).height
+    assert len(tshark(tmp_path, capture, "tcp.options.sack_le", "tcp.seq")) == with_blocks > 10
+    flags = "tcp.analysis.flags && !tcp.analysis.duplicate_ack && !tcp.analysis.retransmission"
+    assert tshark(tmp_path, capture, f"{flags} && !tcp.analysis.out_of_order", "frame.number") == []
+
+
+@pytest.mark.parametrize("delayed", ["true", "false"])
+def test_round_trips_are_those_that_the_controller_was_given(tmp_path: Path, delayed: str) -> None:
+    result = run(f"{LINUX}, delayed_ack = {delayed}")
+    shown = "tcp.analysis.ack_rtt && tcp.flags.syn == 0 && tcp.len == 0"  # a controller is not told of the handshake's
+    seen = [float(row[0]) for row in tshark(tmp_path, result.captures[""], shown, "tcp.analysis.ack_rtt")]
+    given = result.trace["rtt_s"].drop_nulls().to_list()
+    assert len(seen) == len(given) > 500
+    assert seen == pytest.approx(given, abs=2e-9)
+
+
+def test_marks_and_echoes(tmp_path: Path) -> None:
+    red = 'kind = "red", limit = "100p", ecn = true'
+    text = f"tcp = {{ {LINUX}, ecn = true }}\n{NETWORK}".replace('kind = "droptail", limit = "200p"', red)
+    result = Scenario.parse(text).run(captures=["", "r1->r2"])
+    (bottleneck,) = [link for link in result.outcome["links"] if link["name"] == "r1->r2"]
+    marked = bottleneck["marked_packets"]
+    on_link = tshark(tmp_path, result.captures["r1->r2"], "ip.dsfield.ecn == 3", "frame.number")
+    assert len(on_link) == marked > 0
+    host = result.captures[""]
+    assert len(tshark(tmp_path, host, "tcp.flags.ece == 1 && tcp.flags.syn == 0", "frame.number")) > 0
+    assert len(tshark(tmp_path, host, "tcp.flags.cwr == 1 && tcp.flags.syn == 0", "frame.number")) > 0
+    assert {row[0] for row in tshark(tmp_path, host, "tcp.len > 0", "ip.dsfield.ecn")} == {"2"}
+    handshake = tshark(tmp_path, host, "tcp.flags.syn == 1", "tcp.flags.ece", "tcp.flags.cwr")
+    assert handshake == [["1", "1"], ["1", "0"]]
+
+
+def test_udp_and_several_hosts(tmp_path: Path) -> None:
+    more = '[[flow]]\nname = "u"\nfrom = "r1"\nto = "d1"\nudp = { packet = 500, rate = "100kbps" }\n'
+    result = run(LINUX, more=more)
+    udp = tshark(
+        tmp_path, result.captures[""], "udp", "ip.src_host", "ip.dst_host", "udp.length", "frame.interface_name"
+    )
+    assert {tuple(row) for row in udp} == {("r1", "d1", "480", "r1")}
+
+
+def test_satellites_are_captured_at_terminals(tmp_path: Path, root: Path) -> None:
+    text = (root / "scenarios" / "iridium.toml").read_text()
+    scenario = Scenario.parse(text, ['duration="20s"'])
+    source = scenario.network["flows"][0]["from"]
+    capture = scenario.run(captures=[source]).captures[source]
+    assert len(tshark(tmp_path, capture, "tcp.len > 0", "frame.number")) > 10
+
+
+def test_a_place_that_is_not_there_is_told() -> None:
+    with pytest.raises(ScenarioError, match='no node or link "r3" to capture at; nodes: s1, r1, r2, d1'):
+        run(LINUX, places=("r3",))
