@@ -92,12 +92,15 @@ pub struct FlowOutcome {
     pub p95_delay_s: Option<f64>,
     /// The delay that 99 % of the packets do not exceed.
     pub p99_delay_s: Option<f64>,
+    /// Bytes on the wire that reached the sink.
+    #[serde(skip)]
+    pub wire_bytes: u64,
     /// Data packets that arrived, duplicates included: what the means above are over.
     #[serde(skip)]
     pub arrived_packets: u64,
     /// Every one-way delay, seconds, in the order of arrival; empty where they were not wanted.
     #[serde(skip)]
-    pub delays: Vec<f32>,
+    pub delays: Vec<f64>,
     /// Round-trip samples that the mean is over.
     #[serde(skip)]
     pub rtt_samples: u64,
@@ -208,10 +211,10 @@ impl FlowOutcome {
     /// Smallest delay and quantiles from the delays that are kept.
     pub(crate) fn rank_delays(&mut self) {
         let mut sorted = self.delays.clone();
-        sorted.sort_unstable_by(f32::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         // The smallest value that at least so large a part does not exceed.
         let rank = |part: f64| (part * sorted.len() as f64).ceil().max(1.0) as usize - 1;
-        let at = |part: f64| sorted.get(rank(part)).map(|delay| *delay as f64);
+        let at = |part: f64| sorted.get(rank(part)).copied();
         self.min_delay_s = at(0.0);
         self.p50_delay_s = at(0.5);
         self.p95_delay_s = at(0.95);
@@ -242,7 +245,7 @@ pub(crate) fn jain(x: &[f64]) -> Option<f64> {
 mod tests {
     #[test]
     fn quantiles_are_values_that_were_measured() {
-        let delays = (1..=200).rev().map(|ms| ms as f32).collect();
+        let delays = (1..=200).rev().map(|ms| ms as f64).collect();
         let mut flow = super::FlowOutcome { delays, ..Default::default() };
         flow.rank_delays();
         let found = [flow.min_delay_s, flow.p50_delay_s, flow.p95_delay_s, flow.p99_delay_s];

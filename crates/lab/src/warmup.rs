@@ -1,12 +1,12 @@
 //! Warm-up removal: a run minus its own beginning.
 //!
-//! A run is decided by scenario and seed, so a run that stops at the end of the warm-up is exactly the beginning of
-//! the whole one. Counters are subtracted; means are turned into sums, subtracted, and divided again.
+//! The outcome at the end of the warm-up is subtracted from that of the whole run: counters as they are; means are turned
+//! into sums, subtracted, and divided again.
 
 use crate::outcome::{Drops, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
 
 impl Outcome {
-    /// What remains of this run without `beginning`, the same run stopped at the end of its warm-up. Smallest
+    /// What remains of this run without `beginning`, its outcome at the end of the warm-up. Smallest
     /// round-trip time and delay, final windows and completion stay those of the whole run.
     pub(crate) fn without(mut self, beginning: &Outcome) -> Outcome {
         let cut = Cut { whole: self.duration_s, warmup: beginning.duration_s };
@@ -23,8 +23,6 @@ impl Outcome {
         let compared: Vec<f64> =
             self.flows.iter().filter(|f| !tcp || f.kind == "tcp").map(|f| f.goodput_bps).collect();
         self.fairness.jain = jain(&compared);
-        self.engine.cpu_s += beginning.engine.cpu_s;
-        self.engine.wall_s += beginning.engine.wall_s;
         self.warmup_s = Some(cut.warmup);
         self
     }
@@ -72,8 +70,9 @@ impl Cut {
     }
 
     fn flow(&self, flow: &mut FlowOutcome, early: &FlowOutcome) {
-        flow.goodput_bps = self.over_time(flow.goodput_bps, early.goodput_bps);
-        flow.throughput_bps = self.over_time(flow.throughput_bps, early.throughput_bps);
+        let rate = |all: u64, early: u64| (all - early) as f64 * 8.0 / (self.whole - self.warmup);
+        flow.goodput_bps = rate(flow.delivered_bytes, early.delivered_bytes);
+        flow.throughput_bps = rate(flow.wire_bytes, early.wire_bytes);
         let time_mean =
             |all: Option<f64>, early: Option<f64>| all.map(|all| self.over_time(all, early.unwrap_or(0.0)));
         flow.mean_cwnd = time_mean(flow.mean_cwnd, early.mean_cwnd);

@@ -33,8 +33,6 @@ pub struct Settings {
 
 /// A run in progress.
 pub struct Run {
-    /// The same run stopped at the end of its warm-up, if it has one: advanced first.
-    beginning: Option<Box<Run>>,
     inner: Inner,
 }
 
@@ -68,20 +66,11 @@ impl Run {
         } else {
             Inner::Plain(Box::new(World::build(scenario, settings)?))
         };
-        let beginning = (scenario.warmup > Span::ZERO).then(|| {
-            let short = Scenario { duration: scenario.warmup, warmup: Span::ZERO, ..scenario.clone() };
-            Run::new(&short, Settings { recording: Recording::default(), ..settings }).map(Box::new)
-        });
-        Ok(Run { beginning: beginning.transpose()?, inner })
+        Ok(Run { inner })
     }
 
     /// Processes up to `events` events; whether the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
-        if let Some(beginning) = &mut self.beginning
-            && !beginning.advance(events)
-        {
-            return false;
-        }
         each!(&mut self.inner, world => world.advance(events))
     }
 
@@ -93,8 +82,7 @@ impl Run {
     /// The first controller that could not go on, with its flow's name; only guests fail. A run with such a one is to
     /// be given up.
     pub fn failure(&self) -> Option<(&str, &cc::Failure)> {
-        let early = self.beginning.as_ref().and_then(|beginning| beginning.failure());
-        early.or_else(|| each!(&self.inner, world => world.failure()))
+        each!(&self.inner, world => world.failure())
     }
 
     /// Whether any controller is a guest: then one may fail, and an event may take long.
@@ -109,14 +97,7 @@ impl Run {
 
     /// The result. Call when the run has ended.
     pub fn outcome(&mut self) -> Outcome {
-        let whole = each!(&mut self.inner, world => world.outcome());
-        let mut outcome = match &mut self.beginning {
-            Some(beginning) => {
-                let early = each!(&mut beginning.inner, world => world.outcome());
-                whole.without(&early)
-            }
-            None => whole,
-        };
+        let mut outcome = each!(&mut self.inner, world => world.outcome());
         outcome.links.retain(|link| !link.unused);
         outcome
     }
@@ -219,9 +200,18 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     order: Vec<u32>,
     /// What is going to happen in the sky, if there is one.
     sky: Option<SkyPlan>,
+    warmup: Option<Warmup>,
     /// What the event loop took so far, ns.
     cpu: u64,
     wall: u64,
+}
+
+/// The beginning of a run, which its outcome leaves out.
+struct Warmup {
+    timer: u32,
+    duration: Span,
+    /// What had happened when it ended.
+    outcome: Option<Box<Outcome>>,
 }
 
 /// When a flow starts and stops, and how much of its last segment is payload.
@@ -413,6 +403,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     fn network_event(&mut self, id: u32) {
         if id == self.plans.len() as u32 * Timer::COUNT {
             return self.sky_event();
+        }
+        if self.warmup.as_ref().is_some_and(|warmup| warmup.timer == id) {
+            return self.end_warmup();
         }
         let Some(radio) = self.network.radio() else { return };
         radio.on_timer(&mut self.agenda);

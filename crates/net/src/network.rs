@@ -36,6 +36,10 @@ pub struct Network {
     routes: Vec<u32>,
     classes: Vec<(Rate, Span)>,
     horizon: Time,
+    /// What happens up to here is counted as usual: the end of the warm-up while it lasts, then the horizon.
+    border: Time,
+    /// Of each link what has been counted and happens after the warm-up; empty where there is none.
+    beyond: Vec<Beyond>,
     folding: bool,
     /// When the present event was scheduled, see [`Offer::cause`].
     cause: Time,
@@ -70,6 +74,8 @@ impl Network {
             routes,
             classes: Vec::new(),
             horizon,
+            border: horizon,
+            beyond: Vec::new(),
             folding: true,
             cause: Time::ZERO,
             tables: None,
@@ -290,7 +296,10 @@ impl Network {
             let link = &mut self.links[id as usize];
             let arrival = link.free_at + link.delay;
             let next = self.routes[route as usize + 1];
-            if next >= SPECIAL || !self.links[next as usize].folded || arrival > self.horizon {
+            if next >= SPECIAL
+                || !self.links[next as usize].folded
+                || arrival > self.border && self.arrives_late(id, arrival)
+            {
                 let link = &mut self.links[id as usize];
                 agenda.push(arrival, packet, &mut link.hint, |packet| {
                     packet.began = start;
@@ -364,7 +373,7 @@ impl Network {
 
     /// Puts a packet that is taken by link `id` at `now` behind what the link has; when its transmission begins.
     /// It ends at the link's `free_at`. The link adds `header` bytes.
-    #[inline]
+    #[inline(always)] // or a packet pays a call for it
     fn transmit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, header: u32) -> Time {
         let link = &mut self.links[id as usize];
         let start = now.max(link.free_at);
@@ -372,14 +381,11 @@ impl Network {
         let depart = start + transmission;
         link.free_at = depart;
         link.accepted += 1;
-        if depart <= self.horizon {
+        if depart <= self.border {
             link.busy = link.busy + transmission;
             link.waited += start.since(now).ps() as f64;
         } else {
-            // Only what lies before the end of the run counts.
-            let start = start.min(self.horizon);
-            link.busy = link.busy + self.horizon.since(start);
-            link.waited += start.since(now).ps() as f64;
+            self.transmit_late(id, now, start, depart);
         }
         if T::PACKETS {
             tap.packet(&PacketEvent {
@@ -400,12 +406,48 @@ impl Network {
         start
     }
 
+    /// Counts a transmission that ends after the warm-up or after the run.
+    #[cold]
+    fn transmit_late(&mut self, id: u32, now: Time, start: Time, depart: Time) {
+        // What of it lies before a moment: transmission, and waiting.
+        let before = |end: Time| {
+            let begun = start.min(end);
+            let waited = if now <= end { begun.since(now).ps() as f64 } else { 0.0 };
+            (depart.min(end).since(begun), waited)
+        };
+        let link = &mut self.links[id as usize];
+        let (busy, waited) = before(self.horizon);
+        link.busy = link.busy + busy;
+        link.waited += waited;
+        if let Some(beyond) = self.beyond.get_mut(id as usize) {
+            let (early, early_wait) = before(self.border);
+            beyond.accepted += (now > self.border) as u64;
+            beyond.busy = beyond.busy + (busy - early);
+            beyond.waited += waited - early_wait;
+        }
+    }
+
+    /// An arrival at the end of link `id`, before a folded link, after the warm-up or after the run: whether it is the
+    /// latter.
+    #[cold]
+    fn arrives_late(&mut self, id: u32, arrival: Time) -> bool {
+        if arrival <= self.horizon {
+            self.beyond[id as usize].delivered += 1;
+        }
+        arrival > self.horizon
+    }
+
     #[cold]
     fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet, reason: Reason) {
         let link = &self.links[id as usize];
         let (guard, depart) = (&mut self.guards[link.guard as usize], link.free_at);
         if depart <= self.horizon {
             guard.drops[reason as usize] += 1;
+            if let Some(beyond) = self.beyond.get_mut(id as usize)
+                && depart > self.border
+            {
+                beyond.dropped[reason as usize] += 1;
+            }
         } else {
             guard.lost_later += 1;
         }
@@ -505,7 +547,20 @@ impl Network {
         true
     }
 
-    /// The account of every link at the end of the run, `duration` long; `agenda` holds what is in flight.
+    /// Accounts will be asked for at `at` too. Call after adding the links.
+    pub fn set_warmup(&mut self, at: Time) {
+        self.border = at;
+        self.beyond = vec![Beyond::default(); self.links.len()];
+    }
+
+    /// The warm-up has ended, its accounts have been taken.
+    pub fn end_warmup(&mut self) {
+        self.border = self.horizon;
+        self.beyond = Vec::new();
+    }
+
+    /// The account of every link over `duration`, from the start to the end of the run, or of the warm-up; `agenda` holds
+    /// what is in flight.
     pub fn account(&self, agenda: &Agenda<Packet>, duration: Span) -> Vec<LinkAccount> {
         let mut in_flight = vec![0u64; self.links.len()];
         for (_, packet) in agenda.in_flight() {
@@ -515,31 +570,48 @@ impl Network {
             }
         }
         let seconds = duration.seconds();
-        let none = Guard::default();
+        let (none, nothing) = (Guard::default(), Beyond::default());
         self.links
             .iter()
             .zip(in_flight)
-            .map(|(link, flying)| {
+            .enumerate()
+            .map(|(number, (link, flying))| {
+                let beyond = self.beyond.get(number).unwrap_or(&nothing);
+                let accepted = link.accepted - beyond.accepted;
+                let busy = link.busy - beyond.busy;
                 let guard = self.guards.get(link.guard as usize).unwrap_or(&none);
                 let dropped = |after: bool| -> u64 {
                     let wanted = Reason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
                     wanted.map(|reason| guard.drops[reason as usize]).sum()
                 };
-                let waited = link.waited / units::PS_PER_S as f64;
+                let waited = (link.waited - beyond.waited) / units::PS_PER_S as f64;
+                let delivered = link.accepted - flying - dropped(true) - guard.lost_later - beyond.delivered;
+                let drops = std::array::from_fn(|reason| guard.drops[reason] - beyond.dropped[reason]);
+                let lost = dropped(true) - beyond.dropped.iter().sum::<u64>();
                 LinkAccount {
-                    offered: link.accepted + dropped(false),
-                    accepted: link.accepted,
-                    delivered: link.accepted - flying - dropped(true) - guard.lost_later,
-                    dropped: guard.drops,
-                    in_flight: flying + guard.lost_later,
+                    offered: accepted + dropped(false),
+                    accepted,
+                    delivered,
+                    dropped: drops,
+                    in_flight: accepted - delivered - lost,
                     marked: guard.marked,
-                    utilisation: if seconds > 0.0 { link.busy.seconds() / seconds } else { 0.0 },
+                    utilisation: if seconds > 0.0 { busy.seconds() / seconds } else { 0.0 },
                     mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
-                    mean_sojourn_s: (link.accepted > 0).then(|| waited / link.accepted as f64),
+                    mean_sojourn_s: (accepted > 0).then(|| waited / accepted as f64),
                 }
             })
             .collect()
     }
+}
+
+/// What a link has counted ahead of its time, beyond the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beyond {
+    accepted: u64,
+    delivered: u64,
+    dropped: [u64; Reason::ALL.len()],
+    busy: Span,
+    waited: f64,
 }
 
 /// What becomes of a packet that a queue has taken.

@@ -29,13 +29,13 @@ pub struct ReceiverStats {
     /// Last arrival.
     pub last_at: Time,
     /// Every delay, seconds, in the order of arrival; where they are wanted.
-    pub delays: Option<Vec<f32>>,
+    pub delays: Option<Vec<f64>>,
 }
 
 impl ReceiverStats {
     #[cold]
     fn keep(&mut self, delay: Span) {
-        self.delays.get_or_insert_default().push(delay.seconds() as f32);
+        self.delays.get_or_insert_default().push(delay.seconds());
     }
 
     /// Counts an arrival.

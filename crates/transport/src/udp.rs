@@ -15,7 +15,7 @@ pub struct UdpSource {
     /// From when on which rate holds, in order; the first at or before the start.
     schedule: Vec<(Time, Rate)>,
     stop: Time,
-    sent: u32,
+    sent: u64,
     /// By what part of it a gap may differ, and the draws.
     jitter: Option<(f64, Stream)>,
 }
@@ -32,7 +32,7 @@ impl UdpSource {
     }
 
     /// Packets sent so far.
-    pub fn sent(&self) -> u32 {
+    pub fn sent(&self) -> u64 {
         self.sent
     }
 
@@ -48,7 +48,8 @@ impl UdpSource {
         let next = if rate.bps() == 0 {
             change
         } else {
-            let packet = Packet::new(Kind::Udp, self.flow, self.route, self.sent, self.size, now);
+            // Numbers on the wire start again after 2^32.
+            let packet = Packet::new(Kind::Udp, self.flow, self.route, self.sent as u32, self.size, now);
             self.sent += 1;
             wire.send(packet, &Blocks::NONE);
             let next = self.after_gap(now);

@@ -1,7 +1,7 @@
 //! From a scenario to a world: nodes and routes, links, senders and receivers, in a fixed order.
 
 use super::air::{self, Journey};
-use super::{Plan, Settings, World, sky};
+use super::{Plan, Settings, Warmup, World, sky};
 use crate::ScenarioError;
 use crate::air_audit::AirAuditor;
 use crate::audit::{AuditedLink, Auditor};
@@ -134,6 +134,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             radio.start(&mut agenda);
             network.set_radio(radio);
         }
+        let warmup = (scenario.warmup > Span::ZERO).then(|| {
+            let timer = agenda.add_timers(1);
+            let end = Time::ZERO + scenario.warmup;
+            network.set_warmup(end);
+            // It comes up when all that happens up to the end of the warm-up has happened.
+            agenda.set_timer(timer, end + Span::from_ps(1));
+            Warmup { timer, duration: scenario.warmup, outcome: None }
+        });
         let mut world = Parts {
             senders: engine::large_vec(numbered.len()),
             receivers: engine::large_vec(numbered.len()),
@@ -267,6 +275,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 .collect(),
             order,
             sky: plan,
+            warmup,
             cpu: 0,
             wall: 0,
         })

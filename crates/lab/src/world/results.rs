@@ -6,7 +6,7 @@ use net::radio::Fate;
 use net::{LinkId, Reason};
 use std::collections::BTreeMap;
 use transport::ReceiverStats;
-use units::Span;
+use units::{Span, Time};
 
 impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     pub(super) fn links(&self) -> impl Iterator<Item = LinkId> + use<WINDOWS, PACKETS> {
@@ -39,11 +39,31 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         in_order * sender.options().packet as u64 - if complete { plan.short } else { 0 }
     }
 
+    /// The result of the whole run, without its warm-up.
     pub(super) fn outcome(&mut self) -> Outcome {
-        let duration = self.duration.seconds();
-        let accounts = self.network.account(&self.agenda, self.duration);
+        let whole = self.outcome_at(self.duration);
+        match self.warmup.as_ref().and_then(|warmup| warmup.outcome.as_ref()) {
+            Some(early) => whole.without(early),
+            None => whole,
+        }
+    }
+
+    /// Keeps what has happened in the warm-up, which has just ended.
+    pub(super) fn end_warmup(&mut self) {
+        let Some(duration) = self.warmup.as_ref().map(|warmup| warmup.duration) else { return };
+        let outcome = self.outcome_at(duration);
+        self.network.end_warmup();
+        if let Some(warmup) = &mut self.warmup {
+            warmup.outcome = Some(Box::new(outcome));
+        }
+    }
+
+    /// What has happened up to the end of the first `duration` of the run.
+    fn outcome_at(&mut self, span: Span) -> Outcome {
+        let duration = span.seconds();
+        let accounts = self.network.account(&self.agenda, span);
         let flows: Vec<FlowOutcome> =
-            self.order.clone().iter().map(|number| self.flow_outcome(*number as usize)).collect();
+            self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
         let goodputs = |kind: &str| -> Vec<f64> {
             flows.iter().filter(|f| f.kind == kind).map(|f| f.goodput_bps).collect()
         };
@@ -110,12 +130,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         })
     }
 
-    fn flow_outcome(&mut self, number: usize) -> FlowOutcome {
-        let duration = self.duration.seconds();
+    fn flow_outcome(&mut self, number: usize, span: Span) -> FlowOutcome {
+        let duration = span.seconds();
         let rate = |bytes: u64| bytes as f64 * 8.0 / duration;
         if let Some(index) = number.checked_sub(self.senders.len()) {
             let (source, stats) = &self.udp[index];
-            let sent = source.sent() as u64;
+            let sent = source.sent();
             return FlowOutcome {
                 kind: "udp",
                 goodput_bps: rate(stats.wire_bytes),
@@ -125,7 +145,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 ..arrivals(self.names[number].clone(), stats, self.bases[number], duration)
             };
         }
-        let (end, plan, delivered) = (self.end, self.plans[number], self.delivered_bytes(number));
+        let (end, plan, delivered) = (Time::ZERO + span, self.plans[number], self.delivered_bytes(number));
         let sender = &mut self.senders[number];
         if plan.started {
             sender.finish(end);
@@ -171,6 +191,7 @@ fn arrivals(name: String, stats: &ReceiverStats, base: Option<Span>, duration: f
     let some = stats.packets > 0;
     let mut flow = FlowOutcome {
         name,
+        wire_bytes: stats.wire_bytes,
         throughput_bps: stats.wire_bytes as f64 * 8.0 / duration,
         mean_delay_s: some.then(|| stats.delay_sum / n),
         mean_gap_s: (stats.packets > 1).then(|| stats.last_at.since(stats.first_at).seconds() / (n - 1.0)),
