@@ -260,3 +260,41 @@ def test_interrupt(small: Path) -> None:
     assert process.returncode == 130
     assert err.strip().splitlines()[-1] == "ackclock: interrupted; nothing was written"
     assert not target.exists()
+
+
+def test_memory_that_runs_out_is_told_before(ackclock: Run, tmp_path: Path) -> None:
+    """A queue without a limit, and packet events that would not fit, under `ulimit -v`."""
+    link = 'duration = "4000s"\n[[link]]\nends = ["a", "b"]\nrate = "{}"\ndelay = "10ms"\n'
+    flood = link.format("1kbps") + '[[flow]]\nfrom = "a"\nto = "b"\nudp = { rate = "8Tbps", packet = 1 }\n'
+    long = link.format("1Gbps") + '[[flow]]\nfrom = "a"\nto = "b"\nudp = { rate = "1Gbps", packet = 1000 }\n'
+    for text, more, message in ((flood, "", "a->b holds"), (long, "--packets p.parquet", "packet events at")):
+        (tmp_path / "s.toml").write_text(text)
+        command = f"ulimit -v 4000000; exec {sys.executable} -m ackclock.cli run s.toml {more}"
+        done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert not (tmp_path / "p.parquet").exists()
+
+
+def test_all_flows_together_are_limited(ackclock: Run, tmp_path: Path) -> None:
+    table = '[[traffic]]\nfrom = "a"\nto = "b"\nload = "100Mbps"\nsize = "1kB"\n'
+    link = '[[link]]\nends = ["a", "b"]\nrate = "1Gbps"\ndelay = "1ms"\n'
+    (tmp_path / "s.toml").write_text(f'duration = "8s"\n{link}{table * 11}')
+    for command in ("check", "run"):
+        done = ackclock(command, tmp_path / "s.toml")
+        assert done.returncode == 2
+        assert "with all tables about 1100000 flows, more than 1000000" in done.stderr
+
+
+def test_a_point_that_cannot_be_run_stops_no_other(ackclock: Run, tmp_path: Path) -> None:
+    link = '[[link]]\nname = "l"\nends = ["a", "b"]\nrate = "1Mbps"\ndelay = "1ms"\n[[flow]]\nfrom = "a"\nto = "b"\n'
+    sweep = 'duration = "1s"\n[sweep]\nseed = "1..2"\n"link.l.rate" = ["1Mbps", "0bps"]\n'
+    (tmp_path / "s.toml").write_text(sweep + link)
+    done = ackclock("check", tmp_path / "s.toml")
+    assert done.returncode == 2
+    assert "at link.l.rate=0bps:" in done.stderr
+    assert "1 of 2 points cannot be run" in done.stderr
+    done = ackclock("sweep", tmp_path / "s.toml", "--out", tmp_path / "out")
+    assert done.returncode == 1
+    assert "2 done, 2 failed" in done.stdout + done.stderr

@@ -17,6 +17,9 @@ from ackclock.options import Captures, File, Jobs, Overrides, Seed
 from ackclock.suite.commands import compare, suite
 from ackclock.why import why
 
+MOST_REFUSED = 10
+"""Points of a study that `check` tells of."""
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -180,6 +183,16 @@ def check(file: File, /, *files: File, plot: Path | None = None) -> int:
             study = Study.load(name)
         except ScenarioError as error:
             print(f"ackclock: {error}", file=sys.stderr)
+            failed = True
+            continue
+        for point, message in study.refused[:MOST_REFUSED]:
+            labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
+            print(f"ackclock: at {labels}: {message}", file=sys.stderr)
+        if study.refused:
+            few = f", the first {MOST_REFUSED} told above" if len(study.refused) > MOST_REFUSED else ""
+            print(
+                f"ackclock: {name}: {len(study.refused)} of {study.points} points cannot be run{few}", file=sys.stderr
+            )
             failed = True
         else:
             many = f"; {study.points * len(study.seeds)} runs" if study.is_sweep else ""
@@ -515,8 +528,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
-    except MemoryError:
-        return fail("out of memory", 1)
+    except MemoryError as error:
+        return fail(str(error) or "out of memory", 1)
     except ControllerError as error:
         print(error.traceback, file=sys.stderr, end="")
         return fail(str(error), 1)

@@ -209,6 +209,11 @@ impl<T: Copy> Agenda<T> {
         self.timers.prefetch(id);
     }
 
+    /// Bytes that it will ask for at once if many more items are added.
+    pub fn growth(&self) -> usize {
+        self.lanes.growth()
+    }
+
     /// Every item in flight with its time, in no particular order.
     pub fn in_flight(&self) -> impl Iterator<Item = (Time, &T)> {
         let parked = self.parked.iter().flatten().map(|item| (Time::NEVER, item));

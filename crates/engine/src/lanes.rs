@@ -63,6 +63,12 @@ impl<T: Copy> Lanes<T> {
         self.lanes.len()
     }
 
+    /// Bytes that the largest lane will ask for when it grows, of those that soon may.
+    pub(crate) fn growth(&self) -> usize {
+        let soon = self.lanes.iter().filter(|lane| 4 * lane.len >= 3 * lane.ring.len());
+        2 * size_of::<Entry<T>>() * soon.map(|lane| lane.ring.len()).max().unwrap_or(0)
+    }
+
     /// The lane for an item at `at`: the hinted one if it fits, else the best fit, else a new one.
     #[inline]
     pub(crate) fn choose(&mut self, at: Time, hint: &mut Hint) -> usize {

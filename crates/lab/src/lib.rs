@@ -10,6 +10,8 @@ mod describe;
 mod dumbbell;
 mod error;
 pub mod fuzzing;
+mod layout;
+mod memory;
 mod movement;
 mod outcome;
 mod overrides;

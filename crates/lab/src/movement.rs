@@ -16,12 +16,19 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     if !std::fs::metadata(path).map_err(told)?.is_file() {
         return Err(format!("{}: is no file", path.display()));
     }
-    let bytes = std::fs::read(path).map_err(told)?;
-    let mut text = String::new();
+    let too_large = || format!("{}: more than {LARGEST} bytes", path.display());
+    if std::fs::metadata(path).map_err(told)?.len() > LARGEST {
+        return Err(too_large());
+    }
+    let mut bytes = std::fs::read(path).map_err(told)?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut text = Vec::new();
         let unpacked = flate2::read::MultiGzDecoder::new(&bytes[..]);
-        unpacked.take(LARGEST).read_to_string(&mut text).map_err(told)?;
-        return Ok(text);
+        unpacked.take(LARGEST + 1).read_to_end(&mut text).map_err(told)?;
+        if text.len() as u64 > LARGEST {
+            return Err(too_large());
+        }
+        bytes = text;
     }
     String::from_utf8(bytes).map_err(|_| format!("{}: is no text", path.display()))
 }

@@ -146,6 +146,9 @@ impl Work {
                 if run.failure().is_some() {
                     break;
                 }
+                if let Err(message) = run.check_memory() {
+                    return Some(Err(message));
+                }
             }
             if let Some((flow, failure)) = run.failure() {
                 let (at, message) = (failure.at.seconds(), failure.message.trim_end());

@@ -145,7 +145,7 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
     pub windows: WindowLog,
     pub packets: PacketLog,
-    stream: Stream,
+    pub stream: Stream,
     pub captures: Option<Captures>,
     pub auditor: Option<Auditor>,
     pub air: Option<AirAuditor>,
@@ -341,6 +341,10 @@ fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
 }
 
 impl PacketLog {
+    /// Of a row, the bytes here, and those that its tables will take besides once the run has ended.
+    pub const BYTES: u64 = 36 + Self::BYTES_LATER;
+    /// The latter alone.
+    pub const BYTES_LATER: u64 = 110;
     /// In place of the number of a reason.
     pub const NO_REASON: u8 = 255;
 

@@ -204,6 +204,12 @@ impl Scenario {
             .enumerate()
             .map(|(i, item)| Traffic::read(i, item, tcp, &nodes, duration))
             .collect::<Result<_>>()?;
+        let expected: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
+        if flows.len() as f64 + expected > MOST_FLOWS as f64 {
+            let all = flows.len() as f64 + expected;
+            let message = format!("with all tables about {all:.0} flows, more than {MOST_FLOWS}");
+            return Err(top.error("traffic", message));
+        }
         let delays = top.switch("delays")?.unwrap_or(false);
         if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
             let message = "the generator made no flow that starts within the duration: take another seed, more nodes or more time";
@@ -214,7 +220,7 @@ impl Scenario {
         }
         check_names(link_items, &links, flow_items, &flows)?;
         traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
-        check_routers(document, flow_items, &links, &flows)?;
+        crate::layout::check_routers(document, flow_items, &links, &flows)?;
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.sky)?;
         }
@@ -317,24 +323,6 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
                 return Err(reader.error("loss", message));
             }
         }
-    }
-    Ok(())
-}
-
-/// Who listens to routers needs one that speaks so.
-fn check_routers(top: &Item, flow_items: &[Item], links: &[Duplex], flows: &[Flow]) -> Result<()> {
-    let routers = || links.iter().flat_map(|link| &link.directions).filter_map(|d| d.router.as_ref());
-    for (number, flow) in flows.iter().enumerate() {
-        let FlowKind::Tcp(tcp) = &flow.kind else { continue };
-        let Some(lacks) = tcp.missing_router(routers) else { continue };
-        // Generated flows stand in no table of their own.
-        let origin = flow_items.get(number).map_or(&top.origin, |item| &item.origin);
-        let key = format!("flow.{}.tcp.control", flow.name);
-        return Err(ScenarioError::new(
-            origin,
-            &key,
-            format!("{} needs routers {lacks}", tcp.control.name()),
-        ));
     }
     Ok(())
 }

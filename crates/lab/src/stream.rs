@@ -22,6 +22,11 @@ impl Stream {
         Stream { ahead: Agenda::new(), end, hints: Vec::new() }
     }
 
+    /// See [`Agenda::growth`].
+    pub fn growth(&self) -> usize {
+        self.ahead.growth()
+    }
+
     /// An event, told at its time or ahead of it.
     pub fn tell(&mut self, event: &PacketEvent) {
         if event.at > self.end {

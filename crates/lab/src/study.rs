@@ -29,6 +29,8 @@ pub struct Study {
     pub has_guests: bool,
     /// What decides the results of each point, seeds apart.
     digests: Vec<blake3::Hash>,
+    /// Points that cannot be run, and why.
+    pub refused: Vec<(usize, ScenarioError)>,
 }
 
 /// One thing that varies.
@@ -52,6 +54,13 @@ impl Study {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first. Every point is read,
     /// so that a mistake shows before the first run. A scenario without `sweep` is a study of one run.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
+        let mut study = Study::begin(file, text, assignments)?;
+        while !study.read_points(usize::MAX)? {}
+        Ok(study)
+    }
+
+    /// The first step of [`Study::parse`]: reads the axes. The points are for [`Study::read_points`].
+    pub fn begin(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
         let mut document = value::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
@@ -63,15 +72,37 @@ impl Study {
             title,
             has_guests: false,
             digests: Vec::new(),
+            refused: Vec::new(),
             document,
         };
         study.read_sweep()?;
-        for point in 0..study.points() {
-            let scenario = study.scenario(point)?;
-            study.has_guests |= scenario.has_guests();
-            study.digests.push(digest(&scenario));
-        }
         Ok(study)
+    }
+
+    /// Reads up to `count` more points; whether all have been read. Fails at the end if none of them can be run; if some
+    /// cannot, they are [`Study::refused`] and the others run.
+    pub fn read_points(&mut self, count: usize) -> Result<bool> {
+        let all = self.points();
+        let first = self.digests.len();
+        for point in first..all.min(first.saturating_add(count)) {
+            let found = match self.scenario(point) {
+                Ok(scenario) => {
+                    self.has_guests |= scenario.has_guests();
+                    digest(&scenario)
+                }
+                Err(error) => {
+                    let found = blake3::hash(format!("{:?}{error}", self.labels(point)).as_bytes());
+                    self.refused.push((point, error));
+                    found
+                }
+            };
+            self.digests.push(found);
+        }
+        let done = self.digests.len() == all;
+        if done && self.refused.len() == all && all > 0 {
+            return Err(self.refused.swap_remove(0).1);
+        }
+        Ok(done)
     }
 
     fn read_sweep(&mut self) -> Result<()> {
@@ -347,7 +378,7 @@ seed = "1..4"
     fn mistakes_are_told_where_they_are() {
         for (sweep, message) in [
             ("sweep = { \"link.m.rate\" = [\"1Mbps\"] }", "there is no \"m\" here"),
-            ("sweep = { \"link.l.rate\" = [\"1Mbps\", \"fast\"] }", "link.l.rate"),
+            ("sweep = { \"link.l.rate\" = [\"slow\", \"fast\"] }", "link.l.rate"),
             ("sweep = { \"link.l.rate\" = [] }", "has no values"),
             ("sweep = { \"link.l.rate\" = [\"1Mbps\", \"1Mbps\"] }", "twice"),
             ("sweep = { \"link.l.rate\" = \"1Mbps\" }", "must be a list"),
@@ -363,5 +394,16 @@ seed = "1..4"
             assert!(error.to_string().contains(message), "{sweep}: {error}");
             assert_eq!(error.line, Some(1), "{sweep}: {error}");
         }
+    }
+
+    #[test]
+    fn a_point_that_cannot_be_run_does_not_stop_the_others() {
+        let text = format!("sweep = {{ \"link.l.rate\" = [\"1Mbps\", \"fast\", \"2Mbps\"] }}\n{BASE}");
+        let study = Study::parse("s.toml", &text, &[]).unwrap();
+        assert_eq!(study.refused.iter().map(|(point, _)| *point).collect::<Vec<_>>(), [1]);
+        assert!(study.refused[0].1.to_string().contains("s.toml:1: link.l.rate"));
+        let ids: std::collections::BTreeSet<String> = (0..3).map(|point| study.run_id(point, 1)).collect();
+        assert_eq!(ids.len(), 3);
+        assert!(study.scenario(1).is_err() && study.scenario(2).is_ok());
     }
 }

@@ -11,6 +11,9 @@ use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
+/// Most segments that a flow may send at one moment.
+const MOST_AT_ONCE: f64 = 1e6;
+
 /// A TCP flow's controller and options.
 #[derive(Clone, Debug)]
 pub struct TcpFlow {
@@ -183,6 +186,9 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
     whole("ack_size", 1, 65_000, &mut o.ack_size)?;
     whole("window", 1, 1 << 30, &mut o.window)?;
     number("initial_window", 1.0, &mut o.initial_window)?;
+    if o.initial_window > MOST_AT_ONCE {
+        return Err(layer.error("initial_window", format!("must be at most {MOST_AT_ONCE}")));
+    }
     given.ssthresh |= number("initial_ssthresh", 1.0, &mut o.initial_ssthresh)?;
     number("max_cwnd", 0.0, &mut o.max_cwnd)?;
     whole("max_burst", 0, 1 << 30, &mut o.max_burst)?;

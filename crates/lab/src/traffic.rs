@@ -130,12 +130,6 @@ impl Traffic {
             Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
                 .ok_or_else(|| reader.error("largest", "must be more than the mean size"))?,
         };
-        let expected =
-            load.bps() as f64 / (8.0 * mean) * (stop.min(duration).seconds() - start.seconds()).max(0.0);
-        if expected > MOST_FLOWS as f64 / 10.0 {
-            let message = format!("about {expected:.0} flows are too many; take larger ones, or less load");
-            return Err(reader.error("size", message));
-        }
         let own = reader.get("tcp");
         let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
         if let Some(lacks) = tcp.missing_router(std::iter::empty) {
@@ -143,8 +137,20 @@ impl Traffic {
                 format!("{} needs routers {lacks}, and goes with [[flow]] tables", tcp.control.name());
             return Err(reader.error("tcp", message));
         }
+        let traffic = Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) };
+        let expected = traffic.expected(duration);
+        if expected > MOST_FLOWS as f64 / 10.0 {
+            let message = format!("about {expected:.0} flows are too many; take larger ones, or less load");
+            return Err(reader.error("size", message));
+        }
         reader.finish()?;
-        Ok(Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) })
+        Ok(traffic)
+    }
+
+    /// How many flows it will have in a run of this duration, on average.
+    pub(crate) fn expected(&self, duration: Span) -> f64 {
+        let time = self.stop.min(duration).seconds() - self.start.seconds();
+        self.load.bps() as f64 / (8.0 * self.sizes.mean) * time.max(0.0)
     }
 
     /// Its flows under a seed: Poisson arrivals.

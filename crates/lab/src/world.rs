@@ -8,6 +8,7 @@ mod sky;
 use crate::ScenarioError;
 use crate::audit::Violation;
 use crate::capture::Captures;
+use crate::memory;
 use crate::outcome::{EngineCost, Outcome};
 use crate::recorder::{PacketLog, RadioLog, Recorder, Recording, TraceMode, WindowLog};
 use crate::scenario::Scenario;
@@ -34,6 +35,8 @@ pub struct Settings {
 /// A run in progress.
 pub struct Run {
     inner: Inner,
+    /// Calls of [`Run::check_memory`].
+    looks: u32,
 }
 
 /// Three ways to run, so that what is off costs nothing.
@@ -66,7 +69,7 @@ impl Run {
         } else {
             Inner::Plain(Box::new(World::build(scenario, settings)?))
         };
-        Ok(Run { inner })
+        Ok(Run { inner, looks: 0 })
     }
 
     /// Processes up to `events` events; whether the run has ended.
@@ -77,6 +80,43 @@ impl Run {
     /// Runs to the end.
     pub fn finish(&mut self) {
         while !self.advance(u64::MAX) {}
+    }
+
+    /// Looks, once in a few calls, whether the memory lasts: for the run so far, and for what it records. Fails with what takes
+    /// it and what to do. For callers that go on with [`Run::advance`] some ten thousand events at a time.
+    pub fn check_memory(&mut self) -> Result<(), String> {
+        self.looks += 1;
+        if !self.looks.is_multiple_of(4) {
+            return Ok(());
+        }
+        let Some(free) = memory::available() else { return Ok(()) };
+        let rows = self.packets().time.len() as u64;
+        let needed = rows * PacketLog::BYTES_LATER;
+        let progress = self.progress();
+        if rows > 0 && needed + memory::RESERVE > free {
+            let all = (rows as f64 / progress) as u64;
+            return Err(format!(
+                "{rows} packet events at {:.0} % of the run, about {all} in all, which take {}, and {} are free; \
+                 shorten the duration, or run without --packets and --plot",
+                100.0 * progress,
+                memory::told(all * PacketLog::BYTES),
+                memory::told(free)
+            ));
+        }
+        let growth = each!(&self.inner, world => world.agenda.growth().max(world.recorder.stream.growth()));
+        if free > memory::RESERVE + growth as u64 {
+            return Ok(());
+        }
+        let backlog = each!(&self.inner, world => world.longest_backlog());
+        let queue = backlog.map_or(String::new(), |(link, packets)| {
+            format!("; {link} holds {packets} packets: if that is its queue, give it a limit")
+        });
+        Err(format!(
+            "out of memory at {:.0} % of the run: {} are free, the next step needs {}{queue}",
+            100.0 * progress,
+            memory::told(free),
+            memory::told(memory::RESERVE + growth as u64)
+        ))
     }
 
     /// The first controller that could not go on, with its flow's name; only guests fail. A run with such a one is to

@@ -61,9 +61,8 @@ fn xcp_shares_the_link_and_leaves_the_queue_empty() {
 fn the_router_must_be_on_the_flows_own_way() {
     let aside = TEXT.replace("router = { kind = \"rcp\" }", "")
         + "[[link]]\nends = [\"d\", \"e\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\nrouter = { kind = \"rcp\" }\n";
-    let scenario = Scenario::parse("rcp.toml", &aside, &[]).unwrap();
-    let refused = Run::new(&scenario, Settings::default()).map(|_| ()).unwrap_err().to_string();
-    assert!(refused.contains("rcp needs routers that tell rates"), "{refused}");
+    let refused = Scenario::parse("rcp.toml", &aside, &[]).unwrap_err().to_string();
+    assert!(refused.contains("flow.f0.tcp.control: rcp needs routers that tell rates"), "{refused}");
 }
 
 #[test]

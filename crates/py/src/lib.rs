@@ -6,7 +6,7 @@ mod study;
 
 use guest::PyLaw;
 use lab::{Recording, Run, Scenario, Settings, TraceMode};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -210,6 +210,7 @@ fn run(
         let ended =
             ended || until_s.is_some_and(|until| run.progress() * scenario.0.duration.seconds() > until);
         py.check_signals()?;
+        run.check_memory().map_err(PyMemoryError::new_err)?;
         if let Some(progress) = &progress {
             progress.call1(py, (if ended { 1.0 } else { run.progress() },))?;
         }

@@ -7,6 +7,9 @@ use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// Points that are read between two looks at signals.
+const POINTS: usize = 1000;
+
 /// A parsed study.
 #[pyclass(frozen, module = "ackclock._core", name = "Study")]
 pub struct PyStudy(Study);
@@ -34,6 +37,11 @@ impl PyStudy {
     #[getter]
     fn has_guests(&self) -> bool {
         self.0.has_guests
+    }
+    /// Points that cannot be run, and why.
+    #[getter]
+    fn refused(&self) -> Vec<(usize, String)> {
+        self.0.refused.iter().map(|(point, error)| (*point, error.to_string())).collect()
     }
     /// How many combinations of the axes there are, seeds apart.
     #[getter]
@@ -68,9 +76,12 @@ impl PyStudy {
 
 #[pyfunction]
 pub fn parse_study(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> PyResult<PyStudy> {
-    py.detach(|| guarded(|| Study::parse(file, text, &assignments)))?
-        .map(PyStudy)
-        .map_err(|error| scenario_error(py, error))
+    let told = |error| scenario_error(py, error);
+    let mut study = py.detach(|| guarded(|| Study::begin(file, text, &assignments)))?.map_err(told)?;
+    while !py.detach(|| guarded(|| study.read_points(POINTS)))?.map_err(told)? {
+        py.check_signals()?;
+    }
+    Ok(PyStudy(study))
 }
 
 /// Worker threads over a list of (point, seed).

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ackclock import _core
-from ackclock._core import ControllerError
+from ackclock._core import ControllerError, ScenarioError
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, Study
 from ackclock.study.store import Finished, Part, journal_line, now, write_part
@@ -158,7 +158,7 @@ def _one_by_one(study: Study, runs: Sequence[Run]) -> Iterator[tuple[Finished, f
             yield Finished(run.run_id, result.json, None), result.outcome["engine"]["cpu_s"]
         except ControllerError as error:
             yield Finished(run.run_id, None, f"{error}\n{error.traceback.rstrip()}"), 0.0
-        except RuntimeError as error:
+        except (RuntimeError, ScenarioError, MemoryError) as error:
             yield Finished(run.run_id, None, str(error)), 0.0
 
 

@@ -66,6 +66,11 @@ class Study:
         return dict(self.core.axes)
 
     @property
+    def refused(self) -> list[tuple[int, str]]:
+        """Points that cannot be run, and why; at least one point can."""
+        return self.core.refused
+
+    @property
     def is_sweep(self) -> bool:
         """Whether there is more than one run."""
         return self.points * len(self.seeds) > 1

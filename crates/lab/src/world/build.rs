@@ -6,14 +6,14 @@ use crate::ScenarioError;
 use crate::air_audit::AirAuditor;
 use crate::audit::{AuditedLink, Auditor};
 use crate::error::Origin;
+use crate::layout::lay_out;
 use crate::radio::RadioNetwork;
 use crate::recorder::Recorder;
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use engine::{Agenda, Stream};
 use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
 use net::radio::Radio;
-use net::{LinkId, LinkSpec, Network, NodeId, Topology};
-use std::collections::BTreeMap;
+use net::{LinkId, LinkSpec, Network, NodeId};
 use std::sync::Arc;
 use transport::{BlockPool, Options, Receiver, ReceiverStats, Sender, Setup, Timer, UdpSource};
 use units::{Span, Time};
@@ -30,7 +30,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 (topology, nodes, Some(layout))
             }
             _ => {
-                let (topology, nodes) = lay_out(scenario, &airborne);
+                let (topology, nodes) = lay_out(&scenario.links, &airborne);
                 (topology, nodes, None)
             }
         };
@@ -328,22 +328,6 @@ fn check_routers(
         }
     }
     Ok(())
-}
-
-/// The radio nodes, then others in the order in which links name them, and the links between them.
-fn lay_out<'a>(scenario: &'a Scenario, airborne: &'a [String]) -> (Topology, BTreeMap<&'a str, NodeId>) {
-    let mut topology = Topology::default();
-    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
-    for name in airborne {
-        nodes.insert(name, topology.add_node(name));
-    }
-    for link in &scenario.links {
-        let ends =
-            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
-        topology.add_link(ends[0], ends[1], link.directions[0].delay);
-        topology.add_link(ends[1], ends[0], link.directions[1].delay);
-    }
-    (topology, nodes)
 }
 
 fn impairment(

@@ -17,6 +17,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         self.links().map(|link| self.topology.link_name(link)).collect()
     }
 
+    /// The link with the most packets waiting or under way, and how many.
+    pub(super) fn longest_backlog(&self) -> Option<(String, u64)> {
+        let accounts = self.network.account(&self.agenda, self.duration);
+        let names = self.link_names();
+        names
+            .into_iter()
+            .zip(accounts.iter().map(|account| account.in_flight))
+            .max_by_key(|(_, packets)| *packets)
+    }
+
     pub(super) fn cost(&self) -> (EngineCost, f64) {
         let wired: u64 = self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
         let hops = wired + self.network.radio_hops();
