@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,6 +38,9 @@ to = "b"
 start = "5s"
 tcp = { control = {control} }
 """
+
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def scenario(control: str, profile: str = "ns2", options: str = "") -> str:
@@ -172,11 +175,13 @@ def test_what_cannot_be_loaded_is_told_with_its_place(tmp_path: Path) -> None:
         path = tmp_path / "s.toml"
         path.write_text(scenario(f'{{ python = "{source}" }}'))
         with pytest.raises(ScenarioError) as caught:
-            Scenario.load(path)
+            Scenario.load(path).run()
         assert message in str(caught.value)
         assert (caught.value.key, caught.value.line) == ("flow.f.tcp.control.python", 18)
+    given = f'flow.f.tcp.control={{ python = "{tmp_path / "mine.py"}:Mine", gian = 2 }}'
+    misspelt = Scenario.parse(scenario('"reno"'), [given])
     with pytest.raises(ScenarioError, match=r"Mine has no parameter gian; it has none"):
-        Scenario.parse(scenario(f'{{ python = "{tmp_path / "mine.py"}:Mine", gian = 2 }}'))
+        misspelt.run()
     with pytest.raises(ScenarioError, match=r'there is no flow "h"'):
         Scenario.parse(scenario('"reno"'), controllers={"h": Fixed})
     with pytest.raises(ScenarioError, match="int has no on_ack"):
@@ -254,3 +259,57 @@ def test_the_command_shows_the_traceback(tmp_path: Path) -> None:
     done = subprocess.run(sweep, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ValueError: no more" in done.stderr
+
+
+TOUCHES = """
+from pathlib import Path
+from ackclock import Controller
+Path(__file__).with_name("ran").touch()
+class Mine(Controller):
+    def on_ack(self, ack): ...
+    def on_congestion(self, event): ...
+    def on_rto(self, event): ...
+"""
+
+
+def test_code_runs_when_a_run_begins_and_not_before(ackclock: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(TOUCHES)
+    (tmp_path / "s.toml").write_text(scenario('{ python = "mine.py:Mine" }'))
+    for command in (["check", "s.toml"], ["why", "s.toml", "--at", "soon"], ["sweep", "s.toml", "--out", "s.toml"]):
+        ackclock(*command, cwd=tmp_path)
+        assert not (tmp_path / "ran").exists(), command
+    done = ackclock("run", "s.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("ackclock: runs mine.py (class Mine)\n") == 1
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_file_names_nothing_outside_its_folder(ackclock: Command, tmp_path: Path, link: bool) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "mine.py").write_text(TOUCHES)
+    (tmp_path / "base.toml").write_text(scenario('"reno"'))
+    code, base = "../mine.py", "../base.toml"
+    if link:  # a symbolic link inside to something outside is outside
+        (inner / "mine.py").symlink_to(tmp_path / "mine.py")
+        (inner / "base.toml").symlink_to(tmp_path / "base.toml")
+        code, base = "mine.py", "base.toml"
+    (inner / "code.toml").write_text(scenario(f'{{ python = "{code}:Mine" }}'))
+    (inner / "extends.toml").write_text(f'extends = "{base}"\n')
+    for name in ("code.toml", "extends.toml"):
+        for command in ("check", "run"):
+            done = ackclock(command, inner / name)
+            assert done.returncode == 2
+            assert "lies outside the folder" in done.stderr
+            assert "--allow-code" in done.stderr
+            assert ackclock(command, inner / name, "--allow-code").returncode == 0
+    # What the command line itself names, the user has told.
+    told = f'flow.f.tcp.control={{ python = "{tmp_path / "mine.py"}:Mine" }}'
+    assert ackclock("run", tmp_path / "base.toml", "--set", told).returncode == 0
+
+
+@pytest.mark.parametrize("given", [Fixed(None), 3, None, "reno", object()])
+def test_an_instance_in_place_of_a_class_is_told(given: object) -> None:
+    with pytest.raises(ScenarioError, match="a controller is a class, not"):
+        Scenario.parse(scenario('"reno"'), controllers={"f": given})

@@ -209,3 +209,13 @@ def test_names_and_mistakes(tmp_path: Path, folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'unknown controller "renno"; did you mean "reno"' in done.stderr
+
+
+@pytest.mark.parametrize("bad", ["../escaped", "a/b", "", ".hidden", "x-standard"])
+def test_a_situation_cannot_name_files_elsewhere(tmp_path: Path, bad: str) -> None:
+    text = f'title = "t"\nsource = "s"\nsummary = "s"\nstandard = "reno"\n[[situation]]\nid = "{bad}"\n'
+    (tmp_path / "suite.toml").write_text(
+        text + 'title = "t"\nplace = "p"\nquestion = "q"\nmetrics = ["goodput"]\nseeds = 2\nquick = 1\n'
+    )
+    with pytest.raises(BadInput, match="an id must be letters"):
+        Suite(tmp_path)

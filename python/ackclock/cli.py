@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from ackclock import control
 from ackclock._core import ControllerError, ScenarioError, __version__
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write, write_bytes
 from ackclock.maps import orbit, radio
-from ackclock.options import Captures, File, Jobs, Overrides, Seed
+from ackclock.options import AllowCode, Captures, File, Jobs, Overrides, Seed
 from ackclock.suite.commands import compare, suite
+from ackclock.text import shown
 from ackclock.why import why
 
 MOST_REFUSED = 10
@@ -59,6 +61,7 @@ def run(
     pcap: Captures = None,
     plot: Path | None = None,
     audit: bool = False,
+    allow_code: AllowCode = False,
 ) -> int:
     """Run one scenario and summarise it.
 
@@ -85,6 +88,8 @@ def run(
         Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
     audit
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
 
     """
     captures = dict(_place(one) for one in pcap or ())
@@ -158,8 +163,8 @@ def _write_all(
 
 
 @app.command
-def check(file: File, /, *files: File, plot: Path | None = None) -> int:
-    """Validate scenarios without running them.
+def check(file: File, /, *files: File, plot: Path | None = None, allow_code: AllowCode = False) -> int:
+    """Validate scenarios without running them, nor the code of their controllers.
 
     Parameters
     ----------
@@ -169,6 +174,8 @@ def check(file: File, /, *files: File, plot: Path | None = None) -> int:
         More of them.
     plot
         Draw the network of the one file: nodes, links with rate, delay, queue and loss, flows (SVG, PDF or PNG).
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
 
     """
     from ackclock.study import Study
@@ -240,6 +247,7 @@ def sweep(
     until: str | None = None,
     most: int = 200,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
 ) -> int:
     """Run a study: every point of its axes under every seed. May be killed and repeated: finished runs are kept.
 
@@ -261,6 +269,8 @@ def sweep(
         With --until: seeds of a point at the most.
     as_json
         Print {"runs", "kept", "done", "failed"} at the end and nothing else.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
 
     """
     from dataclasses import asdict
@@ -517,6 +527,7 @@ def fail(message: str, status: int) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    control.announce = lambda what: print(f"ackclock: {shown(what)}", file=sys.stderr)
     try:
         status = app(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:

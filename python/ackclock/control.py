@@ -6,11 +6,12 @@ the trait of `crates/cc/src/controller.rs`, word for word; docs/python-controlle
 
 from __future__ import annotations
 
+import ast
 import difflib
 import hashlib
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
@@ -90,20 +91,42 @@ RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_f
 _modules: dict[str, ModuleType] = {}
 
 
-def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
-    """Find the class `name` in the file `path`, and check that it takes these parameters.
+announce: Callable[[str], object] | None = None
+"""Told of each file that is about to be run, once."""
 
-    Returns the class, and what identifies it: the file's name and a hash of its text (what it imports is not looked
-    at). Raises ValueError with one line that says what is wrong.
+
+def identify(path: str, name: str) -> str:
+    """What identifies the class `name` in the file `path`: its name and a hash of the file (not of what it imports).
+
+    Nothing is run. Raises ValueError with one line if the file cannot be read or is not Python.
     """
+    text = _read(path)
     try:
-        text = Path(path).read_bytes()
+        ast.parse(text, path)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise ValueError(f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}") from None
+    return f"{name} {hashlib.blake2b(text, digest_size=16).hexdigest()}"
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    identity = f"{name} {hashlib.blake2b(text, digest_size=16).hexdigest()}"
+
+
+def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
+    """Run the file `path`, once in a process, and take the class `name`; check that it takes these parameters.
+
+    Returns the class, and what identifies it. Raises ValueError with one line that says what is wrong.
+    """
+    identity, text = identify(path, name), _read(path)
     key = f"{Path(path).resolve()} {identity}"
     module = _modules.get(key)
     if module is None:
+        if announce is not None:
+            announce(f"runs {path} (class {name})")
         module = ModuleType(Path(path).stem)
         module.__file__ = path
         # Dataclasses and pickles look modules up by name.
@@ -127,6 +150,9 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
 
 def check(found: type, parameters: Sequence[str] = ()) -> None:
     """Check that a class is a controller that takes these parameters. Raises ValueError."""
+    if not isinstance(found, type):
+        what = f"an instance of {type(found).__name__}" if hasattr(found, "on_ack") else repr(found)
+        raise ValueError(f"a controller is a class, not {what:.60}; give the class itself")
     missing = [m for m in ("on_ack", "on_congestion", "on_rto", "set_window") if not callable(getattr(found, m, None))]
     if missing:
         raise ValueError(f"{found.__name__} has no {', '.join(missing)}; derive it from ackclock.Controller")

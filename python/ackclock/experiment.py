@@ -129,9 +129,16 @@ class Scenario:
                 until_s=until_s,
                 progress=progress,
             )
+        except ScenarioError:
+            raise
         except ValueError as error:
             raise refused("run", str(error)) from None
         return Result(finished, list(captures))
+
+
+def allow_code(allowed: bool) -> None:
+    """Let scenarios name code and bases (`extends`) outside their own folder, or no longer, in this process."""
+    _core.allow_code(allowed)
 
 
 def read_text(path: str | Path) -> str:

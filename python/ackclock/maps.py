@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 from cyclopts import Parameter
 
 from ackclock.files import BadInput, check_targets, save_figure
-from ackclock.options import File, Overrides, Seed, seconds
+from ackclock.options import AllowCode, File, Overrides, Seed, seconds
 
 
 def _check_pictures(plot: Path | None, animate: Path | None) -> None:
@@ -131,6 +131,7 @@ def radio(
     at: str | None = None,
     set_: Overrides = None,
     seed: Seed = None,
+    allow_code: AllowCode = False,
 ) -> int:
     """Draw the radio of a scenario: nodes moving, who can receive whom, packets by kind, drops.
 
@@ -154,6 +155,8 @@ def radio(
         Replace one value first: KEY=VALUE. May be repeated.
     seed
         Runs under this seed, not the file's.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
 
     """
     from ackclock import airmap

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ackclock import _core
+from ackclock.experiment import allow_code
 from ackclock.files import BadInput
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ def _jobs(_type: object, value: int | None) -> None:
 File = Annotated[str, Parameter(allow_leading_hyphen=False)]
 Seed = Annotated[int | None, Parameter(converter=_seed)]
 Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
+
+
+def _allow_code(_type: object, value: bool) -> None:
+    allow_code(value)
+
+
+AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="", validator=_allow_code)]
 Captures = Annotated[list[str] | None, Parameter(name="--pcap", consume_multiple=False)]
 Jobs = Annotated[int | None, Parameter(validator=_jobs)]
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.options import File, Overrides, Seed, seconds
+from ackclock.options import AllowCode, File, Overrides, Seed, seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -261,6 +261,7 @@ def why(
     seed: Seed = None,
     set_: Overrides = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
 ) -> int:
     """Explain the last change of a window by a moment: the event, the ACK or loss, the packet's fate, the queue.
 
@@ -280,6 +281,8 @@ def why(
         Replace one value first: KEY=VALUE. May be repeated.
     as_json
         Print one JSON object and nothing else.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
 
     """
     scenario = Scenario.load(file, set_ or ())

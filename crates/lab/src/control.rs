@@ -6,7 +6,9 @@ use crate::scenario::{FlowKind, Scenario};
 use crate::tcp::TcpFlow;
 use crate::value::{self, Item, Value};
 use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, GuestLaw, Hosted, Params, Signals};
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -18,6 +20,8 @@ pub enum Control {
     Registered(&'static str, Params),
     /// One from outside.
     Guest(Arc<dyn GuestLaw>),
+    /// One from outside whose code has not been run: reading a scenario runs no code, a run does.
+    Source(Arc<GuestSource>),
 }
 
 impl Control {
@@ -36,6 +40,7 @@ impl Control {
         match self {
             Control::Registered(name, _) => name,
             Control::Guest(law) => law.name(),
+            Control::Source(source) => &source.class,
         }
     }
 
@@ -47,14 +52,16 @@ impl Control {
                 found.map_or(Vec::new(), |d| d.probes.iter().map(|name| (*name).into()).collect())
             }
             Control::Guest(law) => law.probes().to_vec(),
+            Control::Source(_) => Vec::new(),
         }
     }
 
-    /// The signals that it cannot do without.
+    /// The signals that it cannot do without; none are known of code that has not been run.
     pub(crate) fn needs(&self, flow: &FlowInfo) -> Signals {
         match self {
             Control::Registered(..) => self.make(flow).needs(),
             Control::Guest(law) => law.needs(),
+            Control::Source(_) => Signals::NONE,
         }
     }
 
@@ -64,6 +71,7 @@ impl Control {
             Control::Registered(name, params) => AnyController::new(name, params, flow)
                 .unwrap_or_else(|| unreachable!("the scenario names registered controllers only")),
             Control::Guest(law) => AnyController::Guest(Hosted::new(law.make(flow))),
+            Control::Source(_) => unreachable!("a run begins with Scenario::loaded"),
         }
     }
 }
@@ -71,9 +79,50 @@ impl Control {
 impl Scenario {
     /// Whether any flow's controller comes from outside the registry.
     pub fn has_guests(&self) -> bool {
-        let guest = |tcp: &TcpFlow| matches!(tcp.control, Control::Guest(_));
+        let guest = |tcp: &TcpFlow| matches!(tcp.control, Control::Guest(_) | Control::Source(_));
         let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if guest(tcp)));
         flows || self.traffic.iter().any(|source| guest(&source.tcp))
+    }
+
+    /// The scenario with the code of its controllers loaded, which runs it.
+    pub(crate) fn loaded(&self) -> Result<Cow<'_, Scenario>> {
+        let waits = |tcp: &TcpFlow| matches!(tcp.control, Control::Source(_));
+        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if waits(tcp)));
+        if !flows && !self.traffic.iter().any(|table| waits(&table.tcp)) {
+            return Ok(Cow::Borrowed(self));
+        }
+        let mut loaded = self.clone();
+        for flow in &mut loaded.flows {
+            if let FlowKind::Tcp(tcp) = &mut flow.kind {
+                self.load(tcp)?;
+            }
+        }
+        for table in &mut loaded.traffic {
+            self.load(&mut table.tcp)?;
+        }
+        Ok(Cow::Owned(loaded))
+    }
+
+    /// Puts the law in place of its source, and makes the checks that had to wait for it.
+    fn load(&self, tcp: &mut Arc<TcpFlow>) -> Result<()> {
+        let Control::Source(source) = &tcp.control else { return Ok(()) };
+        let refuse = |message: String| ScenarioError::new(&source.origin, &source.key, message);
+        let law = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
+        let changed = TcpFlow { control: Control::Guest(law.map_err(refuse)?), options: tcp.options.clone() };
+        if let Some(lacks) = self.lacks(&changed) {
+            return Err(refuse(lacks));
+        }
+        *tcp = Arc::new(changed);
+        Ok(())
+    }
+
+    /// What the controller of a flow needs and does not have.
+    fn lacks(&self, tcp: &TcpFlow) -> Option<String> {
+        let routers =
+            || self.links.iter().flat_map(|link| &link.directions).filter_map(|d| d.router.as_ref());
+        let option = tcp.missing_option().map(str::to_string);
+        let lacks = option.or_else(|| tcp.missing_router(routers).map(|which| format!("routers {which}")))?;
+        Some(format!("{} needs {lacks}", tcp.control.name()))
     }
 
     /// Gives the TCP flow called `name` another controller.
@@ -81,31 +130,24 @@ impl Scenario {
         let origin = Origin::Set(format!("flow.{name}").into());
         let key = format!("flow.{name}.tcp.control");
         let known: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
-        let Some(flow) = self.flows.iter_mut().find(|flow| flow.name == name) else {
+        let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
             let remark = nearest(name, known.iter().map(String::as_str));
             return Err(ScenarioError::new(&origin, &key, format!("there is no flow \"{name}\"; {remark}")));
         };
-        let FlowKind::Tcp(tcp) = &mut flow.kind else {
+        let FlowKind::Tcp(tcp) = &self.flows[index].kind else {
             return Err(ScenarioError::new(&origin, &key, "a UDP flow has no controller"));
         };
         let changed = TcpFlow { control, options: tcp.options.clone() };
-        let routers =
-            || self.links.iter().flat_map(|link| &link.directions).filter_map(|d| d.router.as_ref());
-        let lacks = changed.missing_option().or_else(|| changed.missing_router(routers));
-        if let Some(lacks) = lacks {
-            return Err(ScenarioError::new(
-                &origin,
-                &key,
-                format!("{} needs {lacks}", changed.control.name()),
-            ));
+        if let Some(lacks) = self.lacks(&changed) {
+            return Err(ScenarioError::new(&origin, &key, lacks));
         }
-        *tcp = Arc::new(changed);
+        self.flows[index].kind = FlowKind::Tcp(Arc::new(changed));
         Ok(())
     }
 }
 
 /// A controller written in another language: where it is, and what it is given.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GuestSource {
     /// Its file.
     pub path: PathBuf,
@@ -113,10 +155,30 @@ pub struct GuestSource {
     pub class: String,
     /// Its parameters.
     pub arguments: Vec<(String, cc::Value)>,
+    /// What decides which code it is: the class, and a hash of the file.
+    identity: String,
+    /// Where it is named, and by which key.
+    origin: Origin,
+    key: String,
 }
 
-/// Finds a guest; what is wrong with it otherwise.
-pub type GuestLoader = fn(&GuestSource) -> std::result::Result<Arc<dyn GuestLaw>, String>;
+/// What decides results: part of a run's identity.
+impl fmt::Debug for GuestSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.identity, self.arguments)
+    }
+}
+
+/// How guests are found; what is wrong with one otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct GuestLoader {
+    /// Reads the file and says which code a class in it is, without running any.
+    pub identify: fn(&Path, &str) -> std::result::Result<String, String>,
+    /// Runs the file and takes the class.
+    pub load: fn(&GuestSource) -> std::result::Result<Arc<dyn GuestLaw>, String>,
+}
+
+const NO_LOADER: &str = "controllers in Python run in the Python package `ackclock`";
 
 static LOADER: OnceLock<GuestLoader> = OnceLock::new();
 
@@ -181,13 +243,15 @@ fn read_guest(table: &Reader<'_>, item: &Item, entries: &[(String, Item)], sourc
     else {
         return Err(refuse(format!("\"{source}\" is not FILE:CLASS, such as \"mine.py:Mine\"")));
     };
-    let Some(loader) = LOADER.get() else {
-        return Err(refuse("controllers in Python run in the Python package `ackclock`".into()));
-    };
+    let Some(loader) = LOADER.get() else { return Err(refuse(NO_LOADER.into())) };
     let mut arguments = arguments(table, entries)?;
     arguments.retain(|(key, _)| key != "python");
-    let source = GuestSource { path: table.beside(item, file), class: class.into(), arguments };
-    loader(&source).map(Control::Guest).map_err(refuse)
+    let path = table.beside(item, file);
+    value::check_inside(&item.origin, &path).map_err(refuse)?;
+    let identity = (loader.identify)(&path, class).map_err(refuse)?;
+    let (origin, key) = (item.origin.clone(), table.path("python"));
+    let class = class.into();
+    Ok(Control::Source(Arc::new(GuestSource { path, class, arguments, identity, origin, key })))
 }
 
 /// The entries of a table as parameters.

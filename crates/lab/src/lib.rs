@@ -50,6 +50,7 @@ pub use scenario::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
 pub use study::{Axis, Step, Study};
 pub use tcp::TcpFlow;
 pub use traffic::{Sizes, Traffic};
+pub use value::allow_code;
 pub use view::{Instant, Picture, SkyView};
 pub use world::{Run, Settings};
 

@@ -3,6 +3,7 @@
 use crate::error::{Origin, ScenarioError};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -67,6 +68,33 @@ pub fn read_file(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(told)
 }
 
+static ALLOW_CODE: AtomicBool = AtomicBool::new(false);
+
+/// Whether files may name code and bases outside their own folder, from now on in this process.
+pub fn allow_code(allowed: bool) {
+    ALLOW_CODE.store(allowed, Ordering::Relaxed);
+}
+
+/// A file that a scenario names as code or as its base must lie in the folder of the file that names it, or below: a scenario
+/// from somewhere else brings its code along or names none. What the command line names, the user has told.
+pub(crate) fn check_inside(origin: &Origin, path: &Path) -> Result<(), String> {
+    let Origin::Line { file, .. } = origin else { return Ok(()) };
+    let folder = match Path::new(&**file).parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    // What is not there is told by whoever reads it.
+    let (Ok(folder), Ok(found)) = (folder.canonicalize(), path.canonicalize()) else { return Ok(()) };
+    if found.starts_with(&folder) || ALLOW_CODE.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} lies outside the folder {}: put it there, or say --allow-code if you trust it",
+        path.display(),
+        folder.display()
+    ))
+}
+
 const DEEPEST: u32 = 8;
 
 fn extended(file: &str, text: &str, depth: u32) -> Result<Item, ScenarioError> {
@@ -78,7 +106,8 @@ fn extended(file: &str, text: &str, depth: u32) -> Result<Item, ScenarioError> {
     let Value::Text(name) = &base.value else {
         return Err(refuse(format!("must name a file, not {}", base.value.kind())));
     };
-    let path = Path::new(file).parent().map_or_else(|| name.into(), |folder| folder.join(name));
+    let path = Path::new(file).with_file_name(name);
+    check_inside(&base.origin, &path).map_err(refuse)?;
     if depth == DEEPEST {
         return Err(refuse(format!("more than {DEEPEST} files deep")));
     }

@@ -59,7 +59,8 @@ macro_rules! each {
 impl Run {
     /// Builds the world of a scenario. Fails if a flow has no path.
     pub fn new(scenario: &Scenario, settings: Settings) -> Result<Run, ScenarioError> {
-        let drawn = scenario.drawn(settings.seed.unwrap_or(scenario.seed));
+        let loaded = scenario.loaded()?;
+        let drawn = loaded.drawn(settings.seed.unwrap_or(scenario.seed));
         let scenario = &*drawn;
         let r = settings.recording;
         let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio {

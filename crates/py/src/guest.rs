@@ -11,6 +11,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{IntoPyObjectExt, intern};
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use units::{Rate, Segments, Span, Time};
 
@@ -193,7 +194,18 @@ impl PyLaw {
         })
     }
 
-    /// Finds the class that a scenario names.
+    /// Which code a class in a file is; nothing of it runs.
+    pub fn identify(path: &Path, class: &str) -> Result<String, String> {
+        Python::attach(|py| {
+            let identify = || -> PyResult<String> {
+                let found = py.import("ackclock.control")?.getattr("identify")?;
+                found.call1((path.to_string_lossy(), class))?.extract()
+            };
+            identify().map_err(|error| error.value(py).to_string())
+        })
+    }
+
+    /// Runs the file that a scenario names, and finds the class.
     pub fn load(source: &GuestSource) -> Result<Arc<dyn GuestLaw>, String> {
         Python::attach(|py| {
             let load = || -> PyResult<PyLaw> {

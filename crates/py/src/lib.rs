@@ -290,6 +290,12 @@ fn radio_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
     Ok(columns.unbind())
 }
 
+/// Whether scenarios may name code and bases outside their own folder, from now on.
+#[pyfunction]
+fn allow_code(allowed: bool) {
+    lab::allow_code(allowed);
+}
+
 /// Seconds of a span such as "600s".
 #[pyfunction]
 fn seconds(text: &str) -> PyResult<f64> {
@@ -397,12 +403,12 @@ mod _core {
     use super::*;
     #[pymodule_export]
     use super::{
-        ControllerError, Finished, PyScenario, PySky, ScenarioError, bench, catalog, codes, parse, run,
-        seconds,
+        ControllerError, Finished, PyScenario, PySky, ScenarioError, allow_code, bench, catalog, codes,
+        parse, run, seconds,
     };
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
-        lab::set_guest_loader(PyLaw::load);
+        lab::set_guest_loader(lab::GuestLoader { identify: PyLaw::identify, load: PyLaw::load });
         m.add("__version__", lab::VERSION)?;
         m.add("ENGINE", lab::ENGINE)?;
         m.add("ENGINE_CRATES", lab::ENGINE_CRATES.split(' ').collect::<Vec<_>>())?;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,14 @@ class Suite:
         self.omitted = [
             read_record(Omitted, item, f"{file}: omitted[{i}]") for i, item in enumerate(about.get("omitted", []))
         ]
+        seen: set[str] = set()
         for situation in self.situations:
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", situation.id) or situation.id.endswith("-standard"):
+                what = "must be letters, digits, '.', '_' and '-', and not end in -standard: it names files"
+                raise BadInput(f"{file}: situation {situation.id}: an id {what}")
+            if situation.id in seen:
+                raise BadInput(f"{file}: situation {situation.id}: the id is there twice")
+            seen.add(situation.id)
             for metric in situation.metrics:
                 if metric not in METRICS:
                     near = difflib.get_close_matches(metric, METRICS, 1)
