@@ -208,7 +208,7 @@ def test_an_interrupted_page_goes_on(page: Path) -> None:
     from ackclock.papers import find, reproduce
 
     class Refuses:
-        def run(self, study: object, runs: list[object], store: Path) -> object:
+        def run(self, study: object, runs: list[object]) -> object:
             assert not runs
             return iter(())
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ import pytest
 from ackclock.files import BadInput
 from ackclock.study import Run, Store, Study, Until, results, sweep
 from ackclock.study.executors import Local
-from ackclock.study.store import JOURNAL, Finished, write_part
+from ackclock.study.store import FILE
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -79,60 +81,88 @@ def vars_of(summary: object) -> tuple[int, ...]:
     return tuple(getattr(summary, name) for name in ("runs", "kept", "done", "failed"))
 
 
-def planned(study: Study, runs: list[Run]) -> list[tuple[Run, dict[str, str]]]:
-    """Runs with the labels of their axes."""
-    return [(run, study.labels(run.point)) for run in runs]
+def flip(file: Path, bit: int) -> None:
+    """Turn one bit of a file over."""
+    content = bytearray(file.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(content)
 
 
-def test_a_store_takes_in_what_a_kill_left(study: Study, tmp_path: Path) -> None:
+def read(folder: Path) -> tuple[pl.DataFrame, list[str]]:
+    """The table that is shown, and what is said beside it."""
+    try:
+        with Store.open(folder) as store:
+            return results.table(store), store.notes
+    except BadInput as error:
+        return pl.DataFrame(), [str(error)]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_flipped_bit_is_never_shown(study: Study, tmp_path: Path, first: bool) -> None:
+    """Wherever it is: what is read is right, what is missing is said, and a sweep runs that and little else again."""
     whole = fill(study, tmp_path / "whole")
-    folder = tmp_path / "killed"
-    with Store.create(folder) as store:
-        runs = study.runs()
-        store.set_plan(study, planned(study, runs))
-        outcomes = {run.run_id: study.scenario(run.point).run(seed=run.seed).json for run in runs}
-        store.add([Finished(run.run_id, outcomes[run.run_id]) for run in runs[:4]])
-        at = next(store.runs())["finished_at"]
-    # A journal with lines that the index does not have, the last cut off; a part that nobody named; a half-written one.
-    line = [f'{{"run_id":"{r.run_id}","finished_at":"2026-01-01T00:00:00Z",{outcomes[r.run_id][1:]}\n' for r in runs]
-    with open(folder / "parts" / JOURNAL, "a") as journal:
-        journal.write("".join(line[4:6]) + line[6][:50])
-    write_part(folder, "".join(line[10:12]).encode())
-    (folder / "parts" / ".x.parquet.tmp").write_bytes(b"PAR1")
-    with Store.create(folder) as store:
-        assert len(store.finished()) == 8
-        assert vars_of(sweep(study, store, Local(2))) == (20, 8, 12, 0)
-        assert next(store.runs())["finished_at"] == at
-        assert results.table(store).equals(whole)
-
-
-@pytest.mark.parametrize("damage", ["empty journal", "lost part", "garbled part", "foreign part", "garbled line"])
-def test_what_is_lost_is_run_again(study: Study, tmp_path: Path, damage: str) -> None:
-    """Whatever happens to the files, index and files agree again after the next sweep, and the table is the same."""
-    whole = fill(study, tmp_path / "whole")
-    folder = tmp_path / "s"
-    if "part" in damage:
-        fill(study, folder)
-        part = next((folder / "parts").glob("*.parquet"))
-        if damage == "lost part":
-            part.unlink()
-        else:
-            target = part if damage == "garbled part" else folder / "parts" / "aa.parquet"
-            target.write_bytes(b"PAR1 is not all")
-    else:
+    original = (tmp_path / "whole" / FILE).read_bytes()
+    bits = random.Random(1)
+    for number in range(30):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / FILE).write_bytes(original)
+        flip(folder / FILE, bits.randrange(8 * (4096 if first else len(original))))
+        shown, notes = read(folder)
+        assert shown.height == whole.height or notes
+        if shown.height:
+            same = whole.join(shown, on=shown.columns, how="semi", nulls_equal=True)
+            assert same.height == shown.height
         with Store.create(folder) as store:
-            runs = study.runs()[:6]
-            store.set_plan(study, planned(study, study.runs()))
-            store.add([Finished(run.run_id, study.scenario(run.point).run(seed=run.seed).json) for run in runs])
-        journal = folder / "parts" / JOURNAL
-        lines = journal.read_bytes()
-        journal.write_bytes(b"" if damage == "empty journal" else lines + b'{"run_id": 3}\nnot json\n')
-    with Store.create(folder) as store:
-        assert bool(store.notes) or damage == "empty journal"
-        summary = sweep(study, store, Local(2))
-        assert summary.kept + summary.done == 20
+            summary = sweep(study, store, Local(2))
+            assert summary.done <= 7
+            assert results.table(store).equals(whole)
+            assert not store.damaged
+
+
+@pytest.mark.parametrize("damage", ["garbage", "cut", "empty", "wal"])
+def test_a_broken_file_is_set_aside(study: Study, tmp_path: Path, damage: str) -> None:
+    whole = fill(study, tmp_path / "s")
+    file = tmp_path / "s" / FILE
+    content = file.read_bytes()
+    if damage == "wal":
+        file.with_name(f"{FILE}-wal").write_bytes(b"no log" * 1000)
+    else:
+        file.write_bytes({"garbage": b"no database" * 1000, "cut": content[: len(content) // 2], "empty": b""}[damage])
+    with Store.create(tmp_path / "s") as store:
+        assert vars_of(sweep(study, store, Local(2)))[3] == 0
         assert results.table(store).equals(whole)
-        assert {run["run_id"] for run in store.runs()} == set(whole["run_id"])
+        assert bool(store.notes) == (damage in {"garbage", "cut"})
+
+
+def test_a_full_disk_is_told_and_loses_nothing(study: Study, tmp_path: Path) -> None:
+    whole = fill(study, tmp_path / "whole")
+    with Store.create(tmp_path / "s") as store:
+        pages = store._index.execute("PRAGMA page_count").fetchone()[0]
+        store._index.execute(f"PRAGMA max_page_count = {pages + 3}")
+        with pytest.raises(BadInput, match=r"the disk is full; finished runs are kept: make room"):
+            sweep(study, store, Local(2))
+    with Store.create(tmp_path / "s") as store:
+        assert vars_of(sweep(study, store, Local(2)))[3] == 0
+        assert results.table(store).equals(whole)
+
+
+def test_a_finished_study_is_read_without_a_trace(study: Study, tmp_path: Path) -> None:
+    fill(study, tmp_path / "s")
+    before = sorted(path.name for path in (tmp_path / "s").iterdir())
+    assert before == [".lock", FILE]
+    with Store.open(tmp_path / "s") as store:
+        assert results.table(store).height == 20
+        assert sorted(path.name for path in (tmp_path / "s").iterdir()) == before
+
+
+def test_an_earlier_layout_is_refused(study: Study, tmp_path: Path) -> None:
+    index = sqlite3.connect(tmp_path / FILE)
+    index.execute("CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+    index.close()
+    for opened in (Store.open, Store.create):
+        with pytest.raises(BadInput, match="was made by an earlier version; give another folder"):
+            opened(tmp_path)
 
 
 def test_another_study_is_refused(study: Study, tmp_path: Path) -> None:
@@ -291,3 +321,24 @@ def test_identity(study: Study) -> None:
     assert isinstance(first[0], Run)
     assert len({run.run_id for run in first}) == 20
     assert not {r.run_id for r in first} & {r.run_id for r in Study.parse(STUDY.replace('"1s"', '"2s"')).runs()}
+
+
+def test_an_axis_may_be_called_like_a_column(tmp_path: Path) -> None:
+    text = STUDY.replace(
+        'sweep = { "link.l.rate" = ["1Mbps", "2Mbps"], "flow.f.tcp.control" = ["reno", "vegas"], ', "sweep = { "
+    )
+    names = ("run_id", "jain", "events", "f.goodput_bps")
+    axes = ", ".join(f'"{name}" = {{ {n}x = {{ "link.l.delay" = "{n + 1}ms" }} }}' for n, name in enumerate(names))
+    study = Study.parse(text.replace("sweep = {", f"sweep = {{ {axes},"))
+    table = fill(study, tmp_path / "s")
+    assert table["axis.jain"].to_list() == ["1x"] * 5
+    assert table["jain"].to_list() == [1.0] * 5
+    assert set(table["axis.run_id"]) == {"0x"}
+    assert table["run_id"].n_unique() == 5
+
+
+def test_parallel_links_have_columns_of_their_own(tmp_path: Path) -> None:
+    link = STUDY[STUDY.index("[[link]]") : STUDY.index("[[flow]]")]
+    table = fill(Study.parse(STUDY.replace("[[flow]]", link.replace('"l"', '"m"') + "[[flow]]", 1)), tmp_path / "s")
+    assert {"a->b.utilisation", "a->b#2.utilisation", "b->a#2.utilisation"} <= set(table.columns)
+    assert set(table["a->b#2.utilisation"]) == {0.0}

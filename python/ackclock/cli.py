@@ -344,7 +344,9 @@ def results(
             print(f"written: {export}", file=sys.stderr)
         if not runs and export is None:
             study_results(store.about("title") or str(folder), tables.summary(store, metric or (), where or ()))
-    return 0
+        for note in store.notes:
+            print(f"ackclock: {folder}: {shown(note)}", file=sys.stderr)
+        return 1 if store.damaged else 0
 
 
 @app.command

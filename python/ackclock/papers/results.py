@@ -16,7 +16,7 @@ from ackclock.papers.folder import Paper, StudySpec, Value, Where, call
 from ackclock.papers.readings import AS_FILED, Reading, kept, overrides, said
 from ackclock.study import Store, Study, sweep, sweep_variants
 from ackclock.study.executors import Executor
-from ackclock.study.store import outcome_schema
+from ackclock.study.schema import outcome_schema
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,15 +16,15 @@ from ackclock import _core
 from ackclock._core import ControllerError, ScenarioError
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, Study
-from ackclock.study.store import Finished, Part, journal_line, now, write_part
+from ackclock.study.store import Finished
 
-Batch = list[Finished] | Part
+Batch = list[Finished]
 
 
 class Executor(Protocol):
     """Runs a study's runs somewhere."""
 
-    def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
+    def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
         """Yield every run once, in batches, in any order; an empty batch is a sign of life. Closing stops the work."""
         ...
 
@@ -35,7 +35,7 @@ class Local:
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
 
-    def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
+    def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         if study.core.has_guests:
             yield from ([finished] for finished, _ in _one_by_one(study, runs))
@@ -63,8 +63,7 @@ class Local:
 class Ray:
     """A Ray cluster (extra `ackclock[cluster]`): the one that `ray start` or RAY_ADDRESS names, or a local one.
 
-    A task is a batch of some seconds. Where the store's folder is also the workers', they write their own parts into
-    it; elsewhere the outcomes travel back. Ray repeats a task whose worker has died.
+    A task is a batch of some seconds; the outcomes travel back. Ray repeats a task whose worker has died.
     """
 
     BATCH_S = 3.0
@@ -75,14 +74,14 @@ class Ray:
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs
 
-    def run(self, study: Study, runs: Sequence[Run], store: Path) -> Iterator[Batch]:
+    def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         if not runs:
             return
         ray = self._connect()
         remote = ray.remote(max_retries=3)(_ray_task)
         source = str(Path(study.file).resolve()) if Path(study.file).exists() else study.file
-        what = ray.put((source, study.text, study.overrides, str(store.resolve()), _token(store), study.engine))
+        what = ray.put((source, study.text, study.overrides, study.engine))
         cpus = int(ray.cluster_resources().get("CPU", 1))
         # Nobody knows yet how long a run takes: the first tasks are one run each, then the batches grow.
         size, rest, seconds, counted = 1, list(reversed(runs)), 0.0, 0
@@ -97,7 +96,7 @@ class Ray:
                     yield []
                 for task in ready:
                     result, cpu_s = ray.get(task)
-                    seconds, counted = seconds + cpu_s, counted + len(_ids(result))
+                    seconds, counted = seconds + cpu_s, counted + len(result)
                     yield result
                 mean = seconds / counted if counted else 0.0
                 fair = max(1, len(rest) // (2 * cpus))
@@ -162,20 +161,9 @@ def _one_by_one(study: Study, runs: Sequence[Run]) -> Iterator[tuple[Finished, f
             yield Finished(run.run_id, None, str(error)), 0.0
 
 
-def _ids(batch: Batch) -> list[str]:
-    return batch.run_ids if isinstance(batch, Part) else [run.run_id for run in batch]
-
-
-def _token(folder: Path) -> str | None:
-    try:
-        return (folder / "parts" / "token").read_text()
-    except OSError:
-        return None
-
-
-def _ray_task(what: tuple[str, str, list[str], str, str | None, str], runs: list[Run]) -> tuple[Batch, float]:
+def _ray_task(what: tuple[str, str, list[str], str], runs: list[Run]) -> tuple[Batch, float]:
     """Run a batch on one CPU of the cluster; the batch and its CPU seconds."""
-    file, text, overrides, folder, token, engine = what
+    file, text, overrides, engine = what
     if engine != _core.ENGINE:
         reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same ackclock everywhere"
         return [Finished(run.run_id, None, reason) for run in runs], 0.0
@@ -191,10 +179,6 @@ def _ray_task(what: tuple[str, str, list[str], str, str | None, str], runs: list
     while (done := pool.collect(1.0)) is not None:
         finished += [Finished(runs[i].run_id, outcome, error) for i, outcome, error, _ in done]
         seconds += sum(cpu_s for _, _, _, cpu_s in done)
-    shared = token is not None and _token(Path(folder)) == token
-    if shared and len(finished) > 1 and all(run.outcome is not None for run in finished):
-        lines = "".join(journal_line(run.run_id, now(), run.outcome or "{}") for run in finished)
-        return write_part(Path(folder), lines.encode()), seconds
     return finished, seconds
 
 

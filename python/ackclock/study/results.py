@@ -51,9 +51,19 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from ((key, value) for key, value in row["engine"].items() if key not in TAKEN_TIME)
 
 
+def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Every number of an outcome by its name. Raises BadInput if two have one name."""
+    found: dict[str, Any] = {}
+    for name, value in _numbers(row):
+        if name in found:
+            raise BadInput(f"two numbers of the outcome are called {name}: rename the flow {name.split('.', 1)[0]}")
+        found[name] = value
+    return found
+
+
 def metric_of(row: Mapping[str, Any], name: str) -> float | None:
     """One number of an outcome. Raises BadInput if it has no such number."""
-    found = dict(_numbers(row))
+    found = numbers(row)
     if name not in found:
         near = difflib.get_close_matches(name, found, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(found)[:8])}, ..."
@@ -65,15 +75,19 @@ def metric_of(row: Mapping[str, Any], name: str) -> float | None:
 def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
     """One row a finished run, in the order of the plan: run_id, seed, axes, then every number of the outcome.
 
-    What a run cost in time is left out: the table of a study is the same however often it was interrupted. `where`
-    keeps points by `AXIS=LABEL`. Raises BadInput for an axis or a label that there is not.
+    What a run cost in time is left out: the table of a study is the same however often it was interrupted. An axis
+    that is called like another column is the column `axis.NAME`. `where` keeps points by `AXIS=LABEL`. Raises BadInput
+    for an axis or a label that there is not.
     """
     import polars as pl
 
-    rows = [
-        {"run_id": row["run_id"], "seed": row["seed"], **json.loads(row["axes"]), **dict(_numbers(row))}
-        for row in _chosen(store, where)
-    ]
+    rows = []
+    for row in _chosen(store, where):
+        own = {"run_id": row["run_id"], "seed": row["seed"]}
+        found = numbers(row)
+        taken = own.keys() | found.keys()
+        axes = {f"axis.{name}" if name in taken else name: label for name, label in json.loads(row["axes"]).items()}
+        rows.append({**own, **axes, **found})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

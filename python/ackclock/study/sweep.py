@@ -86,7 +86,6 @@ def sweep(
         done += _run(study, missing, store, executor, progress, len(wanted))
         if until is None or not _extend(store, runs, seeds, until):
             break
-    store.compact()
     failed = len(store.failures())
     return Summary(runs=len(wanted), kept=len(kept), done=done, failed=failed)
 
@@ -127,7 +126,6 @@ def sweep_variants(
             ended += count
     if progress is not None:
         progress(len(seen), len(seen))
-    store.compact()
     return Summary(runs=len(seen), kept=kept, done=done, failed=len(store.failures()))
 
 
@@ -142,13 +140,10 @@ def _run(
     done, ended = 0, total - len(missing)
     if progress is not None:
         progress(ended, total)
-    batches = executor.run(study, missing, store.folder)
+    batches = executor.run(study, missing)
     try:
         for batch in batches:
-            if isinstance(batch, list):
-                good, count = sum(run.outcome is not None for run in batch), len(batch)
-            else:
-                good = count = len(batch.run_ids)
+            good, count = sum(run.outcome is not None for run in batch), len(batch)
             if count:
                 store.add(batch)
             done, ended = done + good, ended + count

@@ -13,8 +13,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         (0..self.topology.links() as u32).map(LinkId)
     }
 
+    /// Names of the links; of parallel ones the second is `a->b#2`.
     pub(super) fn link_names(&self) -> Vec<String> {
-        self.links().map(|link| self.topology.link_name(link)).collect()
+        let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+        let mut unique = |name: String| {
+            let count = seen.entry(name.clone()).or_default();
+            *count += 1;
+            if *count > 1 { format!("{name}#{count}") } else { name }
+        };
+        self.links().map(|link| unique(self.topology.link_name(link))).collect()
     }
 
     /// The link with the most packets waiting or under way, and how many.
