@@ -10,11 +10,13 @@ build: $(VENV)/.built
 
 # What is pinned in requirements.lock, with hashes.
 $(VENV)/.installed: requirements.lock
+	@echo "installing the pinned Python packages: a minute or two"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
+	@echo "building the core (release): two to five minutes on two cores"
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
 

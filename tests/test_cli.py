@@ -267,14 +267,24 @@ def test_memory_that_runs_out_is_told_before(ackclock: Run, tmp_path: Path) -> N
     link = 'duration = "4000s"\n[[link]]\nends = ["a", "b"]\nrate = "{}"\ndelay = "10ms"\n'
     flood = link.format("1kbps") + '[[flow]]\nfrom = "a"\nto = "b"\nudp = { rate = "8Tbps", packet = 1 }\n'
     long = link.format("1Gbps") + '[[flow]]\nfrom = "a"\nto = "b"\nudp = { rate = "1Gbps", packet = 1000 }\n'
-    for text, more, message in ((flood, "", "a->b holds"), (long, "--packets p.parquet", "packet events at")):
+    cases = (
+        (flood, "", "a->b holds"),
+        (long, "--packets p.parquet", "packet events need"),
+        (long, "--pcap p.pcapng", "captures need"),
+        (
+            long.replace('udp = { rate = "1Gbps", packet = 1000 }', ""),
+            "--trace p.parquet --trace-every ack",
+            "window trace need",
+        ),
+    )
+    for text, more, message in cases:
         (tmp_path / "s.toml").write_text(text)
-        command = f"ulimit -v 4000000; exec {sys.executable} -m ackclock.cli run s.toml {more}"
+        command = f"ulimit -v 2000000; exec {sys.executable} -m ackclock.cli run s.toml {more}"
         done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 1, done.stderr
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
-        assert not (tmp_path / "p.parquet").exists()
+        assert not list(tmp_path.glob("p.*"))
 
 
 def test_all_flows_together_are_limited(ackclock: Run, tmp_path: Path) -> None:

@@ -92,7 +92,10 @@ def run(
         Let files name code and bases (`extends`) outside their own folder.
 
     """
-    captures = dict(_place(one) for one in pcap or ())
+    wanted = [_place(one) for one in pcap or ()]
+    captures = dict(wanted)
+    if len(captures) < len(wanted):
+        raise BadInput("--pcap: a place is given twice")
     targets = [path for path in (trace, packets, *captures.values(), plot) if path is not None]
     if plot is not None:
         check_picture(plot)

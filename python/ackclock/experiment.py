@@ -117,6 +117,8 @@ class Scenario:
         Raises ScenarioError if there is no such place, ControllerError if a controller written in Python raises: with
         flow, time_s, and its own error as cause.
         """
+        if len(set(captures)) < len(captures):
+            raise refused("run", "captures: a place is given twice")
         try:
             finished = _core.run(
                 self._parsed,

@@ -173,3 +173,64 @@ impl AirAuditor {
         (self.violations, self.count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::Kind;
+
+    const MS: u64 = 1_000_000_000;
+
+    /// Four nodes in a row, 200 m apart: each receives its neighbours, and hears the next but one.
+    fn auditor() -> AirAuditor {
+        let ways = (0..4).map(|n| Trajectory::new([200.0 * n as f64, 0.0])).collect();
+        AirAuditor::new(ways, Propagation::default())
+    }
+
+    /// `node` sends a frame to `to` from `at` for 1 ms, and reserves the medium for 2 ms after it.
+    fn frame(at: u64, node: u32, to: Option<u32>, kind: FrameKind, contended: bool) -> RadioEvent {
+        let (at, until) = (Time::from_ps(at), Time::from_ps(at + MS));
+        let step = RadioStep::Transmit {
+            kind,
+            to,
+            until,
+            duration: Span::from_ms(2),
+            contended,
+            load: Load::Routing,
+        };
+        RadioEvent { at, node, step }
+    }
+
+    fn broken(events: &[RadioEvent]) -> Vec<&'static str> {
+        let mut auditor = auditor();
+        auditor.watch(events);
+        auditor.violations.iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn every_rule_can_be_broken() {
+        let first = frame(0, 0, Some(1), FrameKind::Data, true);
+        assert!(broken(std::slice::from_ref(&first)).is_empty());
+        // A station that sends two frames at once, one that hears a frame, one that is too far to hear it.
+        let with = |second: RadioEvent| broken(&[first.clone(), second]);
+        assert_eq!(with(frame(MS / 2, 0, Some(1), FrameKind::Ack, false)), ["one frame at a time"]);
+        assert_eq!(with(frame(MS / 2, 2, Some(3), FrameKind::Data, true)), ["carrier sense"]);
+        assert!(with(frame(MS / 2, 3, None, FrameKind::Data, true)).is_empty());
+        // Before DIFS has passed; after it; while a neighbour's reservation lasts.
+        assert_eq!(with(frame(MS + 40_000_000, 2, Some(3), FrameKind::Data, true)), ["carrier sense"]);
+        assert!(with(frame(MS + 60_000_000, 2, Some(3), FrameKind::Data, true)).is_empty());
+        let reserved = frame(0, 0, Some(2), FrameKind::Rts, true);
+        let neighbour = |at: u64| broken(&[reserved.clone(), frame(at, 1, Some(2), FrameKind::Data, true)]);
+        assert_eq!(neighbour(2 * MS), ["nav"]);
+        assert!(neighbour(4 * MS).is_empty());
+        // Data to everybody, a loop of routes.
+        let load = Load::Data { kind: Kind::Data, flow: 0, seq: 0 };
+        let mut everybody = frame(0, 0, None, FrameKind::Data, true);
+        if let RadioStep::Transmit { load: own, .. } = &mut everybody.step {
+            *own = load;
+        }
+        assert_eq!(broken(&[everybody]), ["addressed"]);
+        let step = RadioStep::Route { to: 3, next: Some(1), circle: Some(vec![0, 1]) };
+        assert_eq!(broken(&[RadioEvent { at: Time::ZERO, node: 0, step }]), ["route loop"]);
+    }
+}

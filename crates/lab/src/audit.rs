@@ -437,9 +437,35 @@ mod tests {
         let mut late = auditor();
         [sent[1], sent[0]].iter().for_each(|event| late.packet(event));
         assert!(late.violations.iter().any(|v| v.what.contains("too late")));
+        // Out of order; at a node where the link does not end; more in flight than the window.
+        let second = [event(0, 0, Enqueue, 1, 0), event(MS, 0, Depart, 1, 0)];
+        assert_eq!(broken(&[sent[0], second[0], second[1]]), ["conservation"]);
+        let lost_way = PacketEvent { node: Some(7), ..arrived[2] };
+        let mut astray = auditor();
+        [sent[0], sent[1], lost_way].iter().for_each(|event| astray.packet(event));
+        assert!(astray.violations[0].what.contains("arrives at node 7, where 0->1 does not end"));
+        let mut eager = auditor();
+        eager.sending(Time::ZERO, 0, 4, 4);
+        assert!(eager.violations.is_empty());
+        eager.sending(Time::ZERO, 0, 5, 4);
+        assert_eq!(eager.violations[0].rule, "window");
         // What passed no second link and did not stay is missed at the end.
         let mut open = auditor();
         arrived.iter().for_each(|event| open.packet(event));
         assert!(open.close(Time::from_ps(9 * MS), &[]).0.iter().any(|v| v.rule == "conservation"));
+        // The network's account of a link must be what was seen.
+        let accounts = |delivered: u64, in_flight: u64| {
+            let first =
+                net::LinkAccount { offered: 1, accepted: 1, delivered, in_flight, ..Default::default() };
+            [first, net::LinkAccount::default(), net::LinkAccount::default()]
+        };
+        let closed = |events: &[PacketEvent], accounts: &[net::LinkAccount]| {
+            let mut auditor = auditor();
+            events.iter().for_each(|event| auditor.packet(event));
+            auditor.close(Time::from_ps(9 * MS), accounts).1
+        };
+        assert_eq!(closed(&sent, &accounts(0, 1)), 0);
+        assert_eq!(closed(&sent, &accounts(1, 0)), 1);
+        assert_eq!(closed(&sent, &accounts(0, 0)), 1);
     }
 }

@@ -7,10 +7,14 @@
 mod headers;
 mod pcapng;
 
-use headers::{FlowWire, Sight, TcpWire, headers};
-use net::{Kind, LinkId, NodeId, PacketEvent, PacketStep, Topology};
+use headers::{FlowWire, TcpWire, headers};
+use net::{Kind, LinkId, NodeId, Packet, PacketEvent, PacketStep, Topology};
 use transport::{BlockPool, Blocks, Options};
 use units::Time;
+
+const ON_AIR: &str = "and packets on the air are not captured";
+/// Nodes that a message lists.
+const MOST_NAMED: usize = 20;
 
 /// Where a capture is made.
 #[derive(Debug)]
@@ -34,19 +38,20 @@ struct FlowSight {
     wire: FlowWire,
     /// Nodes of source and destination.
     ends: [u32; 2],
-    syn: bool,
-    /// When its first segment after the SYN arrived: ACKs that were sent before answer the SYN.
-    first_data: Time,
     /// When the last ACK that reached the source had been sent.
     echo: Time,
+    /// The last data packet that reached the destination was a SYN.
+    syn: bool,
 }
 
 /// All captures of a run.
 pub(crate) struct Captures {
     captures: Vec<Capture>,
     flows: Vec<FlowSight>,
-    /// Of each link the node at its end.
-    heads: Vec<u32>,
+    /// Of each link the nodes at its ends.
+    links: Vec<[u32; 2]>,
+    /// The last event, if it was an arrival: when, and the packet's flow and number.
+    arrival: Option<(Time, u32, u32)>,
     /// SACK blocks of ACKs on their way, by the place that the ACK names.
     sent_blocks: Vec<Blocks>,
     /// Those of ACKs that were told and are not settled yet.
@@ -63,31 +68,36 @@ impl Captures {
                 ports: [1024 + (number % 64_000) as u16, 5001 + (number / 64_000) as u16],
             },
             ends: nodes.map(|node| node.0),
-            syn: options.get(number).is_some_and(|options| options.syn),
-            first_data: Time::NEVER,
             echo: Time::ZERO,
+            syn: false,
         };
         Captures {
             captures: Vec::new(),
             flows: ends.iter().enumerate().map(flow).collect(),
-            heads: (0..topology.links()).map(|link| topology.ends(LinkId(link as u32)).1.0).collect(),
+            links: (0..topology.links() as u32)
+                .map(|link| {
+                    let (from, to) = topology.ends(LinkId(link));
+                    [from.0, to.0]
+                })
+                .collect(),
+            arrival: None,
             sent_blocks: Vec::new(),
             told_blocks: BlockPool::default(),
         }
     }
 
-    /// Adds a capture at the node, or on the link (`a->b`; both directions: `a-b`), of this name; at every sending host if it
-    /// is empty. Fails with the names that there are.
-    pub fn add(&mut self, topology: &Topology, name: &str) -> Result<(), String> {
-        let nodes = || (0..topology.nodes() as u32).map(NodeId);
-        let links = || (0..topology.links() as u32).map(LinkId);
-        let named = |link: &LinkId| {
-            let (from, to) = topology.ends(*link);
-            let (from, to) = (topology.node_name(from), topology.node_name(to));
-            topology.link_name(*link) == name
-                || format!("{from}-{to}") == name
-                || format!("{to}-{from}") == name
-        };
+    /// Adds a capture at the node or on the link of this name; at every sending host if it is empty. A link is called as in
+    /// the scenario or `a-b` (both directions), or `a->b`; `names` are those of directions, `given` those of the scenario.
+    /// Fails with the names that there are.
+    pub fn add(
+        &mut self,
+        topology: &Topology,
+        names: &[String],
+        given: &[Option<String>],
+        name: &str,
+    ) -> Result<(), String> {
+        let wired = |node: u32| self.links.iter().any(|ends| ends.contains(&node));
+        let node_name = |node: u32| topology.node_name(NodeId(node)).to_string();
         let (place, interfaces) = if name.is_empty() {
             let mut hosts: Vec<u32> = Vec::new();
             let interface = |flow: &FlowSight| {
@@ -98,30 +108,79 @@ impl Captures {
                 }) as u32
             };
             let by_flow = self.flows.iter().map(interface).collect();
-            let names = hosts.iter().map(|host| topology.node_name(NodeId(*host)).to_string()).collect();
-            (Place::Senders(by_flow), names)
-        } else if let Some(node) = nodes().find(|node| topology.node_name(*node) == name) {
-            (Place::Node(node.0), vec![name.to_string()])
+            if !hosts.iter().any(|host| wired(*host)) {
+                return Err(format!("no host that sends has a link, {ON_AIR}"));
+            }
+            (Place::Senders(by_flow), hosts.into_iter().map(node_name).collect())
+        } else if let Some(node) = (0..topology.nodes() as u32).find(|node| node_name(*node) == name) {
+            if !wired(node) {
+                return Err(format!("{name} has no link, {ON_AIR}"));
+            }
+            (Place::Node(node), vec![name.to_string()])
         } else {
-            let found: Vec<LinkId> = links().filter(named).collect();
+            let both = |link: usize| {
+                let [from, to] = self.links[link].map(node_name);
+                let own = given.get(link / 2).and_then(|given| given.as_deref());
+                own == Some(name) || format!("{from}-{to}") == name || format!("{to}-{from}") == name
+            };
+            let found: Vec<LinkId> = (0..names.len())
+                .filter(|link| names[*link] == name || both(*link))
+                .map(|link| LinkId(link as u32))
+                .collect();
             if found.is_empty() {
-                let known: Vec<&str> = nodes().map(|node| topology.node_name(node)).take(20).collect();
-                return Err(format!(
-                    "no node or link \"{name}\" to capture at; nodes: {}; a link is \"a->b\", or \"a-b\" for both directions",
-                    known.join(", ")
-                ));
+                return Err(self.no_place(name, &node_name));
             }
             (Place::Links(found), vec![name.to_string()])
         };
         let mut seen: Vec<u32> = self.flows.iter().flat_map(|flow| flow.ends).collect();
         seen.sort_unstable();
         seen.dedup();
-        let names: Vec<_> = seen
-            .into_iter()
-            .map(|node| (address(node), topology.node_name(NodeId(node)).to_string()))
-            .collect();
+        let names: Vec<_> = seen.into_iter().map(|node| (address(node), node_name(node))).collect();
         self.captures.push(Capture { place, file: pcapng::begin(&interfaces, &names) });
         Ok(())
+    }
+
+    /// The message for a name that nothing has: the ends of flows come first among those that there are.
+    fn no_place(&self, name: &str, node_name: &dyn Fn(u32) -> String) -> String {
+        let mut known: Vec<u32> = Vec::new();
+        for node in self.flows.iter().flat_map(|flow| flow.ends).chain(self.links.iter().flatten().copied()) {
+            if !known.contains(&node) && known.len() <= MOST_NAMED {
+                known.push(node);
+            }
+        }
+        let more = if known.len() > MOST_NAMED { ", ..." } else { "" };
+        let known: Vec<String> = known.into_iter().take(MOST_NAMED).map(node_name).collect();
+        let known = known.join(", ");
+        format!(
+            "no node or link \"{name}\" to capture at; nodes: {known}{more}; a link has its name, or is a->b or a-b"
+        )
+    }
+
+    /// A packet has reached the end of its way: what its receiver, or its sender, will say from now on.
+    pub fn arrived(&mut self, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        match packet.kind {
+            Kind::Data => {
+                flow.syn = packet.seq == 0 && flow.wire.tcp.as_ref().is_some_and(|tcp| tcp.syn);
+            }
+            Kind::Ack => flow.echo = packet.sent,
+            Kind::Udp => {}
+        }
+    }
+
+    /// A packet is about to be sent: puts on it what only captures show.
+    pub fn sends(&mut self, packet: &mut Packet) {
+        let flow = &self.flows[packet.flow as usize];
+        match packet.kind {
+            Kind::Data if flow.wire.tcp.as_ref().is_some_and(|tcp| tcp.timestamps) => packet.echo = flow.echo,
+            Kind::Ack => packet.cwr = flow.syn,
+            _ => {}
+        }
+    }
+
+    /// Bytes of all files so far.
+    pub fn bytes(&self) -> u64 {
+        self.captures.iter().map(|capture| capture.file.len() as u64).sum()
     }
 
     /// An ACK with SACK blocks sets out; it names this place.
@@ -148,34 +207,35 @@ impl Captures {
         let packet = &event.packet;
         let blocks = if packet.has_blocks() { self.told_blocks.take(packet.blocks) } else { Blocks::NONE };
         let ack = packet.kind == Kind::Ack;
-        let flow = &mut self.flows[packet.flow as usize];
-        let [source, destination] = if ack { [flow.ends[1], flow.ends[0]] } else { flow.ends };
-        let arrived = (event.step == PacketStep::Deliver)
-            .then(|| event.node.unwrap_or_else(|| self.heads[event.link.0 as usize]));
-        if arrived == Some(destination) {
-            match packet.kind {
-                Kind::Data if packet.seq > 0 => flow.first_data = flow.first_data.min(event.at),
-                Kind::Ack => flow.echo = packet.sent,
-                _ => {}
-            }
-        }
-        let refused = matches!(event.step, PacketStep::Drop(reason) if !reason.after_queue());
-        let sent = event.at == packet.sent && (event.step == PacketStep::Enqueue || refused);
         let flow = &self.flows[packet.flow as usize];
+        let [source, destination] = if ack { [flow.ends[1], flow.ends[0]] } else { flow.ends };
+        let [from, to] = self.links[event.link.0 as usize];
+        let arrived = (event.step == PacketStep::Deliver).then(|| event.node.unwrap_or(to));
+        let refused = matches!(event.step, PacketStep::Drop(reason) if !reason.after_queue());
+        let came = event.step == PacketStep::Enqueue || refused;
+        let sent = came && event.at == packet.sent;
+        // What comes to a link, and was not sent here and did not arrive over another, came by radio.
+        let last = self.arrival.take();
+        let forwarded =
+            last.is_some_and(|(at, flow, seq)| (at, flow, seq) == (event.at, packet.flow, packet.seq));
+        let from_air = (came && !sent && !forwarded).then_some(from);
+        self.arrival = arrived.map(|_| (event.at, packet.flow, packet.seq));
         let mut encoded = None;
         for capture in &mut self.captures {
             let interface = match &capture.place {
                 Place::Senders(hosts) if sent && !ack || arrived == Some(destination) && ack => {
                     hosts[packet.flow as usize]
                 }
-                Place::Node(node) if sent && source == *node || arrived == Some(*node) => 0,
+                Place::Node(node)
+                    if sent && source == *node || arrived == Some(*node) || from_air == Some(*node) =>
+                {
+                    0
+                }
                 Place::Links(links) if event.step == PacketStep::Depart && links.contains(&event.link) => 0,
                 _ => continue,
             };
-            let (header, size) = encoded.get_or_insert_with(|| {
-                let syn_ack = ack && flow.syn && packet.seq == 1 && packet.sent < flow.first_data;
-                headers(&flow.wire, packet, &Sight { syn_ack, echo: flow.echo, blocks: blocks.as_slice() })
-            });
+            let (header, size) =
+                encoded.get_or_insert_with(|| headers(&flow.wire, packet, blocks.as_slice()));
             pcapng::packet(&mut capture.file, interface, event.at, header, *size);
         }
     }

@@ -16,7 +16,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         let queue = limit.map_or(Queue::Unlimited, Queue::DropTail);
         let forward = Direction { rate, delay: Span::from_ms(10), queue, loss: Loss::None, router: None };
         let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
-        Duplex { ends: [a, b], directions: [forward, back] }
+        Duplex { name: None, ends: [a, b], directions: [forward, back] }
     };
     let access = Rate::from_bps(1_000_000_000);
     let mut links = vec![link("r1".into(), "r2".into(), rate, Some(Limit::Packets(750)))];

@@ -3,7 +3,9 @@
 use std::fs::read_to_string;
 
 /// So much stays free: a run is looked at every few hundred thousand events.
-pub(crate) const RESERVE: u64 = 256 << 20;
+pub(crate) const RESERVE: u64 = 128 << 20;
+/// A run that is about to take less than this is not refused.
+pub(crate) const SMALL: u64 = 16 << 20;
 
 /// Bytes that this process may still take: the least of what the machine has left, of what its control group has left, and
 /// of its limit of address space (`ulimit -v`). None where the system does not say (Linux does).
@@ -13,20 +15,44 @@ pub(crate) fn available() -> Option<u64> {
 
 fn machine() -> Option<u64> {
     let text = read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.split_ascii_whitespace().next()?.parse::<u64>().ok()? << 10)
+    Some(field(&text, "MemAvailable")? << 10)
 }
 
+/// The least over the groups of this process and those above them, of either version of control groups.
 fn group() -> Option<u64> {
     let own = read_to_string("/proc/self/cgroup").ok()?;
-    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let read = |name: &str| -> Option<u64> {
-        let within = read_to_string(format!("/sys/fs/cgroup{path}/{name}"));
-        // In a container the group's own folder is the root.
-        let text = within.or_else(|_| read_to_string(format!("/sys/fs/cgroup/{name}"))).ok()?;
-        text.trim().parse().ok()
-    };
-    Some(read("memory.max")?.saturating_sub(read("memory.current")?))
+    let second = own.lines().find_map(|line| line.strip_prefix("0::"));
+    let first = own.lines().find_map(|line| line.split_once(":memory:").map(|(_, path)| path));
+    let two = second.into_iter().flat_map(|path| {
+        above("/sys/fs/cgroup", path)
+            .filter_map(|folder| left(&folder, ["memory.max", "memory.current"], "inactive_file"))
+    });
+    let one = first.into_iter().flat_map(|path| {
+        let names = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
+        above("/sys/fs/cgroup/memory", path)
+            .filter_map(move |folder| left(&folder, names, "total_inactive_file"))
+    });
+    two.chain(one).min()
+}
+
+/// The folders of a group and of those above it. In a container the group's own folder is the root.
+fn above(root: &'static str, path: &str) -> impl Iterator<Item = String> {
+    let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(str::to_string).collect();
+    (0..=parts.len()).rev().map(move |depth| format!("{root}/{}", parts[..depth].join("/")))
+}
+
+/// What a group has left: pages of files that nobody uses are given back.
+fn left(folder: &str, [limit, usage]: [&str; 2], unused: &str) -> Option<u64> {
+    let read = |name: &str| read_to_string(format!("{folder}/{name}")).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let unused = field(&read("memory.stat").unwrap_or_default(), unused).unwrap_or(0);
+    Some(number(limit)?.saturating_sub(number(usage)?.saturating_sub(unused)))
+}
+
+/// The number behind a word at the beginning of a line.
+fn field(text: &str, word: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix([' ', ':']))?;
+    rest.split_ascii_whitespace().next()?.parse().ok()
 }
 
 fn address_space() -> Option<u64> {
@@ -34,9 +60,7 @@ fn address_space() -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let limit: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
     let status = read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
-    let taken = line.split_ascii_whitespace().next()?.parse::<u64>().ok()? << 10;
-    Some(limit.saturating_sub(taken))
+    Some(limit.saturating_sub(field(&status, "VmSize")? << 10))
 }
 
 /// Bytes for people.
@@ -53,5 +77,10 @@ mod tests {
             assert!(super::available().unwrap() <= super::machine().unwrap().max(1 << 20));
         }
         assert_eq!(super::told(1_234_000_000), "1.2 GB");
+        let text = "MemTotal:  9 kB\nMemAvailable:   12345 kB\ninactive_file 77\n";
+        let found = ["MemAvailable", "inactive_file", "Mem", "file"].map(|word| super::field(text, word));
+        assert_eq!(found, [Some(12_345), Some(77), None, None]);
+        let folders: Vec<String> = super::above("/r", "/a/b").collect();
+        assert_eq!(folders, ["/r/a/b", "/r/a", "/r/"]);
     }
 }

@@ -6,7 +6,7 @@ use crate::capture::Captures;
 use crate::stream::Stream;
 use cc::Controller;
 use net::radio::{FrameKind, Load, RadioEvent, RadioStep};
-use net::{Kind, PacketEvent, PacketStep, Tap};
+use net::{Kind, Packet, PacketEvent, PacketStep, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -140,6 +140,13 @@ pub struct PacketLog {
     pub marked: Vec<bool>,
 }
 
+/// What to do where a log is too large.
+const SHORTER: [&str; 3] = [
+    "shorten the duration, or run without --packets and --plot",
+    "shorten the duration, or run without --trace and --plot",
+    "shorten the duration, or run without --pcap",
+];
+
 /// Collects; `WINDOWS` and `PACKETS` say at compile time what may be asked for.
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
@@ -255,6 +262,22 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
+    /// What the logs will ask of the memory: what needs it, bytes, and what to do.
+    pub fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
+        let packets = self.packets.time.len() as u64;
+        let rows = self.windows.time_s.len() as u64;
+        // Columns double when they grow, and are copied twice on their way into a table and a file.
+        let row = 4 * (60 + 8 * self.windows.internals.len() as u64);
+        let captured = self.captures.as_ref().map_or(0, Captures::bytes);
+        let ahead = self.stream.growth() as u64;
+        vec![
+            (format!("{packets} packet events need"), packets * PacketLog::LATER, SHORTER[0]),
+            (format!("{rows} rows of the window trace need"), rows * row, SHORTER[1]),
+            ("captures need".into(), 3 * captured, SHORTER[2]),
+            ("packets under way need".into(), ahead, SHORTER[0]),
+        ]
+    }
+
     /// The clock stands at `now`: what lies before is settled.
     #[inline]
     pub fn reach(&mut self, now: Time) {
@@ -282,7 +305,24 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// SACK blocks are about to be sent with an ACK, which names this place.
+    /// A packet is about to be sent.
+    pub fn sends(&mut self, packet: &mut Packet, blocks: &Blocks) {
+        if let Some(captures) = &mut self.captures {
+            captures.sends(packet);
+            if packet.has_blocks() {
+                captures.sends_blocks(packet.blocks, blocks);
+            }
+        }
+    }
+
+    /// A packet has reached the end of its way.
+    pub fn arrived(&mut self, packet: &Packet) {
+        if let Some(captures) = &mut self.captures {
+            captures.arrived(packet);
+        }
+    }
+
+    /// SACK blocks have another place from now on, on the air.
     pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
         if let Some(captures) = &mut self.captures {
             captures.sends_blocks(place, blocks);
@@ -319,6 +359,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
         if self.recording.fingerprint {
             self.hash(event);
         }
+        if !self.stream.wants(event) {
+            return;
+        }
         if let Some(captures) = &mut self.captures {
             let event = captures.tell(event);
             self.stream.tell(&event);
@@ -341,10 +384,8 @@ fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
 }
 
 impl PacketLog {
-    /// Of a row, the bytes here, and those that its tables will take besides once the run has ended.
-    pub const BYTES: u64 = 36 + Self::BYTES_LATER;
-    /// The latter alone.
-    pub const BYTES_LATER: u64 = 110;
+    /// Bytes that a row will take besides in tables once the run has ended.
+    const LATER: u64 = 110;
     /// In place of the number of a reason.
     pub const NO_REASON: u8 = 255;
 

@@ -47,6 +47,8 @@ pub struct Scenario {
 /// A duplex link.
 #[derive(Clone, Debug)]
 pub struct Duplex {
+    /// Its name in the scenario.
+    pub name: Option<String>,
     /// The nodes at its ends; forward goes from the first to the second.
     pub ends: [String; 2],
     /// Forward, then back.
@@ -343,7 +345,8 @@ fn check_ground(link_items: &[Item], links: &[Duplex], sky: &orbit::Sky) -> Resu
 
 fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     let plain = Reader::new(format!("link[{index}]"), item)?;
-    let name = plain.text("name")?.map_or(format!("link[{index}]"), |name| format!("link.{name}"));
+    let given = plain.text("name")?.map(str::to_string);
+    let name = given.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
     let reader = Reader::new(name, item)?;
     reader.text("name")?;
     let ends =
@@ -376,7 +379,7 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
         differs.finish()?;
     }
     reader.finish()?;
-    Ok(Duplex { ends, directions: [forward, back] })
+    Ok(Duplex { name: given, ends, directions: [forward, back] })
 }
 
 pub(crate) fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {

@@ -27,11 +27,13 @@ impl Stream {
         self.ahead.growth()
     }
 
+    /// Whether an event lies within the run.
+    pub fn wants(&self, event: &PacketEvent) -> bool {
+        event.at <= self.end
+    }
+
     /// An event, told at its time or ahead of it.
     pub fn tell(&mut self, event: &PacketEvent) {
-        if event.at > self.end {
-            return;
-        }
         let link = event.link.0 as usize;
         if link >= self.hints.len() {
             self.hints.resize_with(link + 1, Default::default);

@@ -90,33 +90,19 @@ impl Run {
         if !self.looks.is_multiple_of(4) {
             return Ok(());
         }
-        let Some(free) = memory::available() else { return Ok(()) };
-        let rows = self.packets().time.len() as u64;
-        let needed = rows * PacketLog::BYTES_LATER;
-        let progress = self.progress();
-        if rows > 0 && needed + memory::RESERVE > free {
-            let all = (rows as f64 / progress) as u64;
-            return Err(format!(
-                "{rows} packet events at {:.0} % of the run, about {all} in all, which take {}, and {} are free; \
-                 shorten the duration, or run without --packets and --plot",
-                100.0 * progress,
-                memory::told(all * PacketLog::BYTES),
-                memory::told(free)
-            ));
-        }
-        let growth = each!(&self.inner, world => world.agenda.growth().max(world.recorder.stream.growth()));
-        if free > memory::RESERVE + growth as u64 {
+        let needs = each!(&self.inner, world => world.memory_needs());
+        let all: u64 = needs.iter().map(|need| need.1).sum();
+        if all < memory::SMALL {
             return Ok(());
         }
-        let backlog = each!(&self.inner, world => world.longest_backlog());
-        let queue = backlog.map_or(String::new(), |(link, packets)| {
-            format!("; {link} holds {packets} packets: if that is its queue, give it a limit")
-        });
+        let Some(free) = memory::available() else { return Ok(()) };
+        if all + memory::RESERVE < free {
+            return Ok(());
+        }
+        let (what, most, remedy) = needs.into_iter().max_by_key(|need| need.1).unwrap_or_default();
+        let (progress, most, free) = (100.0 * self.progress(), memory::told(most), memory::told(free));
         Err(format!(
-            "out of memory at {:.0} % of the run: {} are free, the next step needs {}{queue}",
-            100.0 * progress,
-            memory::told(free),
-            memory::told(memory::RESERVE + growth as u64)
+            "out of memory at {progress:.0} % of the run: {what} {most} more, {free} are free; {remedy}"
         ))
     }
 
@@ -199,10 +185,11 @@ impl Run {
     /// is empty. Call before the run, which records captures. Fails with what there is.
     pub fn capture(&mut self, place: &str) -> Result<(), String> {
         each!(&mut self.inner, world => {
-            let World { topology, recorder, ends, senders, .. } = &mut **world;
+            let names = world.link_names();
+            let World { topology, recorder, ends, senders, given_names, .. } = &mut **world;
             let options: Vec<_> = senders.iter().map(Sender::options).collect();
             let captures = recorder.captures.get_or_insert_with(|| Captures::new(topology, ends, &options));
-            captures.add(topology, place)
+            captures.add(topology, &names, given_names, place)
         })
     }
 
@@ -232,6 +219,8 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     ends: Vec<[NodeId; 2]>,
     /// Of each flow what a full packet takes on an empty path, if that is one path.
     bases: Vec<Option<Span>>,
+    /// Names of links in the scenario, each of both directions.
+    given_names: Vec<Option<String>>,
     /// Whether memory should be asked for ahead.
     crowded: bool,
     has_guests: bool,
@@ -288,9 +277,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Wire for Port<'_, WINDOWS, PACKET
     fn send(&mut self, mut packet: Packet, blocks: &Blocks) {
         if !blocks.as_slice().is_empty() {
             packet.blocks = self.blocks.put(blocks);
-            if PACKETS {
-                self.recorder.sends_blocks(packet.blocks, blocks);
-            }
+        }
+        if PACKETS {
+            self.recorder.sends(&mut packet, blocks);
         }
         if !self.network.send(self.agenda, self.recorder, &packet) && packet.has_blocks() {
             self.blocks.take(packet.blocks);
@@ -404,6 +393,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
             }
             Arrival::Delivered => {
+                if PACKETS {
+                    self.recorder.arrived(packet);
+                }
                 let flow = packet.flow as usize;
                 match packet.kind {
                     Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),

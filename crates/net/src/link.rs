@@ -149,7 +149,7 @@ pub(crate) struct Guard {
 }
 
 /// What became of the packets that came to a link, at the end of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkAccount {
     /// Packets that came: delivered + dropped + in_flight.
     pub offered: u64,

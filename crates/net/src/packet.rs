@@ -19,7 +19,7 @@ pub enum Kind {
 pub struct Packet {
     /// When it was sent by its source.
     pub sent: Time,
-    /// ACK: the timestamp echoed, the sending time of a data packet. Of a flow that asks routers for its rate data and ACKs
+    /// ACK: the timestamp echoed, the sending time of a data packet. Data: that of the last ACK, where packets are captured. Of a flow that asks routers for its rate data and ACKs
     /// carry a [`Stamp`] here instead.
     pub echo: Time,
     /// When its transmission began on the link that it is on; the network keeps this.
@@ -41,7 +41,7 @@ pub struct Packet {
     pub marked: bool,
     /// Data: its sender knows ECN, it may be marked (ECT). ACK: the receiver echoes congestion (ECE).
     pub ecn: bool,
-    /// Data: the sender has answered to an echo (CWR).
+    /// Data: the sender has answered to an echo (CWR). ACK: it answers a SYN; said where packets are captured, and there alone.
     pub cwr: bool,
 }
 

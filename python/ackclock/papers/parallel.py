@@ -75,8 +75,10 @@ def reproduce_all(
         names: dict[Future[Any], str] = {future: one.key for future, one in zip(made, papers, strict=True)}
         names |= dict.fromkeys(compared, "comparison")
         try:
-            while wait(names, timeout=POLL_S).not_done:
+            while (ended := wait(names, timeout=POLL_S)).not_done:
                 bars.show(reports)
+                for future in ended.done:
+                    _bad_input(future)  # anything worse ends the others too
             errors = {name: error for future, name in names.items() if (error := _bad_input(future))}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

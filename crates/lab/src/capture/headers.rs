@@ -16,10 +16,10 @@ pub struct FlowWire {
 
 /// What the TCP headers of a flow depend on.
 pub struct TcpWire {
-    syn: bool,
+    pub syn: bool,
     /// Payload of a segment, bytes.
     payload: u32,
-    timestamps: bool,
+    pub timestamps: bool,
     sack: bool,
     ecn: bool,
     /// The receiver's window, bytes, and how far it is shifted.
@@ -50,16 +50,6 @@ impl TcpWire {
     }
 }
 
-/// What a packet's headers say beside what it carries itself.
-pub struct Sight<'a> {
-    /// An ACK that answers a SYN.
-    pub syn_ack: bool,
-    /// The timestamp of the last ACK that had reached the sender (data).
-    pub echo: Time,
-    /// SACK blocks.
-    pub blocks: &'a [Block],
-}
-
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
@@ -70,9 +60,9 @@ const CE: u8 = 3;
 
 /// The headers, and how many bytes the packet has on the wire. The wire size is the model's; a packet that the model makes
 /// smaller than its real headers and payload has the size of these.
-pub fn headers(flow: &FlowWire, packet: &Packet, sight: &Sight<'_>) -> (Vec<u8>, u32) {
+pub fn headers(flow: &FlowWire, packet: &Packet, blocks: &[Block]) -> (Vec<u8>, u32) {
     let (transport, payload) = match &flow.tcp {
-        Some(tcp) => tcp_header(tcp, flow.ports, packet, sight),
+        Some(tcp) => tcp_header(tcp, flow.ports, packet, blocks),
         None => udp_header(flow.ports, packet.size.saturating_sub(28)),
     };
     let ecn = match packet.kind {
@@ -103,20 +93,21 @@ fn udp_header([own, far]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
 }
 
 /// The TCP header with its options, and the bytes of payload that follow it.
-fn tcp_header(tcp: &TcpWire, [own, far]: [u16; 2], packet: &Packet, sight: &Sight<'_>) -> (Vec<u8>, u32) {
+fn tcp_header(tcp: &TcpWire, [own, far]: [u16; 2], packet: &Packet, blocks: &[Block]) -> (Vec<u8>, u32) {
     let ack = packet.kind == Kind::Ack;
     let syn = tcp.syn && !ack && packet.seq == 0;
-    let first = syn || sight.syn_ack;
+    let syn_ack = ack && packet.cwr;
+    let first = syn || syn_ack;
     let payload = if ack || syn { 0 } else { tcp.payload };
-    let options = tcp_options(tcp, packet, sight, first, payload);
+    let options = tcp_options(tcp, packet, blocks, first, payload);
     let (sequence, acknowledged) = if ack {
         // The receiver sends nothing but its part of the handshake.
-        ((tcp.syn && !sight.syn_ack) as u32, tcp.bytes(packet.seq))
+        ((tcp.syn && !syn_ack) as u32, tcp.bytes(packet.seq))
     } else {
         (tcp.bytes(packet.seq), (tcp.syn && !syn) as u32)
     };
     let mut flags = if syn { SYN } else { ACK };
-    if sight.syn_ack {
+    if syn_ack {
         flags |= SYN;
     }
     let (echo, reduced) = match (first, ack) {
@@ -144,7 +135,7 @@ fn tcp_header(tcp: &TcpWire, [own, far]: [u16; 2], packet: &Packet, sight: &Sigh
     (h, payload)
 }
 
-fn tcp_options(tcp: &TcpWire, packet: &Packet, sight: &Sight<'_>, first: bool, payload: u32) -> Vec<u8> {
+fn tcp_options(tcp: &TcpWire, packet: &Packet, blocks: &[Block], first: bool, payload: u32) -> Vec<u8> {
     let mut o: Vec<u8> = Vec::with_capacity(40);
     let milliseconds = |at: Time| (at.ps() / 1_000_000_000) as u32;
     if first {
@@ -155,17 +146,16 @@ fn tcp_options(tcp: &TcpWire, packet: &Packet, sight: &Sight<'_>, first: bool, p
         o.extend(if tcp.sack { &[4, 2][..] } else { &[] });
     }
     if tcp.timestamps {
-        let echo = if packet.kind == Kind::Ack { packet.echo } else { sight.echo };
         o.extend([8, 10]);
         o.extend(milliseconds(packet.sent).to_be_bytes());
-        o.extend(milliseconds(echo).to_be_bytes());
+        o.extend(milliseconds(packet.echo).to_be_bytes());
     }
     if first && tcp.scale > 0 {
         o.extend([3, 3, tcp.scale]);
     }
-    if !first && tcp.sack && !sight.blocks.is_empty() {
-        o.extend([5, 2 + 8 * sight.blocks.len() as u8]);
-        for block in sight.blocks {
+    if !first && tcp.sack && !blocks.is_empty() {
+        o.extend([5, 2 + 8 * blocks.len() as u8]);
+        for block in blocks {
             o.extend(tcp.bytes(block.start).to_be_bytes());
             o.extend(tcp.bytes(block.end).to_be_bytes());
         }

@@ -266,6 +266,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             topology,
             has_guests: scenario.has_guests(),
             bases,
+            given_names: scenario.links.iter().map(|link| link.name.clone()).collect(),
             crowded: order.len() > 1000 && plan.is_none() && scenario.radio.is_none(),
             first_links: routes
                 .chunks_exact(2)

@@ -1,6 +1,7 @@
 //! What a finished world says: the outcome.
 
 use super::World;
+use crate::memory;
 use crate::outcome::{Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
 use net::radio::Fate;
 use net::{LinkId, Reason};
@@ -24,14 +25,21 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         self.links().map(|link| unique(self.topology.link_name(link))).collect()
     }
 
-    /// The link with the most packets waiting or under way, and how many.
-    pub(super) fn longest_backlog(&self) -> Option<(String, u64)> {
-        let accounts = self.network.account(&self.agenda, self.duration);
-        let names = self.link_names();
-        names
-            .into_iter()
-            .zip(accounts.iter().map(|account| account.in_flight))
-            .max_by_key(|(_, packets)| *packets)
+    /// What will soon be asked of the memory, or when the run has ended: what needs it, bytes, and what to do.
+    pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
+        let mut needs = self.recorder.memory_needs();
+        let growth = self.agenda.growth() as u64;
+        if growth >= memory::SMALL {
+            let accounts = self.network.account(&self.agenda, self.duration);
+            let links = self.link_names().into_iter().zip(accounts.iter().map(|account| account.in_flight));
+            let (link, packets) = links.max_by_key(|(_, packets)| *packets).unwrap_or_default();
+            needs.push((
+                format!("{link} holds {packets} packets and needs"),
+                growth,
+                "give its queue a limit",
+            ));
+        }
+        needs
     }
 
     pub(super) fn cost(&self) -> (EngineCost, f64) {
