@@ -312,4 +312,4 @@ def test_a_file_names_nothing_outside_its_folder(ackclock: Command, tmp_path: Pa
 @pytest.mark.parametrize("given", [Fixed(None), 3, None, "reno", object()])
 def test_an_instance_in_place_of_a_class_is_told(given: object) -> None:
     with pytest.raises(ScenarioError, match="a controller is a class, not"):
-        Scenario.parse(scenario('"reno"'), controllers={"f": given})
+        Scenario.parse(scenario('"reno"'), controllers={"f": given})  # type: ignore[dict-item]

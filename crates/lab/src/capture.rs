@@ -9,6 +9,7 @@ mod pcapng;
 
 use headers::{FlowWire, TcpWire, headers};
 use net::{Kind, LinkId, NodeId, Packet, PacketEvent, PacketStep, Topology};
+use std::collections::BTreeMap;
 use transport::{BlockPool, Blocks, Options};
 use units::Time;
 
@@ -52,6 +53,8 @@ pub(crate) struct Captures {
     links: Vec<[u32; 2]>,
     /// The last event, if it was an arrival: when, and the packet's flow and number.
     arrival: Option<(Time, u32, u32)>,
+    /// Of data packets on their way (flow, number, when sent) the timestamp that they return.
+    echoes: BTreeMap<(u32, u32, Time), Time>,
     /// SACK blocks of ACKs on their way, by the place that the ACK names.
     sent_blocks: Vec<Blocks>,
     /// Those of ACKs that were told and are not settled yet.
@@ -81,6 +84,7 @@ impl Captures {
                 })
                 .collect(),
             arrival: None,
+            echoes: BTreeMap::new(),
             sent_blocks: Vec::new(),
             told_blocks: BlockPool::default(),
         }
@@ -168,11 +172,14 @@ impl Captures {
         }
     }
 
-    /// A packet is about to be sent: puts on it what only captures show.
+    /// A packet is about to be sent: keeps, or puts on it, what only captures show. Nothing that a host or a router looks at
+    /// may change.
     pub fn sends(&mut self, packet: &mut Packet) {
         let flow = &self.flows[packet.flow as usize];
         match packet.kind {
-            Kind::Data if flow.wire.tcp.as_ref().is_some_and(|tcp| tcp.timestamps) => packet.echo = flow.echo,
+            Kind::Data if flow.wire.tcp.as_ref().is_some_and(|tcp| tcp.timestamps) => {
+                self.echoes.insert((packet.flow, packet.seq, packet.sent), flow.echo);
+            }
             Kind::Ack => packet.cwr = flow.syn,
             _ => {}
         }
@@ -220,6 +227,8 @@ impl Captures {
             last.is_some_and(|(at, flow, seq)| (at, flow, seq) == (event.at, packet.flow, packet.seq));
         let from_air = (came && !sent && !forwarded).then_some(from);
         self.arrival = arrived.map(|_| (event.at, packet.flow, packet.seq));
+        let key = (packet.flow, packet.seq, packet.sent);
+        let echo = if ack { packet.echo } else { self.echoes.get(&key).copied().unwrap_or(Time::ZERO) };
         let mut encoded = None;
         for capture in &mut self.captures {
             let interface = match &capture.place {
@@ -235,8 +244,11 @@ impl Captures {
                 _ => continue,
             };
             let (header, size) =
-                encoded.get_or_insert_with(|| headers(&flow.wire, packet, blocks.as_slice()));
+                encoded.get_or_insert_with(|| headers(&flow.wire, packet, echo, blocks.as_slice()));
             pcapng::packet(&mut capture.file, interface, event.at, header, *size);
+        }
+        if !ack && (arrived == Some(destination) || matches!(event.step, PacketStep::Drop(_))) {
+            self.echoes.remove(&key);
         }
     }
 

@@ -19,7 +19,7 @@ pub enum Kind {
 pub struct Packet {
     /// When it was sent by its source.
     pub sent: Time,
-    /// ACK: the timestamp echoed, the sending time of a data packet. Data: that of the last ACK, where packets are captured. Of a flow that asks routers for its rate data and ACKs
+    /// ACK: the timestamp echoed, the sending time of a data packet. Of a flow that asks routers for its rate data and ACKs
     /// carry a [`Stamp`] here instead.
     pub echo: Time,
     /// When its transmission began on the link that it is on; the network keeps this.

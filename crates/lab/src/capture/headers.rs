@@ -60,9 +60,10 @@ const CE: u8 = 3;
 
 /// The headers, and how many bytes the packet has on the wire. The wire size is the model's; a packet that the model makes
 /// smaller than its real headers and payload has the size of these.
-pub fn headers(flow: &FlowWire, packet: &Packet, blocks: &[Block]) -> (Vec<u8>, u32) {
+/// `echo` is the timestamp that it returns.
+pub fn headers(flow: &FlowWire, packet: &Packet, echo: Time, blocks: &[Block]) -> (Vec<u8>, u32) {
     let (transport, payload) = match &flow.tcp {
-        Some(tcp) => tcp_header(tcp, flow.ports, packet, blocks),
+        Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
         None => udp_header(flow.ports, packet.size.saturating_sub(28)),
     };
     let ecn = match packet.kind {
@@ -93,13 +94,19 @@ fn udp_header([own, far]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
 }
 
 /// The TCP header with its options, and the bytes of payload that follow it.
-fn tcp_header(tcp: &TcpWire, [own, far]: [u16; 2], packet: &Packet, blocks: &[Block]) -> (Vec<u8>, u32) {
+fn tcp_header(
+    tcp: &TcpWire,
+    [own, far]: [u16; 2],
+    packet: &Packet,
+    echo: Time,
+    blocks: &[Block],
+) -> (Vec<u8>, u32) {
     let ack = packet.kind == Kind::Ack;
     let syn = tcp.syn && !ack && packet.seq == 0;
     let syn_ack = ack && packet.cwr;
     let first = syn || syn_ack;
     let payload = if ack || syn { 0 } else { tcp.payload };
-    let options = tcp_options(tcp, packet, blocks, first, payload);
+    let options = tcp_options(tcp, packet, echo, blocks, first, payload);
     let (sequence, acknowledged) = if ack {
         // The receiver sends nothing but its part of the handshake.
         ((tcp.syn && !syn_ack) as u32, tcp.bytes(packet.seq))
@@ -135,7 +142,14 @@ fn tcp_header(tcp: &TcpWire, [own, far]: [u16; 2], packet: &Packet, blocks: &[Bl
     (h, payload)
 }
 
-fn tcp_options(tcp: &TcpWire, packet: &Packet, blocks: &[Block], first: bool, payload: u32) -> Vec<u8> {
+fn tcp_options(
+    tcp: &TcpWire,
+    packet: &Packet,
+    echo: Time,
+    blocks: &[Block],
+    first: bool,
+    payload: u32,
+) -> Vec<u8> {
     let mut o: Vec<u8> = Vec::with_capacity(40);
     let milliseconds = |at: Time| (at.ps() / 1_000_000_000) as u32;
     if first {
@@ -148,7 +162,7 @@ fn tcp_options(tcp: &TcpWire, packet: &Packet, blocks: &[Block], first: bool, pa
     if tcp.timestamps {
         o.extend([8, 10]);
         o.extend(milliseconds(packet.sent).to_be_bytes());
-        o.extend(milliseconds(packet.echo).to_be_bytes());
+        o.extend(milliseconds(echo).to_be_bytes());
     }
     if first && tcp.scale > 0 {
         o.extend([3, 3, tcp.scale]);
