@@ -250,13 +250,20 @@ def test_every_scenario_runs_clean(ackclock: Run, root: Path) -> None:
 
 def test_interrupt(small: Path) -> None:
     """Ctrl-C ends a long run at once; nothing is written."""
-    target = small.parent / "t.parquet"
-    command = [str(Path(sys.executable).parent / "ackclock"), "run", str(small)]
-    command += ["--set", "duration=2000000s", "--trace", str(target)]
+    target, running = small.parent / "t.parquet", small.parent / "running"
+    # A controller says that the run has begun: no machine is too slow for that.
+    code = "from pathlib import Path\nfrom ackclock import Controller\nclass Mine(Controller):\n"
+    code += f"    cwnd, ssthresh = 2.0, 9.0\n    def __init__(self, flow): Path({str(running)!r}).touch()\n"
+    code += "".join(f"    def {name}(self, event): ...\n" for name in ("on_ack", "on_congestion", "on_rto"))
+    (small.parent / "mine.py").write_text(code)
+    command = [str(Path(sys.executable).parent / "ackclock"), "run", str(small), "--set", "duration=2000000s"]
+    command += ["--set", f'flow.f.tcp.control={{python="{small.parent / "mine.py"}:Mine"}}', "--trace", str(target)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ)
-    time.sleep(1.5)
+    while not running.exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate()
     assert process.returncode == 130
     assert err.strip().splitlines()[-1] == "ackclock: interrupted; nothing was written"
     assert not target.exists()

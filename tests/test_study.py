@@ -220,15 +220,14 @@ def kill_and_repeat(root: Path, folder: Path, file: Path, engine: str) -> dict[s
     seen: set[str] = set()
     for part in (0.2, 0.6):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
+        while process.poll() is None:
             if len(seen := finished(folder)) >= part * 1000:
                 break
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert seen <= finished(folder)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert seen <= finished(folder)
     summary: dict[str, int] = json.loads(done.stdout)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.table import Table
 
+from ackclock.cli import main
 from ackclock.text import PlainConsole, drawn, shown
 
 
@@ -32,3 +38,28 @@ def test_control_sequences_are_escaped() -> None:
 
 def test_dollars_begin_no_formula() -> None:
     assert drawn("cost $1 or $2") == r"cost \$1 or \$2"
+
+
+TITLED = 'title = "[/] é \\u001b[31m"\nduration = "1s"\n[[link]]\nends = ["a", "b"]\nrate = "1Mbps"\ndelay = "1ms"\n'
+
+
+@pytest.mark.parametrize("command", ["run", "check", "run --json", "why --at 0.5s"])
+def test_an_ascii_terminal_is_enough(tmp_path: Path, command: str) -> None:
+    (tmp_path / "s.toml").write_text(TITLED + '[[flow]]\nname = "ä\\u001b"\nfrom = "a"\nto = "b"\n', encoding="utf-8")
+    name, *options = command.split()
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    line = [sys.executable, "-m", "ackclock.cli", name, "s.toml", *options]
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert b"\x1b" not in done.stdout
+    if options == ["--json"]:
+        assert json.loads(done.stdout)["title"] == "[/] é \x1b[31m"
+
+
+def test_names_in_messages_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.toml").write_text(
+        TITLED + '[[flow]]\nname = "x\\u001b[2J"\nfrom = "a"\nto = "q"\n', encoding="utf-8"
+    )
+    assert main(["check", str(tmp_path / "s.toml")]) == 2
+    assert 'flow.x\\x1b[2J.to: there is no node "q"' in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from ackclock.files import BadInput, check_picture, check_targets, save_figure, 
 from ackclock.maps import orbit, radio
 from ackclock.options import AllowCode, Captures, File, Jobs, Overrides, Seed
 from ackclock.suite.commands import compare, suite
-from ackclock.text import shown
+from ackclock.text import ascii_json, say
 from ackclock.why import why
 
 MOST_REFUSED = 10
@@ -122,13 +123,13 @@ def run(
     for place, path in captures.items():
         write_bytes(path, result.captures[place])
     if as_json:
-        print(result.json)
+        print(ascii_json(result.json))
     else:
         summary(result, [str(path) for path in targets])
     if result.violation_count:
-        print(f"ackclock: the audit found {result.violation_count} violations:", file=sys.stderr)
+        say(f"ackclock: the audit found {result.violation_count} violations:", error=True)
         for violation in result.violations:
-            print(f"  {violation}", file=sys.stderr)
+            say(f"  {violation}", error=True)
         return 1
     return 0
 
@@ -192,27 +193,25 @@ def check(file: File, /, *files: File, plot: Path | None = None, allow_code: All
         try:
             study = Study.load(name)
         except ScenarioError as error:
-            print(f"ackclock: {error}", file=sys.stderr)
+            say(f"ackclock: {error}", error=True)
             failed = True
             continue
         for point, message in study.refused[:MOST_REFUSED]:
             labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
-            print(f"ackclock: at {labels}: {message}", file=sys.stderr)
+            say(f"ackclock: at {labels}: {message}", error=True)
         if study.refused:
             few = f", the first {MOST_REFUSED} told above" if len(study.refused) > MOST_REFUSED else ""
-            print(
-                f"ackclock: {name}: {len(study.refused)} of {study.points} points cannot be run{few}", file=sys.stderr
-            )
+            say(f"ackclock: {name}: {len(study.refused)} of {study.points} points cannot be run{few}", error=True)
             failed = True
         else:
             many = f"; {study.points * len(study.seeds)} runs" if study.is_sweep else ""
             duration = study.scenario(0).duration_s
-            print(f"{name}: good ({study.title or 'no title'}; {duration:g} s{many})")
+            say(f"{name}: good ({study.title or 'no title'}; {duration:g} s{many})")
             if plot is not None:
                 from ackclock import topology
 
                 save_figure(topology.draw(study.scenario(0)), plot)
-                print(f"written: {plot}", file=sys.stderr)
+                say(f"written: {plot}", error=True)
     return 2 if failed else 0
 
 
@@ -301,8 +300,8 @@ def sweep(
     if as_json:
         print(json.dumps(asdict(summary)))
     else:
-        print(f"{summary.runs} runs: {summary.kept} kept, {summary.done} done, {summary.failed} failed")
-        print(f"written: {out} (ackclock results {out})")
+        say(f"{summary.runs} runs: {summary.kept} kept, {summary.done} done, {summary.failed} failed")
+        say(f"written: {out} (ackclock results {out})")
     return 1 if summary.failed else 0
 
 
@@ -344,11 +343,11 @@ def results(
                 print(json.dumps(run))
         if export is not None:
             tables.export(store, export, where or ())
-            print(f"written: {export}", file=sys.stderr)
+            say(f"written: {export}", error=True)
         if not runs and export is None:
             study_results(store.about("title") or str(folder), tables.summary(store, metric or (), where or ()))
         for note in store.notes:
-            print(f"ackclock: {folder}: {shown(note)}", file=sys.stderr)
+            say(f"ackclock: {folder}: {note}", error=True)
         return 1 if store.damaged else 0
 
 
@@ -423,7 +422,7 @@ def _all_papers(options: Options, *, readme: bool) -> int:
         if readme:
             write_readme(made.paper, made)
     papers.index(options.out, ended.papers, ended.comparison, quick=options.quick)
-    print(f"written: {options.out / 'index.html'}")
+    say(f"written: {options.out / 'index.html'}")
     for error in ended.errors:
         fail(error, 1)
     return 1 if ended.failed else 0
@@ -525,14 +524,17 @@ def bench(
 
 def fail(message: str, status: int) -> int:
     """One line on standard error."""
-    print(f"ackclock: {message}", file=sys.stderr)
+    say(f"ackclock: {message}", error=True)
     return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    control.announce = lambda what: print(f"ackclock: {shown(what)}", file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone
+    control.announce = lambda what: say(f"ackclock: {what}", error=True)
     try:
         status = app(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:
@@ -547,7 +549,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return fail(str(error) or "out of memory", 1)
     except ControllerError as error:
-        print(error.traceback, file=sys.stderr, end="")
+        say(error.traceback.rstrip("\n"), error=True)
         return fail(str(error), 1)
     except RuntimeError as error:
         return fail(str(error), 1)

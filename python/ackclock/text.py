@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +14,16 @@ from rich.text import Text
 def shown(text: str) -> str:
     """Text for a terminal: what is not printable (escape sequences, line ends) as its escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """Print lines on standard output, or on standard error, as they stand."""
+    print("\n".join(shown(line) for line in text.split("\n")), file=sys.stderr if error else sys.stdout)
+
+
+def ascii_json(text: str) -> str:
+    """The same JSON without characters beyond ASCII: every terminal and every pipe takes it."""
+    return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def drawn(text: str) -> str:

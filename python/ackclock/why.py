@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.options import AllowCode, File, Overrides, Seed, seconds
+from ackclock.text import say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -294,5 +295,5 @@ def why(
     if as_json:
         print(json.dumps(asdict(found), allow_nan=False))
     else:
-        print("\n".join(found.sentences()))
+        say("\n".join(found.sentences()))
     return 0

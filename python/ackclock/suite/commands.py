@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ackclock.options import Jobs, percent
+from ackclock.text import say
 
 if TYPE_CHECKING:
     from ackclock.suite.compare import Change
@@ -55,7 +55,7 @@ def suite(
         with named_progress() as progress:
             made = run(found, control, target, ENGINES[engine](jobs), quick=quick, progress=progress)
     except KeyboardInterrupt:
-        print(f"ackclock: interrupted; finished runs are kept in {target}; the same command goes on", file=sys.stderr)
+        say(f"ackclock: interrupted; finished runs are kept in {target}; the same command goes on", error=True)
         return 130
     suite_results(made)
     return 1 if made.failed else 0
