@@ -144,7 +144,10 @@ def allow_code(allowed: bool) -> None:
 
 
 def read_text(path: str | Path) -> str:
-    """Read a scenario's text. Raises ScenarioError if it is not UTF-8, OSError if it cannot be read."""
+    """Read a scenario's text. Raises ScenarioError if it, or its name, is not UTF-8, OSError if it cannot be read."""
+    name = str(path)
+    if not name.isascii() and name.encode("utf-8", "replace").decode() != name:
+        raise refused(ascii(name), "the name of the file is not UTF-8: rename it")
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

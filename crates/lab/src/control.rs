@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -223,6 +224,14 @@ fn registered(
         let remark = nearest(name, CONTROLLERS.iter().map(|d| d.name));
         return Err(refuse("", format!("unknown controller \"{name}\"; {remark}")));
     };
+    let values = values
+        .into_iter()
+        .map(|(key, value)| {
+            let value =
+                without_unit(descriptor.params, &key, value).map_err(|message| refuse(&key, message))?;
+            Ok((key, value))
+        })
+        .collect::<Result<Vec<_>>>()?;
     let values = values.iter().map(|(key, value)| (key.as_str(), value.clone()));
     let params = Params::new(descriptor.params, values)
         .and_then(|params| AnyController::check(name, &params).map(|()| params))
@@ -234,6 +243,21 @@ fn registered(
             refuse(&error.name, error.reason.clone().unwrap_or_else(unknown))
         })?;
     Ok(Control::Registered(descriptor.name, params))
+}
+
+/// The value of a parameter with a unit as the number that the controller takes: "500ms" as 0.5.
+fn without_unit(params: &[cc::Param], key: &str, value: cc::Value) -> std::result::Result<cc::Value, String> {
+    let (cc::Value::Word(text), Some(param)) = (&value, params.iter().find(|param| param.name == key)) else {
+        return Ok(value);
+    };
+    let (number, example) = match param.unit {
+        "s" => (text.parse::<Span>().map(Span::seconds).map_err(|error| error.to_string()), "500ms"),
+        "bit/s" => {
+            (text.parse::<Rate>().map(|rate| rate.bps() as f64).map_err(|error| error.to_string()), "5Mbps")
+        }
+        _ => return Ok(value),
+    };
+    number.map(cc::Value::Number).map_err(|error| format!("{error}; write it like \"{example}\""))
 }
 
 fn read_guest(table: &Reader<'_>, item: &Item, entries: &[(String, Item)], source: &str) -> Result<Control> {

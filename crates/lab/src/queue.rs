@@ -169,7 +169,7 @@ fn read_red(queue: &Reader<'_>, limit: Limit) -> Result<RedQueue> {
             _ => Err(queue.error(key, "must be above zero and in the unit of the limit, packets or bytes")),
         }
     };
-    let mean_packet = queue.integer("mean_packet", 1, 65_535)?.unwrap_or(1000) as u32;
+    let mean_packet = queue.bytes("mean_packet", 1, 65_535)?.unwrap_or(1000) as u32;
     let (min, max) = (threshold("min", 5, mean_packet)?, threshold("max", 15, mean_packet)?);
     if let (Some(min), Some(max)) = (min, max)
         && max <= min

@@ -392,7 +392,7 @@ fn read_traffic(top: &Reader<'_>, table: &Reader<'_>, nodes: usize, duration: Sp
     let seed = inner.integer("seed", 1, 4_294_944_442)?.unwrap_or(1);
     let most = inner.integer("connections", 1, 1_000_000)?;
     let most = inner.need("connections", most, "how many at the most, such as connections = 40")? as usize;
-    let packet = inner.integer("packet", 1, 65_000)?.unwrap_or(512) as u32;
+    let packet = inner.bytes("packet", 1, 65_000)?.unwrap_or(512) as u32;
     let rate = inner.number("rate", 1e-3, 1e6)?.unwrap_or(4.0);
     let stream = match word(&inner, "type", &["cbr", "tcp"])? {
         Some("tcp") => {

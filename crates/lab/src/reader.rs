@@ -5,6 +5,7 @@ use crate::value::{Item, Value};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use units::Limit;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -129,6 +130,20 @@ impl<'a> Reader<'a> {
         match u64::try_from(n) {
             Ok(n) if (min..=max).contains(&n) => Ok(Some(n)),
             _ => Err(self.error(key, format!("{n} is not between {min} and {max}"))),
+        }
+    }
+
+    /// A number of bytes between `min` and `max`, both included: `1000` or `"1000B"`.
+    pub fn bytes(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
+        if !matches!(self.get(key), Some(Item { value: Value::Text(_), .. })) {
+            return self.integer(key, min, max);
+        }
+        match self.quantity::<Limit>(key, "1000B")? {
+            Some(Limit::Bytes(n)) if (min..=max).contains(&n) => Ok(Some(n)),
+            _ => {
+                Err(self
+                    .error(key, format!("must be a number of bytes from {min} to {max}, such as \"1000B\"")))
+            }
         }
     }
 

@@ -514,7 +514,7 @@ fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {
 }
 
 fn read_udp(udp: Reader<'_>) -> Result<FlowKind> {
-    let packet = udp.integer("packet", 1, 65_535)?.unwrap_or(1000) as u32;
+    let packet = udp.bytes("packet", 1, 65_535)?.unwrap_or(1000) as u32;
     let rate: Option<Rate> = udp.quantity("rate", "20kbps")?;
     let mut schedule: Vec<(Span, Rate)> = rate.map(|rate| (Span::ZERO, rate)).into_iter().collect();
     let mut last = None;

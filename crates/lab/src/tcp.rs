@@ -180,10 +180,14 @@ fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Resu
         *into = n.unwrap_or(*into);
         Ok(n.is_some())
     };
-    whole("packet", 1, 65_000, &mut o.packet)?;
+    let bytes = |key: &'static str, min: u64, max: u64, into: &mut u32| -> Result<()> {
+        *into = layer.bytes(key, min, max)?.map_or(*into, |n| n as u32);
+        Ok(())
+    };
+    bytes("packet", 1, 65_000, &mut o.packet)?;
     given.header |= layer.keys().any(|key| key == "header");
-    whole("header", 0, 500, &mut o.header)?;
-    whole("ack_size", 1, 65_000, &mut o.ack_size)?;
+    bytes("header", 0, 500, &mut o.header)?;
+    bytes("ack_size", 1, 65_000, &mut o.ack_size)?;
     whole("window", 1, 1 << 30, &mut o.window)?;
     number("initial_window", 1.0, &mut o.initial_window)?;
     if o.initial_window > MOST_AT_ONCE {

@@ -180,3 +180,29 @@ fn a_large_file_is_read_in_linear_time() {
     }
     assert_eq!(Scenario::parse("s.toml", &text, &[]).unwrap().flows.len(), 4000);
 }
+
+#[test]
+fn parameters_with_a_unit_take_text_with_a_unit() {
+    let base = "duration = \"1s\"\n[[link]]\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n";
+    let flow = "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = { packet = \"1kB\" }\n";
+    let control = |text: &str| {
+        let text = format!("{base}{flow}").replace("packet = ", &format!("control = {text}, packet = "));
+        Scenario::parse("s.toml", &text, &[])
+            .map(|scenario| format!("{:?}", scenario.flows))
+            .map_err(|error| error.to_string())
+    };
+    for (with, without) in [
+        ("{ kind = \"westwood\", tau = \"500ms\" }", "{ kind = \"westwood\", tau = 0.5 }"),
+        ("{ kind = \"rcp_plus\", capacity = \"5Mbps\" }", "{ kind = \"rcp_plus\", capacity = 5e6 }"),
+    ] {
+        assert_eq!(control(with).unwrap(), control(without).unwrap());
+    }
+    let error = control("{ kind = \"westwood\", tau = \"5Mbps\" }").unwrap_err();
+    assert!(error.contains("tau") && error.contains("write it like \"500ms\""), "{error}");
+    let red = |text: &str| {
+        let queue = format!("queue = {{ kind = \"red\", limit = \"50p\", mean_packet = {text} }}\n");
+        Scenario::parse("s.toml", &format!("{base}{queue}{flow}"), &[]).map(|_| ()).map_err(|e| e.to_string())
+    };
+    assert_eq!((red("\"1000B\""), red("1000")), (Ok(()), Ok(())));
+    assert!(red("\"5p\"").unwrap_err().contains("must be a number of bytes from 1 to 65535"));
+}
