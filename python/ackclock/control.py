@@ -106,6 +106,10 @@ def identify(path: str, name: str) -> str:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise ValueError(f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}") from None
+    return _identity(text, name)
+
+
+def _identity(text: bytes, name: str) -> str:
     return f"{name} {hashlib.blake2b(text, digest_size=16).hexdigest()}"
 
 
@@ -121,7 +125,8 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
 
     Returns the class, and what identifies it. Raises ValueError with one line that says what is wrong.
     """
-    identity, text = identify(path, name), _read(path)
+    text = _read(path)
+    identity = _identity(text, name)
     key = f"{Path(path).resolve()} {identity}"
     module = _modules.get(key)
     if module is None:
