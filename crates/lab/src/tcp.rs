@@ -36,7 +36,7 @@ impl TcpFlow {
     }
 
     /// What its controller misses among its own options.
-    pub(crate) fn missing_option(&self) -> Option<&'static str> {
+    fn missing_option(&self) -> Option<&'static str> {
         let needs = self.needs();
         if needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time() {
             return Some("the receiver's clock: say timestamps = true");
@@ -46,6 +46,11 @@ impl TcpFlow {
             || self.options.asks_for_quick_start();
         (self.options.timestamps && routers)
             .then_some("the place of the timestamps for what routers say: say timestamps = false")
+    }
+
+    /// The same as a message.
+    pub(crate) fn lacks_option(&self) -> Option<String> {
+        self.missing_option().map(|lacks| format!("{} needs {lacks}", self.control.name()))
     }
 
     /// What its controller misses among these routers.
@@ -114,12 +119,12 @@ impl TcpLayers<'_> {
 
     /// A controller that cannot do without a signal is refused where the flow cannot give it.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
-        let Some(lacks) = flow.missing_option() else { return Ok(()) };
+        let Some(lacks) = flow.lacks_option() else { return Ok(()) };
         let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
         for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
             let layer = Reader::new(path, item)?;
             if layer.keys().any(|key| key == "control") {
-                return Err(layer.error("control", format!("{} needs {lacks}", flow.control.name())));
+                return Err(layer.error("control", lacks));
             }
         }
         Ok(())

@@ -132,12 +132,10 @@ impl Traffic {
         };
         let own = reader.get("tcp");
         let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
-        if let Some(lacks) = tcp.missing_router(std::iter::empty) {
-            let message =
-                format!("{} needs routers {lacks}, and goes with [[flow]] tables", tcp.control.name());
+        let traffic = Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) };
+        if let Some(message) = traffic.lacks_routers() {
             return Err(reader.error("tcp", message));
         }
-        let traffic = Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) };
         let expected = traffic.expected(duration);
         if expected > MOST_FLOWS as f64 / 10.0 {
             let message = format!("about {expected:.0} flows are too many; take larger ones, or less load");
@@ -145,6 +143,12 @@ impl Traffic {
         }
         reader.finish()?;
         Ok(traffic)
+    }
+
+    /// What its controller would need of routers, which traffic cannot have.
+    pub(crate) fn lacks_routers(&self) -> Option<String> {
+        let lacks = self.tcp.missing_router(std::iter::empty)?;
+        Some(format!("{} needs routers {lacks}, and goes with [[flow]] tables", self.tcp.control.name()))
     }
 
     /// How many flows it will have in a run of this duration, on average.

@@ -1,6 +1,5 @@
 //! A scenario come alive: the event loop.
 
-mod air;
 mod build;
 mod results;
 mod sky;

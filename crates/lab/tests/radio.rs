@@ -225,6 +225,25 @@ delay = "2ms"
     }
 }
 
+/// The same check reads and runs a scenario: over radio, too, a router counts on the path of the data alone.
+#[test]
+fn routers_count_on_the_path_to_the_gateway_alone() {
+    let wires = |near: &str, aside: &str| {
+        let link = |ends: [&str; 2], router: &str| {
+            format!(
+                "[[link]]\nends = {ends:?}\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = {{ kind = \"droptail\", limit = \"50p\" }}\n{router}\n"
+            )
+        };
+        let links = link(["server", "n0"], near) + &link(["n0", "other"], aside);
+        line(&[0, 200], "ns2", "", &(links + &tcp("server", "n1") + "tcp = { control = \"rcp\" }\n"))
+    };
+    let router = "router = { kind = \"rcp\" }";
+    let refused = Scenario::parse("s.toml", &wires("", router), &[]).unwrap_err();
+    assert!(refused.to_string().contains("flow.server-n1.tcp.control: rcp needs routers"), "{refused}");
+    assert!(refused.line.is_some_and(|line| line > 1));
+    assert!(outcome_of(&wires(router, ""), 1).flows[0].goodput_bps > 1e5);
+}
+
 #[test]
 fn nodes_out_of_reach_get_nothing_and_every_packet_has_a_fate() {
     let outcome = outcome_of(&line(&[0, 2000], "ns2", "", &udp(0, 1, "100kbps")), 1);

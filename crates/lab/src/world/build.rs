@@ -1,13 +1,10 @@
 //! From a scenario to a world: nodes and routes, links, senders and receivers, in a fixed order.
 
-use super::air::{self, Journey};
 use super::{Plan, Settings, Warmup, World, sky};
 use crate::ScenarioError;
 use crate::air_audit::AirAuditor;
 use crate::audit::{AuditedLink, Auditor};
-use crate::error::Origin;
-use crate::layout::lay_out;
-use crate::radio::RadioNetwork;
+use crate::layout::{FlowPath, flow_paths, lay_out, radio_names};
 use crate::recorder::Recorder;
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use engine::{Agenda, Stream};
@@ -22,8 +19,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     pub(super) fn build(scenario: &Scenario, settings: Settings) -> Result<Self, ScenarioError> {
         let seed = settings.seed.unwrap_or(scenario.seed);
         let end = Time::ZERO + scenario.duration;
-        let airborne: Vec<String> =
-            (0..scenario.radio.as_ref().map_or(0, |r| r.nodes)).map(RadioNetwork::name).collect();
+        let airborne = radio_names(scenario.radio.as_deref());
         let (topology, nodes, mut layout) = match (&scenario.satellites, &scenario.radio) {
             (Some(satellites), _) => {
                 let (topology, nodes, layout) = sky::lay_out(scenario, satellites, seed);
@@ -47,37 +43,29 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             .map(|i| [nodes[scenario.flows[*i].from.as_str()], nodes[scenario.flows[*i].to.as_str()]])
             .collect();
         let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
-        let routes: Vec<Journey> = match (&layout, &scenario.radio) {
-            // Over moving links ways are found hop by hop.
-            (Some(_), _) => Vec::new(),
-            (None, Some(radio)) => air::journeys(&topology, radio.nodes, &pairs)?,
-            (None, None) => {
-                let routes = topology.routes(&pairs).map_err(|error| {
-                    let (from, to) = (topology.node_name(error.from), topology.node_name(error.to));
-                    let origin = Origin::Line { file: "scenario".into(), line: 1 };
-                    ScenarioError::new(&origin, "link", format!("no path from \"{from}\" to \"{to}\""))
-                })?;
-                routes.into_iter().map(Journey::wired).collect()
-            }
+        // Over moving links paths are found hop by hop.
+        let routes: Vec<FlowPath> = match &layout {
+            Some(_) => Vec::new(),
+            None => flow_paths(&topology, airborne.len(), &pairs)
+                .unwrap_or_else(|| unreachable!("a scenario's flows have paths")),
         };
 
         let moving = layout.as_mut().map_or(Vec::new(), |sky| std::mem::take(&mut sky.directions));
         let directions: Vec<&Direction> =
             scenario.links.iter().flat_map(|l| &l.directions).chain(&moving).collect();
-        check_routers(scenario, &numbered, &routes, &directions)?;
         let hops = routes.iter().map(|route| route.links().count() + 3).sum();
         let mut network = Network::new(end, directions.len(), hops);
         if settings.unfolded {
             network.unfold();
         }
-        let delay_of = |route: &Journey| {
+        let delay_of = |route: &FlowPath| {
             route.links().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
         };
         let usual = layout.as_ref().map_or(Span::ZERO, |sky| sky.round_trip(&pairs));
         let mut round_trip = vec![usual; directions.len()];
         for pair in routes.chunks_exact(2) {
             let both = delay_of(&pair[0]) + delay_of(&pair[1]);
-            for link in pair.iter().flat_map(Journey::links) {
+            for link in pair.iter().flat_map(FlowPath::links) {
                 let longest = &mut round_trip[link.0 as usize];
                 *longest = both.max(*longest);
             }
@@ -154,10 +142,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let flow = &scenario.flows[*index];
             let number = number as u32;
             let mut way = |of: usize| match routes.get(2 * number as usize + of) {
-                Some(Journey { before, air: Some(ends), after }) => {
+                Some(FlowPath { before, radio: Some(ends), after }) => {
                     network.add_air_route(before, *ends, after)
                 }
-                Some(Journey { before, .. }) => network.add_route(before),
+                Some(FlowPath { before, .. }) => network.add_route(before),
                 None => {
                     let (from, to) = pairs[2 * number as usize + of];
                     network.add_way(from.0 as usize, to.0 as usize)
@@ -218,7 +206,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             world.plans.push(timing);
         }
         let base = |number: usize, index: &usize| {
-            let way = routes.get(2 * number).filter(|way| way.air.is_none())?;
+            let way = routes.get(2 * number).filter(|way| way.radio.is_none())?;
             let size = match &scenario.flows[*index].kind {
                 FlowKind::Tcp(tcp) => tcp.options.packet + tcp.options.header,
                 FlowKind::Udp { packet, .. } => *packet,
@@ -239,7 +227,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let windows: Vec<u32> = world.senders.iter().map(|sender| sender.options().window).collect();
         let mut auditor = settings.recording.audit.then(|| Auditor::new(audited, &ends, &windows));
         for (number, pair) in routes.chunks_exact(2).enumerate() {
-            if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|way| way.air.is_some())) {
+            if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|way| way.radio.is_some())) {
                 auditor.flies(number as u32);
             }
         }
@@ -294,41 +282,12 @@ struct Parts {
 }
 
 /// Whether every router of a path answers Quick-Start requests; the first link is the host's own.
-fn answers_quick_start(way: &Journey, directions: &[&Direction]) -> bool {
-    way.air.is_none()
+fn answers_quick_start(way: &FlowPath, directions: &[&Direction]) -> bool {
+    way.radio.is_none()
         && way
             .links()
             .skip(1)
             .all(|link| matches!(directions[link.0 as usize].router, Some(net::RouterConfig::QuickStart(_))))
-}
-
-/// Who listens to routers needs one on the way of its data.
-fn check_routers(
-    scenario: &Scenario,
-    numbered: &[usize],
-    routes: &[Journey],
-    directions: &[&Direction],
-) -> Result<(), ScenarioError> {
-    let mut deaf = None;
-    for (index, pair) in numbered.iter().zip(routes.chunks_exact(2)) {
-        let flow = &scenario.flows[*index];
-        let FlowKind::Tcp(tcp) = &flow.kind else { continue };
-        // Most flows have one TCP, and that listens to nobody.
-        if deaf.is_some_and(|last| Arc::ptr_eq(last, tcp)) {
-            continue;
-        }
-        if tcp.missing_router(std::iter::empty).is_none() {
-            deaf = Some(tcp);
-            continue;
-        }
-        let routers = || pair[0].links().filter_map(|link| directions[link.0 as usize].router.as_ref());
-        if let Some(lacks) = tcp.missing_router(routers) {
-            let origin = Origin::Line { file: "scenario".into(), line: 1 };
-            let message = format!("{} needs routers {lacks}", tcp.control.name());
-            return Err(ScenarioError::new(&origin, &format!("flow.{}.tcp.control", flow.name), message));
-        }
-    }
-    Ok(())
 }
 
 fn impairment(
