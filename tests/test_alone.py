@@ -11,17 +11,8 @@ from ackclock.catalog import entries
 from ackclock.files import BadInput
 
 RATE_BPS, RTT_MS, LEAST = 20e6, 40, 0.9
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("rcp_plus", "ns2"): "its capacity is 1 Mb/s unless it is told the link's",
-    ("rcp_plus", "linux"): "its capacity is 1 Mb/s unless it is told the link's",
-    (
-        "bic",
-        "ns2",
-    ): "a cut of a fifth leaves the queue full: 10 to 20 losses at once, which NewReno repairs one a round trip",
-    ("bic_awi", "ns2"): "as bic",
-    ("bic_dpe", "ns2"): "as bic",
-}
-"""By controller and profile (`ns2` with NewReno, `linux` with SACK) why less than 90 % of the path are used."""
+EXCEPTIONS = {(entry["name"], limit["profile"]) for entry in entries("controllers") for limit in entry["limits"]}
+"""Controllers and profiles (`ns2` with NewReno, `linux` with SACK) with less than 90 %; `ackclock list` says why."""
 NEEDS_ROUTERS = {"rcp", "xcp"}
 
 

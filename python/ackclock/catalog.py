@@ -29,7 +29,7 @@ def _papers() -> list[dict[str, Any]]:
     found = [papers.find(key) for key in papers.known()]
     return [
         {"name": p.key, "summary": p.title, "status": p.status, "source": f"{p.authors}. {p.venue}"}
-        | {"params": [], "trace": []}
+        | {"params": [], "trace": [], "limits": []}
         for p in found
     ]
 
@@ -39,7 +39,8 @@ def _suites() -> list[dict[str, Any]]:
 
     found = [folder.find(name) for name in folder.known()]
     return [
-        {"name": s.key, "summary": s.title, "status": None, "source": s.source, "params": [], "trace": []}
+        {"name": s.key, "summary": s.title, "status": None, "source": s.source, "params": []}
+        | {"trace": [], "limits": []}
         for s in found
     ]
 
@@ -52,5 +53,6 @@ def _scenarios(folder: Path) -> list[dict[str, Any]]:
             summary = Scenario.load(path).title
         except ScenarioError as error:
             summary = f"cannot be run: {error.message}"
-        found.append({"name": str(path), "summary": summary, "status": None, "source": None, "params": [], "trace": []})
+        about = {"name": str(path), "summary": summary, "status": None, "source": None}
+        found.append(about | {"params": [], "trace": [], "limits": []})
     return found

@@ -102,6 +102,7 @@ def run(
         check_picture(plot)
     check_targets(targets)
     scenario = Scenario.load(file, set_ or ())
+    _advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: a study of many runs; ackclock sweep {file} --out DIR runs it")
     rows: Trace = "off"
@@ -134,6 +135,13 @@ def run(
     return 0
 
 
+def _advise(advice: list[str]) -> None:
+    """One line: the first piece of advice, and how many more there are."""
+    if advice:
+        more = f" ({len(advice) - 1} more places)" if len(advice) > 1 else ""
+        say(f"ackclock: advice: {advice[0]}{more}", error=True)
+
+
 def _place(text: str) -> tuple[str, Path]:
     """The place and the file that a `--pcap` names."""
     place, equals, file = text.rpartition("=")
@@ -156,9 +164,9 @@ def _write_all(
         from ackclock import frames
 
         frame = result.trace if trace_every == "ack" else frames.changes(result.trace)
-        write(trace, lambda path: frame.write_parquet(path, compression="zstd", compression_level=1))
+        write(trace, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1))
     if packets is not None:
-        write(packets, lambda path: result.packets.write_parquet(path, compression="zstd", compression_level=1))
+        write(packets, lambda file: result.packets.write_parquet(file, compression="zstd", compression_level=1))
     if plot is not None:
         from ackclock.plot import timelines
 
@@ -196,6 +204,7 @@ def check(file: File, /, *files: File, plot: Path | None = None, allow_code: All
             say(f"ackclock: {error}", error=True)
             failed = True
             continue
+        _advise(study.advice)
         for point, message in study.refused[:MOST_REFUSED]:
             labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
             say(f"ackclock: at {labels}: {message}", error=True)
@@ -285,6 +294,7 @@ def sweep(
     if most < 2:
         raise BadInput("--most is a number from 2 on")
     study = Study.load(file, set_ or ())
+    _advise(study.advice)
     stop = None if until is None else Until.parse(until, most)
     with Store.create(out) as store:
         for note in store.notes:

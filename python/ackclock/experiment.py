@@ -70,6 +70,11 @@ class Scenario:
         return cls.parse(tomli_w.dumps(document), overrides, file="dictionary", controllers=controllers)
 
     @property
+    def advice(self) -> list[str]:
+        """What is accepted in the file and would better be written otherwise, each with its place."""
+        return self._parsed.advice
+
+    @property
     def title(self) -> str:
         """The question that the scenario asks."""
         return self._parsed.title

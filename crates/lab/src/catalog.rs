@@ -18,7 +18,31 @@ pub struct Entry {
     pub params: Vec<Parameter>,
     /// Columns of its own in the window trace.
     pub trace: &'static [&'static str],
+    /// Where a controller alone uses less than 90 % of an empty path (20 Mb/s, 40 ms, one bandwidth-delay product of buffer).
+    pub limits: Vec<Limit>,
 }
+
+/// A profile in which a controller alone does not fill an empty path.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Limit {
+    /// The profile: `ns2` with NewReno, or `linux` with SACK.
+    pub profile: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+const UNTOLD: &str = "the capacity is 1 Mb/s unless a parameter gives the link's";
+const MANY_LOSSES: &str = "a reduction to four fifths leaves the queue full: 10 to 20 losses at once, which NewReno repairs one a round trip";
+
+/// By controller. `tests/test_alone.py` measures every controller in both profiles, with and without timestamps and delayed
+/// ACKs.
+const LIMITS: &[(&str, Limit)] = &[
+    ("rcp_plus", Limit { profile: "ns2", reason: UNTOLD }),
+    ("rcp_plus", Limit { profile: "linux", reason: UNTOLD }),
+    ("bic", Limit { profile: "ns2", reason: MANY_LOSSES }),
+    ("bic_awi", Limit { profile: "ns2", reason: MANY_LOSSES }),
+    ("bic_dpe", Limit { profile: "ns2", reason: MANY_LOSSES }),
+];
 
 /// A parameter of it.
 #[derive(Clone, Debug, Serialize)]
@@ -63,24 +87,40 @@ pub const KINDS: [&str; 4] = ["controllers", "recoveries", "queues", "losses"];
 
 /// Everything of one kind; none for a kind that does not exist.
 pub fn list(kind: &str) -> Option<Vec<Entry>> {
-    let plain = |name: &str, summary: &str, params: &str| Entry {
+    let recovery = |name: &str, summary: &str| Entry {
         name: name.into(),
-        summary: if params.is_empty() { summary.into() } else { format!("{summary}. {params}") },
+        summary: summary.into(),
         status: None,
         source: None,
         params: Vec::new(),
         trace: &[],
+        limits: Vec::new(),
     };
     Some(match kind {
         "controllers" => CONTROLLERS.iter().map(controller).collect(),
-        "recoveries" => transport::Recovery::ALL.iter().map(|r| plain(r.1, r.2, "")).collect(),
-        "queues" => net::qdisc::QDISCS.iter().map(|(name, params, what)| plain(name, what, params)).collect(),
-        "losses" => net::impairment::IMPAIRMENTS
-            .iter()
-            .map(|(name, params, what)| plain(name, what, params))
-            .collect(),
+        "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.2)).collect(),
+        "queues" => net::qdisc::QDISCS.iter().map(model).collect(),
+        "losses" => net::impairment::IMPAIRMENTS.iter().map(model).collect(),
         _ => return None,
     })
+}
+
+fn model(model: &net::Model) -> Entry {
+    let params = model.params.iter().map(|field| Parameter {
+        name: field.name.into(),
+        default: field.default.into(),
+        unit: field.unit.into(),
+        doc: field.doc.into(),
+    });
+    Entry {
+        name: model.name.into(),
+        summary: model.summary.into(),
+        status: None,
+        source: (!model.source.is_empty()).then(|| model.source.into()),
+        params: params.collect(),
+        trace: &[],
+        limits: Vec::new(),
+    }
 }
 
 fn controller(d: &cc::Descriptor) -> Entry {
@@ -99,5 +139,6 @@ fn controller(d: &cc::Descriptor) -> Entry {
         source: Some(d.source.into()),
         params: params.collect(),
         trace: d.probes,
+        limits: LIMITS.iter().filter(|(name, _)| *name == d.name).map(|(_, limit)| *limit).collect(),
     }
 }

@@ -1,8 +1,10 @@
 //! The controller of a flow: a registered one with its parameters, or a guest from a file.
 
+use crate::advice;
 use crate::error::{Origin, ScenarioError, nearest};
+use crate::layout::Routers;
 use crate::reader::Reader;
-use crate::scenario::{FlowKind, Scenario};
+use crate::scenario::{Flow, FlowKind, Scenario};
 use crate::tcp::TcpFlow;
 use crate::value::{self, Item, Value};
 use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, GuestLaw, Hosted, Params, Signals};
@@ -94,36 +96,27 @@ impl Scenario {
         }
         let mut loaded = self.clone();
         for flow in &mut loaded.flows {
-            if let FlowKind::Tcp(tcp) = &mut flow.kind {
-                self.load(tcp)?;
-            }
+            let FlowKind::Tcp(tcp) = &flow.kind else { continue };
+            let Control::Source(source) = &tcp.control else { continue };
+            let source = source.clone();
+            flow.kind = FlowKind::Tcp(Arc::new(load(tcp, &source)?));
+            self.lacks(flow).map_or(Ok(()), |lacks| Err(source.refuse(lacks)))?;
         }
         for table in &mut loaded.traffic {
-            self.load(&mut table.tcp)?;
+            let Control::Source(source) = &table.tcp.control else { continue };
+            let source = source.clone();
+            table.tcp = Arc::new(load(&table.tcp, &source)?);
+            let lacks = table.tcp.lacks_option().or_else(|| table.lacks_routers());
+            lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks)))?;
         }
         Ok(Cow::Owned(loaded))
     }
 
-    /// Puts the law in place of its source, and makes the checks that had to wait for it.
-    fn load(&self, tcp: &mut Arc<TcpFlow>) -> Result<()> {
-        let Control::Source(source) = &tcp.control else { return Ok(()) };
-        let refuse = |message: String| ScenarioError::new(&source.origin, &source.key, message);
-        let law = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
-        let changed = TcpFlow { control: Control::Guest(law.map_err(refuse)?), options: tcp.options.clone() };
-        if let Some(lacks) = self.lacks(&changed) {
-            return Err(refuse(lacks));
-        }
-        *tcp = Arc::new(changed);
-        Ok(())
-    }
-
     /// What the controller of a flow needs and does not have.
-    fn lacks(&self, tcp: &TcpFlow) -> Option<String> {
-        let routers =
-            || self.links.iter().flat_map(|link| &link.directions).filter_map(|d| d.router.as_ref());
-        let option = tcp.missing_option().map(str::to_string);
-        let lacks = option.or_else(|| tcp.missing_router(routers).map(|which| format!("routers {which}")))?;
-        Some(format!("{} needs {lacks}", tcp.control.name()))
+    fn lacks(&self, flow: &Flow) -> Option<String> {
+        let FlowKind::Tcp(tcp) = &flow.kind else { return None };
+        let routers = Routers::new(&self.links, self.radio.as_deref(), self.satellites.is_some());
+        tcp.lacks_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
     }
 
     /// Gives the TCP flow called `name` another controller.
@@ -138,13 +131,21 @@ impl Scenario {
         let FlowKind::Tcp(tcp) = &self.flows[index].kind else {
             return Err(ScenarioError::new(&origin, &key, "a UDP flow has no controller"));
         };
-        let changed = TcpFlow { control, options: tcp.options.clone() };
+        let mut changed = self.flows[index].clone();
+        changed.kind = FlowKind::Tcp(Arc::new(TcpFlow { control, options: tcp.options.clone() }));
         if let Some(lacks) = self.lacks(&changed) {
             return Err(ScenarioError::new(&origin, &key, lacks));
         }
-        self.flows[index].kind = FlowKind::Tcp(Arc::new(changed));
+        self.flows[index] = changed;
         Ok(())
     }
+}
+
+/// The flow's TCP with the law in place of its source.
+fn load(tcp: &TcpFlow, source: &GuestSource) -> Result<TcpFlow> {
+    let law = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
+    let law = law.map_err(|message| source.refuse(message))?;
+    Ok(TcpFlow { control: Control::Guest(law), options: tcp.options.clone() })
 }
 
 /// A controller written in another language: where it is, and what it is given.
@@ -161,6 +162,12 @@ pub struct GuestSource {
     /// Where it is named, and by which key.
     origin: Origin,
     key: String,
+}
+
+impl GuestSource {
+    fn refuse(&self, message: String) -> ScenarioError {
+        ScenarioError::new(&self.origin, &self.key, message)
+    }
 }
 
 /// What decides results: part of a run's identity.
@@ -227,8 +234,9 @@ fn registered(
     let values = values
         .into_iter()
         .map(|(key, value)| {
-            let value =
-                without_unit(descriptor.params, &key, value).map_err(|message| refuse(&key, message))?;
+            let unit = descriptor.params.iter().find(|param| param.name == key).map_or("", |p| p.unit);
+            let value = without_unit(unit, value, |advice| advice::give(refuse(&key, advice)))
+                .map_err(|message| refuse(&key, message))?;
             Ok((key, value))
         })
         .collect::<Result<Vec<_>>>()?;
@@ -245,19 +253,35 @@ fn registered(
     Ok(Control::Registered(descriptor.name, params))
 }
 
-/// The value of a parameter with a unit as the number that the controller takes: "500ms" as 0.5.
-fn without_unit(params: &[cc::Param], key: &str, value: cc::Value) -> std::result::Result<cc::Value, String> {
-    let (cc::Value::Word(text), Some(param)) = (&value, params.iter().find(|param| param.name == key)) else {
-        return Ok(value);
-    };
-    let (number, example) = match param.unit {
-        "s" => (text.parse::<Span>().map(Span::seconds).map_err(|error| error.to_string()), "500ms"),
-        "bit/s" => {
-            (text.parse::<Rate>().map(|rate| rate.bps() as f64).map_err(|error| error.to_string()), "5Mbps")
-        }
+/// The value of a parameter with a unit as the number that the controller takes: "500ms" as 0.5. A number is in the unit
+/// already, and `advise` says so.
+fn without_unit(
+    unit: &str,
+    value: cc::Value,
+    advise: impl FnOnce(String),
+) -> std::result::Result<cc::Value, String> {
+    let example = match unit {
+        "s" => "500ms",
+        "bit/s" => "5Mbps",
         _ => return Ok(value),
     };
-    number.map(cc::Value::Number).map_err(|error| format!("{error}; write it like \"{example}\""))
+    match &value {
+        cc::Value::Number(number) => {
+            let better =
+                if unit == "s" { format!("{number}s") } else { Rate::from_bps(*number as u64).to_string() };
+            advise(format!("{number} has no unit and is taken in {unit}: write \"{better}\""));
+            Ok(value)
+        }
+        cc::Value::Word(text) => {
+            let number = if unit == "s" {
+                text.parse().map(Span::seconds).map_err(|error| error.to_string())
+            } else {
+                text.parse().map(|rate: Rate| rate.bps() as f64).map_err(|error| error.to_string())
+            };
+            number.map(cc::Value::Number).map_err(|error| format!("{error}; write it like \"{example}\""))
+        }
+        cc::Value::Switch(_) => Ok(value),
+    }
 }
 
 fn read_guest(table: &Reader<'_>, item: &Item, entries: &[(String, Item)], source: &str) -> Result<Control> {

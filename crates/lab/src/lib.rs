@@ -1,6 +1,7 @@
 //! The laboratory: a scenario becomes a world, the world runs, the run leaves an outcome and traces.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod air_audit;
 mod audit;
 mod capture;
@@ -33,6 +34,7 @@ mod view;
 mod warmup;
 mod world;
 
+pub use advice::advised;
 pub use audit::{Auditor, Violation};
 pub use control::{Control, GuestLoader, GuestSource, set_guest_loader};
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};

@@ -25,6 +25,10 @@ const ROOM: usize = 4096;
 /// How long finished runs gather.
 const GATHER: Duration = Duration::from_millis(50);
 
+/// Time between two looks at whether stopped workers have ended, and how long they are waited for.
+const LOOK: Duration = Duration::from_millis(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
 /// One run of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -99,9 +103,12 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.stop();
-        while self.collect(Duration::from_millis(10)).is_some() {} // a worker may wait for room in the channel
-        for worker in self.workers.drain(..) {
-            let _ = worker.join();
+        // A worker may wait for room in the channel, or compute the satellites of a long run: it is not waited for long.
+        let looks = LONGEST_WAIT.as_millis() / LOOK.as_millis();
+        if (0..looks).any(|_| self.collect(LOOK).is_none()) {
+            for worker in self.workers.drain(..) {
+                let _ = worker.join();
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The queue of a link: read from a scenario, and resolved against the link's rate and delay.
 
+use crate::advice;
 use crate::error::{ScenarioError, nearest};
 use crate::reader::{Reader, quantity};
 use crate::value::Value;
@@ -72,7 +73,7 @@ impl Queue {
                 return Err(queue.error("kind", message));
             }
             other => {
-                let known = QDISCS.iter().map(|q| q.0);
+                let known = QDISCS.iter().map(|q| q.name);
                 return Err(
                     queue.error("kind", format!("unknown queue \"{other}\"; {}", nearest(other, known)))
                 );
@@ -170,6 +171,10 @@ fn read_red(queue: &Reader<'_>, limit: Limit) -> Result<RedQueue> {
         }
     };
     let mean_packet = queue.bytes("mean_packet", 1, 65_535)?.unwrap_or(1000) as u32;
+    if let Some(Value::Integer(n)) = queue.get("mean_packet").map(|item| &item.value) {
+        let message = format!("{n} has no unit and is taken in bytes: write \"{n}B\"");
+        advice::give(queue.error("mean_packet", message));
+    }
     let (min, max) = (threshold("min", 5, mean_packet)?, threshold("max", 15, mean_packet)?);
     if let (Some(min), Some(max)) = (min, max)
         && max <= min

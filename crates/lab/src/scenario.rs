@@ -1,6 +1,7 @@
 //! The scenario format (TOML): parsed once into what a run needs.
 
 use crate::error::{ScenarioError, nearest};
+use crate::layout::{Routers, radio_names};
 use crate::overrides;
 use crate::queue::Queue;
 use crate::radio::RadioNetwork;
@@ -222,7 +223,7 @@ impl Scenario {
         }
         check_names(link_items, &links, flow_items, &flows)?;
         traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
-        crate::layout::check_routers(document, flow_items, &links, &flows)?;
+        Routers::new(&links, radio.as_deref(), satellites.is_some()).check(document, flow_items, &flows)?;
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.sky)?;
         }
@@ -267,7 +268,7 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     fn new(links: &[Duplex], satellites: Option<&Satellites>, radio: Option<&RadioNetwork>) -> Nodes {
-        let radios: Vec<String> = (0..radio.map_or(0, |radio| radio.nodes)).map(RadioNetwork::name).collect();
+        let radios = radio_names(radio);
         let mut parts = BTreeMap::new();
         let terminals = satellites.iter().flat_map(|s| &s.sky.terminals).map(|t| t.name.as_str());
         let terminals: Vec<&str> = terminals.collect();
@@ -427,7 +428,7 @@ pub(crate) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
         },
         "trace" => return Err(loss.error("kind", "\"trace\" is not in this version yet")),
         other => {
-            let known = net::impairment::IMPAIRMENTS.iter().map(|i| i.0);
+            let known = net::impairment::IMPAIRMENTS.iter().map(|i| i.name);
             return Err(loss.error("kind", format!("unknown loss \"{other}\"; {}", nearest(other, known))));
         }
     };

@@ -7,6 +7,7 @@
 
 pub mod impairment;
 mod link;
+mod model;
 mod network;
 mod packet;
 pub mod qdisc;
@@ -19,6 +20,7 @@ mod topology;
 mod xcp;
 
 pub use link::{LinkAccount, LinkSpec, RouterConfig};
+pub use model::{Field, Model};
 pub use network::{Arrival, LinkId, Network};
 pub use packet::{Ask, Kind, Packet, Stamp};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};

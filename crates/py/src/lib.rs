@@ -10,7 +10,9 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyVal
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use units::{Rate, Span, Time};
 
 pyo3::create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
@@ -25,6 +27,9 @@ pyo3::create_exception!(
 const CHUNK: u64 = 1 << 16;
 /// The same where a moment ends the run, or where controllers in Python make an event slow.
 const FEW: u64 = 1 << 13;
+
+/// Time between two looks at signals while another thread works.
+const SIGNALS: Duration = Duration::from_millis(100);
 
 fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
@@ -46,44 +51,69 @@ fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     })
 }
 
+/// Does `work` in a thread of its own, so that Ctrl-C ends the wait for it, however long it is.
+fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = sync_channel(1);
+    std::thread::spawn(move || sender.send(guarded(work)));
+    let receiver = Mutex::new(receiver);
+    loop {
+        let found =
+            py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS));
+        match found {
+            Ok(done) => return done,
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends what it has, or its panic"),
+        }
+    }
+}
+
 /// A parsed scenario.
 #[pyclass(frozen, module = "ackclock._core", name = "Scenario")]
-struct PyScenario(Scenario);
+struct PyScenario {
+    scenario: Arc<Scenario>,
+    /// What is accepted in the file and would better be written otherwise.
+    #[pyo3(get)]
+    advice: Vec<String>,
+}
 
 #[pymethods]
 impl PyScenario {
     #[getter]
     fn title(&self) -> &str {
-        &self.0.title
+        &self.scenario.title
     }
     #[getter]
     fn duration_s(&self) -> f64 {
-        self.0.duration.seconds()
+        self.scenario.duration.seconds()
     }
     #[getter]
     fn seed(&self) -> u64 {
-        self.0.seed
+        self.scenario.seed
     }
     #[getter]
     fn is_study(&self) -> bool {
-        self.0.is_study
+        self.scenario.is_study
     }
     /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).
     fn network(&self) -> String {
-        lab::to_json(&self.0.describe())
+        lab::to_json(&self.scenario.describe())
     }
     /// Sides of the area of the radio nodes (zero if none was given) and the distance up to which they receive, m; none
     /// where there is no radio.
     #[getter]
     fn radio(&self) -> Option<(f64, f64, f64)> {
-        let radio = self.0.radio.as_ref()?;
+        let radio = self.scenario.radio.as_ref()?;
         Some((radio.area[0], radio.area[1], radio.range()))
     }
     /// Places of the radio nodes at some times (s) under a seed: x and y in metres, node by node, time by time (f64 columns).
     fn places(&self, py: Python<'_>, seed: Option<u64>, times: Vec<f64>) -> Py<PyBytes> {
         let mut found: Vec<f64> = Vec::new();
-        if let Some(radio) = &self.0.radio {
-            let ways = radio.trajectories(seed.unwrap_or(self.0.seed), Time::ZERO + self.0.duration);
+        if let Some(radio) = &self.scenario.radio {
+            let ways =
+                radio.trajectories(seed.unwrap_or(self.scenario.seed), Time::ZERO + self.scenario.duration);
             for at in times {
                 let at = Time::ZERO + Span::from_seconds(at);
                 found.extend(ways.iter().flat_map(|way| way.at(at)));
@@ -131,15 +161,15 @@ fn parse(
     assignments: Vec<String>,
     controllers: Option<Bound<'_, PyDict>>,
 ) -> PyResult<PyScenario> {
-    let mut scenario =
-        guarded(|| Scenario::parse(file, text, &assignments))?.map_err(|e| scenario_error(py, e))?;
+    let (parsed, advice) = guarded(|| lab::advised(|| Scenario::parse(file, text, &assignments)))?;
+    let mut scenario = parsed.map_err(|e| scenario_error(py, e))?;
     for (flow, class) in controllers.iter().flatten() {
         let name: String = class.getattr("__name__")?.extract()?;
         let law = PyLaw::new(&class, Vec::new(), name.clone(), name)?;
         let control = lab::Control::Guest(Arc::new(law));
         scenario.set_control(&flow.extract::<String>()?, control).map_err(|e| scenario_error(py, e))?;
     }
-    Ok(PyScenario(scenario))
+    Ok(PyScenario { scenario: Arc::new(scenario), advice: advice.iter().map(ToString::to_string).collect() })
 }
 
 /// The error for a controller that failed. Ctrl-C inside one is that and nothing else.
@@ -190,8 +220,9 @@ fn run(
     };
     let recording = Recording { trace, packets, captures: !captures.is_empty(), audit, fingerprint, radio };
     let settings = Settings { seed, recording, unfolded: false };
-    let mut run =
-        py.detach(|| guarded(|| Run::new(&scenario.0, settings)))?.map_err(|e| scenario_error(py, e))?;
+    let parsed = scenario.scenario.clone();
+    let made = interruptible(py, move || Run::new(&parsed, settings))?;
+    let mut run = made.map_err(|error| scenario_error(py, error))?;
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;
     }
@@ -207,8 +238,8 @@ fn run(
         if let Some((flow, failure)) = run.failure() {
             return Err(controller_error(py, flow, failure));
         }
-        let ended =
-            ended || until_s.is_some_and(|until| run.progress() * scenario.0.duration.seconds() > until);
+        let ended = ended
+            || until_s.is_some_and(|until| run.progress() * scenario.scenario.duration.seconds() > until);
         py.check_signals()?;
         run.check_memory().map_err(PyMemoryError::new_err)?;
         if let Some(progress) = &progress {
@@ -320,14 +351,14 @@ impl PySky {
     #[pyo3(signature = (file, text, assignments, until_s, seed))]
     fn new(
         py: Python<'_>,
-        file: &str,
-        text: &str,
+        file: String,
+        text: String,
         assignments: Vec<String>,
         until_s: f64,
         seed: Option<u64>,
     ) -> PyResult<PySky> {
         let until = Span::from_seconds(until_s);
-        py.detach(|| guarded(|| lab::SkyView::new(file, text, &assignments, until, seed)))?
+        interruptible(py, move || lab::SkyView::new(&file, &text, &assignments, until, seed))?
             .map(PySky)
             .map_err(|e| scenario_error(py, e))
     }

@@ -4,7 +4,8 @@ use crate::{PyScenario, guarded, scenario_error};
 use lab::{Job, Pool, Study};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Points that are read between two looks at signals.
@@ -12,7 +13,12 @@ const POINTS: usize = 1000;
 
 /// A parsed study.
 #[pyclass(frozen, module = "ackclock._core", name = "Study")]
-pub struct PyStudy(Study);
+pub struct PyStudy {
+    study: Study,
+    /// What is accepted in the file and would better be written otherwise.
+    #[pyo3(get)]
+    advice: Vec<String>,
+}
 
 /// A finished run: place in the list of jobs, outcome as JSON or none, why there is none, CPU seconds.
 type Done = (usize, Option<String>, Option<String>, f64);
@@ -21,67 +27,77 @@ type Done = (usize, Option<String>, Option<String>, f64);
 impl PyStudy {
     #[getter]
     fn title(&self) -> &str {
-        &self.0.title
+        &self.study.title
     }
     /// Name and labels of each axis.
     #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {
         let labels = |axis: &lab::Axis| axis.steps.iter().map(|step| step.label.clone()).collect();
-        self.0.axes.iter().map(|axis| (axis.name.clone(), labels(axis))).collect()
+        self.study.axes.iter().map(|axis| (axis.name.clone(), labels(axis))).collect()
     }
     #[getter]
     fn seeds(&self) -> Vec<u64> {
-        self.0.seeds.clone()
+        self.study.seeds.clone()
     }
     /// Whether any point has a controller written in Python.
     #[getter]
     fn has_guests(&self) -> bool {
-        self.0.has_guests
+        self.study.has_guests
     }
     /// Points that cannot be run, and why.
     #[getter]
     fn refused(&self) -> Vec<(usize, String)> {
-        self.0.refused.iter().map(|(point, error)| (*point, error.to_string())).collect()
+        self.study.refused.iter().map(|(point, error)| (*point, error.to_string())).collect()
     }
     /// How many combinations of the axes there are, seeds apart.
     #[getter]
     fn points(&self) -> usize {
-        self.0.points()
+        self.study.points()
     }
     /// The label of each axis at a point.
     fn labels(&self, point: usize) -> PyResult<Vec<String>> {
         self.check(point)?;
-        Ok(self.0.labels(point).into_iter().map(str::to_string).collect())
+        Ok(self.study.labels(point).into_iter().map(str::to_string).collect())
     }
     /// The scenario of a point.
     fn scenario(&self, py: Python<'_>, point: usize) -> PyResult<PyScenario> {
         self.check(point)?;
-        self.0.scenario(point).map(PyScenario).map_err(|error| scenario_error(py, error))
+        let scenario = self.study.scenario(point).map_err(|error| scenario_error(py, error))?;
+        Ok(PyScenario { scenario: Arc::new(scenario), advice: Vec::new() })
     }
     /// The identities of the runs of a point, one per seed.
     fn run_ids(&self, point: usize, seeds: Vec<u64>) -> PyResult<Vec<String>> {
         self.check(point)?;
-        Ok(seeds.into_iter().map(|seed| self.0.run_id(point, seed)).collect())
+        Ok(seeds.into_iter().map(|seed| self.study.run_id(point, seed)).collect())
     }
 }
 
 impl PyStudy {
     fn check(&self, point: usize) -> PyResult<()> {
-        if point < self.0.points() {
+        if point < self.study.points() {
             return Ok(());
         }
-        Err(PyIndexError::new_err(format!("point {point} of {}", self.0.points())))
+        Err(PyIndexError::new_err(format!("point {point} of {}", self.study.points())))
     }
 }
 
 #[pyfunction]
 pub fn parse_study(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> PyResult<PyStudy> {
     let told = |error| scenario_error(py, error);
-    let mut study = py.detach(|| guarded(|| Study::begin(file, text, &assignments)))?.map_err(told)?;
-    while !py.detach(|| guarded(|| study.read_points(POINTS)))?.map_err(told)? {
+    let begun = py.detach(|| guarded(|| lab::advised(|| Study::begin(file, text, &assignments))))?;
+    let (mut study, mut advice) = (begun.0.map_err(told)?, begun.1);
+    loop {
+        let read = py.detach(|| guarded(|| lab::advised(|| study.read_points(POINTS))))?;
+        advice.extend(read.1);
+        if read.0.map_err(told)? {
+            break;
+        }
         py.check_signals()?;
     }
-    Ok(PyStudy(study))
+    let mut advice: Vec<String> = advice.iter().map(ToString::to_string).collect();
+    let mut seen = BTreeSet::new();
+    advice.retain(|line| seen.insert(line.clone()));
+    Ok(PyStudy { study, advice })
 }
 
 /// Worker threads over a list of (point, seed).
@@ -94,7 +110,7 @@ impl PyPool {
     fn new(study: &PyStudy, jobs: Vec<(usize, u64)>, threads: usize) -> PyResult<PyPool> {
         let jobs = jobs.into_iter().map(|(point, seed)| study.check(point).map(|()| Job { point, seed }));
         let jobs = jobs.collect::<PyResult<_>>()?;
-        Ok(PyPool(Mutex::new(Pool::new(study.0.clone(), jobs, threads))))
+        Ok(PyPool(Mutex::new(Pool::new(study.study.clone(), jobs, threads))))
     }
 
     /// What ended since the last call; waits for the first up to `timeout_s`. None: everything has ended.

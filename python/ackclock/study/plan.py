@@ -51,6 +51,11 @@ class Study:
         return cls.parse(tomli_w.dumps(document), overrides, file="dictionary")
 
     @property
+    def advice(self) -> list[str]:
+        """What is accepted in the file and would better be written otherwise, each with its place."""
+        return self.core.advice
+
+    @property
     def title(self) -> str:
         """The question that the scenario asks."""
         return self.core.title

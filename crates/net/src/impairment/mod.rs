@@ -8,6 +8,7 @@ pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
 pub use list::List;
 
+use crate::model::{Model, field};
 use crate::packet::Packet;
 use crate::tap::Reason;
 
@@ -52,18 +53,33 @@ impl Impairment {
     }
 }
 
-/// Names and parameters for lists: (name, parameters, what it is).
-pub const IMPAIRMENTS: &[(&str, &str, &str)] = &[
-    ("none", "", "no loss"),
-    ("bernoulli", "rate: probability per packet, 0 to 1", "independent losses, after the queue"),
-    (
-        "gilbert_elliott",
-        "p: probability good to bad per packet; r: bad to good; loss_good = 0; loss_bad = 1: probabilities of loss",
-        "losses in bursts (Gilbert 1960, Elliott 1963), after the queue; starts in the good state",
-    ),
-    (
-        "list",
-        "flow: name; packets: numbers counted from 0, the SYN included",
-        "drops the n-th data packets of a flow at this link, before the queue: for tests",
-    ),
+/// The impairments, for lists.
+pub const IMPAIRMENTS: &[Model] = &[
+    Model { name: "none", summary: "no loss", source: "", params: &[] },
+    Model {
+        name: "bernoulli",
+        summary: "independent losses, after the queue",
+        source: "",
+        params: &[field("rate", "", "", "probability per packet [0 to 1]")],
+    },
+    Model {
+        name: "gilbert_elliott",
+        summary: "losses in bursts, after the queue; starts in the good state",
+        source: "Gilbert 1960, Elliott 1963",
+        params: &[
+            field("p", "", "", "probability good to bad, per packet [0 to 1]"),
+            field("r", "", "", "probability bad to good, per packet [0 to 1]"),
+            field("loss_good", "0", "", "probability of loss in the good state [0 to 1]"),
+            field("loss_bad", "1", "", "probability of loss in the bad state [0 to 1]"),
+        ],
+    },
+    Model {
+        name: "list",
+        summary: "drops the n-th data packets of a flow at this link, before the queue: for tests",
+        source: "",
+        params: &[
+            field("flow", "", "", "its name"),
+            field("packets", "", "", "numbers counted from 0, the SYN included"),
+        ],
+    },
 ];

@@ -12,6 +12,7 @@ pub use red::{Red, RedConfig};
 
 use fifo::Fifo;
 
+use crate::model::{Field, Model, field};
 use units::Time;
 
 /// The queue of a link.
@@ -79,19 +80,60 @@ impl Qdisc {
     }
 }
 
-/// Names and parameters for lists: (name, parameters, source).
-pub const QDISCS: &[(&str, &str, &str)] = &[
-    (
-        "droptail",
-        "limit: what may wait, the packet in transmission not included: \"50p\", \"64kB\" or \"1bdp\"; no default",
-        "first in, first out; ns-2's limit_ q is \"(q-1)p\"",
-    ),
-    (
-        "red",
-        "limit: as above, no default; in bytes, everything is in bytes; min = \"5p\", max = \"15p\" (or \"auto\", as ns-2 \
-         sets them); max_p = 0.1; weight = 0.002 (or \"auto\"); gentle = true; wait = true; mean_packet = 1000 bytes; \
-         ecn = false; mark_p = 0.1: above it ECN does not save a packet; adaptive = false; feng, \
-         ns2_gentle_slope, count_in_service = false",
-        "random early detection (Floyd and Jacobson 1993), gentle, adaptive, with ECN marks; as in ns-2.35",
-    ),
+/// The disciplines, for lists.
+pub const QDISCS: &[Model] = &[
+    Model {
+        name: "droptail",
+        summary: "first in, first out",
+        source: "ns-2's limit_ q is \"(q-1)p\"",
+        params: &[LIMIT],
+    },
+    Model {
+        name: "red",
+        summary: "random early detection, gentle, adaptive, with ECN marks",
+        source: "Floyd and Jacobson 1993; as in ns-2.35",
+        params: &[
+            LIMIT,
+            field(
+                "min",
+                "5p",
+                "",
+                "average below which nothing happens; \"auto\" as ns-2 sets it; in bytes if the limit is",
+            ),
+            field("max", "15p", "", "average at which the probability is max_p; \"auto\": three times min"),
+            field("max_p", "0.1", "", "probability at max [0.000001 to 1]"),
+            field("weight", "0.002", "", "of the newest length in the average [1e-9 to 1], or \"auto\""),
+            field("gentle", "true", "", "between max and twice max the probability grows to 1"),
+            field("wait", "true", "", "wait between drops (ns-2's wait_)"),
+            field(
+                "mean_packet",
+                "1000",
+                "bytes",
+                "of a typical packet [1 to 65535]: byte mode, idle time, automatic settings",
+            ),
+            field("ecn", "false", "", "mark instead of dropping, where the sender knows ECN"),
+            field("mark_p", "0.1", "", "above this probability ECN does not save a packet [0 to 2]"),
+            field("adaptive", "false", "", "max_p moves so that the average stays between the thresholds"),
+            field(
+                "feng",
+                "false",
+                "",
+                "max_p is divided by three when the average falls below min, doubled when it rises above max (Feng et al. 1999)",
+            ),
+            field(
+                "ns2_gentle_slope",
+                "false",
+                "",
+                "the slope above max stays that of the first max_p, as in ns-2",
+            ),
+            field("count_in_service", "false", "", "the packet in transmission counts in the average"),
+        ],
+    },
 ];
+
+const LIMIT: Field = field(
+    "limit",
+    "",
+    "packets, bytes or BDP",
+    "what may wait, the packet in transmission not included: \"50p\", \"64kB\" or \"1bdp\"",
+);
