@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -229,6 +230,9 @@ def test_broken_files(ackclock: Run, tmp_path: Path) -> None:
             assert len(done.stderr.strip().splitlines()) == 1
 
 
+OUTPUTS = {"--trace": b"parquet", "--plot": b"svg", "--pcap": b"pcapng"}
+
+
 def test_check_and_list(ackclock: Run, root: Path) -> None:
     scenarios = sorted(str(path.relative_to(root)) for path in (root / "scenarios").rglob("*.toml"))
     assert ackclock("check", *scenarios).returncode == 0
@@ -240,6 +244,47 @@ def test_check_and_list(ackclock: Run, root: Path) -> None:
     for kind in ("controllers", "recoveries", "queues", "losses", "scenarios", "papers"):
         assert ackclock("list", kind).returncode == 0
     assert "alpha = 1 segments" in ackclock("list", "controllers").stdout
+    queues = ackclock("list", "queues").stdout
+    assert "limit (required) packets, bytes or BDP:" in queues
+    assert "mean_packet = 1000 bytes:" in queues
+
+
+def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path) -> None:
+    """One line, whichever command reads the file, and the same run as with units."""
+    queue = 'queue={ kind = "red", limit = "50p", mean_packet = %s }'
+    control = 'flow.f.tcp.control={ kind = "westwood", tau = %s }'
+    outcomes = []
+    for tau, size in (("0.5", "500"), ('"500ms"', '"500B"')):
+        sets = ["--set", control % tau, "--set", f"link.bottleneck.{queue % size}"]
+        done = ackclock("run", small, *sets, "--json")
+        assert done.returncode == 0, done.stderr
+        outcomes.append({k: v for k, v in json.loads(done.stdout).items() if k != "engine"})
+        advice = [line for line in done.stderr.splitlines() if "advice" in line]
+        if tau == "0.5":
+            assert len(advice) == 1
+            assert 'mean_packet: 500 has no unit and is taken in bytes: write "500B" (1 more places)' in advice[0]
+        else:
+            assert not advice
+    assert outcomes[0] == outcomes[1]
+    text = small.read_text().replace('control = "reno"', 'control = { kind = "rcp_plus", capacity = 2000000 }')
+    small.write_text(text)
+    for command in ("check", "sweep"):
+        more = ["--out", small.parent / "out"] if command == "sweep" else []
+        said = ackclock(command, small, *more).stderr
+        assert f"{small}:{len(text.splitlines())}: flow.f.tcp.control.capacity: 2000000 has no unit" in said
+        assert 'write "2Mbps"' in said
+
+
+def test_names_of_files_need_not_be_utf_8(ackclock: Run, small: Path, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"out\xff")
+    folder.mkdir()
+    files = {option: folder / os.fsdecode(b"x\xff." + ending) for option, ending in OUTPUTS.items()}
+    done = ackclock("run", small, *(str(word) for pair in files.items() for word in pair))
+    assert done.returncode == 0, done.stderr
+    assert ackclock("sweep", small, "--out", folder / "study").returncode == 0
+    files["export"] = folder / os.fsdecode(b"t\xff.csv")
+    assert ackclock("results", folder / "study", "--export", files["export"]).returncode == 0
+    assert all(path.stat().st_size > 0 for path in files.values())
 
 
 def test_every_scenario_runs_clean(ackclock: Run, root: Path) -> None:
@@ -267,6 +312,28 @@ def test_interrupt(small: Path) -> None:
     assert process.returncode == 130
     assert err.strip().splitlines()[-1] == "ackclock: interrupted; nothing was written"
     assert not target.exists()
+
+
+def test_interrupt_while_satellites_are_worked_out(root: Path, tmp_path: Path) -> None:
+    """Setting up a run of 200 days takes long, and is interrupted like the run itself."""
+    text = (root / "scenarios" / "iridium.toml").read_text()
+    (tmp_path / "long.toml").write_text(re.sub(r"(?m)^duration.*", 'duration = "18000000s"', text))
+    (tmp_path / "study.toml").write_text('extends = "long.toml"\nsweep = { seed = "1..4" }\n')
+    orbit = ["orbit", "long.toml", "--from", "berkeley", "--to", "boston", "--until", "18000000s"]
+    for command in (orbit, ["run", "long.toml"], ["sweep", "study.toml", "--out", "out"]):
+        whole = [sys.executable, "-m", "ackclock.cli", *command]
+        process = subprocess.Popen(whole, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        while cpu_seconds(process.pid) < 3.0 and process.poll() is None:  # well after the imports
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+        assert process.returncode == 130, err
+        assert err.splitlines()[-1].startswith("ackclock: interrupted; ")
+
+
+def cpu_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_memory_that_runs_out_is_told_before(ackclock: Run, tmp_path: Path) -> None:

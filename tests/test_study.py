@@ -341,3 +341,18 @@ def test_parallel_links_have_columns_of_their_own(tmp_path: Path) -> None:
     table = fill(Study.parse(STUDY.replace("[[flow]]", link.replace('"l"', '"m"') + "[[flow]]", 1)), tmp_path / "s")
     assert {"a->b.utilisation", "a->b#2.utilisation", "b->a#2.utilisation"} <= set(table.columns)
     assert set(table["a->b#2.utilisation"]) == {0.0}
+
+
+def test_seeds_that_decide_nothing_are_said(tmp_path: Path) -> None:
+    """Whole outcomes are compared: a metric that is equal by chance is no reason."""
+    quiet = STUDY.replace('loss = { kind = "bernoulli", rate = 0.01 }', "").replace('start_jitter = "100ms"', "")
+    for text, folder in ((quiet, tmp_path / "quiet"), (STUDY, tmp_path / "random")):
+        fill(Study.parse(text), folder)
+        with Store.open(folder) as store:
+            rows = results.summary(store, ["f.goodput_bps", "f.timeouts"])
+        deterministic = text == quiet
+        assert [row["deterministic"] for row in rows] == [deterministic] * 4
+        assert {row["runs"] for row in rows} == {5}
+        expected = (1, None) if deterministic else (5, 5)
+        goodput = rows[0]["means"]["f.goodput_bps"]
+        assert (goodput.n, goodput.low and goodput.n) == expected

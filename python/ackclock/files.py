@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,12 +39,12 @@ def check_folder(path: Path) -> Path:
     return path
 
 
-def write(path: Path, save: Callable[[Path], object]) -> None:
-    """Save to a neighbour of `path`, then put it in place: `path` is never half written."""
+def write(path: Path, save: Callable[[BinaryIO], object]) -> None:
+    """Save into a file beside `path`, then put it in place: `path` is never half written."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
     try:
-        save(Path(name))
+        with open(handle, "w+b") as file:
+            save(file)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
@@ -54,7 +54,12 @@ def write(path: Path, save: Callable[[Path], object]) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, whole or not at all."""
-    write(path, lambda target: target.write_bytes(content))
+    write(path, lambda file: file.write(content))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file of text (UTF-8), whole or not at all."""
+    write_bytes(path, text.encode("utf-8"))
 
 
 PICTURES: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
@@ -71,7 +76,7 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:
     """Write a figure, whole or not at all. Raises BadInput if the file cannot be written."""
     check_picture(path)
     kind = path.suffix
-    write(path, lambda target: figure.savefig(target, format=kind[1:], metadata=PICTURES[kind], **options))
+    write(path, lambda file: figure.savefig(file, format=kind[1:], metadata=PICTURES[kind], **options))
 
 
 def svg_text(figure: Figure, name: str) -> str:

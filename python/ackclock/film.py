@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def save(
             pictures.append(_indexed(canvas))
         first, rest = pictures[0], pictures[1:]
         told = {"save_all": True, "append_images": rest, "duration": 1000 // RATE, "loop": 0}
-        write(target, lambda path: first.save(path, format="gif", **told))
+        write(target, lambda file: first.save(file, format="gif", **told))
         return
     film = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
     mpl.rcParams["animation.embed_limit"] = 500
@@ -81,15 +82,14 @@ def save(
     else:
         make = HTMLWriter(fps=RATE, embed_frames=True, default_mode="loop")
 
-    def keep(path: Path) -> None:
-        named = path.with_suffix(target.suffix)  # writers go by the name's ending
-        try:
+    def keep(file: BinaryIO) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            named = Path(folder) / f"film{target.suffix}"  # writers go by the name's ending
             film.save(str(named), writer=make, dpi=DPI)
             if target.suffix == ".html":
-                named.write_text(_self_contained(named.read_text(encoding="utf-8")), encoding="utf-8")
-            named.replace(path)
-        finally:
-            named.unlink(missing_ok=True)
+                file.write(_self_contained(named.read_text(encoding="utf-8")).encode("utf-8"))
+            else:
+                file.write(named.read_bytes())
 
     write(target, keep)
 

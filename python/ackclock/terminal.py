@@ -14,7 +14,7 @@ from rich.text import Text
 from ackclock.experiment import Result
 from ackclock.stats import Estimate
 from ackclock.suite.measures import METRICS
-from ackclock.text import PlainConsole, shown
+from ackclock.text import PlainConsole, say, shown
 
 if TYPE_CHECKING:
     from ackclock.arima import Identification
@@ -44,6 +44,22 @@ def progress(doing: str, *, quiet: bool) -> Iterator[Callable[[float], None] | N
         yield lambda part: bar.update(task, completed=part)
 
 
+LINES_EVERY_S = 30.0
+
+
+def _lines(name: str) -> Callable[[int, int], None]:
+    """What is done so far, a line on standard error every half minute: for logs."""
+    last = time.monotonic()
+
+    def advance(ended: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINES_EVERY_S:
+            last = time.monotonic()
+            say(f"ackclock: {name}: {ended:,} of {total:,} runs", error=True)
+
+    return advance
+
+
 def _wide() -> PlainConsole:
     """A console for wide tables: a file or a pipe has room."""
     console = PlainConsole()
@@ -54,10 +70,10 @@ def _wide() -> PlainConsole:
 
 @contextmanager
 def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar with rate and time left on standard error while a study runs; none where that is no terminal."""
+    """A bar with rate and time left on standard error while a study runs; lines where that is no terminal."""
     console = PlainConsole(stderr=True)
     if quiet or not console.is_terminal:
-        yield None
+        yield None if quiet else _lines("running")
         return
     columns = (
         TextColumn("running"),
@@ -82,10 +98,10 @@ def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None
 
 @contextmanager
 def named_progress() -> Iterator[Callable[[str], Callable[[int, int], None] | None]]:
-    """A bar for each of several studies, one after the other; none where standard error is no terminal."""
+    """A bar for each of several studies; lines now and then where standard error is no terminal."""
     console = PlainConsole(stderr=True)
     if not console.is_terminal:
-        yield lambda name: None
+        yield _lines
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
@@ -135,8 +151,11 @@ def study_results(title: str, rows: list[dict[str, Any]]) -> None:
         table.add_column(_headed(name), justify="right", overflow="fold")
     for row in rows:
         cells = [_interval(name, estimate) for name, estimate in row["means"].items()]
-        table.add_row(*row["axes"].values(), str(row["runs"]), *cells)
+        runs = f"{row['runs']}, deterministic (n = 1)" if row["deterministic"] else str(row["runs"])
+        table.add_row(*row["axes"].values(), runs, *cells)
     console.print(table)
+    if any(row["deterministic"] for row in rows):
+        console.print("Deterministic: the seeds gave one outcome. The means are of that, without an interval.")
 
 
 SCALES = {"_bps": (1e-3, "kb/s"), "_s": (1e3, "ms"), "_bytes": (1e-3, "kB")}
@@ -321,11 +340,12 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
         if entry["source"]:
             console.print(f"    source: {entry['source']}")
         for param in entry["params"]:
-            unit = f" {param['unit']}" if param["unit"] else ""
-            text = f"    {param['name']} = {param['default']}{unit}: {param['doc']}"
-            console.print(text)
+            usual = f"= {param['default']}" if param["default"] else "(required)"
+            console.print(" ".join(filter(None, (f"    {param['name']}", usual, param["unit"]))) + f": {param['doc']}")
         if entry["trace"]:
             console.print(f"    in the trace: {', '.join(entry['trace'])}")
+        for limit in entry["limits"]:
+            console.print(f"    alone on an empty path below 90 % in profile {limit['profile']}: {limit['reason']}")
 
 
 def passes(sky: Sky, every_s: float) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ackclock.arima.identify import Identification
 from ackclock.arima.plots import overview
-from ackclock.files import save_figure, write
+from ackclock.files import save_figure, write_text
 
 
 def write_plot(path: Path, found: Identification, name: str) -> None:
@@ -30,4 +30,4 @@ def write_fit(path: Path, found: Identification, name: str) -> None:
     ):
         lines.append(f"{key} = {value!r}  # standard error {error:.2g}")
     lines.append(f"sigma = {model.sigma2**0.5!r}  # s")
-    write(path, lambda target: target.write_text("\n".join(lines) + "\n", encoding="utf-8"))
+    write_text(path, "\n".join(lines) + "\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats, topology
-from ackclock.files import BadInput, check_folder, save_figure, write
+from ackclock.files import BadInput, check_folder, save_figure, write_text
 from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit
 from ackclock.papers.folder import Comparison, Figure, Network, Paper, Where, call
@@ -99,10 +99,10 @@ def reproduce(
         summary=summary,
         seconds=time.monotonic() - began,
     )
-    _text(folder / "tables.csv", as_csv(paper, flat))
-    _text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1, allow_nan=False) + "\n")
-    _text(folder / "calibration.json", json.dumps(calibration.to_dict(), indent=1) + "\n")
-    _text(folder / "index.html", whole)
+    write_text(folder / "tables.csv", as_csv(paper, flat))
+    write_text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1, allow_nan=False) + "\n")
+    write_text(folder / "calibration.json", json.dumps(calibration.to_dict(), indent=1) + "\n")
+    write_text(folder / "index.html", whole)
     seconds = time.monotonic() - began
     return Reproduction(paper, folder, verdicts, calibration, results.runs, results.failed, seconds)
 
@@ -110,10 +110,6 @@ def reproduce(
 def _network(results: Results, network: Network) -> tuple[Scenario, str]:
     """The scenario of a network under the calibrated reading, at the first point of its study."""
     return results.load(network.study, results.reading, 1).scenario(0), network.title
-
-
-def _text(path: Path, content: str) -> None:
-    write(path, lambda target: target.write_text(content, encoding="utf-8"))
 
 
 def _compare(results: Results, c: Comparison) -> list[Row]:
@@ -168,9 +164,9 @@ def readme(paper: Paper, made: Reproduction) -> None:
         lines.append(f"| {' | '.join([*cells, printed, v.strip or '-'])} |")
     before, rest = text.split(begin, 1)
     after = rest.split(end, 1)[1]
-    _text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
+    write_text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 
 
 def index(out: Path, made: list[Reproduction], comparison: Comparisons | None, *, quick: bool) -> None:
     """Write `out`/index.html: every claim of the papers with its verdict, and the comparison of all controllers."""
-    _text(out / "index.html", page.index(made, comparison, quick=quick))
+    write_text(out / "index.html", page.index(made, comparison, quick=quick))

@@ -121,12 +121,13 @@ def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
         raise BadInput(f"{path}: must end in .parquet or .csv")
     frame = table(store, where)
     save = frame.write_parquet if path.suffix == ".parquet" else frame.write_csv
-    write(path, lambda target: save(target))
+    write(path, save)
 
 
 def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """One row a point: its axes, and for each metric mean, 95 % interval and n over its seeds.
+    """One row a point: its axes, the number of runs, and for each metric mean, 95 % interval and n over its seeds.
 
+    A point is deterministic where several seeds gave one outcome: then n is 1, and there is no interval.
     `where` keeps points by `AXIS=LABEL`. Raises BadInput for a metric or an axis that there is not.
     """
     points: dict[str, list[dict[str, Any]]] = {}
@@ -135,11 +136,14 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     found = []
     for text, rows in points.items():
         chosen = list(metrics) or _usual(rows[0])
+        first = numbers(rows[0])
+        deterministic = len(rows) > 1 and all(numbers(row) == first for row in rows[1:])
+        decided = rows[:1] if deterministic else rows
         means = {
-            name: stats.within([x for row in rows if (x := metric_of(row, name)) is not None], *bounds(name))
+            name: stats.within([x for row in decided if (x := metric_of(row, name)) is not None], *bounds(name))
             for name in chosen
         }
-        found.append({"axes": json.loads(text), "runs": len(rows), "means": means})
+        found.append({"axes": json.loads(text), "runs": len(rows), "deterministic": deterministic, "means": means})
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import ScenarioError, stats
-from ackclock.files import BadInput, check_folder, write
+from ackclock.files import BadInput, check_folder, write_text
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
@@ -63,7 +63,7 @@ class Made:
 
     def estimates(self) -> dict[tuple[str, str, str], stats.Estimate]:
         """The same as means with 95 % intervals over the seeds."""
-        return {key: stats.mean(list(seeds.values())) for key, seeds in self.values().items()}
+        return {key: stats.over_seeds(list(seeds.values())) for key, seeds in self.values().items()}
 
 
 def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None) -> str:
@@ -177,7 +177,7 @@ def _write(suite: Suite, made: Made) -> None:
         ("suite.json", json.dumps(about, indent=1) + "\n"),
         ("index.html", render(suite, made)),
     ):
-        write(made.folder / name, lambda path, content=content: path.write_text(content, encoding="utf-8"))  # type: ignore[misc]
+        write_text(made.folder / name, content)
 
 
 def read(folder: Path) -> Made:
