@@ -203,7 +203,7 @@ def _number(value: float | None, digits: str = ".1f") -> str:
 def summary(result: Result, written: list[str]) -> None:
     """Print flows, links and what was written."""
     outcome = result.outcome
-    console = PlainConsole()
+    console = _wide()
     title = outcome["title"] or "run"
     console.print(Text(shown(title), "bold"), f" seed {outcome['seed']}, {outcome['duration_s']:g} s")
     console.print(_flows(outcome["flows"]))
@@ -226,8 +226,8 @@ def summary(result: Result, written: list[str]) -> None:
 
 def _flows(flows: list[dict[str, Any]]) -> Table:
     table = Table(title="Flows", title_justify="left", box=None, pad_edge=False)
-    table.add_column("flow")
-    table.add_column("control")
+    table.add_column("flow", overflow="fold")
+    table.add_column("control", overflow="fold")
     for name in ("goodput", "rtx", "timeouts", "mean cwnd", "mean RTT", "completed"):
         table.add_column(name, justify="right")
     for flow in flows[:MOST_ROWS]:
@@ -247,7 +247,7 @@ def _flows(flows: list[dict[str, Any]]) -> Table:
 
 def _links(links: list[dict[str, Any]]) -> Table:
     table = Table(title="Links", title_justify="left", box=None, pad_edge=False)
-    table.add_column("link")
+    table.add_column("link", overflow="fold")
     for name in ("delivered", "drops", "losses", "used", "mean queue", "mean wait"):
         table.add_column(name, justify="right")
     for link in links[:MOST_ROWS]:
