@@ -11,7 +11,7 @@
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
 use crate::noise::Normal;
 use crate::params::{Kind, Param, ParamError, Params, Value};
-use crate::registry::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Status};
 use crate::vegas::Vegas;
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Signals, Timeout};
 use units::{Segments, Span, Time};

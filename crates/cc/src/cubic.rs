@@ -8,7 +8,7 @@
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
 use crate::params::{Kind, Param, Params};
-use crate::registry::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Time};

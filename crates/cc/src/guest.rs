@@ -1,6 +1,8 @@
 //! Controllers from outside the registry, such as those written in Python: the same trait behind a pointer.
 
-use crate::controller::{Ack, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Restart, Signals, Timeout};
+use crate::controller::Controller;
+use crate::events::{Ack, Congestion, EchoAnswer, Hint, Restart, Timeout};
+use crate::flow::{FlowInfo, Signals};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;

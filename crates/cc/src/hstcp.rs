@@ -6,7 +6,7 @@
 
 use crate::estimators::Response;
 use crate::params::{Kind, Param, Params};
-use crate::registry::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 

@@ -9,8 +9,11 @@
 #![forbid(unsafe_code)]
 
 mod controller;
+mod descriptor;
 pub mod detmath;
 pub mod estimators;
+mod events;
+mod flow;
 mod guest;
 mod handoff_bic;
 mod noise;
@@ -20,14 +23,13 @@ mod registry;
 mod testing;
 mod window;
 
-pub use controller::{
-    Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Law, Phase, RateSample, Restart, Signals,
-    Timeout,
-};
+pub use controller::{Controller, Law};
+pub use descriptor::{Descriptor, Status};
+pub use events::{Ack, Cause, Congestion, EchoAnswer, Hint, Phase, RateSample, Restart, Timeout};
+pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
 pub use guest::{Failure, Guest, GuestLaw, Hosted};
 pub use params::{Kind, Param, ParamError, Params, Value};
-pub use registry::{Descriptor, Status};
-pub use window::{Arithmetic, Growth, Window};
+pub use window::Window;
 
 registry::controllers! {
     reno: Reno,

@@ -9,7 +9,7 @@
 
 use crate::estimators::{Share, share_params};
 use crate::params::{Kind, Param, Params};
-use crate::registry::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::Time;

@@ -5,7 +5,7 @@
 //! Status: checked, row by row against ns-2.35 (docs/validation.md).
 
 use crate::params::Params;
-use crate::registry::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
 

@@ -12,7 +12,7 @@
 
 use crate::estimators::{Credit, MinRtt, StableRate};
 use crate::params::{Kind, Param, ParamError, Params};
-use crate::registry::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Law, Signals, Timeout};
 use units::{Segments, Span, Time};

@@ -4,28 +4,9 @@
 //! threshold (ns-2.35 with `precisionReduce_`, see docs/validation.md). `linux` counts segments and keeps
 //! whole windows with a counter.
 
-use crate::controller::{Ack, Phase, Timeout};
+use crate::events::{Ack, Phase, Timeout};
+use crate::flow::{Arithmetic, Growth};
 use units::Segments;
-
-/// How a window grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
-    /// One step per ACK, whatever it covers; the fraction is kept.
-    PerAck,
-    /// One step per segment acknowledged; a counter holds the fraction, the window is whole.
-    Counted,
-}
-
-/// Counting and rounding of a profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arithmetic {
-    /// How the window grows.
-    pub growth: Growth,
-    /// Reductions truncate the window too (ns-2's `precisionReduce_ false`); the threshold is always whole.
-    pub integer_windows: bool,
-    /// A repeated timeout of one segment lowers the threshold again (ns-2); RFC 5681 says it does not.
-    pub reduce_on_every_timeout: bool,
-}
 
 /// A congestion window with its threshold.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 
 use crate::estimators::Smoothed;
 use crate::params::Params;
-use crate::registry::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Hint, Law, Signals, Timeout};
 use units::Time;

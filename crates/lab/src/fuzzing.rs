@@ -33,7 +33,7 @@ pub fn scenario(data: &[u8]) {
 /// Parses any text as a movement file of five nodes; if it is one, asks where they are.
 pub fn movement(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for way in crate::movement::parse(text, 5).into_iter().flatten() {
+    for way in crate::scenario::movement::parse(text, 5).into_iter().flatten() {
         for second in 0..100 {
             let place = way.at(Time::ZERO + Span::from_ms(500 * second));
             assert!(place.iter().all(|x| x.is_finite()), "{place:?}");
@@ -44,7 +44,7 @@ pub fn movement(data: &[u8]) {
 /// Parses any text as two-line elements, for a minute.
 pub fn elements(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let _ = crate::tle::read(text, Span::ZERO, Span::from_ms(60_000));
+    let _ = crate::scenario::tle::read(text, Span::ZERO, Span::from_ms(60_000));
 }
 
 /// Parses any text as a study: its first line as an assignment (`--set`), the rest as the file.

@@ -1,8 +1,8 @@
 //! The sky without traffic: positions, links, paths and hand-offs over time.
 
 use crate::error::{ScenarioError, nearest};
-use crate::outcome::HandoffOutcome;
-use crate::satellites::Satellites;
+use crate::scenario::Satellites;
+use crate::simulation::outcome::HandoffOutcome;
 use orbit::{Graph, Timeline};
 use serde::Serialize;
 use std::collections::BTreeMap;

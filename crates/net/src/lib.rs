@@ -5,6 +5,7 @@
 //! the run ends; [`Network::account`] tells which.
 #![deny(unsafe_code)]
 
+mod ids;
 pub mod impairment;
 mod link;
 mod model;
@@ -19,13 +20,14 @@ mod tap;
 mod topology;
 mod xcp;
 
+pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, RouterConfig};
 pub use model::{Field, Model};
-pub use network::{Arrival, LinkId, Network};
+pub use network::{Arrival, Network};
 pub use packet::{Ask, Kind, Packet, Stamp};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use sky::{Ends, HandoffLoss, SkyNetwork};
 pub use tap::{NoTap, PacketEvent, PacketStep, Reason, Tap};
-pub use topology::{NodeId, Route, RouteError, Topology};
+pub use topology::{Route, RouteError, Topology};
 pub use xcp::{XcpConfig, XcpRouter};

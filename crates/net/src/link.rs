@@ -170,3 +170,13 @@ pub struct LinkAccount {
     /// Mean time that accepted packets waited before transmission, seconds; none if none was accepted.
     pub mean_sojourn_s: Option<f64>,
 }
+
+/// What a link has counted ahead of its time, beyond the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beyond {
+    pub accepted: u64,
+    pub delivered: u64,
+    pub dropped: [u64; Reason::ALL.len()],
+    pub busy: Span,
+    pub waited: f64,
+}

@@ -2,20 +2,16 @@
 
 mod account;
 
-use crate::link::{Guard, Link, LinkSpec, NO_GUARD, Router};
+use crate::ids::LinkId;
+use crate::link::{Beyond, Guard, Link, LinkSpec, NO_GUARD, Router};
 use crate::packet::{Kind, Packet};
 use crate::qdisc::{Offer, Verdict};
 use crate::radio::Radio;
 use crate::sky::{Fate, SkyNetwork, Tables};
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
-use account::Beyond;
 use engine::{Agenda, Hint, large_vec, prefetch};
 use units::{Rate, Span, Time};
-
-/// A link (one direction), by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LinkId(pub u32);
 
 /// What a packet's arrival at the end of a link means.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Observers of packets. A tap that is off costs nothing: it is a type parameter, not a flag.
 
-use crate::network::LinkId;
+use crate::ids::LinkId;
 use crate::packet::Packet;
 use units::Time;
 

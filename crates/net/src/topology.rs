@@ -4,14 +4,10 @@
 //! a single neighbour are peeled off first, again and again, so that a path is a climb to the core, a search
 //! in the core, and a descent: 100,000 sources behind one bottleneck cost 100,000 climbs.
 
-use crate::network::LinkId;
+use crate::ids::{LinkId, NodeId};
 use std::collections::BTreeMap;
 use std::fmt;
 use units::Span;
-
-/// A node, by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
 
 /// A link's two ends: one direction.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! Studies: axes, identities, and a pool of runs.
 
-use crate::{PyScenario, guarded, scenario_error};
+use crate::errors::{guarded, scenario_error};
+use crate::scenario::PyScenario;
 use lab::{Job, Pool, Study};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;

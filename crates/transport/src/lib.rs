@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod context;
 mod options;
 mod rate;
 mod receiver;
@@ -14,14 +15,13 @@ mod scoreboard;
 mod segments;
 mod sender;
 mod udp;
-mod wire;
 
 pub use blocks::{Block, BlockPool, Blocks, MAX_BLOCKS};
+pub use context::{Timer, Trigger, WindowRow, Wire};
 pub use options::{Dialect, Options, Recovery};
 pub use rate::RateSampler;
 pub use receiver::{Receiver, ReceiverStats};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;
-pub use sender::{Sender, SenderStats, Setup, Trigger};
+pub use sender::{Sender, SenderStats, Setup};
 pub use udp::UdpSource;
-pub use wire::{Timer, WindowRow, Wire};

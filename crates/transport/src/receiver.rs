@@ -1,8 +1,8 @@
 //! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks.
 
 use crate::blocks::{Block, Blocks, MAX_BLOCKS};
+use crate::context::{Timer, Wire};
 use crate::options::{Dialect, Options, Recovery};
-use crate::wire::{Timer, Wire};
 use net::{Kind, Packet};
 use std::sync::Arc;
 use units::{Span, Time};

@@ -10,50 +10,16 @@ mod output;
 mod samples;
 
 use crate::blocks::Block;
+use crate::context::{Timer, Trigger, WindowRow, Wire};
 use crate::options::{Dialect, Options, Recovery};
 use crate::rate::RateSampler;
 use crate::recovery::{self, Sack, VegasClock};
 use crate::rtt::RttEstimator;
 use crate::segments::Segments;
-use crate::wire::{Timer, WindowRow, Wire};
 use cc::{Ack, AnyController, Controller, Phase, RateSample, Signals, Timeout};
 use net::Packet;
 use std::sync::Arc;
 use units::{Span, Time};
-
-/// What caused a row of the trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
-    /// The flow started.
-    Start,
-    /// A new acknowledgement.
-    Ack,
-    /// A duplicate acknowledgement.
-    DupAck,
-    /// A retransmission timeout.
-    Rto,
-    /// The controller's own timer.
-    Timer,
-    /// An end of the flow comes under hand-off, or it is over.
-    Handoff,
-}
-
-impl Trigger {
-    /// Every trigger, in the order of their numbers.
-    pub const ALL: [Trigger; 6] =
-        [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::Timer, Trigger::Handoff];
-    /// Its name in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Trigger::Start => "start",
-            Trigger::Ack => "ack",
-            Trigger::DupAck => "dupack",
-            Trigger::Rto => "rto",
-            Trigger::Timer => "timer",
-            Trigger::Handoff => "handoff",
-        }
-    }
-}
 
 /// Why the window was last cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -528,7 +494,20 @@ impl Sender {
             self.seen = window;
         }
         if W::WINDOWS && (changed || matches!(trigger, Trigger::Ack | Trigger::DupAck)) {
-            wire.window(&WindowRow { sender: self, trigger, rtt: self.sample, changed });
+            let (cwnd, ssthresh) = self.shown_window();
+            wire.window(&WindowRow {
+                flow: self.flow(),
+                trigger,
+                rtt: self.sample,
+                changed,
+                cwnd,
+                ssthresh,
+                highest_ack: self.highest_ack(),
+                in_flight: self.in_flight(),
+                phase: self.phase(),
+                under_handoff: self.under_handoff(),
+                controller: self.controller(),
+            });
         }
     }
 

@@ -1,7 +1,7 @@
 //! UDP sources: constant bit rate, with a schedule of steps.
 
 use crate::blocks::Blocks;
-use crate::wire::{Timer, Wire};
+use crate::context::{Timer, Wire};
 use engine::Stream;
 use net::{Kind, Packet};
 use units::{PS_PER_S, Rate, Span, Time};

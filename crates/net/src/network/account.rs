@@ -2,21 +2,11 @@
 //! happen to it; what lies beyond the end of the warm-up or of the run is left out here.
 
 use super::Network;
-use crate::link::{Guard, LinkAccount};
+use crate::link::{Beyond, Guard, LinkAccount};
 use crate::packet::Packet;
 use crate::tap::Reason;
 use engine::Agenda;
 use units::{Span, Time};
-
-/// What a link has counted ahead of its time, beyond the end of the warm-up.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Beyond {
-    pub accepted: u64,
-    pub delivered: u64,
-    pub dropped: [u64; Reason::ALL.len()],
-    pub busy: Span,
-    pub waited: f64,
-}
 
 impl Network {
     /// Counts a transmission that ends after the warm-up or after the run.

@@ -1,6 +1,7 @@
 //! Drop-tail: first in, first out, with a limit on what waits; the packet in transmission does not count.
 
-use super::{Fifo, Offer};
+use super::fifo::Fifo;
+use super::offer::Offer;
 
 /// A first-in-first-out queue with a limit in packets or bytes.
 #[derive(Clone, Debug)]

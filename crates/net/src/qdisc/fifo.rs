@@ -4,7 +4,7 @@
 //! every ACK does, and the packets that it releases find the queue one shorter or not. Both orders are
 //! possible; [`Offer::before_departure`] has the rule.
 
-use super::Offer;
+use super::offer::Offer;
 use std::collections::VecDeque;
 use units::Time;
 

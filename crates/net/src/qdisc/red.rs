@@ -3,7 +3,8 @@
 //!
 //! A packet is judged when it arrives and served first in, first out, so its departure is known at once.
 
-use super::{Fifo, Offer, Verdict};
+use super::fifo::Fifo;
+use super::offer::{Offer, Verdict};
 use engine::Stream;
 use units::{Span, Time};
 

@@ -2,9 +2,9 @@
 //! retransmits the next hole.
 
 use super::{DUP_THRESH, reno};
+use crate::context::{Timer, Wire};
 use crate::options::Dialect;
 use crate::sender::{LastCut, Machine, Progress, Sender};
-use crate::wire::{Timer, Wire};
 use cc::{Controller, Phase};
 use net::Packet;
 

@@ -2,8 +2,8 @@
 //! the first new ACK ends it.
 
 use super::DUP_THRESH;
+use crate::context::Wire;
 use crate::sender::{LastCut, Sender};
-use crate::wire::Wire;
 use net::Packet;
 
 pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {

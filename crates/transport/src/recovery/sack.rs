@@ -5,10 +5,10 @@
 
 use super::DUP_THRESH;
 use crate::blocks::Block;
+use crate::context::Wire;
 use crate::options::Dialect;
 use crate::scoreboard::Scoreboard;
 use crate::sender::{Machine, Sender};
-use crate::wire::Wire;
 use cc::Phase;
 use net::Packet;
 

@@ -3,8 +3,8 @@
 use super::DUP_THRESH;
 use super::sack::{Sack, board};
 use crate::blocks::Block;
+use crate::context::{Timer, Wire};
 use crate::sender::Sender;
-use crate::wire::{Timer, Wire};
 use cc::Controller;
 use net::Packet;
 

@@ -1,8 +1,8 @@
 //! Tahoe (Jacobson 1988): the third duplicate ACK restarts from one segment at the lost one.
 
 use super::DUP_THRESH;
+use crate::context::Wire;
 use crate::sender::Sender;
-use crate::wire::Wire;
 use cc::{Cause, Controller};
 use net::Packet;
 

@@ -2,9 +2,9 @@
 //! first two new ACKs after a retransmission, look at the age of the first unacknowledged segment.
 
 use super::DUP_THRESH;
+use crate::context::Wire;
 use crate::sender::Machine;
 use crate::sender::{LastCut, Sender};
-use crate::wire::Wire;
 use cc::Controller;
 use net::Packet;
 use units::Time;

@@ -8,8 +8,8 @@
 //! `clock_rtt = true` the module's round-trip times.
 
 use super::DUP_THRESH;
+use crate::context::Wire;
 use crate::sender::Sender;
-use crate::wire::Wire;
 use cc::Cause;
 use net::Packet;
 

@@ -6,8 +6,8 @@
 //! Where the two differ: ns-2 marks repeated segments as ECN-capable too, RFC 3168 section 6.1.5 forbids it.
 
 use super::{LastCut, Machine, Sender};
+use crate::context::Wire;
 use crate::options::Dialect;
-use crate::wire::Wire;
 use cc::{Cause, Congestion, Controller, EchoAnswer, Phase, Signals};
 use net::{Ask, Packet, QUICK_START_LEAST, Stamp};
 use units::{Span, Time};

@@ -2,9 +2,9 @@
 
 use super::{Machine, Sender};
 use crate::blocks::Blocks;
+use crate::context::{Timer, Wire};
 use crate::options::Dialect;
 use crate::recovery;
-use crate::wire::{Timer, Wire};
 use cc::{Controller, Signals};
 use net::{Kind, Packet};
 use units::{Rate, Time};

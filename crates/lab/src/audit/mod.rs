@@ -1,0 +1,475 @@
+//! The auditor: checks a run from its packet events, sharing no code with the network.
+//!
+//! It knows the links' rates, delays and limits from the scenario and holds every packet to them: nothing
+//! vanishes, nothing arrives before light could, no link sends faster than its rate, no queue holds more than
+//! its limit, cumulative ACKs do not go back, no sender has more in flight than its window.
+
+mod radio;
+
+pub(crate) use radio::RadioAuditor;
+
+use net::{Kind, NodeId, PacketEvent, PacketStep};
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+use units::{Limit, PS_PER_S, Rate, Span, Time};
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When.
+    pub at: Time,
+    /// Which rule: conservation, causality, link rate, queue bound, cumulative ack, window.
+    pub rule: &'static str,
+    /// What happened.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {:.9} s: {}", self.rule, self.at.seconds(), self.what)
+    }
+}
+
+/// What the auditor knows of a link.
+#[derive(Clone, Debug, Default)]
+pub struct AuditedLink {
+    /// Its name.
+    pub name: String,
+    /// Numbers of the nodes where it may end.
+    pub to: Range<u32>,
+    /// Numbers of the nodes where it may begin.
+    pub from: Range<u32>,
+    /// Bits per second.
+    pub rate: Rate,
+    /// The shortest and the longest propagation delay.
+    pub delay: (Span, Span),
+    /// Bytes that it adds to a packet.
+    pub header: u32,
+    /// The transmitter may rest so long though a packet waits...
+    pub pause: Span,
+    /// ... and for as long as its terminal has no satellite.
+    pub waits: bool,
+    /// Limit of its queue in packets or bytes.
+    pub limit: Option<Limit>,
+    /// It bounds what a packet finds waiting, not what waits with it.
+    pub limit_before: bool,
+}
+
+/// A packet as the auditor tells it from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Id {
+    flow: u32,
+    seq: u32,
+    kind: Kind,
+    size: u32,
+    sent: Time,
+}
+
+/// What is known of a link's packets at the present moment.
+#[derive(Default)]
+struct Book {
+    /// Accepted, not departed, with the times of acceptance; the first is in service.
+    queue: VecDeque<(Id, Time)>,
+    /// Bytes of all these.
+    bytes: u64,
+    last_depart: Time,
+    /// Departed, not arrived: what, when it departed, lost or not.
+    under_way: VecDeque<(Id, Time, bool)>,
+    /// Total of accepted packets, of arrivals and of losses.
+    totals: (u64, u64, u64),
+}
+
+/// What is known of a flow.
+struct FlowBook {
+    /// Its source and its destination.
+    ends: [NodeId; 2],
+    /// It goes by radio for a part of its way: on links its packets come from the air and leave into it.
+    airborne: bool,
+    /// The receiver's window, segments.
+    window: u32,
+    /// The last cumulative ACK that the receiver sent.
+    last_ack: u32,
+    /// The highest that reached the sender.
+    acked: u32,
+}
+
+impl FlowBook {
+    /// Where packets of this kind come from, and where they go.
+    fn ends(&self, kind: Kind) -> [NodeId; 2] {
+        let [source, destination] = self.ends;
+        if kind == Kind::Ack { [destination, source] } else { [source, destination] }
+    }
+}
+
+/// Watches one run.
+pub struct Auditor {
+    links: Vec<AuditedLink>,
+    books: Vec<Book>,
+    flows: Vec<FlowBook>,
+    /// The last event was this packet's arrival at a node where it does not stay: the next one is its own.
+    at_node: Option<(Time, u32, Id)>,
+    /// The time of the last event.
+    clock: Time,
+    violations: Vec<Violation>,
+    count: u64,
+}
+
+const MOST: usize = 20;
+
+impl Auditor {
+    /// `ends` are the two nodes of each flow, source first; `windows` the receivers' windows of the TCP flows, which
+    /// have the first numbers.
+    pub fn new(links: Vec<AuditedLink>, ends: &[[NodeId; 2]], windows: &[u32]) -> Auditor {
+        let books = links.iter().map(|_| Book::default()).collect();
+        let flow = |(number, ends): (usize, &[NodeId; 2])| {
+            let window = windows.get(number).copied().unwrap_or(u32::MAX);
+            FlowBook { ends: *ends, airborne: false, window, last_ack: 0, acked: 0 }
+        };
+        let flows = ends.iter().enumerate().map(flow).collect();
+        Auditor { links, books, flows, at_node: None, clock: Time::ZERO, violations: Vec::new(), count: 0 }
+    }
+
+    /// Flow `flow` goes by radio for a part of its way.
+    pub fn flies(&mut self, flow: u32) {
+        self.flows[flow as usize].airborne = true;
+    }
+
+    fn complain(&mut self, at: Time, rule: &'static str, what: String) {
+        self.count += 1;
+        if self.violations.len() < MOST {
+            self.violations.push(Violation { at, rule, what });
+        }
+    }
+
+    /// A step of a packet. Steps come in the order of time, those of one instant in the order in which they happen.
+    pub fn packet(&mut self, event: &PacketEvent) {
+        let p = &event.packet;
+        let id = Id { flow: p.flow, seq: p.seq, kind: p.kind, size: p.size, sent: p.sent };
+        let (at, link) = (event.at, event.link.0 as usize);
+        if at < self.clock {
+            let clock = self.clock.seconds();
+            self.complain(at, "causality", format!("{id:?} was told of at {clock} s, too late"));
+        }
+        self.clock = self.clock.max(at);
+        let came = self.at_node.take();
+        match event.step {
+            PacketStep::Enqueue => {
+                self.came(came, at, link, id);
+                self.enqueue(at, link, id);
+            }
+            PacketStep::Drop(reason) if !reason.after_queue() => self.came(came, at, link, id),
+            _ => {
+                self.stuck(came);
+                match event.step {
+                    PacketStep::Depart => self.depart(at, link, id),
+                    PacketStep::Deliver => self.deliver(at, link, id, event.node),
+                    _ => self.lose(at, link, id),
+                }
+            }
+        }
+    }
+
+    /// A packet comes to a link: because it has just arrived at that link's node (`arrived`), or from its source.
+    fn came(&mut self, arrived: Option<(Time, u32, Id)>, at: Time, link: usize, id: Id) {
+        let from = &self.links[link].from;
+        if let Some((when, node, other)) = &arrived
+            && *other == id
+            && *when == at
+            && from.contains(node)
+        {
+            return;
+        }
+        let flow = &self.flows[id.flow as usize];
+        let known = flow.airborne || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
+        if !known {
+            let name = self.links[link].name.clone();
+            self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
+        }
+        self.stuck(arrived);
+        self.left_source(at, id);
+    }
+
+    /// A packet that arrived at a node where it does not stay, if it did not go on at once.
+    fn stuck(&mut self, arrived: Option<(Time, u32, Id)>) {
+        if let Some((when, _, stuck)) = arrived {
+            self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
+        }
+    }
+
+    /// A packet leaves its source: ACKs do not go back, data stays within the receiver's window.
+    fn left_source(&mut self, at: Time, id: Id) {
+        let flow = &mut self.flows[id.flow as usize];
+        if flow.airborne {
+            return; // here it only left the air
+        }
+        match id.kind {
+            Kind::Ack => {
+                let last = flow.last_ack;
+                flow.last_ack = last.max(id.seq);
+                if id.seq < last {
+                    let what = format!("flow {} acknowledges {} after {last}", id.flow, id.seq);
+                    self.complain(at, "cumulative ack", what);
+                }
+            }
+            Kind::Data => {
+                let (known, window) = (flow.acked, flow.window);
+                if id.seq >= known && id.seq - known >= window {
+                    let what = format!(
+                        "flow {} sends {} with {known} acknowledged and a window of {window}",
+                        id.flow, id.seq
+                    );
+                    self.complain(at, "window", what);
+                }
+            }
+            Kind::Udp => {}
+        }
+    }
+
+    fn enqueue(&mut self, at: Time, link: usize, id: Id) {
+        let spec = &self.links[link];
+        let book = &mut self.books[link];
+        // The first is in service. At one instant the departure comes first: that is the milder rule.
+        let in_service = book.queue.front().map_or(0, |(first, _)| first.size as u64);
+        let (packets, bytes) = (book.queue.len().saturating_sub(1) as u64, book.bytes - in_service);
+        let over = match spec.limit {
+            _ if book.queue.is_empty() => false,
+            Some(Limit::Packets(limit)) => packets + 1 > limit,
+            Some(Limit::Bytes(limit)) if spec.limit_before => bytes >= limit,
+            Some(Limit::Bytes(limit)) => bytes + id.size as u64 > limit,
+            _ => false,
+        };
+        book.queue.push_back((id, at));
+        book.bytes += id.size as u64;
+        book.totals.0 += 1;
+        if over {
+            let what =
+                format!("{} holds {} packets, {} bytes", spec.name, packets + 1, bytes + id.size as u64);
+            self.complain(at, "queue bound", what);
+        }
+    }
+
+    fn depart(&mut self, at: Time, link: usize, id: Id) {
+        let spec = &self.links[link];
+        let book = &mut self.books[link];
+        // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
+        let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
+        let first = book.queue.pop_front();
+        let (expected, came) = first.unwrap_or((id, Time::NEVER));
+        book.bytes -= first.map_or(0, |(first, _)| first.size as u64);
+        let start = came.max(book.last_depart);
+        // To the picosecond.
+        let spent = at.since(start).ps() as u128;
+        let exact = at >= start
+            && (spent.abs_diff(taken) <= 1
+                || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128));
+        book.last_depart = book.last_depart.max(at);
+        book.under_way.push_back((id, at, false));
+        if first.is_none() || expected != id {
+            self.complain(at, "conservation", format!("{id:?} departs in place of {first:?}"));
+        } else if !exact {
+            let what = format!("{} sends {} bytes in {spent} ps", spec.name, id.size);
+            self.complain(at, "link rate", what);
+        }
+    }
+
+    fn lose(&mut self, at: Time, link: usize, id: Id) {
+        let book = &mut self.books[link];
+        match book.under_way.back_mut() {
+            Some((last, _, lost)) if *last == id => {
+                *lost = true;
+                book.totals.2 += 1;
+            }
+            _ => self.complain(at, "conservation", format!("{id:?} is lost without having departed")),
+        }
+    }
+
+    fn deliver(&mut self, at: Time, link: usize, id: Id, node: Option<u32>) {
+        let spec = &self.links[link];
+        let book = &mut self.books[link];
+        while book.under_way.front().is_some_and(|(_, _, lost)| *lost) {
+            book.under_way.pop_front();
+        }
+        // Over a fixed link packets keep their order; over a moving one those to another end may overtake.
+        let moves = spec.delay.0 != spec.delay.1;
+        let overtaking = || book.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
+        let place = if moves { overtaking() } else { None };
+        let first = book.under_way.remove(place.unwrap_or(0));
+        book.totals.1 += 1;
+        let node = node.unwrap_or(spec.to.start);
+        let wrong = match first {
+            Some((expected, depart, _)) if expected == id => {
+                let late = at < depart + spec.delay.0 || at > depart + spec.delay.1;
+                let crossed = at.since(depart).ps();
+                late.then(|| ("causality", format!("{id:?} crosses {} in {crossed} ps", spec.name)))
+            }
+            other => {
+                Some(("conservation", format!("{id:?} arrives over {} in place of {other:?}", spec.name)))
+            }
+        };
+        let elsewhere = !spec.to.contains(&node);
+        if let Some((rule, what)) = wrong {
+            self.complain(at, rule, what);
+        }
+        if elsewhere {
+            let what = format!("{id:?} arrives at node {node}, where {} does not end", self.links[link].name);
+            self.complain(at, "causality", what);
+        }
+        let flow = &mut self.flows[id.flow as usize];
+        let there = flow.ends(id.kind)[1].0 == node;
+        if there && id.kind == Kind::Ack {
+            flow.acked = flow.acked.max(id.seq);
+        }
+        if !there && !flow.airborne {
+            self.at_node = Some((at, node, id));
+        }
+    }
+
+    /// A sender is about to send new data.
+    pub fn sending(&mut self, at: Time, flow: u32, in_flight: u32, window: u32) {
+        if in_flight > window {
+            self.complain(
+                at,
+                "window",
+                format!("flow {flow} has {in_flight} in flight with a window of {window}"),
+            );
+        }
+    }
+
+    /// Closes the books: what the network says of each link (accepted by the queue, delivered, lost, in flight)
+    /// must be what was seen. The first violations, and how many there were.
+    pub fn close(mut self, at: Time, accounts: &[net::LinkAccount]) -> (Vec<Violation>, u64) {
+        let arrived = self.at_node.take();
+        self.stuck(arrived);
+        for (link, account) in accounts.iter().enumerate() {
+            let book = &mut self.books[link];
+            let lost = book.totals.2;
+            let (accepted, delivered) = (book.totals.0, book.totals.1);
+            let after = net::Reason::ALL.into_iter().filter(|reason| reason.after_queue());
+            let dropped_later: u64 = after.map(|reason| account.dropped[reason as usize]).sum();
+            let refused = account.dropped.iter().sum::<u64>() - dropped_later;
+            let balanced = account.offered == accepted + refused
+                && account.delivered == delivered
+                && account.offered
+                    == account.delivered + account.dropped.iter().sum::<u64>() + account.in_flight
+                && accepted == delivered + lost + account.in_flight
+                && dropped_later == lost;
+            if !balanced {
+                let what = format!(
+                    "{}: {account:?}, but {accepted} accepted, {delivered} arrived, {lost} lost",
+                    self.links[link].name
+                );
+                self.complain(at, "conservation", what);
+            }
+        }
+        (self.violations, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::{LinkId, Packet, Reason};
+
+    const MS: u64 = 1_000_000_000;
+
+    /// Two links of 8 Mb/s (1 ms for 1,000 bytes) and 5 ms, one packet may wait; flow 0 goes from node 0 to node 2.
+    fn auditor() -> Auditor {
+        let link = |from: u32, to: u32| AuditedLink {
+            name: format!("{from}->{to}"),
+            from: from..from + 1,
+            to: to..to + 1,
+            rate: Rate::from_bps(8_000_000),
+            delay: (Span::from_ms(5), Span::from_ms(5)),
+            limit: Some(Limit::Packets(1)),
+            ..AuditedLink::default()
+        };
+        Auditor::new(vec![link(0, 1), link(1, 2), link(2, 0)], &[[NodeId(0), NodeId(2)]], &[4])
+    }
+
+    /// An event of data packet `seq`, sent at `sent` ms, at `at` ps.
+    fn event(at: u64, link: u32, step: PacketStep, seq: u32, sent: u64) -> PacketEvent {
+        let kind = if link == 2 { Kind::Ack } else { Kind::Data };
+        let packet = Packet::new(kind, 0, 0, seq, 1000, Time::from_ps(sent * MS));
+        PacketEvent { at: Time::from_ps(at), link: LinkId(link), step, packet, node: None }
+    }
+
+    /// The rules that a course of events breaks.
+    fn broken(events: &[PacketEvent]) -> Vec<&'static str> {
+        let mut auditor = auditor();
+        let mut events = events.to_vec();
+        events.sort_by_key(|event| event.at); // stable
+        events.iter().for_each(|event| auditor.packet(event));
+        auditor.violations.iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn every_rule_can_be_broken() {
+        use PacketStep::{Deliver, Depart, Drop, Enqueue};
+        let sent = [event(0, 0, Enqueue, 0, 0), event(MS, 0, Depart, 0, 0)];
+        let arrived = [sent[0], sent[1], event(6 * MS, 0, Deliver, 0, 0)];
+        assert!(broken(&arrived).is_empty());
+        let with = |more: &[PacketEvent]| broken(&[&arrived[..], more].concat());
+        assert!(with(&[event(6 * MS, 1, Enqueue, 0, 0), event(7 * MS, 1, Depart, 0, 0)]).is_empty());
+        assert!(with(&[event(6 * MS, 1, Drop(Reason::Queue), 0, 0)]).is_empty());
+        // Too soon, too late, over the wrong link, from nowhere, twice, never departed.
+        assert_eq!(broken(&[sent[0], sent[1], event(6 * MS - 1, 0, Deliver, 0, 0)]), ["causality"]);
+        assert_eq!(broken(&[sent[0], sent[1], event(6 * MS + 1, 0, Deliver, 0, 0)]), ["causality"]);
+        assert_eq!(broken(&[event(0, 1, Enqueue, 0, 0)]), ["causality"]);
+        assert_eq!(broken(&[event(MS, 0, Enqueue, 0, 0)]), ["causality"]);
+        assert_eq!(with(&[event(6 * MS, 0, Deliver, 0, 0)])[0], "conservation");
+        assert_eq!(broken(&[sent[0], event(MS, 0, Drop(Reason::Loss), 0, 0)]), ["conservation"]);
+        // Faster or slower than the rate.
+        assert_eq!(broken(&[sent[0], event(MS - 2, 0, Depart, 0, 0)]), ["link rate"]);
+        assert_eq!(broken(&[sent[0], event(2 * MS, 0, Depart, 0, 0)]), ["link rate"]);
+        // A second one waits; a third has no room.
+        let departs = |seq: u32| event((seq as u64 + 1) * MS, 0, Depart, seq, 0);
+        let queued = [sent[0], sent[1], event(0, 0, Enqueue, 1, 0), departs(1)];
+        assert!(broken(&queued).is_empty());
+        let third = [event(0, 0, Enqueue, 2, 0), departs(2)];
+        assert_eq!(broken(&[&queued[..], &third[..]].concat()), ["queue bound"]);
+        // ACKs go back; data beyond the window of four.
+        let ack = |at: u64, seq| {
+            [
+                event(at * 10 * MS, 2, Enqueue, seq, at * 10),
+                event((at * 10 + 1) * MS, 2, Depart, seq, at * 10),
+            ]
+        };
+        assert_eq!(broken(&[ack(1, 3), ack(2, 2)].concat()), ["cumulative ack"]);
+        assert_eq!(broken(&[event(0, 0, Enqueue, 4, 0)]), ["window"]);
+        // Told too late.
+        let mut late = auditor();
+        [sent[1], sent[0]].iter().for_each(|event| late.packet(event));
+        assert!(late.violations.iter().any(|v| v.what.contains("too late")));
+        // Out of order; at a node where the link does not end; more in flight than the window.
+        let second = [event(0, 0, Enqueue, 1, 0), event(MS, 0, Depart, 1, 0)];
+        assert_eq!(broken(&[sent[0], second[0], second[1]]), ["conservation"]);
+        let lost_way = PacketEvent { node: Some(7), ..arrived[2] };
+        let mut astray = auditor();
+        [sent[0], sent[1], lost_way].iter().for_each(|event| astray.packet(event));
+        assert!(astray.violations[0].what.contains("arrives at node 7, where 0->1 does not end"));
+        let mut eager = auditor();
+        eager.sending(Time::ZERO, 0, 4, 4);
+        assert!(eager.violations.is_empty());
+        eager.sending(Time::ZERO, 0, 5, 4);
+        assert_eq!(eager.violations[0].rule, "window");
+        // What passed no second link and did not stay is missed at the end.
+        let mut open = auditor();
+        arrived.iter().for_each(|event| open.packet(event));
+        assert!(open.close(Time::from_ps(9 * MS), &[]).0.iter().any(|v| v.rule == "conservation"));
+        // The network's account of a link must be what was seen.
+        let accounts = |delivered: u64, in_flight: u64| {
+            let first =
+                net::LinkAccount { offered: 1, accepted: 1, delivered, in_flight, ..Default::default() };
+            [first, net::LinkAccount::default(), net::LinkAccount::default()]
+        };
+        let closed = |events: &[PacketEvent], accounts: &[net::LinkAccount]| {
+            let mut auditor = auditor();
+            events.iter().for_each(|event| auditor.packet(event));
+            auditor.close(Time::from_ps(9 * MS), accounts).1
+        };
+        assert_eq!(closed(&sent, &accounts(0, 1)), 0);
+        assert_eq!(closed(&sent, &accounts(1, 0)), 1);
+        assert_eq!(closed(&sent, &accounts(0, 0)), 1);
+    }
+}

@@ -1,0 +1,236 @@
+//! The auditor of the air: holds every transmission to the rules of carrier sense, sharing no code with the MAC.
+//!
+//! It knows where the nodes are and what power arrives over which distance, and works out for itself who hears what: no
+//! station contends while its ears or its NAV say busy or before DIFS has passed, none sends two frames at once, routes
+//! never form a loop, and every packet that entered the air has a fate.
+
+use super::Violation;
+use net::radio::{Fate, FrameKind, Load, Model, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
+use std::collections::VecDeque;
+use units::{Span, Time};
+
+/// A frame on the air, not long ago.
+struct Sent {
+    node: u32,
+    to: Option<u32>,
+    start: Time,
+    end: Time,
+    duration: Span,
+    place: [f64; 2],
+}
+
+/// Watches the air of one run.
+pub(crate) struct RadioAuditor {
+    ways: Vec<Trajectory>,
+    propagation: Propagation,
+    /// Frames that may still matter, in the order in which they began.
+    recent: VecDeque<Sent>,
+    /// The longest time so far from the start of a frame to the end of what it reserves.
+    longest: Span,
+    violations: Vec<Violation>,
+    count: u64,
+}
+
+const DIFS: Span = Span::from_ps(50_000_000);
+const LIGHT: f64 = 3e8;
+/// Light crosses no network of radio nodes in a longer time.
+const CROSSING: Span = Span::from_ms(1);
+const MOST: usize = 20;
+
+impl RadioAuditor {
+    pub fn new(ways: Vec<Trajectory>, propagation: Propagation) -> RadioAuditor {
+        RadioAuditor {
+            ways,
+            propagation,
+            recent: VecDeque::new(),
+            longest: Span::ZERO,
+            violations: Vec::new(),
+            count: 0,
+        }
+    }
+
+    fn complain(&mut self, at: Time, rule: &'static str, what: String) {
+        self.count += 1;
+        if self.violations.len() < MOST {
+            self.violations.push(Violation { at, rule, what });
+        }
+    }
+
+    /// What happened.
+    pub fn watch(&mut self, events: &[RadioEvent]) {
+        for event in events {
+            match &event.step {
+                RadioStep::Transmit { kind, to, until, duration, contended, load } => {
+                    if to.is_none() && matches!(load, Load::Data { .. }) {
+                        self.complain(
+                            event.at,
+                            "addressed",
+                            format!("n{} sends data to everybody", event.node),
+                        );
+                    }
+                    self.check(event.at, event.node, *kind, *contended);
+                    let place = self.ways[event.node as usize].at(event.at);
+                    let (node, to, start) = (event.node, *to, event.at);
+                    self.longest = self.longest.max(until.since(start) + *duration);
+                    self.recent.push_back(Sent { node, to, start, end: *until, duration: *duration, place });
+                }
+                RadioStep::Route { to, circle: Some(nodes), .. } => {
+                    self.complain(event.at, "route loop", format!("to n{to} over {nodes:?}"));
+                }
+                RadioStep::Route { .. } | RadioStep::Deliver { .. } | RadioStep::Drop { .. } => {}
+            }
+        }
+    }
+
+    /// When and how strongly `node` hears a frame.
+    fn at_ears(&self, node: u32, sent: &Sent) -> (Time, Time, f64) {
+        let there = self.ways[node as usize].at(sent.start);
+        let (dx, dy) = (there[0] - sent.place[0], there[1] - sent.place[1]);
+        let distance = (dx * dx + dy * dy).sqrt();
+        let delay = Span::from_seconds(distance / LIGHT);
+        (sent.start + delay, sent.end + delay, self.propagation.mean_power(distance))
+    }
+
+    fn check(&mut self, at: Time, node: u32, kind: FrameKind, contended: bool) {
+        // A frame that reserves the medium now, and before it one that may have disturbed it.
+        let kept = self.longest + self.longest + CROSSING;
+        while self.recent.front().is_some_and(|sent| at.since(sent.start) > kept) {
+            self.recent.pop_front();
+        }
+        let mut found = Vec::new();
+        if self.recent.iter().any(|sent| sent.node == node && sent.end > at) {
+            found.push(("one frame at a time", format!("n{node} sends {kind:?} while it sends")));
+        }
+        // What arrives under shadowing only the medium knows.
+        let known = !matches!(self.propagation.model, Model::Shadowing { .. });
+        if known && contended {
+            let late = |sent: &&Sent| sent.node != node && sent.end + CROSSING + DIFS > at;
+            for sent in self.recent.iter().filter(late) {
+                let (from, until, power) = self.at_ears(node, sent);
+                // Powers at the threshold, and the picosecond at which light arrives, are left to the medium.
+                if power < self.propagation.sense_threshold * (1.0 + 1e-9) || from + Span::from_ps(2) >= at {
+                    continue;
+                }
+                if until + DIFS > at + Span::from_ps(2) {
+                    let what =
+                        format!("n{node} sends {kind:?} though it hears n{} until {until:?}", sent.node);
+                    found.push(("carrier sense", what));
+                }
+            }
+        }
+        if known && (contended || kind == FrameKind::Cts) {
+            let reserved = self.recent.iter().find(|sent| self.reserves(sent, node, at));
+            if let Some(sent) = reserved {
+                let what = format!("n{node} sends {kind:?} though n{} has reserved the medium", sent.node);
+                found.push(("nav", what));
+            }
+        }
+        for (rule, what) in found {
+            self.complain(at, rule, what);
+        }
+    }
+
+    /// Whether `node` must have received `sent` and so knows that the medium is reserved at `at`.
+    fn reserves(&self, sent: &Sent, node: u32, at: Time) -> bool {
+        let over = sent.end >= at || sent.end + CROSSING + sent.duration <= at;
+        if sent.node == node || sent.to == Some(node) || over {
+            return false;
+        }
+        let (from, until, power) = self.at_ears(node, sent);
+        let holds = until + Span::from_ps(2) < at && at + Span::from_ps(2) < until + sent.duration;
+        if !holds || power < self.propagation.receive_threshold * (1.0 + 1e-9) {
+            return false;
+        }
+        // Nothing else at these ears meanwhile, not even its own voice.
+        let near = |other: &&Sent| other.start <= until && other.end + CROSSING >= from;
+        !self.recent.iter().filter(near).any(|other| {
+            let (begins, ends, power) = if other.node == node {
+                (other.start, other.end, f64::INFINITY)
+            } else {
+                self.at_ears(node, other)
+            };
+            let same = other.node == sent.node && other.start == sent.start;
+            let audible = power >= self.propagation.sense_threshold * (1.0 - 1e-9);
+            !same && audible && begins <= until && ends >= from
+        })
+    }
+
+    /// Closes the books: every packet that entered the air arrived, was dropped, or is on its way.
+    pub fn close(mut self, at: Time, radio: &Radio) -> (Vec<Violation>, u64) {
+        let counts = radio.counts();
+        let (sent, received) = counts.packets;
+        let dropped: u64 = counts.dropped.iter().sum();
+        let flying = radio.in_flight();
+        if sent != received + dropped + flying {
+            let by: Vec<String> = Fate::DROPS
+                .iter()
+                .zip(counts.dropped)
+                .map(|(fate, n)| format!("{} {n}", fate.name()))
+                .collect();
+            let what = format!("{sent} entered the air, {received} arrived, {flying} fly, dropped: {by:?}");
+            self.complain(at, "conservation", what);
+        }
+        (self.violations, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::Kind;
+
+    const MS: u64 = 1_000_000_000;
+
+    /// Four nodes in a row, 200 m apart: each receives its neighbours, and hears the next but one.
+    fn auditor() -> RadioAuditor {
+        let ways = (0..4).map(|n| Trajectory::new([200.0 * n as f64, 0.0])).collect();
+        RadioAuditor::new(ways, Propagation::default())
+    }
+
+    /// `node` sends a frame to `to` from `at` for 1 ms, and reserves the medium for 2 ms after it.
+    fn frame(at: u64, node: u32, to: Option<u32>, kind: FrameKind, contended: bool) -> RadioEvent {
+        let (at, until) = (Time::from_ps(at), Time::from_ps(at + MS));
+        let step = RadioStep::Transmit {
+            kind,
+            to,
+            until,
+            duration: Span::from_ms(2),
+            contended,
+            load: Load::Routing,
+        };
+        RadioEvent { at, node, step }
+    }
+
+    fn broken(events: &[RadioEvent]) -> Vec<&'static str> {
+        let mut auditor = auditor();
+        auditor.watch(events);
+        auditor.violations.iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn every_rule_can_be_broken() {
+        let first = frame(0, 0, Some(1), FrameKind::Data, true);
+        assert!(broken(std::slice::from_ref(&first)).is_empty());
+        // A station that sends two frames at once, one that hears a frame, one that is too far to hear it.
+        let with = |second: RadioEvent| broken(&[first.clone(), second]);
+        assert_eq!(with(frame(MS / 2, 0, Some(1), FrameKind::Ack, false)), ["one frame at a time"]);
+        assert_eq!(with(frame(MS / 2, 2, Some(3), FrameKind::Data, true)), ["carrier sense"]);
+        assert!(with(frame(MS / 2, 3, None, FrameKind::Data, true)).is_empty());
+        // Before DIFS has passed; after it; while a neighbour's reservation lasts.
+        assert_eq!(with(frame(MS + 40_000_000, 2, Some(3), FrameKind::Data, true)), ["carrier sense"]);
+        assert!(with(frame(MS + 60_000_000, 2, Some(3), FrameKind::Data, true)).is_empty());
+        let reserved = frame(0, 0, Some(2), FrameKind::Rts, true);
+        let neighbour = |at: u64| broken(&[reserved.clone(), frame(at, 1, Some(2), FrameKind::Data, true)]);
+        assert_eq!(neighbour(2 * MS), ["nav"]);
+        assert!(neighbour(4 * MS).is_empty());
+        // Data to everybody, a loop of routes.
+        let load = Load::Data { kind: Kind::Data, flow: 0, seq: 0 };
+        let mut everybody = frame(0, 0, None, FrameKind::Data, true);
+        if let RadioStep::Transmit { load: own, .. } = &mut everybody.step {
+            *own = load;
+        }
+        assert_eq!(broken(&[everybody]), ["addressed"]);
+        let step = RadioStep::Route { to: 3, next: Some(1), circle: Some(vec![0, 1]) };
+        assert_eq!(broken(&[RadioEvent { at: Time::ZERO, node: 0, step }]), ["route loop"]);
+    }
+}

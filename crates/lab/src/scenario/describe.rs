@@ -1,0 +1,149 @@
+//! What a scenario's network is made of, for pictures: nodes, links with rate, delay, queue and loss, flows.
+
+use super::model::Queue;
+use super::model::{Direction, FlowKind, Loss, Scenario};
+use net::RouterConfig;
+use serde::Serialize;
+
+/// A network as it is drawn. Serialised as JSON.
+#[derive(Debug, Serialize)]
+pub struct NetworkDescription {
+    /// Duplex links in the order of the file.
+    pub links: Vec<LinkDescription>,
+    /// Flows in the order of the file; those that the seed draws are left out.
+    pub flows: Vec<FlowDescription>,
+    /// Ground terminals: name, latitude and longitude in degrees.
+    pub terminals: Vec<(String, f64, f64)>,
+    /// Number of satellites.
+    pub satellites: usize,
+    /// Links from and to satellites (up, down, between satellites), if there are any.
+    pub satellite_links: Vec<(&'static str, DirectionDescription)>,
+    /// Radio nodes: number, and width and height of their area in metres.
+    pub radio: Option<(usize, f64, f64)>,
+}
+
+/// A duplex link.
+#[derive(Debug, Serialize)]
+pub struct LinkDescription {
+    /// The nodes at its ends.
+    pub ends: [String; 2],
+    /// Forward and back.
+    pub directions: [DirectionDescription; 2],
+}
+
+/// One direction of a link.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct DirectionDescription {
+    /// Bits per second.
+    pub rate_bps: u64,
+    /// Propagation delay, s.
+    pub delay_s: f64,
+    /// Discipline and limit, such as "drop-tail 50p".
+    pub queue: String,
+    /// Losses in words, empty for none.
+    pub loss: String,
+    /// What the router before it tells, empty for nothing.
+    pub router: &'static str,
+}
+
+/// A flow.
+#[derive(Debug, Serialize)]
+pub struct FlowDescription {
+    /// Its name.
+    pub name: String,
+    /// The node that sends data.
+    pub from: String,
+    /// The node that receives it.
+    pub to: String,
+    /// "tcp" or "udp".
+    pub kind: &'static str,
+    /// Controller and recovery, or the rate of a UDP source.
+    pub label: String,
+    /// When it starts, s.
+    pub start_s: f64,
+}
+
+impl Scenario {
+    /// What its network is made of.
+    pub fn describe(&self) -> NetworkDescription {
+        let links = self.links.iter().map(|link| LinkDescription {
+            ends: link.ends.clone(),
+            directions: link.directions.each_ref().map(describe_direction),
+        });
+        let flows = self.flows.iter().map(|flow| {
+            let (kind, label) = match &flow.kind {
+                FlowKind::Tcp(tcp) => {
+                    ("tcp", format!("{}, {}", tcp.control.name(), tcp.options.recovery.name()))
+                }
+                FlowKind::Udp { schedule, .. } => {
+                    ("udp", schedule.iter().map(|(_, rate)| rate.to_string()).collect::<Vec<_>>().join(", "))
+                }
+            };
+            FlowDescription {
+                name: flow.name.clone(),
+                from: flow.from.clone(),
+                to: flow.to.clone(),
+                kind,
+                label,
+                start_s: flow.start.seconds(),
+            }
+        });
+        let satellites = self.satellites.as_deref();
+        let transmitters = satellites.map_or(Vec::new(), |s| {
+            let kinds = [("up", &s.up), ("down", &s.down), ("between satellites", &s.isl)];
+            let each = kinds.map(|(name, t)| {
+                let described = DirectionDescription {
+                    rate_bps: t.rate.bps(),
+                    delay_s: f64::NAN,
+                    queue: describe_queue(&t.queue),
+                    loss: describe_loss(&t.loss),
+                    router: "",
+                };
+                (name, described)
+            });
+            each.into()
+        });
+        NetworkDescription {
+            links: links.collect(),
+            flows: flows.collect(),
+            terminals: satellites.map_or(Vec::new(), |s| {
+                s.sky.terminals.iter().map(|t| (t.name.clone(), t.lat, t.lon)).collect()
+            }),
+            satellites: satellites.map_or(0, |s| s.sky.constellation.len()),
+            satellite_links: transmitters,
+            radio: self.radio.as_deref().map(|r| (r.nodes, r.area[0], r.area[1])),
+        }
+    }
+}
+
+fn describe_direction(direction: &Direction) -> DirectionDescription {
+    DirectionDescription {
+        rate_bps: direction.rate.bps(),
+        delay_s: direction.delay.seconds(),
+        queue: describe_queue(&direction.queue),
+        loss: describe_loss(&direction.loss),
+        router: match &direction.router {
+            None => "",
+            Some(RouterConfig::Rcp(_)) => "RCP",
+            Some(RouterConfig::Xcp(_)) => "XCP",
+            Some(RouterConfig::QuickStart(_)) => "Quick-Start",
+        },
+    }
+}
+
+fn describe_queue(queue: &Queue) -> String {
+    match queue {
+        Queue::Unlimited => "unlimited".into(),
+        Queue::DropTail(limit) => format!("drop-tail {limit}"),
+        Queue::Red(red) => format!("RED {}{}", red.limit, if red.ecn { ", ECN" } else { "" }),
+    }
+}
+
+fn describe_loss(loss: &Loss) -> String {
+    match loss {
+        Loss::None => String::new(),
+        Loss::Bernoulli { rate } => format!("loss {} %", 100.0 * rate),
+        Loss::GilbertElliott { p, r, .. } => format!("bursts of loss (p {p}, r {r})"),
+        Loss::List { packets, .. } => format!("{} scripted losses", packets.len()),
+    }
+}

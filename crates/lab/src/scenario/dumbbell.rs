@@ -1,0 +1,61 @@
+//! The speed benchmark: a dumbbell of N flows, built without a file.
+
+use super::model::Control;
+use super::model::Queue;
+use super::model::TcpFlow;
+use super::model::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
+use std::sync::Arc;
+use transport::{Options, Recovery};
+use units::{Limit, Rate, Span};
+
+/// N sources, each on its own access link (1 Gb/s, 10 ms), a 10 ms bottleneck of `rate` with a drop-tail queue
+/// of 750 packets, N sinks on links like the sources'; NewReno in the `ns2` profile with 1,000-byte packets,
+/// starts spread over 100 ms.
+pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
+    let link = |a: String, b: String, rate: Rate, limit: Option<Limit>| {
+        let queue = limit.map_or(Queue::Unlimited, Queue::DropTail);
+        let forward = Direction { rate, delay: Span::from_ms(10), queue, loss: Loss::None, router: None };
+        let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
+        Duplex { name: None, ends: [a, b], directions: [forward, back] }
+    };
+    let access = Rate::from_bps(1_000_000_000);
+    let mut links = vec![link("r1".into(), "r2".into(), rate, Some(Limit::Packets(750)))];
+    for i in 0..flows {
+        links.push(link(format!("s{i}"), "r1".into(), access, None));
+        links.push(link("r2".into(), format!("d{i}"), access, None));
+    }
+    let window = (2 * 750 * 2 / flows.max(1)).max(4);
+    let options = Options {
+        recovery: Recovery::NewReno,
+        packet: 960,
+        window,
+        initial_ssthresh: window as f64,
+        ..Options::ns2()
+    };
+    let tcp = Arc::new(TcpFlow { control: Control::usual("reno"), options });
+    let flows = (0..flows)
+        .map(|i| Flow {
+            name: format!("f{i}"),
+            from: format!("s{i}"),
+            to: format!("d{i}"),
+            start: Span::from_ps(Span::from_ms(100).ps() / flows as u64 * i as u64),
+            start_jitter: Span::ZERO,
+            stop: None,
+            bytes: None,
+            kind: FlowKind::Tcp(tcp.clone()),
+        })
+        .collect();
+    Scenario {
+        title: "dumbbell".into(),
+        duration,
+        warmup: Span::ZERO,
+        seed: 1,
+        links,
+        flows,
+        traffic: Vec::new(),
+        delays: false,
+        satellites: None,
+        radio: None,
+        is_study: false,
+    }
+}

@@ -1,0 +1,79 @@
+//! Controllers from outside the registry: loaded when a run begins, and checked then.
+
+use super::control::{LOADER, NO_LOADER};
+use super::model::{Control, Flow, FlowKind, GuestSource, Scenario, TcpFlow};
+use super::paths::Routers;
+use crate::error::{Origin, ScenarioError, nearest};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+impl Scenario {
+    /// Whether any flow's controller comes from outside the registry.
+    pub fn has_guests(&self) -> bool {
+        let guest = |tcp: &TcpFlow| matches!(tcp.control, Control::Guest(_) | Control::Source(_));
+        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if guest(tcp)));
+        flows || self.traffic.iter().any(|source| guest(&source.tcp))
+    }
+
+    /// The scenario with the code of its controllers loaded, which runs it.
+    pub(crate) fn loaded(&self) -> Result<Cow<'_, Scenario>> {
+        let waits = |tcp: &TcpFlow| matches!(tcp.control, Control::Source(_));
+        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if waits(tcp)));
+        if !flows && !self.traffic.iter().any(|table| waits(&table.tcp)) {
+            return Ok(Cow::Borrowed(self));
+        }
+        let mut loaded = self.clone();
+        for flow in &mut loaded.flows {
+            let FlowKind::Tcp(tcp) = &flow.kind else { continue };
+            let Control::Source(source) = &tcp.control else { continue };
+            let source = source.clone();
+            flow.kind = FlowKind::Tcp(Arc::new(load(tcp, &source)?));
+            self.lacks(flow).map_or(Ok(()), |lacks| Err(source.refuse(lacks)))?;
+        }
+        for table in &mut loaded.traffic {
+            let Control::Source(source) = &table.tcp.control else { continue };
+            let source = source.clone();
+            table.tcp = Arc::new(load(&table.tcp, &source)?);
+            let lacks = table.tcp.lacks_option().or_else(|| table.lacks_routers());
+            lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks)))?;
+        }
+        Ok(Cow::Owned(loaded))
+    }
+
+    /// What the controller of a flow needs and does not have.
+    fn lacks(&self, flow: &Flow) -> Option<String> {
+        let FlowKind::Tcp(tcp) = &flow.kind else { return None };
+        let routers = Routers::new(&self.links, self.radio.as_deref(), self.satellites.is_some());
+        tcp.lacks_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
+    }
+
+    /// Gives the TCP flow called `name` another controller.
+    pub fn set_control(&mut self, name: &str, control: Control) -> Result<()> {
+        let origin = Origin::Set(format!("flow.{name}").into());
+        let key = format!("flow.{name}.tcp.control");
+        let known: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
+        let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
+            let remark = nearest(name, known.iter().map(String::as_str));
+            return Err(ScenarioError::new(&origin, &key, format!("there is no flow \"{name}\"; {remark}")));
+        };
+        let FlowKind::Tcp(tcp) = &self.flows[index].kind else {
+            return Err(ScenarioError::new(&origin, &key, "a UDP flow has no controller"));
+        };
+        let mut changed = self.flows[index].clone();
+        changed.kind = FlowKind::Tcp(Arc::new(TcpFlow { control, options: tcp.options.clone() }));
+        if let Some(lacks) = self.lacks(&changed) {
+            return Err(ScenarioError::new(&origin, &key, lacks));
+        }
+        self.flows[index] = changed;
+        Ok(())
+    }
+}
+
+/// The flow's TCP with the law in place of its source.
+fn load(tcp: &TcpFlow, source: &GuestSource) -> Result<TcpFlow> {
+    let law = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
+    let law = law.map_err(|message| source.refuse(message))?;
+    Ok(TcpFlow { control: Control::Guest(law), options: tcp.options.clone() })
+}

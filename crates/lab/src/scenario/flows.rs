@@ -1,0 +1,96 @@
+//! Reads `[[flow]]`.
+
+use super::document::{Item, Value};
+use super::links::FASTEST;
+use super::model::{Flow, FlowKind};
+use super::nodes::{Nodes, check_ends};
+use super::table::{Reader, quantity};
+use super::tcp::TcpLayers;
+use crate::error::ScenarioError;
+use std::sync::Arc;
+use units::{Limit, Rate, Span};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Result<Flow> {
+    let plain = Reader::new(format!("flow[{index}]"), item)?;
+    let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
+    let reader = Reader::new(format!("flow.{name}"), item)?;
+    reader.text("name")?;
+    let node = |key: &'static str| reader.need(key, reader.text(key)?, "name a node");
+    let (from, to) = (node("from")?.to_string(), node("to")?.to_string());
+    check_ends(&reader, nodes, &from, &to)?;
+    let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
+    let start_jitter: Span = reader.quantity("start_jitter", "1s")?.unwrap_or(Span::ZERO);
+    let stop: Option<Span> = reader.quantity("stop", "150s")?;
+    if stop.is_some_and(|stop| stop <= start + start_jitter) {
+        return Err(reader.error("stop", "must be later than the start and its jitter"));
+    }
+    let bytes = read_bytes(&reader)?;
+    let udp = reader.table("udp")?;
+    let own = reader.get("tcp");
+    let kind = match udp {
+        Some(_) if own.is_some() => return Err(reader.error("udp", "a flow is either tcp or udp")),
+        Some(udp) => read_udp(udp)?,
+        None => {
+            let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
+            if let Some(bytes) = bytes
+                && bytes.div_ceil(tcp.options.packet as u64) >= u32::MAX as u64
+            {
+                return Err(reader.error("bytes", "more than 4 billion segments"));
+            }
+            FlowKind::Tcp(Arc::new(tcp))
+        }
+    };
+    if bytes.is_some() && matches!(kind, FlowKind::Udp { .. }) {
+        return Err(reader.error("bytes", "is for tcp; give a udp flow a stop time"));
+    }
+    reader.finish()?;
+    Ok(Flow { name, from, to, start, start_jitter, stop, bytes, kind })
+}
+
+fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {
+    match reader.quantity::<Limit>("bytes", "10MB")? {
+        None => Ok(None),
+        Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n)),
+        Some(_) => Err(reader.error("bytes", "must be a number of bytes, such as \"10MB\"")),
+    }
+}
+
+fn read_udp(udp: Reader<'_>) -> Result<FlowKind> {
+    let packet = udp.bytes("packet", 1, 65_535)?.unwrap_or(1000) as u32;
+    let rate: Option<Rate> = udp.quantity("rate", "20kbps")?;
+    let mut schedule: Vec<(Span, Rate)> = rate.map(|rate| (Span::ZERO, rate)).into_iter().collect();
+    let mut last = None;
+    for item in udp.list("schedule")?.unwrap_or(&[]) {
+        let path = udp.path("schedule");
+        let Value::List(pair) = &item.value else {
+            return Err(ScenarioError::new(
+                &item.origin,
+                &path,
+                "must be pairs, such as [[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]",
+            ));
+        };
+        let [at, rate] = &pair[..] else {
+            return Err(ScenarioError::new(&item.origin, &path, "each step is a time and a rate"));
+        };
+        let step: (Span, Rate) = (quantity(at, &path, "30s")?, quantity(rate, &path, "2Mbps")?);
+        if last.is_some_and(|last| step.0 <= last) {
+            return Err(ScenarioError::new(&item.origin, &path, "steps must come in the order of time"));
+        }
+        last = Some(step.0);
+        if step.0 == Span::ZERO {
+            schedule.clear(); // it replaces the plain rate
+        }
+        schedule.push(step);
+    }
+    if let Some((_, rate)) = schedule.iter().find(|(_, rate)| *rate > FASTEST) {
+        return Err(udp.error("rate", format!("{rate} is more than {FASTEST}")));
+    }
+    if schedule.is_empty() {
+        return Err(udp.error("rate", "is missing: give a rate such as \"20kbps\", or a schedule"));
+    }
+    let jitter = udp.number("jitter", 0.0, 1.0)?.unwrap_or(0.0);
+    udp.finish()?;
+    Ok(FlowKind::Udp { packet, schedule, jitter })
+}

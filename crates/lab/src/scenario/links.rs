@@ -1,0 +1,124 @@
+//! Reads `[[link]]`: rate, delay, queue, loss and router of both directions.
+
+use super::document::{Item, Value};
+use super::model::{Direction, Duplex, Loss, Queue};
+use super::router::read_router;
+use super::table::Reader;
+use crate::error::{ScenarioError, nearest};
+use units::{Rate, Span};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A byte takes a picosecond.
+const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
+
+/// Eleven days.
+const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
+
+fn read_link(index: usize, item: &Item) -> Result<Duplex> {
+    let plain = Reader::new(format!("link[{index}]"), item)?;
+    let given = plain.text("name")?.map(str::to_string);
+    let name = given.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
+    let reader = Reader::new(name, item)?;
+    reader.text("name")?;
+    let ends =
+        reader.need("ends", reader.list("ends")?, "name the two nodes, such as ends = [\"a\", \"b\"]")?;
+    let ends: Vec<String> = ends
+        .iter()
+        .filter_map(|e| if let Value::Text(t) = &e.value { Some(t.clone()) } else { None })
+        .filter(|t| !t.is_empty() && !t.contains("->"))
+        .collect();
+    let Ok(ends) = <[String; 2]>::try_from(ends) else {
+        return Err(reader.error("ends", "must be two node names, such as [\"a\", \"b\"], without \"->\""));
+    };
+    if ends[0] == ends[1] {
+        return Err(reader.error("ends", format!("a link from \"{}\" to itself", ends[0])));
+    }
+    let forward = Direction {
+        rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,
+        delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
+        queue: Queue::read(&reader)?.unwrap_or(Queue::Unlimited),
+        loss: read_loss(&reader)?.unwrap_or(Loss::None),
+        router: read_router(&reader)?,
+    };
+    let mut back = forward.clone();
+    if let Some(differs) = reader.table("back")? {
+        back.rate = read_rate(&differs)?.unwrap_or(back.rate);
+        back.delay = read_delay(&differs)?.unwrap_or(back.delay);
+        back.queue = Queue::read(&differs)?.unwrap_or(back.queue);
+        back.loss = read_loss(&differs)?.unwrap_or(back.loss);
+        back.router = read_router(&differs)?.or(back.router);
+        differs.finish()?;
+    }
+    reader.finish()?;
+    Ok(Duplex { name: given, ends, directions: [forward, back] })
+}
+
+pub(crate) fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
+    read_rate_key(reader, "rate")
+}
+
+pub(crate) fn read_rate_key(reader: &Reader<'_>, key: &'static str) -> Result<Option<Rate>> {
+    let rate: Option<Rate> = reader.quantity(key, "10Mbps")?;
+    match rate {
+        Some(rate) if rate.bps() == 0 => Err(reader.error(key, "must be more than zero")),
+        Some(rate) if rate > FASTEST => Err(reader.error(key, format!("{rate} is more than {FASTEST}"))),
+        rate => Ok(rate),
+    }
+}
+
+fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
+    let delay: Option<Span> = reader.quantity("delay", "10ms")?;
+    match delay {
+        Some(delay) if delay > LONGEST_DELAY => {
+            Err(reader.error("delay", format!("{delay} is more than {LONGEST_DELAY}")))
+        }
+        delay => Ok(delay),
+    }
+}
+
+pub(crate) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
+    let Some(loss) = reader.table("loss")? else { return Ok(None) };
+    let kind = loss.need("kind", loss.text("kind")?, "such as kind = \"bernoulli\"")?;
+    let read = match kind {
+        "none" => Loss::None,
+        "bernoulli" => Loss::Bernoulli {
+            rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
+        },
+        "gilbert_elliott" => Loss::GilbertElliott {
+            p: loss.need("p", loss.number("p", 0.0, 1.0)?, "probability good to bad, such as p = 0.001")?,
+            r: loss.need("r", loss.number("r", 0.0, 1.0)?, "probability bad to good, such as r = 0.1")?,
+            loss_good: loss.number("loss_good", 0.0, 1.0)?.unwrap_or(0.0),
+            loss_bad: loss.number("loss_bad", 0.0, 1.0)?.unwrap_or(1.0),
+        },
+        "list" => Loss::List {
+            flow: loss
+                .need("flow", loss.text("flow")?, "name the flow whose packets are dropped")?
+                .to_string(),
+            packets: read_numbers(&loss)?,
+        },
+        "trace" => return Err(loss.error("kind", "\"trace\" is not in this version yet")),
+        other => {
+            let known = net::impairment::IMPAIRMENTS.iter().map(|i| i.name);
+            return Err(loss.error("kind", format!("unknown loss \"{other}\"; {}", nearest(other, known))));
+        }
+    };
+    loss.finish()?;
+    Ok(Some(read))
+}
+
+fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {
+    let items =
+        loss.need("packets", loss.list("packets")?, "packet numbers from 0, such as packets = [14, 26]")?;
+    items
+        .iter()
+        .map(|item| match item.value {
+            Value::Integer(n) if n >= 0 => Ok(n as u64),
+            _ => Err(ScenarioError::new(
+                &item.origin,
+                &loss.path("packets"),
+                "must be whole numbers from 0 on",
+            )),
+        })
+        .collect()
+}

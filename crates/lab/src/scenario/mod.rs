@@ -1,0 +1,39 @@
+//! The scenario format (TOML): a model, and one reader for each table.
+//!
+//! [`document`] keeps the place of every value, [`table`] reads typed values and finds unknown keys, the readers of the
+//! tables fill the types of [`model`].
+
+mod advice;
+mod cbrgen;
+mod control;
+mod describe;
+pub(crate) mod document;
+mod dumbbell;
+mod external;
+mod flows;
+mod links;
+mod model;
+pub(crate) mod movement;
+mod nodes;
+pub(crate) mod overrides;
+pub(crate) mod paths;
+mod queue;
+mod radio;
+mod read;
+mod router;
+mod satellites;
+pub(crate) mod table;
+mod tcp;
+pub(crate) mod tle;
+mod traffic;
+
+pub use advice::advised;
+pub use cbrgen::cbrgen;
+pub use control::{GuestLoader, set_guest_loader};
+pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
+pub use document::allow_code;
+pub use dumbbell::dumbbell;
+pub use model::{
+    Control, Direction, Duplex, Flow, FlowKind, GuestSource, Loss, Mobility, Queue, RadioNetwork, RedQueue,
+    Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
+};

@@ -1,0 +1,65 @@
+//! The nodes that a scenario names, and which of them a path can join.
+
+use super::model::{Duplex, RadioNetwork, Satellites};
+use super::paths::radio_names;
+use super::table::Reader;
+use crate::error::{ScenarioError, nearest};
+use std::collections::BTreeMap;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The nodes that links name, each with the part of the network that it belongs to.
+pub(crate) struct Nodes {
+    parts: BTreeMap<String, usize>,
+}
+
+impl Nodes {
+    fn new(links: &[Duplex], satellites: Option<&Satellites>, radio: Option<&RadioNetwork>) -> Nodes {
+        let radios = radio_names(radio);
+        let mut parts = BTreeMap::new();
+        let terminals = satellites.iter().flat_map(|s| &s.sky.terminals).map(|t| t.name.as_str());
+        let terminals: Vec<&str> = terminals.collect();
+        let wired = links.iter().flat_map(|link| &link.ends).map(String::as_str);
+        for name in terminals.iter().copied().chain(radios.iter().map(String::as_str)).chain(wired) {
+            let number = parts.len();
+            parts.entry(name).or_insert(number);
+        }
+        // Every link joins two parts: the lower number stands for both (union-find with halved paths).
+        let mut lower: Vec<usize> = (0..parts.len()).collect();
+        fn find(lower: &mut [usize], mut part: usize) -> usize {
+            while lower[part] != part {
+                lower[part] = lower[lower[part]];
+                part = lower[part];
+            }
+            part
+        }
+        // The sky joins all terminals, the air all radio nodes.
+        let skyward = terminals.windows(2).map(|pair| [pair[0], pair[1]]);
+        let airward = radios.windows(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
+        let wired = links.iter().map(|link| link.ends.each_ref().map(String::as_str));
+        for ends in wired.chain(skyward).chain(airward) {
+            let [a, b] = ends.map(|name| find(&mut lower, parts[name]));
+            lower[a.max(b)] = a.min(b);
+        }
+        let parts =
+            parts.into_iter().map(|(name, part)| (name.to_string(), find(&mut lower, part))).collect();
+        Nodes { parts }
+    }
+}
+
+/// Whether a flow can run between two nodes.
+pub(crate) fn check_ends(reader: &Reader<'_>, nodes: &Nodes, from: &str, to: &str) -> Result<()> {
+    for (key, node) in [("from", from), ("to", to)] {
+        if !nodes.parts.contains_key(node) {
+            let remark = nearest(node, nodes.parts.keys().map(String::as_str));
+            return Err(reader.error(key, format!("there is no node \"{node}\"; {remark}")));
+        }
+    }
+    if from == to {
+        return Err(reader.error("to", "a flow needs two different nodes"));
+    }
+    if nodes.parts[from] != nodes.parts[to] {
+        return Err(reader.error("to", format!("there is no path from \"{from}\" to \"{to}\"")));
+    }
+    Ok(())
+}

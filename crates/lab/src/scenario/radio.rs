@@ -1,0 +1,407 @@
+//! Reads `[radio]`: nodes, movement, medium, MAC, routing, and the CMU generator's traffic.
+
+use super::cbrgen::cbrgen;
+use super::document::{Item, Value};
+use super::links::read_rate_key;
+use super::model::{Flow, FlowKind, Mobility, RadioNetwork};
+use super::movement;
+use super::table::Reader;
+use super::tcp::TcpLayers;
+use crate::error::{ScenarioError, nearest};
+use engine::Stream;
+use net::radio::{
+    AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, Routing, Start,
+    Trajectory,
+};
+use std::sync::Arc;
+use units::{Length, Limit, Rate, Span, Speed, Time};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// ns-2's link layer takes 25 microseconds. It matters: what routing sends when a link has failed comes after the packet
+/// that the MAC takes from the queue at that moment.
+const LINK_DELAY: Span = Span::from_ps(25_000_000);
+
+/// Light takes less than SIFS.
+const FARTHEST: f64 = 2900.0;
+
+const MOST_TRIPS: f64 = 2e7;
+
+const MOST_NODES: u64 = 10_000;
+
+impl RadioNetwork {
+    /// The name of a node.
+    pub fn name(node: usize) -> String {
+        format!("n{node}")
+    }
+
+    /// The distance up to which packets can be received (with shadowing: in the median), m.
+    pub fn range(&self) -> f64 {
+        self.config.propagation.range()
+    }
+
+    /// Where the nodes are until `end`, under a seed.
+    pub fn trajectories(&self, seed: u64, end: Time) -> Vec<Trajectory> {
+        match &self.mobility {
+            Mobility::Given(ways) => ways.to_vec(),
+            Mobility::Waypoint(model) => {
+                let way = |node| model.trajectory(&mut Stream::new(seed, "mobility", &Self::name(node)), end);
+                (0..self.nodes).map(way).collect()
+            }
+        }
+    }
+
+    /// Everything that a run needs.
+    pub(crate) fn config(&self, seed: u64, end: Time) -> RadioConfig {
+        RadioConfig { nodes: self.trajectories(seed, end), seed, ..self.config.clone() }
+    }
+
+    /// The radio of a scenario, if it has one, and the flows that it generates.
+    pub(crate) fn read(top: &Reader<'_>, duration: Span) -> Result<Option<(RadioNetwork, Vec<Flow>)>> {
+        let Some(table) = top.table("radio")? else { return Ok(None) };
+        let ns2 = match word(&table, "profile", &["std", "ns2"])? {
+            None | Some("std") => false,
+            Some(_) => true,
+        };
+        let nodes = table.integer("nodes", 1, MOST_NODES)?;
+        let nodes = table.need("nodes", nodes, "how many, such as nodes = 50")? as usize;
+        let area = read_area(&table)?;
+        let mobility = read_mobility(&table, nodes, area, duration)?;
+        let propagation = read_propagation(&table)?;
+        let config = RadioConfig {
+            nodes: Vec::new(),
+            propagation,
+            mac: read_mac(&table, ns2)?,
+            arp: table.switch("arp")?.unwrap_or(true),
+            queue: read_queue(&table)?,
+            link_delay: table.quantity("link_delay", "25us")?.unwrap_or(if ns2 {
+                LINK_DELAY
+            } else {
+                Span::ZERO
+            }),
+            routing: read_routing(&table, ns2)?,
+            seed: 0,
+        };
+        let flows = read_traffic(top, &table, nodes, duration)?;
+        table.finish()?;
+        let area = area.unwrap_or([0.0; 2]);
+        Ok(Some((RadioNetwork { nodes, area, mobility, config }, flows)))
+    }
+}
+
+/// One of some words.
+fn word<'a>(table: &Reader<'a>, key: &'static str, known: &[&'static str]) -> Result<Option<&'a str>> {
+    match table.text(key)? {
+        Some(other) if !known.contains(&other) => {
+            let message = format!("unknown {key} \"{other}\"; {}", nearest(other, known.iter().copied()));
+            Err(table.error(key, message))
+        }
+        found => Ok(found),
+    }
+}
+
+fn read_area(table: &Reader<'_>) -> Result<Option<[f64; 2]>> {
+    let Some(items) = table.list("area")? else { return Ok(None) };
+    let sides: Vec<f64> = items
+        .iter()
+        .map(|item| super::table::quantity::<Length>(item, &table.path("area"), "600m").map(Length::metres))
+        .collect::<Result<_>>()?;
+    match sides[..] {
+        [x, y] if x > 0.0 && y > 0.0 && x.max(y) <= 1e7 => Ok(Some([x, y])),
+        _ => Err(table.error("area", "must be two sides of at most 10,000 km, such as [\"600m\", \"600m\"]")),
+    }
+}
+
+fn read_mobility(
+    table: &Reader<'_>,
+    nodes: usize,
+    area: Option<[f64; 2]>,
+    duration: Span,
+) -> Result<Mobility> {
+    let inner = table.table("mobility")?;
+    let remedy = "how they move, such as mobility = { kind = \"random_waypoint\", max_speed = \"10mps\" }";
+    let inner = table.need("mobility", inner, remedy)?;
+    let kind = word(&inner, "kind", &["random_waypoint", "static", "ns2"])?;
+    let mobility = match inner.need("kind", kind, "random_waypoint, static or ns2")? {
+        "random_waypoint" => {
+            let area = table.need("area", area, "where they move, such as area = [\"600m\", \"600m\"]")?;
+            let model = read_waypoint(&inner, area)?;
+            let trips = nodes as f64 * duration.seconds() / model.mean_trip().0;
+            if trips > MOST_TRIPS {
+                let message = format!(
+                    "{trips:.0} trips are more than {MOST_TRIPS:.0}: a larger area, slower nodes or longer pauses"
+                );
+                return Err(inner.error("max_speed", message));
+            }
+            Mobility::Waypoint(model)
+        }
+        "static" => {
+            let positions = inner.list("positions")?;
+            let positions =
+                inner.need("positions", positions, "places in metres, such as [[0, 0], [150, 0]]")?;
+            if positions.len() != nodes {
+                let message = format!("has {} places for {nodes} nodes", positions.len());
+                return Err(inner.error("positions", message));
+            }
+            let places = positions.iter().map(|item| read_place(&inner, item).map(Trajectory::new));
+            Mobility::Given(Arc::new(places.collect::<Result<_>>()?))
+        }
+        _ => {
+            let file = inner.need("file", inner.text("file")?, "a movement file of setdest or BonnMotion")?;
+            let path = inner.get("file").map_or_else(|| file.into(), |item| inner.beside(item, file));
+            let refuse = |message: String| inner.error("file", message);
+            let text = movement::read_text(&path).map_err(refuse)?;
+            Mobility::Given(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
+        }
+    };
+    inner.finish()?;
+    Ok(mobility)
+}
+
+fn read_waypoint(inner: &Reader<'_>, area: [f64; 2]) -> Result<RandomWaypoint> {
+    let fast: Option<Speed> = inner.quantity("max_speed", "10mps")?;
+    let fast = inner.need("max_speed", fast, "such as max_speed = \"10mps\"")?.metres_per_second();
+    let slow: Option<Speed> = inner.quantity("min_speed", "1mps")?;
+    let slow = slow.map_or(fast.min(1.0), Speed::metres_per_second);
+    if slow <= 0.0 || slow > fast || fast > 1e5 {
+        return Err(
+            inner.error("min_speed", "must be above zero and at most max_speed, which is at most 100 km/s")
+        );
+    }
+    let pause: Span = inner.quantity("pause", "2s")?.unwrap_or(Span::ZERO);
+    let start = match word(inner, "init", &["steady", "cmu"])? {
+        Some("cmu") => Start::Cmu,
+        _ => Start::Steady,
+    };
+    Ok(RandomWaypoint { area, speed: [slow, fast], pause, start })
+}
+
+fn read_place(inner: &Reader<'_>, item: &Item) -> Result<[f64; 2]> {
+    let number = |item: &Item| match item.value {
+        Value::Integer(n) => Some(n as f64),
+        Value::Float(n) if n.is_finite() => Some(n),
+        _ => None,
+    };
+    if let Value::List(pair) = &item.value
+        && let [x, y] = &pair[..]
+        && let (Some(x), Some(y)) = (number(x), number(y))
+        && x.abs().max(y.abs()) <= 1e7
+    {
+        return Ok([x, y]);
+    }
+    Err(ScenarioError::new(
+        &item.origin,
+        &inner.path("positions"),
+        "must be two numbers, metres, such as [150, 0]",
+    ))
+}
+
+fn read_propagation(table: &Reader<'_>) -> Result<Propagation> {
+    let usual = Propagation::default();
+    let Some(inner) = table.table("propagation")? else { return Ok(usual) };
+    let model = match word(&inner, "kind", &["two_ray", "friis", "shadowing"])? {
+        None | Some("two_ray") => Model::TwoRay,
+        Some("friis") => Model::Friis,
+        Some(_) => Model::Shadowing {
+            exponent: inner.number("exponent", 1.0, 10.0)?.unwrap_or(2.0),
+            deviation: inner.number("deviation_db", 0.0, 30.0)?.unwrap_or(4.0),
+            reference: inner.number("reference_distance", 0.01, 1000.0)?.unwrap_or(1.0),
+        },
+    };
+    let value = |key: &'static str, min: f64, max: f64, usual: f64| -> Result<f64> {
+        Ok(inner.number(key, min, max)?.unwrap_or(usual))
+    };
+    let read = Propagation {
+        model,
+        power: value("power", 1e-12, 1e6, usual.power)?,
+        frequency: value("frequency", 1e3, 1e12, usual.frequency)?,
+        gain: value("gain", 1e-3, 1e6, usual.gain)?,
+        loss: value("system_loss", 1.0, 1e6, usual.loss)?,
+        height: value("height", 1e-3, 1e5, usual.height)?,
+        receive_threshold: value("receive_threshold", 1e-20, 1.0, usual.receive_threshold)?,
+        sense_threshold: value("carrier_sense_threshold", 1e-20, 1.0, usual.sense_threshold)?,
+        capture_ratio: value("capture_ratio", 1.0, 1e6, usual.capture_ratio)?,
+        noise: value("noise", 0.0, 1.0, usual.noise)?,
+    };
+    if read.range() > FARTHEST {
+        let message = format!(
+            "packets reach {:.0} m; a reply would come later than SIFS: at most {FARTHEST} m",
+            read.range()
+        );
+        return Err(inner.error("power", message));
+    }
+    if read.sense_threshold > read.receive_threshold {
+        let message = "must be at most receive_threshold: what is received is heard";
+        return Err(inner.error("carrier_sense_threshold", message));
+    }
+    inner.finish()?;
+    Ok(read)
+}
+
+fn read_mac(table: &Reader<'_>, ns2: bool) -> Result<MacConfig> {
+    let empty = Item::table(crate::error::Origin::Set("radio.mac".into()));
+    let given = table.table("mac")?;
+    let inner = match given {
+        Some(inner) => inner,
+        None => Reader::new(table.path("mac"), &empty)?,
+    };
+    let rate = |key: &'static str| -> Result<Rate> {
+        let rate = read_rate_key(&inner, key)?.unwrap_or(Rate::from_bps(1_000_000));
+        if ![1_000_000, 2_000_000, 5_500_000, 11_000_000].contains(&rate.bps()) {
+            return Err(inner.error(key, format!("{rate} is no rate of 802.11b: 1, 2, 5.5 or 11 Mbps")));
+        }
+        Ok(rate)
+    };
+    let retries = |key: &'static str, usual: u8| -> Result<u8> {
+        Ok(inner.integer(key, 1, 255)?.map_or(usual, |n| n as u8))
+    };
+    let or = |ns2: bool| if ns2 { "ns2" } else { "std" };
+    let header = word(&inner, "header", &["std", "ns2"])?.unwrap_or(or(ns2));
+    let backoff = word(&inner, "backoff", &["std", "ns2"])?.unwrap_or(or(ns2));
+    let capture = match word(&inner, "capture", &["ns2", "sinr", "none"])? {
+        Some("sinr") => Capture::Sinr,
+        Some("none") => Capture::None,
+        Some(_) => Capture::Ns2,
+        None if ns2 => Capture::Ns2,
+        None => Capture::Sinr,
+    };
+    let preamble = match word(&inner, "preamble", &["long", "short"])? {
+        Some("short") => 96,
+        _ => 192,
+    };
+    let (fast, basic) = (rate("rate")?, rate("basic_rate")?);
+    if preamble == 96 && fast.min(basic).bps() == 1_000_000 {
+        return Err(inner.error(
+            "preamble",
+            "a short one is not for 1 Mbps: say rate and basic_rate = \"2Mbps\" or more",
+        ));
+    }
+    let read = MacConfig {
+        rate: fast,
+        basic_rate: basic,
+        rts_threshold: inner.integer("rts_threshold", 0, 100_000)?.unwrap_or(0) as u32,
+        preamble: Span::from_ps(preamble * 1_000_000),
+        header: if header == "ns2" { 34 } else { 28 },
+        ns2_backoff: backoff == "ns2",
+        capture,
+        short_retries: retries("short_retry_limit", 7)?,
+        long_retries: retries("long_retry_limit", 4)?,
+    };
+    inner.finish()?;
+    Ok(read)
+}
+
+fn read_queue(table: &Reader<'_>) -> Result<usize> {
+    let Some(inner) = table.table("queue")? else { return Ok(49) };
+    word(&inner, "kind", &["droptail"])?;
+    let limit: Option<Limit> = inner.quantity("limit", "49p")?;
+    let limit = match limit {
+        None => 49,
+        Some(Limit::Packets(n)) if n <= 1_000_000 => n as usize,
+        Some(_) => return Err(inner.error("limit", "must be packets, such as \"49p\", at most a million")),
+    };
+    inner.finish()?;
+    Ok(limit)
+}
+
+fn read_routing(table: &Reader<'_>, ns2: bool) -> Result<Routing> {
+    let Some(inner) = table.table("routing")? else {
+        return Ok(Routing::Aodv(if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() }));
+    };
+    if word(&inner, "kind", &["aodv", "static"])? == Some("static") {
+        inner.finish()?;
+        return Ok(Routing::Static);
+    }
+    let ns2 = match word(&inner, "reading", &["rfc", "ns2"])? {
+        None => ns2,
+        Some(reading) => reading == "ns2",
+    };
+    let mut aodv = if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() };
+    let spans = [
+        ("active_route", &mut aodv.active_route),
+        ("my_route", &mut aodv.my_route),
+        ("reverse_route", &mut aodv.reverse_route),
+        ("node_traversal", &mut aodv.node_traversal),
+        ("max_wait", &mut aodv.max_wait),
+        ("buffer_time", &mut aodv.buffer_time),
+        ("jitter", &mut aodv.jitter),
+        ("release_gap", &mut aodv.release_gap),
+    ];
+    for (key, into) in spans {
+        if let Some(span) = inner.quantity::<Span>(key, "3s")? {
+            if span > Span::from_ms(100_000_000) {
+                return Err(inner.error(key, format!("{span} is longer than a day")));
+            }
+            *into = span;
+        }
+    }
+    for (key, into) in [
+        ("net_diameter", &mut aodv.net_diameter),
+        ("ttl_start", &mut aodv.ttl_start),
+        ("ttl_increment", &mut aodv.ttl_increment),
+        ("ttl_threshold", &mut aodv.ttl_threshold),
+    ] {
+        *into = inner.integer(key, 1, 200)?.map_or(*into, |n| n as u8);
+    }
+    aodv.retries = inner.integer("retries", 0, 100)?.map_or(aodv.retries, |n| n as u32);
+    aodv.rate_limit = inner.integer("rate_limit", 0, 100_000)?.map_or(aodv.rate_limit, |n| n as u32);
+    aodv.buffer = inner.integer("buffer", 1, 1_000_000)?.map_or(aodv.buffer, |n| n as usize);
+    aodv.local_repair = inner.switch("local_repair")?.unwrap_or(aodv.local_repair);
+    aodv.link_layer_detection = inner.switch("link_layer_detection")?.unwrap_or(aodv.link_layer_detection);
+    aodv.hello = inner.quantity("hello", "1s")?;
+    if aodv.hello.is_some_and(|every| every < Span::from_ms(10)) {
+        return Err(inner.error("hello", "must be at least 10 ms; leave it out for none"));
+    }
+    if aodv.hello.is_none() && !aodv.link_layer_detection {
+        return Err(inner.error(
+            "link_layer_detection",
+            "without it say hello = \"1s\": something must tell of broken links",
+        ));
+    }
+    let losses = inner.integer("allowed_hello_loss", 1, 100)?;
+    aodv.allowed_hello_loss = losses.map_or(aodv.allowed_hello_loss, |n| n as u32);
+    inner.finish()?;
+    Ok(Routing::Aodv(aodv))
+}
+
+/// The traffic of the CMU generator: flows to the next node and the one after it, started at random.
+fn read_traffic(top: &Reader<'_>, table: &Reader<'_>, nodes: usize, duration: Span) -> Result<Vec<Flow>> {
+    let Some(inner) = table.table("traffic")? else { return Ok(Vec::new()) };
+    let kind = word(&inner, "kind", &["cbrgen", "none"])?;
+    if inner.need("kind", kind, "such as kind = \"cbrgen\"")? == "none" {
+        inner.finish()?;
+        return Ok(Vec::new());
+    }
+    let seed = inner.integer("seed", 1, 4_294_944_442)?.unwrap_or(1);
+    let most = inner.integer("connections", 1, 1_000_000)?;
+    let most = inner.need("connections", most, "how many at the most, such as connections = 40")? as usize;
+    let packet = inner.bytes("packet", 1, 65_000)?.unwrap_or(512) as u32;
+    let rate = inner.number("rate", 1e-3, 1e6)?.unwrap_or(4.0);
+    let stream = match word(&inner, "type", &["cbr", "tcp"])? {
+        Some("tcp") => {
+            let layers = TcpLayers { defaults: top.get("tcp"), own: None, path: String::new() };
+            FlowKind::Tcp(Arc::new(layers.read()?))
+        }
+        _ => FlowKind::Udp {
+            packet,
+            schedule: vec![(Span::ZERO, Rate::from_bps(((rate * packet as f64 * 8.0) as u64).max(1)))],
+            jitter: 0.5,
+        },
+    };
+    if nodes < 2 {
+        return Err(table.error("nodes", "traffic needs at least two"));
+    }
+    inner.finish()?;
+    let pairs = cbrgen(seed, nodes, most);
+    let flows = pairs.into_iter().enumerate().map(|(number, (from, to, start))| Flow {
+        name: format!("g{number}"),
+        from: RadioNetwork::name(from),
+        to: RadioNetwork::name(to),
+        start: Span::from_seconds(start),
+        start_jitter: Span::ZERO,
+        stop: None,
+        bytes: None,
+        kind: stream.clone(),
+    });
+    Ok(flows.filter(|flow| flow.start < duration).collect())
+}

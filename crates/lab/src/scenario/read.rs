@@ -1,0 +1,178 @@
+//! Reads a whole scenario.
+
+use super::document::{self as value, Item};
+use super::flows::read_flow;
+use super::links::read_link;
+use super::model::{Duplex, Flow, Loss, MOST_FLOWS, RadioNetwork, Satellites, Scenario, Traffic};
+use super::nodes::Nodes;
+use super::paths::Routers;
+use super::table::Reader;
+use super::tcp::TcpLayers;
+use super::{overrides, traffic};
+use crate::error::{ScenarioError, nearest};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use units::Span;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+impl Scenario {
+    /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
+    pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
+        let mut document = value::parse_scenario(file, text)?;
+        for assignment in assignments {
+            overrides::apply(&mut document, assignment)?;
+        }
+        Scenario::read(&document)
+    }
+
+    /// Takes a scenario from a document, whatever its `sweep` says.
+    pub(crate) fn read(document: &Item) -> Result<Scenario> {
+        let top = Reader::new("", document)?;
+        let title = top.text("title")?.unwrap_or("").to_string();
+        let duration: Span = top.need(
+            "duration",
+            top.quantity("duration", "200s")?,
+            "say how long to run, such as duration = \"200s\"",
+        )?;
+        if duration == Span::ZERO {
+            return Err(top.error("duration", "must be more than zero"));
+        }
+        let warmup: Span = top.quantity("warmup", "20s")?.unwrap_or(Span::ZERO);
+        if warmup >= duration {
+            return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
+        }
+        let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
+        let radio = RadioNetwork::read(&top, duration)?;
+        let (radio, generated) = radio.map_or((None, Vec::new()), |(r, flows)| (Some(Arc::new(r)), flows));
+        let satellites = Satellites::read(&top, duration)?.map(Arc::new);
+        let is_study = top.get("sweep").is_some();
+        let tcp = top.get("tcp");
+
+        // Read once for its own sake: it may have no flow to be read with.
+        TcpLayers { defaults: tcp, own: None, path: String::new() }.read()?;
+
+        let link_items = top.list("link")?.unwrap_or(&[]);
+        let links: Vec<Duplex> =
+            link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
+        if links.is_empty() && satellites.is_none() && radio.is_none() {
+            return Err(top.error("link", "is missing: name at least one [[link]]"));
+        }
+        if satellites.is_some() && radio.is_some() {
+            return Err(top.error("radio", "satellites and radio nodes do not go together yet"));
+        }
+        let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
+        let flow_items = top.list("flow")?.unwrap_or(&[]);
+        if flow_items.len() > MOST_FLOWS {
+            return Err(top.error("flow", format!("{} flows are more than {MOST_FLOWS}", flow_items.len())));
+        }
+        let mut flows: Vec<Flow> = flow_items
+            .iter()
+            .enumerate()
+            .map(|(i, item)| read_flow(i, item, tcp, &nodes))
+            .collect::<Result<_>>()?;
+        flows.extend(generated);
+        let traffic: Vec<Traffic> = top
+            .list("traffic")?
+            .unwrap_or(&[])
+            .iter()
+            .enumerate()
+            .map(|(i, item)| Traffic::read(i, item, tcp, &nodes, duration))
+            .collect::<Result<_>>()?;
+        let expected: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
+        if flows.len() as f64 + expected > MOST_FLOWS as f64 {
+            let all = flows.len() as f64 + expected;
+            let message = format!("with all tables about {all:.0} flows, more than {MOST_FLOWS}");
+            return Err(top.error("traffic", message));
+        }
+        let delays = top.switch("delays")?.unwrap_or(false);
+        if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
+            let message = "the generator made no flow that starts within the duration: take another seed, more nodes or more time";
+            return Err(top.error("radio", message));
+        }
+        if flows.is_empty() && traffic.is_empty() {
+            return Err(top.error("flow", "is missing: name at least one [[flow]]"));
+        }
+        check_names(link_items, &links, flow_items, &flows)?;
+        traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
+        Routers::new(&links, radio.as_deref(), satellites.is_some()).check(document, flow_items, &flows)?;
+        if let Some(satellites) = &satellites {
+            check_ground(link_items, &links, &satellites.sky)?;
+        }
+        top.finish()?;
+        Ok(Scenario {
+            title,
+            duration,
+            warmup,
+            seed,
+            links,
+            flows,
+            traffic,
+            delays,
+            satellites,
+            radio,
+            is_study,
+        })
+    }
+
+    /// The satellites of `text` alone, whatever else the file has or lacks, for `until` from the start; and its seed.
+    pub fn parse_sky(
+        file: &str,
+        text: &str,
+        assignments: &[String],
+        until: Span,
+    ) -> Result<(Satellites, u64)> {
+        let mut document = value::parse_scenario(file, text)?;
+        for assignment in assignments {
+            overrides::apply(&mut document, assignment)?;
+        }
+        let top = Reader::new("", &document)?;
+        let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
+        let found = Satellites::read(&top, until)?;
+        Ok((top.need("constellation", found, "there are no satellites to follow")?, seed))
+    }
+}
+
+/// Names are unique, and losses name flows that exist.
+fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows: &[Flow]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for (item, flow) in flow_items.iter().zip(flows) {
+        if !seen.insert(flow.name.as_str()) {
+            let message = format!("another flow is called \"{}\" too", flow.name);
+            return Err(ScenarioError::new(&item.origin, &format!("flow.{}.name", flow.name), message));
+        }
+    }
+    let mut named = BTreeSet::new();
+    for (item, link) in link_items.iter().zip(links) {
+        let reader = Reader::new("link", item)?;
+        if let Some(name) = reader.text("name")?
+            && !named.insert(name)
+        {
+            return Err(reader.error("name", format!("another link is called \"{name}\" too")));
+        }
+        for direction in &link.directions {
+            if let Loss::List { flow, .. } = &direction.loss
+                && !seen.contains(flow.as_str())
+            {
+                let message =
+                    format!("names the flow \"{flow}\", which does not exist; {}", nearest(flow, seen));
+                return Err(reader.error("loss", message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Wires end on the ground.
+fn check_ground(link_items: &[Item], links: &[Duplex], sky: &orbit::Sky) -> Result<()> {
+    let satellites = (0..sky.constellation.len()).map(|s| sky.constellation.name(s));
+    let taken: BTreeSet<&str> = satellites.chain(["*", "seam"]).collect();
+    for (item, link) in link_items.iter().zip(links) {
+        if let Some(name) = link.ends.iter().find(|name| taken.contains(name.as_str())) {
+            let reader = Reader::new("link", item)?;
+            let message = format!("\"{name}\" is a name of the sky's: wires end at terminals and nodes");
+            return Err(reader.error("ends", message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Typed reading of a table: what is not asked for is an unknown key, told with the nearest known one.
+
+use super::document::{Item, Value};
+use crate::error::{Origin, ScenarioError, nearest};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use units::Limit;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A table being read.
+pub struct Reader<'a> {
+    path: String,
+    origin: &'a Origin,
+    entries: &'a [(String, Item)],
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads `item`, which must be a table; `path` names it in messages.
+    pub fn new(path: impl Into<String>, item: &'a Item) -> Result<Reader<'a>> {
+        let path = path.into();
+        match &item.value {
+            Value::Table(entries) => {
+                Ok(Reader { path, origin: &item.origin, entries, asked: RefCell::default() })
+            }
+            other => {
+                Err(ScenarioError::new(&item.origin, &path, format!("must be a table, not {}", other.kind())))
+            }
+        }
+    }
+
+    pub fn path(&self, key: &str) -> String {
+        if self.path.is_empty() { key.into() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// The names of every key that is there.
+    pub fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.entries.iter().map(|(key, _)| key.as_str())
+    }
+
+    pub fn get(&self, key: &'static str) -> Option<&'a Item> {
+        self.asked.borrow_mut().push(key);
+        self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
+    }
+
+    /// The path of `file`, named from the folder of the scenario that `item` is in.
+    pub fn beside(&self, item: &Item, file: &str) -> PathBuf {
+        match &item.origin {
+            Origin::Line { file: scenario, .. } => Path::new(&**scenario).with_file_name(file),
+            Origin::Set(_) => file.into(),
+        }
+    }
+
+    /// An error about `key` (or about the table, if `key` is not there).
+    pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
+        let origin =
+            self.entries.iter().find(|(k, _)| k == key).map_or(self.origin, |(_, item)| &item.origin);
+        ScenarioError::new(origin, &self.path(key), message)
+    }
+
+    /// `item`'s value if `pick` takes it; otherwise an error that says what was expected.
+    fn typed<T>(
+        &self,
+        key: &str,
+        item: &'a Item,
+        expected: &str,
+        pick: impl Fn(&'a Value) -> Option<T>,
+    ) -> Result<T> {
+        pick(&item.value).ok_or_else(|| {
+            ScenarioError::new(
+                &item.origin,
+                &self.path(key),
+                format!("must be {expected}, not {}", item.value.kind()),
+            )
+        })
+    }
+
+    pub fn text(&self, key: &'static str) -> Result<Option<&'a str>> {
+        self.get(key)
+            .map(|item| {
+                self.typed(
+                    key,
+                    item,
+                    "text",
+                    |v| if let Value::Text(t) = v { Some(t.as_str()) } else { None },
+                )
+            })
+            .transpose()
+    }
+
+    pub fn switch(&self, key: &'static str) -> Result<Option<bool>> {
+        self.get(key)
+            .map(|item| {
+                self.typed(
+                    key,
+                    item,
+                    "true or false",
+                    |v| if let Value::Switch(b) = v { Some(*b) } else { None },
+                )
+            })
+            .transpose()
+    }
+
+    /// A number between `min` and `max`, both included.
+    pub fn number(&self, key: &'static str, min: f64, max: f64) -> Result<Option<f64>> {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        let n = self.typed(key, item, "a number", |v| match v {
+            Value::Integer(n) => Some(*n as f64),
+            Value::Float(n) => Some(*n),
+            _ => None,
+        })?;
+        if (min..=max).contains(&n) {
+            return Ok(Some(n));
+        }
+        Err(self.error(key, format!("{n} is not between {min} and {max}")))
+    }
+
+    /// A whole number between `min` and `max`, both included.
+    pub fn integer(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        let n =
+            self.typed(
+                key,
+                item,
+                "a whole number",
+                |v| if let Value::Integer(n) = v { Some(*n) } else { None },
+            )?;
+        match u64::try_from(n) {
+            Ok(n) if (min..=max).contains(&n) => Ok(Some(n)),
+            _ => Err(self.error(key, format!("{n} is not between {min} and {max}"))),
+        }
+    }
+
+    /// A number of bytes between `min` and `max`, both included: `1000` or `"1000B"`.
+    pub fn bytes(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
+        if !matches!(self.get(key), Some(Item { value: Value::Text(_), .. })) {
+            return self.integer(key, min, max);
+        }
+        match self.quantity::<Limit>(key, "1000B")? {
+            Some(Limit::Bytes(n)) if (min..=max).contains(&n) => Ok(Some(n)),
+            _ => {
+                Err(self
+                    .error(key, format!("must be a number of bytes from {min} to {max}, such as \"1000B\"")))
+            }
+        }
+    }
+
+    /// A quantity with a unit, in quotes.
+    pub fn quantity<T: FromStr>(&self, key: &'static str, example: &str) -> Result<Option<T>>
+    where
+        T::Err: std::fmt::Display,
+    {
+        let Some(item) = self.get(key) else { return Ok(None) };
+        quantity(item, &self.path(key), example).map(Some)
+    }
+
+    pub fn table(&self, key: &'static str) -> Result<Option<Reader<'a>>> {
+        self.get(key).map(|item| Reader::new(self.path(key), item)).transpose()
+    }
+
+    pub fn list(&self, key: &'static str) -> Result<Option<&'a [Item]>> {
+        self.get(key)
+            .map(|item| {
+                self.typed(key, item, "a list", |v| {
+                    if let Value::List(l) = v { Some(l.as_slice()) } else { None }
+                })
+            })
+            .transpose()
+    }
+
+    /// The value of `key`, which must be there.
+    pub fn need<T>(&self, key: &str, value: Option<T>, remedy: &str) -> Result<T> {
+        value.ok_or_else(|| ScenarioError::new(self.origin, &self.path(key), format!("is missing: {remedy}")))
+    }
+
+    /// Ends the reading: a key that nobody asked for is an error.
+    pub fn finish(self) -> Result<()> {
+        let asked = self.asked.borrow();
+        match self.entries.iter().find(|(key, _)| !asked.contains(&key.as_str())) {
+            None => Ok(()),
+            Some((key, item)) => {
+                let mut known: Vec<&str> = asked.clone();
+                known.sort_unstable();
+                known.dedup();
+                Err(ScenarioError::new(
+                    &item.origin,
+                    &self.path(key),
+                    format!("unknown key; {}", nearest(key, known)),
+                ))
+            }
+        }
+    }
+}
+
+/// A quantity with a unit, in quotes.
+pub fn quantity<T: FromStr>(item: &Item, path: &str, example: &str) -> Result<T>
+where
+    T::Err: std::fmt::Display,
+{
+    let refuse = |message: String| ScenarioError::new(&item.origin, path, message);
+    match &item.value {
+        Value::Text(text) => text.parse().map_err(|error: T::Err| refuse(error.to_string())),
+        Value::Integer(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
+        Value::Float(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
+        other => Err(refuse(format!("must be a quantity like \"{example}\", not {}", other.kind()))),
+    }
+}

@@ -1,0 +1,258 @@
+//! Reads the TCP options of a flow: profile, then `[tcp]`, then the flow's own.
+
+use super::control;
+use super::document::Item;
+use super::model::{Control, TcpFlow};
+use super::table::Reader;
+use crate::error::{ScenarioError, nearest};
+use cc::{FlowInfo, Signals};
+use net::{QUICK_START_LEAST, RouterConfig};
+use transport::{Options, Recovery};
+use units::{Rate, Span};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Most segments that a flow may send at one moment.
+const MOST_AT_ONCE: f64 = 1e6;
+
+impl TcpFlow {
+    /// The signals that its controller cannot do without.
+    fn needs(&self) -> Signals {
+        self.control.needs(&flow_info(&self.options, false, 0))
+    }
+
+    /// What its controller is told of it.
+    pub(crate) fn flow_info(&self, seed: u64) -> FlowInfo {
+        let vegas = self.options.recovery == Recovery::Reno && self.needs().has(Signals::FINE_CLOCK);
+        flow_info(&self.options, vegas, seed)
+    }
+
+    /// What its controller misses among its own options.
+    fn missing_option(&self) -> Option<&'static str> {
+        let needs = self.needs();
+        if needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time() {
+            return Some("the receiver's clock: say timestamps = true");
+        }
+        let routers = needs.has(Signals::ROUTER_RATE)
+            || needs.has(Signals::ROUTER_FEEDBACK)
+            || self.options.asks_for_quick_start();
+        (self.options.timestamps && routers)
+            .then_some("the place of the timestamps for what routers say: say timestamps = false")
+    }
+
+    /// The same as a message.
+    pub(crate) fn lacks_option(&self) -> Option<String> {
+        self.missing_option().map(|lacks| format!("{} needs {lacks}", self.control.name()))
+    }
+
+    /// What its controller misses among these routers.
+    pub(crate) fn missing_router<'a, I: Iterator<Item = &'a RouterConfig>>(
+        &self,
+        routers: impl Fn() -> I,
+    ) -> Option<&'static str> {
+        let needs = self.needs();
+        if needs.has(Signals::ROUTER_RATE) && !routers().any(|r| matches!(r, RouterConfig::Rcp(_))) {
+            return Some("that tell rates: give a link of its path router = { kind = \"rcp\" }");
+        }
+        let xcp = || routers().any(|r| matches!(r, RouterConfig::Xcp(_)));
+        (needs.has(Signals::ROUTER_FEEDBACK) && !xcp())
+            .then_some("that give feedback: give a link of its path router = { kind = \"xcp\" }")
+    }
+}
+
+/// Where the options of a flow are written.
+pub struct TcpLayers<'a> {
+    /// The table `[tcp]`.
+    pub defaults: Option<&'a Item>,
+    /// The flow's own table.
+    pub own: Option<&'a Item>,
+    /// How the flow's own table is called in messages.
+    pub path: String,
+}
+
+impl TcpLayers<'_> {
+    /// Reads all layers.
+    pub fn read(&self) -> Result<TcpFlow> {
+        let defaults = self.defaults.map(|item| Reader::new("tcp", item)).transpose()?;
+        let own = self.own.map(|item| Reader::new(self.path.clone(), item)).transpose()?;
+        let mut profile = "linux";
+        for layer in [&defaults, &own].into_iter().flatten() {
+            profile = match layer.text("profile")? {
+                None => profile,
+                Some(known @ ("ns2" | "linux")) => known,
+                Some(other) => {
+                    return Err(layer.error(
+                        "profile",
+                        format!("unknown profile \"{other}\"; {}", nearest(other, ["ns2", "linux"])),
+                    ));
+                }
+            };
+        }
+        let ns2 = profile == "ns2";
+        let mut flow = TcpFlow {
+            control: Control::usual(if ns2 { "reno" } else { "cubic" }),
+            options: if ns2 { Options::ns2() } else { Options::linux() },
+        };
+        let mut given = Given::default();
+        for layer in [defaults, own].into_iter().flatten() {
+            read_layer(&layer, &mut flow, &mut given)?;
+            layer.finish()?;
+        }
+        // Two defaults follow other options: ns-2's threshold its window, its header the timestamps.
+        if ns2 && !given.ssthresh {
+            flow.options.initial_ssthresh = flow.options.window as f64;
+        }
+        if ns2 && !given.header && flow.options.timestamps {
+            flow.options.header += 10;
+        }
+        self.check_signals(&flow)?;
+        Ok(flow)
+    }
+
+    /// A controller that cannot do without a signal is refused where the flow cannot give it.
+    fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
+        let Some(lacks) = flow.lacks_option() else { return Ok(()) };
+        let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
+        for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
+            let layer = Reader::new(path, item)?;
+            if layer.keys().any(|key| key == "control") {
+                return Err(layer.error("control", lacks));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Given {
+    ssthresh: bool,
+    header: bool,
+}
+
+const LONGEST: Span = Span::from_ms(1_000_000_000);
+
+fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Result<()> {
+    layer.text("profile")?;
+    if let Some(control) = control::read(layer)? {
+        flow.control = control;
+    }
+    let o = &mut flow.options;
+    if let Some(name) = layer.text("recovery")? {
+        let known = Recovery::ALL.iter().map(|r| r.1);
+        o.recovery = match (Recovery::from_name(name), name) {
+            (Some(recovery), _) => recovery,
+            (None, "rack") => {
+                return Err(layer.error("recovery", "\"rack\" is not in this version yet; there is \"sack\""));
+            }
+            (None, _) => {
+                return Err(
+                    layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))
+                );
+            }
+        };
+    }
+    let span = |key: &'static str, into: &mut Span| -> Result<()> {
+        if let Some(span) = layer.quantity::<Span>(key, "200ms")? {
+            if span > LONGEST {
+                return Err(layer.error(key, format!("{span} is more than {LONGEST}")));
+            }
+            *into = span;
+        }
+        Ok(())
+    };
+    let whole = |key: &'static str, min: u64, max: u64, into: &mut u32| -> Result<()> {
+        if let Some(n) = layer.integer(key, min, max)? {
+            *into = n as u32;
+        }
+        Ok(())
+    };
+    let switch = |key: &'static str, into: &mut bool| -> Result<()> {
+        if let Some(on) = layer.switch(key)? {
+            *into = on;
+        }
+        Ok(())
+    };
+    let number = |key: &'static str, min: f64, into: &mut f64| -> Result<bool> {
+        let n = layer.number(key, min, 1e9)?;
+        *into = n.unwrap_or(*into);
+        Ok(n.is_some())
+    };
+    let bytes = |key: &'static str, min: u64, max: u64, into: &mut u32| -> Result<()> {
+        *into = layer.bytes(key, min, max)?.map_or(*into, |n| n as u32);
+        Ok(())
+    };
+    bytes("packet", 1, 65_000, &mut o.packet)?;
+    given.header |= layer.keys().any(|key| key == "header");
+    bytes("header", 0, 500, &mut o.header)?;
+    bytes("ack_size", 1, 65_000, &mut o.ack_size)?;
+    whole("window", 1, 1 << 30, &mut o.window)?;
+    number("initial_window", 1.0, &mut o.initial_window)?;
+    if o.initial_window > MOST_AT_ONCE {
+        return Err(layer.error("initial_window", format!("must be at most {MOST_AT_ONCE}")));
+    }
+    given.ssthresh |= number("initial_ssthresh", 1.0, &mut o.initial_ssthresh)?;
+    number("max_cwnd", 0.0, &mut o.max_cwnd)?;
+    whole("max_burst", 0, 1 << 30, &mut o.max_burst)?;
+    switch("syn", &mut o.syn)?;
+    switch("delayed_ack", &mut o.delayed_ack)?;
+    switch("limited_transmit", &mut o.limited_transmit)?;
+    switch("integer_windows", &mut o.integer_windows)?;
+    switch("impatient", &mut o.impatient)?;
+    switch("partial_deflation", &mut o.partial_deflation)?;
+    switch("timestamps", &mut o.timestamps)?;
+    switch("ecn", &mut o.ecn)?;
+    switch("abe", &mut o.abe)?;
+    switch("pacing", &mut o.pacing)?;
+    switch("delay_growth", &mut o.delay_growth)?;
+    switch("fast_retransmit_after_rto", &mut o.fast_retransmit_after_rto)?;
+    span("ack_delay", &mut o.ack_delay)?;
+    span("min_rto", &mut o.min_rto)?;
+    span("max_rto", &mut o.max_rto)?;
+    span("initial_rto", &mut o.initial_rto)?;
+    span("clock_tick", &mut o.clock_tick)?;
+    let mut phase = o.clock_phase.unwrap_or(Span::ZERO);
+    span("clock_phase", &mut phase)?;
+    if layer.keys().any(|key| key == "clock_phase") {
+        o.clock_phase = Some(phase);
+    }
+    span("timestamp_quantum", &mut o.timestamp_quantum)?;
+    switch("clock_rtt", &mut o.clock_rtt)?;
+    if let Some(rate) = layer.quantity::<Rate>("quick_start", "1Mbps")? {
+        if rate < QUICK_START_LEAST {
+            return Err(layer.error(
+                "quick_start",
+                format!("{rate} is less than {QUICK_START_LEAST}, the least request"),
+            ));
+        }
+        o.quick_start = rate;
+    }
+    number("quick_start_window", 1.0, &mut o.quick_start_window)?;
+    if o.max_rto == Span::ZERO || o.max_rto < o.min_rto {
+        return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
+    }
+    for (key, rto) in [("initial_rto", o.initial_rto), ("max_rto", o.max_rto)] {
+        if rto < Span::from_ms(1) {
+            return Err(layer.error(key, format!("{rto} is less than a millisecond")));
+        }
+    }
+    Ok(())
+}
+
+/// What a controller is told of its flow; `vegas`: it has ns-2's Vegas's recovery.
+fn flow_info(options: &Options, vegas: bool, seed: u64) -> FlowInfo {
+    FlowInfo {
+        // ns-2 holds the first window at one for a SYN's sake, and in Vegas, which tests before its first growth.
+        initial_window: if options.delay_growth && (options.syn || vegas) {
+            1.0
+        } else {
+            options.initial_window
+        },
+        initial_ssthresh: options.initial_ssthresh,
+        max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
+        arithmetic: options.arithmetic(),
+        fine_clock: options.recovery == transport::Recovery::Reno,
+        packet: options.packet,
+        abe: options.abe,
+        seed,
+    }
+}

@@ -1,0 +1,282 @@
+//! Traffic: flows that come by themselves, drawn under the run's seed. Poisson arrivals, sizes with a heavy tail.
+
+use super::document::{Item, Value};
+use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
+use super::nodes::{Nodes, check_ends};
+use super::table::Reader;
+use super::tcp::TcpLayers;
+use crate::error::ScenarioError;
+use cc::detmath;
+use engine::Stream;
+use std::borrow::Cow;
+use std::sync::Arc;
+use units::{Limit, Rate, Span};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// x^y for x above zero.
+fn power(x: f64, y: f64) -> f64 {
+    detmath::exp(y * detmath::ln(x))
+}
+
+impl Sizes {
+    /// All of one size, bytes.
+    pub fn fixed(mean: f64) -> Sizes {
+        Sizes { mean, smallest: mean, largest: mean, shape: f64::INFINITY }
+    }
+
+    /// Pareto's law with `shape` above 1, cut at `largest`, with this mean; none if no smallest size gives it.
+    pub fn pareto(mean: f64, shape: f64, largest: f64) -> Option<Sizes> {
+        let with = |smallest: f64| Sizes { mean, smallest, largest, shape };
+        let (mut low, mut high) = (1.0, mean);
+        if mean >= largest || with(low).its_mean() > mean {
+            return None;
+        }
+        // The mean grows with the smallest size; the cut makes it a little larger than mean (shape - 1) / shape.
+        for _ in 0..80 {
+            let middle = 0.5 * (low + high);
+            if with(middle).its_mean() < mean { low = middle } else { high = middle }
+        }
+        Some(with(low))
+    }
+
+    /// Mean of the law cut at both ends.
+    fn its_mean(&self) -> f64 {
+        let (a, l, h) = (self.shape, self.smallest, self.largest);
+        let kept = 1.0 - power(l / h, a);
+        a / (a - 1.0) * l * (1.0 - power(l / h, a - 1.0)) / kept
+    }
+
+    /// The size, bytes, that a uniform number of [0, 1) picks.
+    pub fn pick(&self, uniform: f64) -> u64 {
+        if self.shape.is_infinite() {
+            return self.mean as u64;
+        }
+        let kept = 1.0 - power(self.smallest / self.largest, self.shape);
+        let size = self.smallest * power(1.0 - uniform * kept, -1.0 / self.shape);
+        (size as u64).max(1)
+    }
+}
+
+impl Traffic {
+    pub(crate) fn read(
+        index: usize,
+        item: &Item,
+        tcp: Option<&Item>,
+        nodes: &Nodes,
+        duration: Span,
+    ) -> Result<Traffic> {
+        let plain = Reader::new(format!("traffic[{index}]"), item)?;
+        let name = plain.text("name")?.map_or(format!("traffic{index}-"), str::to_string);
+        let reader = Reader::new(format!("traffic.{name}"), item)?;
+        reader.text("name")?;
+        let ends = [read_nodes(&reader, "from")?, read_nodes(&reader, "to")?];
+        for (from, to) in ends[0].iter().flat_map(|from| ends[1].iter().map(move |to| (from, to))) {
+            check_ends(&reader, nodes, from, to)?;
+        }
+        let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
+        let stop = reader.quantity::<Span>("stop", "150s")?.unwrap_or(duration);
+        if stop <= start {
+            return Err(reader.error("stop", "must be later than the start"));
+        }
+        let load: Rate = reader.need(
+            "load",
+            reader.quantity("load", "6Mbps")?,
+            "say how much payload comes, such as \"6Mbps\"",
+        )?;
+        if load.bps() == 0 {
+            return Err(reader.error("load", "must be more than zero"));
+        }
+        let bytes = |key: &'static str, example: &str| match reader.quantity::<Limit>(key, example)? {
+            None => Ok(None),
+            Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n as f64)),
+            Some(_) => Err(reader.error(key, format!("must be a number of bytes, such as \"{example}\""))),
+        };
+        let mean =
+            reader.need("size", bytes("size", "30kB")?, "give the flows' mean size, such as \"30kB\"")?;
+        let largest = bytes("largest", "10MB")?;
+        let sizes = match reader.number("shape", 1.01, 10.0)? {
+            None if largest.is_some() => return Err(reader.error("largest", "goes with a shape")),
+            None => Sizes::fixed(mean),
+            Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
+                .ok_or_else(|| reader.error("largest", "must be more than the mean size"))?,
+        };
+        let own = reader.get("tcp");
+        let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
+        let traffic = Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) };
+        if let Some(message) = traffic.lacks_routers() {
+            return Err(reader.error("tcp", message));
+        }
+        let expected = traffic.expected(duration);
+        if expected > MOST_FLOWS as f64 / 10.0 {
+            let message = format!("about {expected:.0} flows are too many; take larger ones, or less load");
+            return Err(reader.error("size", message));
+        }
+        reader.finish()?;
+        Ok(traffic)
+    }
+
+    /// What its controller would need of routers, which traffic cannot have.
+    pub(crate) fn lacks_routers(&self) -> Option<String> {
+        let lacks = self.tcp.missing_router(std::iter::empty)?;
+        Some(format!("{} needs routers {lacks}, and goes with [[flow]] tables", self.tcp.control.name()))
+    }
+
+    /// How many flows it will have in a run of this duration, on average.
+    pub(crate) fn expected(&self, duration: Span) -> f64 {
+        let time = self.stop.min(duration).seconds() - self.start.seconds();
+        self.load.bps() as f64 / (8.0 * self.sizes.mean) * time.max(0.0)
+    }
+
+    /// Its flows under a seed: Poisson arrivals.
+    fn draw(&self, seed: u64, until: Span) -> Vec<Flow> {
+        let mut gaps = Stream::new(seed, "arrivals", &self.name);
+        let mut sizes = Stream::new(seed, "sizes", &self.name);
+        let mut places = Stream::new(seed, "places", &self.name);
+        let mean_gap = 8.0 * self.sizes.mean / self.load.bps() as f64;
+        let mut at = self.start.seconds();
+        let mut flows = Vec::new();
+        loop {
+            at -= mean_gap * detmath::ln(1.0 - gaps.uniform());
+            let start = Span::from_seconds(at);
+            if start >= self.stop.min(until) {
+                return flows;
+            }
+            let mut end = |of: usize| {
+                let nodes = &self.ends[of];
+                nodes[(places.uniform() * nodes.len() as f64) as usize].clone()
+            };
+            flows.push(Flow {
+                name: format!("{}{}", self.name, flows.len()),
+                from: end(0),
+                to: end(1),
+                start,
+                start_jitter: Span::ZERO,
+                stop: None,
+                bytes: Some(self.sizes.pick(sizes.uniform())),
+                kind: FlowKind::Tcp(self.tcp.clone()),
+            });
+        }
+    }
+}
+
+/// A node, or several.
+fn read_nodes(reader: &Reader<'_>, key: &'static str) -> Result<Vec<String>> {
+    let item = reader.need(key, reader.get(key), "name a node, or several in a list")?;
+    let wrong = || Err(reader.error(key, "must be a node's name, or a list of such"));
+    let names = match &item.value {
+        Value::Text(name) => return Ok(vec![name.clone()]),
+        Value::List(names) if !names.is_empty() => names,
+        _ => return wrong(),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let Value::Text(name) = &name.value else { return wrong() };
+        found.push(name.clone());
+    }
+    Ok(found)
+}
+
+/// No traffic takes the name of another, or makes flows of a name that there is.
+pub(crate) fn check_names(items: &[Item], traffic: &[Traffic], flows: &[Flow]) -> Result<()> {
+    for (item, source) in items.iter().zip(traffic) {
+        let numbered =
+            |flow: &&Flow| flow.name.strip_prefix(&source.name).is_some_and(|n| n.parse::<u64>().is_ok());
+        let clash = flows.iter().find(numbered).map(|flow| flow.name.clone());
+        let refuse = |message: String| {
+            Err(Reader::new(format!("traffic.{}", source.name), item)?.error("name", message))
+        };
+        if let Some(clash) = clash {
+            return refuse(format!("there is a flow \"{clash}\" already"));
+        }
+        // "web" makes web10, and so does "web1".
+        let numbered = |other: &&Traffic| {
+            let rest = other.name.strip_prefix(&source.name);
+            rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let others = traffic.iter().filter(|other| !std::ptr::eq(*other, source));
+        if let Some(other) = others.clone().find(numbered) {
+            return refuse(format!("its flows would be called as those of \"{}\"", other.name));
+        }
+    }
+    Ok(())
+}
+
+impl Scenario {
+    /// With the flows that its traffic brings under `seed`.
+    pub(crate) fn drawn(&self, seed: u64) -> Cow<'_, Scenario> {
+        if self.traffic.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut drawn = self.clone();
+        for source in std::mem::take(&mut drawn.traffic) {
+            drawn.flows.extend(source.draw(seed, self.duration));
+        }
+        Cow::Owned(drawn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_the_mean_that_was_asked_for() {
+        let sizes = Sizes::pareto(30_000.0, 1.2, 1e7).unwrap();
+        let n = 1_000_000;
+        let mean = (0..n).map(|i| sizes.pick((i as f64 + 0.5) / n as f64) as f64).sum::<f64>() / n as f64;
+        assert!((mean / 30_000.0 - 1.0).abs() < 0.002, "{mean}");
+        assert!(sizes.pick(0.0) >= 1 && sizes.pick(1.0 - 1e-16) <= 10_000_000);
+        assert_eq!(Sizes::fixed(5000.0).pick(0.7), 5000);
+        assert_eq!(Sizes::pareto(30_000.0, 1.2, 30_000.0), None);
+    }
+
+    const TEXT: &str = r#"
+duration = "100s"
+[[link]]
+ends = ["a", "b"]
+rate = "10Mbps"
+delay = "10ms"
+[[traffic]]
+name = "web"
+from = "a"
+to = "b"
+load = "2Mbps"
+size = "20kB"
+shape = 1.5
+largest = "1MB"
+"#;
+
+    #[test]
+    fn the_load_is_what_was_asked_for_and_the_seed_decides() {
+        let scenario = Scenario::parse("t", TEXT, &[]).unwrap();
+        let bytes = |seed| scenario.drawn(seed).flows.iter().map(|f| f.bytes.unwrap()).sum::<u64>() as f64;
+        let mean = (1..=40).map(bytes).sum::<f64>() / 40.0;
+        assert!((mean * 8.0 / 100.0 / 2e6 - 1.0).abs() < 0.05, "{mean}");
+        assert_eq!(bytes(1), bytes(1));
+        assert_ne!(bytes(1), bytes(2));
+        let flows = scenario.drawn(1).flows.len() as f64;
+        assert!((flows / 1250.0 - 1.0).abs() < 0.1, "{flows} flows");
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for (old, new, message) in [
+            ("load = \"2Mbps\"", "", "traffic.web.load: is missing"),
+            ("size = \"20kB\"", "size = \"50p\"", "traffic.web.size: must be a number of bytes"),
+            ("largest = \"1MB\"", "largest = \"2kB\"", "traffic.web.largest: must be more than the mean"),
+            ("shape = 1.5\n", "", "traffic.web.largest: goes with a shape"),
+            ("load = \"2Mbps\"", "load = \"2Gbps\"", "flows are too many"),
+            ("load = \"2Mbps\"", "load = \"0Mbps\"", "traffic.web.load"),
+            ("to = \"b\"", "to = \"c\"", "there is no node \"c\""),
+            (
+                "[[traffic]]",
+                "[[flow]]\nname = \"web3\"\nfrom = \"a\"\nto = \"b\"\n[[traffic]]",
+                "there is a flow \"web3\"",
+            ),
+        ] {
+            let error = Scenario::parse("t", &TEXT.replace(old, new), &[]).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}

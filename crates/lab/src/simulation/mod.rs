@@ -1,0 +1,537 @@
+//! A scenario come alive: the event loop.
+
+mod build;
+pub(crate) mod event_order;
+mod memory;
+mod outcome;
+mod queue;
+pub(crate) mod recorder;
+mod results;
+mod satellites;
+mod warmup;
+
+pub use outcome::{
+    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, SatelliteOutcome, to_json,
+};
+pub use recorder::{PacketLog, RadioLog, Recording, TraceMode, WindowLog};
+
+use crate::audit::Violation;
+use crate::capture::Captures;
+use crate::error::ScenarioError;
+use crate::scenario::Scenario;
+use engine::{Agenda, Next};
+use net::radio::Handed;
+use net::{Arrival, Kind, LinkId, Network, NodeId, Packet, Topology};
+use recorder::Recorder;
+use rustix::time::{ClockId, clock_gettime};
+use satellites::{SkyEvent, SkyPlan};
+use transport::{BlockPool, Blocks, Receiver, ReceiverStats, Sender, Timer, UdpSource, WindowRow, Wire};
+use units::{Span, Time};
+
+/// How a run is to be made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Seed; the scenario's own if none.
+    pub seed: Option<u64>,
+    /// What to write down.
+    pub recording: Recording,
+    /// Give every hop an event of its own, where otherwise hops that cannot interfere are computed at once: for
+    /// tests; the results are the same, but for ties between links (docs/adr/0002-ties.md).
+    pub unfolded: bool,
+}
+
+/// A run in progress.
+pub struct Run {
+    inner: Inner,
+    /// Calls of [`Run::check_memory`].
+    looks: u32,
+}
+
+/// Three ways to run, so that what is off costs nothing.
+enum Inner {
+    Plain(Box<World<false, false>>),
+    Windows(Box<World<true, false>>),
+    Full(Box<World<true, true>>),
+}
+
+macro_rules! each {
+    ($run:expr, $world:ident => $what:expr) => {
+        match $run {
+            Inner::Plain($world) => $what,
+            Inner::Windows($world) => $what,
+            Inner::Full($world) => $what,
+        }
+    };
+}
+
+impl Run {
+    /// Builds the world of a scenario. Fails if a flow has no path.
+    pub fn new(scenario: &Scenario, settings: Settings) -> Result<Run, ScenarioError> {
+        let loaded = scenario.loaded()?;
+        let drawn = loaded.drawn(settings.seed.unwrap_or(scenario.seed));
+        let scenario = &*drawn;
+        let r = settings.recording;
+        let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio {
+            Inner::Full(Box::new(World::build(scenario, settings)?))
+        } else if r.trace != TraceMode::Off {
+            Inner::Windows(Box::new(World::build(scenario, settings)?))
+        } else {
+            Inner::Plain(Box::new(World::build(scenario, settings)?))
+        };
+        Ok(Run { inner, looks: 0 })
+    }
+
+    /// Processes up to `events` events; whether the run has ended.
+    pub fn advance(&mut self, events: u64) -> bool {
+        each!(&mut self.inner, world => world.advance(events))
+    }
+
+    /// Runs to the end.
+    pub fn finish(&mut self) {
+        while !self.advance(u64::MAX) {}
+    }
+
+    /// Looks, once in a few calls, whether the memory lasts: for the run so far, and for what it records. Fails with what takes
+    /// it and what to do. For callers that go on with [`Run::advance`] some ten thousand events at a time.
+    pub fn check_memory(&mut self) -> Result<(), String> {
+        self.looks += 1;
+        if !self.looks.is_multiple_of(4) {
+            return Ok(());
+        }
+        let needs = each!(&self.inner, world => world.memory_needs());
+        let all: u64 = needs.iter().map(|need| need.1).sum();
+        if all < memory::SMALL {
+            return Ok(());
+        }
+        let Some(free) = memory::available() else { return Ok(()) };
+        if all + memory::RESERVE < free {
+            return Ok(());
+        }
+        let (what, most, remedy) = needs.into_iter().max_by_key(|need| need.1).unwrap_or_default();
+        let (progress, most, free) = (100.0 * self.progress(), memory::told(most), memory::told(free));
+        Err(format!(
+            "out of memory at {progress:.0} % of the run: {what} {most} more, {free} are free; {remedy}"
+        ))
+    }
+
+    /// The first controller that could not go on, with its flow's name; only guests fail. A run with such a one is to
+    /// be given up.
+    pub fn failure(&self) -> Option<(&str, &cc::Failure)> {
+        each!(&self.inner, world => world.failure())
+    }
+
+    /// Whether any controller is a guest: then one may fail, and an event may take long.
+    pub fn has_guests(&self) -> bool {
+        each!(&self.inner, world => world.has_guests)
+    }
+
+    /// Simulated time so far over the whole, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        each!(&self.inner, world => world.agenda.now().seconds() / world.end.seconds())
+    }
+
+    /// The result. Call when the run has ended.
+    pub fn outcome(&mut self) -> Outcome {
+        let mut outcome = each!(&mut self.inner, world => world.outcome());
+        outcome.links.retain(|link| !link.unused);
+        outcome
+    }
+
+    /// What the run cost so far, and the goodput of all TCP flows together, bit/s: the outcome without its lists.
+    pub fn cost(&self) -> (EngineCost, f64) {
+        each!(&self.inner, world => world.cost())
+    }
+
+    /// The window trace.
+    pub fn windows(&self) -> &WindowLog {
+        each!(&self.inner, world => &world.recorder.windows)
+    }
+
+    /// The packet events so far, in order; all of them when the run has ended.
+    pub fn packets(&self) -> &PacketLog {
+        each!(&self.inner, world => &world.recorder.packets)
+    }
+
+    /// Every step of the radio, in order.
+    pub fn radio_log(&self) -> &RadioLog {
+        each!(&self.inner, world => &world.recorder.radio_log)
+    }
+
+    /// What the auditor found, the first of it, and how much there is. Call once, when the run has ended.
+    pub fn audit(&mut self) -> (Vec<Violation>, u64) {
+        each!(&mut self.inner, world => {
+            let accounts = world.network.account(&world.agenda, world.duration);
+            let end = world.end;
+            let wired = world.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
+            let air = world.recorder.air.take();
+            let air = air.zip(world.network.radio()).map(|(auditor, radio)| auditor.close(end, radio));
+            let (mut found, mut count) = wired.unwrap_or_default();
+            if let Some((more, number)) = air {
+                found.extend(more);
+                count += number;
+            }
+            (found, count)
+        })
+    }
+
+    /// A hash of every packet event, in hexadecimal.
+    pub fn fingerprint(&self) -> String {
+        each!(&self.inner, world => world.recorder.hasher.finalize().to_hex().to_string())
+    }
+
+    /// Names of the links, by number.
+    pub fn link_names(&self) -> Vec<String> {
+        each!(&self.inner, world => world.link_names())
+    }
+
+    /// Names of the flows, by the numbers in the logs.
+    pub fn flow_names(&self) -> Vec<String> {
+        each!(&self.inner, world => world.names.clone())
+    }
+
+    /// Adds a capture at the node or the link of this name (`a->b`; `a-b` for both directions), at all sending hosts if it
+    /// is empty. Call before the run, which records captures. Fails with what there is.
+    pub fn capture(&mut self, place: &str) -> Result<(), String> {
+        each!(&mut self.inner, world => {
+            let names = world.link_names();
+            let World { topology, recorder, ends, senders, given_names, .. } = &mut **world;
+            let options: Vec<_> = senders.iter().map(Sender::options).collect();
+            let captures = recorder.captures.get_or_insert_with(|| Captures::new(topology, ends, &options));
+            captures.add(topology, &names, given_names, place)
+        })
+    }
+
+    /// The captures as pcapng files, in the order in which they were added. Call once, when the run has ended.
+    pub fn captured(&mut self) -> Vec<Vec<u8>> {
+        each!(&mut self.inner, world => world.recorder.captures.take().map(Captures::files).unwrap_or_default())
+    }
+}
+
+/// Everything that moves.
+struct World<const WINDOWS: bool, const PACKETS: bool> {
+    title: String,
+    seed: u64,
+    duration: Span,
+    end: Time,
+    agenda: Agenda<Packet>,
+    network: Network,
+    topology: Topology,
+    recorder: Recorder<WINDOWS, PACKETS>,
+    blocks: BlockPool,
+    /// TCP flows have the first numbers, UDP flows follow.
+    senders: Vec<Sender>,
+    receivers: Vec<Receiver>,
+    udp: Vec<(UdpSource, ReceiverStats)>,
+    plans: Vec<Plan>,
+    names: Vec<String>,
+    ends: Vec<[NodeId; 2]>,
+    /// Of each flow what a full packet takes on an empty path, if that is one path.
+    bases: Vec<Option<Span>>,
+    /// Names of links in the scenario, each of both directions.
+    given_names: Vec<Option<String>>,
+    /// Whether memory should be asked for ahead.
+    crowded: bool,
+    has_guests: bool,
+    /// Of each flow: the first link of its data and of its ACKs.
+    first_links: Vec<[LinkId; 2]>,
+    /// The scenario's order: numbers of flows.
+    order: Vec<u32>,
+    /// What is going to happen in the sky, if there is one.
+    sky: Option<SkyPlan>,
+    warmup: Option<Warmup>,
+    /// What the event loop took so far, ns.
+    cpu: u64,
+    wall: u64,
+}
+
+/// The beginning of a run, which its outcome leaves out.
+struct Warmup {
+    timer: u32,
+    duration: Span,
+    /// What had happened when it ended.
+    outcome: Option<Box<Outcome>>,
+}
+
+/// When a flow starts and stops, and how much of its last segment is payload.
+#[derive(Clone, Copy)]
+struct Plan {
+    start: Time,
+    stop: Time,
+    started: bool,
+    /// Segments of the whole file; none for a flow without end.
+    segments: Option<u32>,
+    /// Bytes by which the last of them falls short of a full one.
+    short: u64,
+}
+
+/// The world as one flow's state machines see it.
+struct Port<'a, const WINDOWS: bool, const PACKETS: bool> {
+    agenda: &'a mut Agenda<Packet>,
+    network: &'a mut Network,
+    recorder: &'a mut Recorder<WINDOWS, PACKETS>,
+    blocks: &'a mut BlockPool,
+    flow: u32,
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Wire for Port<'_, WINDOWS, PACKETS> {
+    const WINDOWS: bool = WINDOWS;
+    const SENDS: bool = PACKETS;
+
+    #[inline]
+    fn now(&self) -> Time {
+        self.agenda.now()
+    }
+    #[inline]
+    fn send(&mut self, mut packet: Packet, blocks: &Blocks) {
+        if !blocks.as_slice().is_empty() {
+            packet.blocks = self.blocks.put(blocks);
+        }
+        if PACKETS {
+            self.recorder.sends(&mut packet, blocks);
+        }
+        if !self.network.send(self.agenda, self.recorder, &packet) && packet.has_blocks() {
+            self.blocks.take(packet.blocks);
+        }
+    }
+    #[inline]
+    fn set_timer(&mut self, timer: Timer, at: Time) {
+        self.agenda.set_timer(self.flow * Timer::COUNT + timer as u32, at);
+    }
+    #[inline]
+    fn timer(&self, timer: Timer) -> Time {
+        self.agenda.timer(self.flow * Timer::COUNT + timer as u32)
+    }
+    #[inline]
+    fn window(&mut self, row: &WindowRow) {
+        self.recorder.window(self.agenda.now(), row);
+    }
+    #[inline]
+    fn sending(&mut self, in_flight: u32, window: u32) {
+        self.recorder.sending(self.agenda.now(), self.flow, in_flight, window);
+    }
+}
+
+/// The port of flow `$flow`, borrowing the parts of the world that state machines touch.
+macro_rules! port {
+    ($world:ident, $flow:expr) => {
+        Port {
+            agenda: &mut $world.agenda,
+            network: &mut $world.network,
+            recorder: &mut $world.recorder,
+            blocks: &mut $world.blocks,
+            flow: $flow,
+        }
+    };
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
+    fn advance(&mut self, events: u64) -> bool {
+        let (cpu, wall) = (cpu_time(), wall_time());
+        let until = self.agenda.events().saturating_add(events);
+        let mut ended = false;
+        while self.agenda.events() < until {
+            let next = self.agenda.pop(self.end);
+            if PACKETS {
+                self.recorder.reach(self.agenda.now());
+            }
+            match next {
+                Next::Item(packet) => {
+                    if self.crowded {
+                        self.look_ahead();
+                    }
+                    self.arrive(&packet);
+                }
+                Next::Timer(id) => self.fire(id),
+                Next::Nothing => {
+                    if PACKETS {
+                        self.recorder.finish(self.end);
+                    }
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        self.cpu += cpu_time() - cpu;
+        self.wall += wall_time() - wall;
+        ended
+    }
+
+    fn failure(&self) -> Option<(&str, &cc::Failure)> {
+        if !self.has_guests {
+            return None;
+        }
+        let each = self.names.iter().zip(&self.senders);
+        let failed = each.filter_map(|(name, sender)| Some((name.as_str(), sender.controller().failure()?)));
+        failed.min_by_key(|(_, failure)| failure.at)
+    }
+
+    /// With more flows than the caches hold, memory is asked for some events before it is needed.
+    #[inline]
+    fn look_ahead(&self) {
+        self.agenda.prefetch_ahead(24);
+        if let Some(packet) = self.agenda.ahead(16) {
+            self.network.prefetch_route(packet);
+        }
+        if let Some(packet) = self.agenda.ahead(10)
+            && self.network.prefetch_link(packet)
+        {
+            let flow = packet.flow as usize;
+            match packet.kind {
+                Kind::Data => {
+                    engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
+                    self.network.prefetch_first_link(self.first_links[flow][1]);
+                }
+                Kind::Ack => {
+                    self.senders[flow].prefetch();
+                    self.agenda.prefetch_timer(packet.flow * Timer::COUNT);
+                    self.network.prefetch_first_link(self.first_links[flow][0]);
+                }
+                Kind::Udp => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, packet: &Packet) {
+        match self.network.arrive(&mut self.agenda, &mut self.recorder, packet) {
+            Arrival::Forwarded => {}
+            Arrival::Dropped => {
+                if packet.has_blocks() {
+                    self.blocks.take(packet.blocks);
+                }
+            }
+            Arrival::Delivered => {
+                if PACKETS {
+                    self.recorder.arrived(packet);
+                }
+                let flow = packet.flow as usize;
+                match packet.kind {
+                    Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),
+                    Kind::Ack => {
+                        let blocks = match packet.blocks {
+                            Packet::NO_BLOCKS => Blocks::NONE,
+                            place => self.blocks.take(place),
+                        };
+                        self.senders[flow].on_ack(&mut port!(self, packet.flow), packet, blocks.as_slice());
+                    }
+                    Kind::Udp => {
+                        let now = self.agenda.now();
+                        self.udp[flow - self.senders.len()].1.arrived(packet, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn fire(&mut self, id: u32) {
+        self.network.timer_event();
+        let flow = id / Timer::COUNT;
+        let index = flow as usize;
+        if index >= self.plans.len() {
+            return self.network_event(id);
+        }
+        match Timer::from_number(id % Timer::COUNT) {
+            Timer::Retransmit => self.senders[index].on_retransmit_timer(&mut port!(self, flow)),
+            Timer::AckDelay => self.receivers[index].on_ack_delay(&mut port!(self, flow)),
+            Timer::Pace => self.senders[index].on_pace_timer(&mut port!(self, flow)),
+            Timer::Wake => self.senders[index].on_wake_timer(&mut port!(self, flow)),
+            Timer::Application => self.application(flow),
+        }
+    }
+
+    /// The timer after all flows' is the sky's, the one behind it is the radio's.
+    #[cold]
+    fn network_event(&mut self, id: u32) {
+        if id == self.plans.len() as u32 * Timer::COUNT {
+            return self.sky_event();
+        }
+        if self.warmup.as_ref().is_some_and(|warmup| warmup.timer == id) {
+            return self.end_warmup();
+        }
+        let Some(radio) = self.network.radio() else { return };
+        radio.on_timer(&mut self.agenda);
+        if PACKETS {
+            let events = radio.events();
+            self.recorder.radio(&events);
+        }
+        while let Some(handed) = self.network.radio().and_then(net::radio::Radio::next_handed) {
+            match handed {
+                // Copies of the packet may still be about: their blocks stay until they are gone.
+                Handed::Delivered(mut packet, way) => {
+                    if packet.has_blocks() {
+                        let blocks = self.blocks.get(packet.blocks);
+                        packet.blocks = self.blocks.put(&blocks);
+                        if PACKETS {
+                            self.recorder.sends_blocks(packet.blocks, &blocks);
+                        }
+                    }
+                    self.network.land(&mut self.agenda, &packet, way);
+                }
+                Handed::Gone(packet) => {
+                    if packet.has_blocks() {
+                        self.blocks.take(packet.blocks);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ways change, or a flow comes under hand-off.
+    #[cold]
+    fn sky_event(&mut self) {
+        let now = self.agenda.now();
+        loop {
+            let Some(sky) = &mut self.sky else { return };
+            let timer = self.plans.len() as u32 * Timer::COUNT;
+            let Some(&(at, event)) = sky.events.get(sky.next) else {
+                return self.agenda.set_timer(timer, Time::NEVER);
+            };
+            if at > now {
+                return self.agenda.set_timer(timer, at);
+            }
+            sky.next += 1;
+            match event {
+                SkyEvent::Reroute => self.network.reroute(now),
+                SkyEvent::Begins(flow) => {
+                    self.senders[flow as usize].on_handoff(&mut port!(self, flow), true)
+                }
+                SkyEvent::Ends(flow) => self.senders[flow as usize].on_handoff(&mut port!(self, flow), false),
+            }
+        }
+    }
+
+    /// A flow starts or stops, or a UDP source sends.
+    fn application(&mut self, flow: u32) {
+        let index = flow as usize;
+        if let Some(udp) = index.checked_sub(self.senders.len()) {
+            self.udp[udp].0.on_timer(&mut port!(self, flow));
+            return;
+        }
+        let plan = &mut self.plans[index];
+        if plan.started {
+            self.senders[index].on_stop(&mut port!(self, flow));
+            return;
+        }
+        plan.started = true;
+        let stop = plan.stop;
+        self.senders[index].on_start(&mut port!(self, flow));
+        if stop != Time::NEVER {
+            self.agenda.set_timer(flow * Timer::COUNT + Timer::Application as u32, stop);
+        }
+    }
+}
+
+/// CPU time of this thread, ns.
+pub(crate) fn cpu_time() -> u64 {
+    clock(ClockId::ThreadCPUTime)
+}
+
+/// Elapsed time, ns since some moment.
+fn wall_time() -> u64 {
+    clock(ClockId::Monotonic)
+}
+
+fn clock(id: ClockId) -> u64 {
+    let t = clock_gettime(id);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

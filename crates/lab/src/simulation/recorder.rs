@@ -1,0 +1,404 @@
+//! What a run writes down: windows, packets, an audit, a fingerprint. Columns, and nothing when off.
+
+use crate::audit::Auditor;
+use crate::audit::RadioAuditor;
+use crate::capture::Captures;
+use crate::simulation::event_order::Stream;
+use cc::Controller;
+use net::radio::{FrameKind, Load, RadioEvent, RadioStep};
+use net::{Kind, Packet, PacketEvent, PacketStep, Tap};
+use transport::{Blocks, WindowRow};
+use units::Time;
+
+/// Which rows the window trace has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TraceMode {
+    /// None.
+    #[default]
+    Off,
+    /// One per change of the window.
+    Changes,
+    /// One per ACK received.
+    EveryAck,
+}
+
+/// What is to be written down.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recording {
+    /// The window trace.
+    pub trace: TraceMode,
+    /// Every packet event.
+    pub packets: bool,
+    /// Audit the run.
+    pub audit: bool,
+    /// Captures are made ([`crate::Run::capture`]).
+    pub captures: bool,
+    /// Hash the packet events.
+    pub fingerprint: bool,
+    /// Every step of the radio.
+    pub radio: bool,
+}
+
+/// Every step of the radio, in columns.
+#[derive(Clone, Debug, Default)]
+pub struct RadioLog {
+    /// When.
+    pub time: Vec<Time>,
+    /// At which node.
+    pub node: Vec<u32>,
+    /// To which node; [`RadioLog::NOBODY`] for all or none.
+    pub to: Vec<u32>,
+    /// Number of the step in [`RadioLog::STEPS`].
+    pub step: Vec<u8>,
+    /// Which flow; [`RadioLog::NOBODY`] for none.
+    pub flow: Vec<u32>,
+    /// How long a transmission takes, s; otherwise zero.
+    pub airtime_s: Vec<f64>,
+}
+
+impl RadioLog {
+    /// What can happen.
+    pub const STEPS: [&'static str; 9] =
+        ["rts", "cts", "mac_ack", "data", "ack", "routing", "arp", "deliver", "drop"];
+    /// No node, no flow.
+    pub const NOBODY: u32 = u32::MAX;
+
+    fn push(&mut self, event: &RadioEvent) {
+        let mut row = |step: u8, to: Option<u32>, flow: u32, airtime: f64| {
+            self.time.push(event.at);
+            self.node.push(event.node);
+            self.to.push(to.unwrap_or(Self::NOBODY));
+            self.step.push(step);
+            self.flow.push(flow);
+            self.airtime_s.push(airtime);
+        };
+        match &event.step {
+            RadioStep::Transmit { kind, to, until, load, .. } => {
+                let (step, flow) = match (kind, load) {
+                    (FrameKind::Rts, _) => (0, Self::NOBODY),
+                    (FrameKind::Cts, _) => (1, Self::NOBODY),
+                    (FrameKind::Ack, _) => (2, Self::NOBODY),
+                    (_, Load::Data { kind: Kind::Ack, flow, .. }) => (4, *flow),
+                    (_, Load::Data { flow, .. }) => (3, *flow),
+                    (_, Load::Routing) => (5, Self::NOBODY),
+                    (_, Load::Arp | Load::None) => (6, Self::NOBODY),
+                };
+                row(step, *to, flow, until.since(event.at).seconds());
+            }
+            RadioStep::Deliver { flow } => row(7, None, *flow, 0.0),
+            RadioStep::Drop { flow, .. } => row(8, None, *flow, 0.0),
+            RadioStep::Route { .. } => {}
+        }
+    }
+}
+
+/// The window trace, in columns. Times in seconds; NaN stands for "none".
+#[derive(Clone, Debug, Default)]
+pub struct WindowLog {
+    /// When.
+    pub time_s: Vec<f64>,
+    /// Number of the flow.
+    pub flow: Vec<u32>,
+    /// Number of the event in [`transport::Trigger::ALL`].
+    pub event: Vec<u8>,
+    /// Congestion window, segments.
+    pub cwnd: Vec<f64>,
+    /// Slow-start threshold, segments.
+    pub ssthresh: Vec<f64>,
+    /// Number of the highest segment acknowledged.
+    pub ack: Vec<i64>,
+    /// Round-trip sample given to the controller.
+    pub rtt_s: Vec<f64>,
+    /// Segments in flight.
+    pub in_flight: Vec<f64>,
+    /// Phase: 0 open, 1 recovery, 2 loss.
+    pub phase: Vec<u8>,
+    /// Names of the controllers' internals, and their columns.
+    pub internals: Vec<(String, Vec<f64>)>,
+}
+
+/// Every packet event, in columns.
+#[derive(Clone, Debug, Default)]
+pub struct PacketLog {
+    /// When.
+    pub time: Vec<Time>,
+    /// Number of the link.
+    pub link: Vec<u32>,
+    /// 0 enqueue, 1 drop, 2 depart, 3 deliver.
+    pub event: Vec<u8>,
+    /// Number of the reason in [`net::Reason::ALL`]; 255 for none.
+    pub reason: Vec<u8>,
+    /// Number of the flow.
+    pub flow: Vec<u32>,
+    /// 0 data, 1 ack.
+    pub kind: Vec<u8>,
+    /// The packet's number; an ACK's is that of the segment it acknowledges.
+    pub seq: Vec<i64>,
+    /// Bytes on the wire.
+    pub size: Vec<i32>,
+    /// Congestion experienced.
+    pub marked: Vec<bool>,
+}
+
+/// What to do where a log is too large.
+const SHORTER: [&str; 3] = [
+    "shorten the duration, or run without --packets and --plot",
+    "shorten the duration, or run without --trace and --plot",
+    "shorten the duration, or run without --pcap",
+];
+
+/// Collects; `WINDOWS` and `PACKETS` say at compile time what may be asked for.
+pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
+    pub recording: Recording,
+    pub windows: WindowLog,
+    pub packets: PacketLog,
+    pub stream: Stream,
+    pub captures: Option<Captures>,
+    pub auditor: Option<Auditor>,
+    pub air: Option<RadioAuditor>,
+    pub radio_log: RadioLog,
+    pub hasher: blake3::Hasher,
+    /// For each flow the columns of its controller's internals.
+    probes: Vec<Vec<usize>>,
+    /// The last of them is the sender's own, [`Recorder::HANDOFF`].
+    handoff: bool,
+    scratch: Vec<f64>,
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
+    /// An internal of the sender itself: whether either end is under hand-off.
+    pub const HANDOFF: &'static str = "handoff";
+
+    /// `probes` names the internals of each flow's controller; `HANDOFF` may come last.
+    /// The run ends at `end`.
+    pub fn new(recording: Recording, probes: &[Vec<String>], auditor: Option<Auditor>, end: Time) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        let columns = if WINDOWS {
+            let mut column = |name: &String| {
+                names.iter().position(|n| n == name).unwrap_or_else(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                })
+            };
+            probes.iter().map(|probes| probes.iter().map(&mut column).collect()).collect()
+        } else {
+            Vec::new()
+        };
+        let windows = WindowLog {
+            internals: names.into_iter().map(|n| (n, Vec::new())).collect(),
+            ..WindowLog::default()
+        };
+        Recorder {
+            recording,
+            windows,
+            packets: PacketLog::default(),
+            stream: Stream::new(end),
+            captures: None,
+            auditor,
+            air: None,
+            radio_log: RadioLog::default(),
+            hasher: blake3::Hasher::new(),
+            handoff: probes.iter().any(|names| names.last().is_some_and(|name| name == Self::HANDOFF)),
+            probes: columns,
+            scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
+        }
+    }
+
+    #[inline]
+    pub fn window(&mut self, now: Time, row: &WindowRow) {
+        if self.recording.trace == TraceMode::Off
+            || (self.recording.trace == TraceMode::Changes && !row.changed)
+        {
+            return;
+        }
+        let log = &mut self.windows;
+        let sender = row.sender;
+        let (cwnd, ssthresh) = sender.shown_window();
+        log.time_s.push(now.seconds());
+        log.flow.push(sender.flow());
+        log.event.push(row.trigger as u8);
+        log.cwnd.push(cwnd);
+        log.ssthresh.push(ssthresh);
+        log.ack.push(sender.highest_ack());
+        log.rtt_s.push(row.rtt.map_or(f64::NAN, |rtt| rtt.seconds()));
+        log.in_flight.push(sender.in_flight() as f64);
+        log.phase.push(sender.phase() as u8);
+        if log.internals.is_empty() {
+            return;
+        }
+        let columns = &self.probes[sender.flow() as usize];
+        let values = &mut self.scratch[..columns.len()];
+        values.fill(f64::NAN);
+        if self.handoff
+            && let Some((last, own)) = values.split_last_mut()
+        {
+            *last = sender.under_handoff() as u8 as f64;
+            sender.controller().probe(own);
+        } else {
+            sender.controller().probe(values);
+        }
+        for (_, column) in &mut log.internals {
+            column.push(f64::NAN);
+        }
+        for (column, value) in columns.iter().zip(values) {
+            if let Some(last) = log.internals[*column].1.last_mut() {
+                *last = *value;
+            }
+        }
+    }
+
+    /// Steps of the radio.
+    pub fn radio(&mut self, events: &[RadioEvent]) {
+        if let Some(auditor) = &mut self.air {
+            auditor.watch(events);
+        }
+        if self.recording.radio {
+            events.iter().for_each(|event| self.radio_log.push(event));
+        }
+        if self.recording.fingerprint {
+            for event in events {
+                self.hasher.update(format!("{event:?}").as_bytes());
+            }
+        }
+    }
+
+    /// What the logs will ask of the memory: what needs it, bytes, and what to do.
+    pub fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
+        let packets = self.packets.time.len() as u64;
+        let rows = self.windows.time_s.len() as u64;
+        // Columns double when they grow, and are copied twice on their way into a table and a file.
+        let row = 4 * (60 + 8 * self.windows.internals.len() as u64);
+        let captured = self.captures.as_ref().map_or(0, Captures::bytes);
+        let ahead = self.stream.growth() as u64;
+        vec![
+            (format!("{packets} packet events need"), packets * PacketLog::LATER, SHORTER[0]),
+            (format!("{rows} rows of the window trace need"), rows * row, SHORTER[1]),
+            ("captures need".into(), 3 * captured, SHORTER[2]),
+            ("packets under way need".into(), ahead, SHORTER[0]),
+        ]
+    }
+
+    /// The clock stands at `now`: what lies before is settled.
+    #[inline]
+    pub fn reach(&mut self, now: Time) {
+        while let Some(event) = self.stream.before(now) {
+            self.settled(&event);
+        }
+    }
+
+    /// The run has ended.
+    pub fn finish(&mut self, end: Time) {
+        while let Some(event) = self.stream.until(end) {
+            self.settled(&event);
+        }
+    }
+
+    fn settled(&mut self, event: &PacketEvent) {
+        if let Some(auditor) = &mut self.auditor {
+            auditor.packet(event);
+        }
+        if self.recording.packets {
+            self.packets.push(event);
+        }
+        if let Some(captures) = &mut self.captures {
+            captures.packet(event);
+        }
+    }
+
+    /// A packet is about to be sent.
+    pub fn sends(&mut self, packet: &mut Packet, blocks: &Blocks) {
+        if let Some(captures) = &mut self.captures {
+            captures.sends(packet);
+            if packet.has_blocks() {
+                captures.sends_blocks(packet.blocks, blocks);
+            }
+        }
+    }
+
+    /// A packet has reached the end of its way.
+    pub fn arrived(&mut self, packet: &Packet) {
+        if let Some(captures) = &mut self.captures {
+            captures.arrived(packet);
+        }
+    }
+
+    /// SACK blocks have another place from now on, on the air.
+    pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
+        if let Some(captures) = &mut self.captures {
+            captures.sends_blocks(place, blocks);
+        }
+    }
+
+    /// The fingerprint is over events in the order in which they are told.
+    fn hash(&mut self, event: &PacketEvent) {
+        let packet = &event.packet;
+        let (step, reason, seq) = numbers(event);
+        let mut line = [0u8; 38];
+        line[..8].copy_from_slice(&event.at.ps().to_le_bytes());
+        line[8..12].copy_from_slice(&event.link.0.to_le_bytes());
+        line[12..16].copy_from_slice(&packet.flow.to_le_bytes());
+        line[16..24].copy_from_slice(&seq.to_le_bytes());
+        line[24..28].copy_from_slice(&packet.size.to_le_bytes());
+        line[28..36].copy_from_slice(&packet.sent.ps().to_le_bytes());
+        line[36] = step | (packet.kind as u8) << 4;
+        line[37] = reason;
+        self.hasher.update(&line);
+    }
+
+    pub fn sending(&mut self, now: Time, flow: u32, in_flight: u32, window: u32) {
+        if let Some(auditor) = &mut self.auditor {
+            auditor.sending(now, flow, in_flight, window);
+        }
+    }
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS> {
+    const PACKETS: bool = PACKETS;
+
+    fn packet(&mut self, event: &PacketEvent) {
+        if self.recording.fingerprint {
+            self.hash(event);
+        }
+        if !self.stream.wants(event) {
+            return;
+        }
+        if let Some(captures) = &mut self.captures {
+            let event = captures.tell(event);
+            self.stream.tell(&event);
+        } else if self.recording.packets || self.auditor.is_some() {
+            self.stream.tell(event);
+        }
+    }
+}
+
+/// Numbers of a step and of its reason as the log has them, and the packet's number.
+fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
+    let (step, reason) = match event.step {
+        PacketStep::Enqueue => (0, PacketLog::NO_REASON),
+        PacketStep::Drop(reason) => (1, reason as u8),
+        PacketStep::Depart => (2, PacketLog::NO_REASON),
+        PacketStep::Deliver => (3, PacketLog::NO_REASON),
+    };
+    let packet = &event.packet;
+    (step, reason, if packet.kind == Kind::Ack { packet.seq as i64 - 1 } else { packet.seq as i64 })
+}
+
+impl PacketLog {
+    /// Bytes that a row will take besides in tables once the run has ended.
+    const LATER: u64 = 110;
+    /// In place of the number of a reason.
+    pub const NO_REASON: u8 = 255;
+
+    fn push(&mut self, event: &PacketEvent) {
+        let (step, reason, seq) = numbers(event);
+        self.time.push(event.at);
+        self.link.push(event.link.0);
+        self.event.push(step);
+        self.reason.push(reason);
+        self.flow.push(event.packet.flow);
+        self.kind.push((event.packet.kind == Kind::Ack) as u8);
+        self.seq.push(seq);
+        self.size.push(event.packet.size as i32);
+        self.marked.push(event.packet.marked);
+    }
+}

@@ -1,0 +1,234 @@
+//! What a finished world says: the outcome.
+
+use super::World;
+use crate::simulation::memory;
+use crate::simulation::outcome::{
+    Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain,
+};
+use net::radio::Fate;
+use net::{LinkId, Reason};
+use std::collections::BTreeMap;
+use transport::ReceiverStats;
+use units::{Span, Time};
+
+impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
+    pub(super) fn links(&self) -> impl Iterator<Item = LinkId> + use<WINDOWS, PACKETS> {
+        (0..self.topology.links() as u32).map(LinkId)
+    }
+
+    /// Names of the links; of parallel ones the second is `a->b#2`.
+    pub(super) fn link_names(&self) -> Vec<String> {
+        let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+        let mut unique = |name: String| {
+            let count = seen.entry(name.clone()).or_default();
+            *count += 1;
+            if *count > 1 { format!("{name}#{count}") } else { name }
+        };
+        self.links().map(|link| unique(self.topology.link_name(link))).collect()
+    }
+
+    /// What will soon be asked of the memory, or when the run has ended: what needs it, bytes, and what to do.
+    pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
+        let mut needs = self.recorder.memory_needs();
+        let growth = self.agenda.growth() as u64;
+        if growth >= memory::SMALL {
+            let accounts = self.network.account(&self.agenda, self.duration);
+            let links = self.link_names().into_iter().zip(accounts.iter().map(|account| account.in_flight));
+            let (link, packets) = links.max_by_key(|(_, packets)| *packets).unwrap_or_default();
+            needs.push((
+                format!("{link} holds {packets} packets and needs"),
+                growth,
+                "give its queue a limit",
+            ));
+        }
+        needs
+    }
+
+    pub(super) fn cost(&self) -> (EngineCost, f64) {
+        let wired: u64 = self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
+        let hops = wired + self.network.radio_hops();
+        let cost = EngineCost {
+            events: self.agenda.events(),
+            packet_hops: hops,
+            cpu_s: self.cpu as f64 / 1e9,
+            wall_s: self.wall as f64 / 1e9,
+        };
+        let bytes: u64 = (0..self.senders.len()).map(|n| self.delivered_bytes(n)).sum();
+        (cost, bytes as f64 * 8.0 / self.duration.seconds())
+    }
+
+    /// Payload delivered in order, once, by a TCP flow.
+    fn delivered_bytes(&self, number: usize) -> u64 {
+        let (sender, received) = (&self.senders[number], self.receivers[number].in_order());
+        let in_order = (received - (sender.options().syn && received > 0) as u32) as u64;
+        let plan = &self.plans[number];
+        let complete = plan.segments.is_some_and(|n| in_order >= n as u64);
+        in_order * sender.options().packet as u64 - if complete { plan.short } else { 0 }
+    }
+
+    /// The result of the whole run, without its warm-up.
+    pub(super) fn outcome(&mut self) -> Outcome {
+        let whole = self.outcome_at(self.duration);
+        match self.warmup.as_ref().and_then(|warmup| warmup.outcome.as_ref()) {
+            Some(early) => whole.without(early),
+            None => whole,
+        }
+    }
+
+    /// Keeps what has happened in the warm-up, which has just ended.
+    pub(super) fn end_warmup(&mut self) {
+        let Some(duration) = self.warmup.as_ref().map(|warmup| warmup.duration) else { return };
+        let outcome = self.outcome_at(duration);
+        self.network.end_warmup();
+        if let Some(warmup) = &mut self.warmup {
+            warmup.outcome = Some(Box::new(outcome));
+        }
+    }
+
+    /// What has happened up to the end of the first `duration` of the run.
+    fn outcome_at(&mut self, span: Span) -> Outcome {
+        let duration = span.seconds();
+        let accounts = self.network.account(&self.agenda, span);
+        let flows: Vec<FlowOutcome> =
+            self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
+        let goodputs = |kind: &str| -> Vec<f64> {
+            flows.iter().filter(|f| f.kind == kind).map(|f| f.goodput_bps).collect()
+        };
+        let compared = if self.senders.is_empty() { goodputs("udp") } else { goodputs("tcp") };
+        let links: Vec<LinkOutcome> = self
+            .link_names()
+            .into_iter()
+            .zip(&accounts)
+            .map(|(name, a)| LinkOutcome {
+                name,
+                delivered_packets: a.delivered,
+                dropped_packets: Drops {
+                    queue: a.dropped[Reason::Queue as usize],
+                    loss: a.dropped[Reason::Loss as usize],
+                    list: a.dropped[Reason::List as usize],
+                    handoff: a.dropped[Reason::Handoff as usize],
+                    route: a.dropped[Reason::Route as usize],
+                },
+                marked_packets: a.marked,
+                utilisation: a.utilisation,
+                mean_queue_packets: a.mean_queue_packets,
+                mean_sojourn_s: a.mean_sojourn_s,
+                accepted_packets: a.accepted,
+                unused: self.sky.is_some() && a.offered == 0,
+            })
+            .collect();
+        Outcome {
+            title: self.title.clone(),
+            seed: self.seed,
+            duration_s: duration,
+            warmup_s: None,
+            version: crate::VERSION,
+            flows,
+            radio: self.radio_outcome(),
+            satellite: self.sky.as_ref().map(|sky| sky.outcome.clone()),
+            fairness: Fairness { jain: jain(&compared) },
+            engine: self.cost().0,
+            links,
+        }
+    }
+
+    fn radio_outcome(&mut self) -> Option<RadioOutcome> {
+        let radio = self.network.radio()?;
+        let counts = radio.counts();
+        let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
+        let drops = |list: &[u64]| -> BTreeMap<&'static str, u64> {
+            Fate::DROPS.iter().zip(list).map(|(fate, n)| (fate.name(), *n)).collect()
+        };
+        let mac = [
+            ("retry", counts.retries_exhausted),
+            ("collision", counts.collisions),
+            ("busy", counts.busy),
+            ("duplicate", counts.duplicates),
+        ];
+        Some(RadioOutcome {
+            offered_packets: counts.offered,
+            received_packets: counts.received,
+            delivery_ratio: ratio(counts.received, counts.offered),
+            routing_packets: counts.routing,
+            routing_load: ratio(counts.routing, counts.received),
+            mean_hops: ratio(counts.received_hops, counts.received),
+            mac_drops: mac.into_iter().collect(),
+            dropped_packets: drops(&counts.dropped_data),
+        })
+    }
+
+    fn flow_outcome(&mut self, number: usize, span: Span) -> FlowOutcome {
+        let duration = span.seconds();
+        let rate = |bytes: u64| bytes as f64 * 8.0 / duration;
+        if let Some(index) = number.checked_sub(self.senders.len()) {
+            let (source, stats) = &self.udp[index];
+            let sent = source.sent();
+            return FlowOutcome {
+                kind: "udp",
+                goodput_bps: rate(stats.wire_bytes),
+                delivered_bytes: stats.wire_bytes,
+                sent_packets: sent,
+                delivery_ratio: (sent > 0).then(|| stats.packets as f64 / sent as f64),
+                ..arrivals(self.names[number].clone(), stats, self.bases[number], duration)
+            };
+        }
+        let (end, plan, delivered) = (Time::ZERO + span, self.plans[number], self.delivered_bytes(number));
+        let sender = &mut self.senders[number];
+        if plan.started {
+            sender.finish(end);
+        }
+        let (options, stats) = (sender.options(), &sender.stats);
+        let mean = |area: f64| (plan.started && area.is_finite()).then(|| area / duration);
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let (cwnd, ssthresh) = sender.shown_window();
+        let receiver = &self.receivers[number];
+        let arrived = &receiver.stats;
+        FlowOutcome {
+            kind: "tcp",
+            control: Some(sender.controller().name().into()),
+            recovery: Some(options.recovery.name()),
+            goodput_bps: rate(delivered),
+            delivered_bytes: delivered,
+            sent_packets: stats.sent as u64,
+            acked_packets: Some(sender.acked_segments() as u64),
+            retransmitted_packets: Some(stats.retransmitted as u64),
+            timeouts: Some(stats.timeouts as u64),
+            window_cuts: Some(stats.cuts as u64),
+            mean_cwnd: mean(stats.cwnd_area),
+            mean_ssthresh: mean(stats.ssthresh_area),
+            final_cwnd: finite(cwnd),
+            final_ssthresh: finite(ssthresh),
+            mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
+            min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
+            delivery_ratio: (stats.sent > 0)
+                .then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
+            rtt_samples: stats.rtt_count as u64,
+            completion_s: sender
+                .completed()
+                .filter(|_| plan.segments.is_some_and(|n| sender.acked_segments() >= n))
+                .map(|at| at.since(plan.start).seconds()),
+            ..arrivals(self.names[number].clone(), arrived, self.bases[number], duration)
+        }
+    }
+}
+
+/// What a sink's counters say: throughput, delay, gaps, jitter.
+fn arrivals(name: String, stats: &ReceiverStats, base: Option<Span>, duration: f64) -> FlowOutcome {
+    let n = stats.packets as f64;
+    let some = stats.packets > 0;
+    let mut flow = FlowOutcome {
+        name,
+        wire_bytes: stats.wire_bytes,
+        throughput_bps: stats.wire_bytes as f64 * 8.0 / duration,
+        mean_delay_s: some.then(|| stats.delay_sum / n),
+        mean_gap_s: (stats.packets > 1).then(|| stats.last_at.since(stats.first_at).seconds() / (n - 1.0)),
+        jitter1_s: some.then(|| (stats.last_delay.seconds() - stats.first_delay.seconds()) / n),
+        jitter2_s: some.then(|| stats.jitter_sum / n),
+        base_delay_s: base.map(Span::seconds),
+        arrived_packets: stats.packets,
+        delays: stats.delays.clone().unwrap_or_default(),
+        ..FlowOutcome::default()
+    };
+    flow.rank_delays();
+    flow
+}

@@ -1,0 +1,268 @@
+//! Satellites in a simulation: their links, the moments at which paths change, and when flows are under hand-off.
+
+use super::outcome::{HandoffOutcome, SatelliteOutcome};
+use crate::audit::AuditedLink;
+use crate::scenario::{Direction, Satellites, Scenario, Transmitter};
+use net::{Ends, HandoffLoss, NodeId, SkyNetwork, Topology};
+use orbit::{Graph, IslKind, Timeline};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use units::{Span, Time};
+
+/// The far end of a transmitter to or from the ground.
+const ANYBODY: &str = "*";
+
+/// The far end of a link across the seam.
+const SEAM: &str = "seam";
+
+/// What happens to the sky's network at a moment, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SkyEvent {
+    /// Ways are computed anew.
+    Reroute,
+    /// A flow comes under hand-off.
+    Begins(u32),
+    /// It is over.
+    Ends(u32),
+}
+
+/// What is going to happen, in order.
+pub(super) struct SkyPlan {
+    pub events: Vec<(Time, SkyEvent)>,
+    pub next: usize,
+    pub outcome: SatelliteOutcome,
+}
+
+/// A sky laid out beneath a topology: its nodes come first, with the numbers that they have there.
+pub(super) struct SkyLayout<'a> {
+    satellites: &'a Arc<Satellites>,
+    pub network: SkyNetwork,
+    /// The sky's links.
+    pub directions: Vec<Direction>,
+    radii: OnceCell<(f64, f64)>,
+}
+
+/// Satellites, terminals and wired nodes with all links; the nodes by name.
+pub(super) fn lay_out<'a>(
+    scenario: &'a Scenario,
+    satellites: &'a Arc<Satellites>,
+    seed: u64,
+) -> (Topology, BTreeMap<&'a str, NodeId>, SkyLayout<'a>) {
+    let sky = &satellites.sky;
+    let mut topology = Topology::default();
+    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+    for node in 0..sky.nodes() {
+        nodes.insert(sky.name(node), topology.add_node(sky.name(node)));
+    }
+    let mut wires = Vec::new();
+    for link in &scenario.links {
+        let [a, b] =
+            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
+        for ([from, to], direction) in [[a, b], [b, a]].into_iter().zip(&link.directions) {
+            topology.add_link(from, to, direction.delay);
+            wires.push((from.0 as usize, to.0 as usize, direction.delay.seconds()));
+        }
+    }
+    let grounded = topology.nodes();
+    let [anybody, seam] = [ANYBODY, SEAM].map(|name| topology.add_node(name));
+    let node = |number: usize| NodeId(number as u32);
+    let mut directions = Vec::new();
+    let mut add = |from: NodeId, to: NodeId, transmitter: &Transmitter| {
+        topology.add_link(from, to, Span::ZERO);
+        let Transmitter { rate, queue, loss } = transmitter.clone();
+        directions.push(Direction { rate, delay: Span::ZERO, queue, loss, router: None });
+    };
+    // In the order of `orbit::Graph`.
+    for isl in &sky.constellation.isls {
+        let far = if isl.kind == IslKind::CrossSeam { seam } else { node(isl.b) };
+        add(node(isl.a), far, &satellites.isl);
+        add(far, node(isl.a), &satellites.isl);
+    }
+    for satellite in 0..sky.constellation.len() {
+        add(node(satellite), anybody, &satellites.down);
+    }
+    for terminal in 0..sky.terminals.len() {
+        add(node(sky.constellation.len() + terminal), anybody, &satellites.up);
+    }
+    let network = SkyNetwork {
+        sky: sky.clone(),
+        line: satellites.timeline(Time::ZERO + scenario.duration, seed),
+        header: satellites.header,
+        loss: satellites.loss,
+        pause: satellites.pause,
+        wires,
+        nodes: grounded,
+    };
+    (topology, nodes, SkyLayout { satellites, network, directions, radii: OnceCell::new() })
+}
+
+impl SkyLayout<'_> {
+    /// Twice the longest way of the pairs at the start; without a way, as round the Earth.
+    pub fn round_trip(&self, pairs: &[(NodeId, NodeId)]) -> Span {
+        let graph = self.network.graph(Time::ZERO);
+        let delays = pairs.iter().map(|(a, b)| graph.path(a.0 as usize, b.0 as usize).map(|path| path.delay));
+        let longest = delays.map(|delay| delay.unwrap_or(0.1)).fold(0.0, f64::max);
+        Span::from_seconds(if longest > 0.0 { 2.0 * longest } else { 0.2 })
+    }
+
+    /// The terminals over which a flow's data leaves the ground and comes back; none for a flow that stays there.
+    fn terminals_of(&self, graph: &Graph, [from, to]: [usize; 2]) -> Vec<usize> {
+        let satellites = self.network.sky.constellation.len();
+        let on_path: Vec<usize> = match graph.path(from, to) {
+            Some(path) if path.nodes.iter().all(|node| *node >= satellites) => Vec::new(),
+            Some(path) => path.nodes,
+            // No way at the start: the terminals next to its ends.
+            None => [from, to].into_iter().filter_map(|node| self.nearest_terminal(node)).collect(),
+        };
+        let terminals = satellites..self.network.sky.nodes();
+        on_path.into_iter().filter(|node| terminals.contains(node)).map(|node| node - satellites).collect()
+    }
+
+    /// A terminal as a node: `node` itself, or the first that is met over wires.
+    fn nearest_terminal(&self, node: usize) -> Option<usize> {
+        let terminals = self.network.sky.constellation.len()..self.network.sky.nodes();
+        let mut near = vec![node];
+        let mut at = 0;
+        while at < near.len() {
+            if terminals.contains(&near[at]) {
+                return Some(near[at]);
+            }
+            for &(from, to, _) in &self.network.wires {
+                if from == near[at] && !near.contains(&to) {
+                    near.push(to);
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// What is going to happen to flows between these ends, of which the first `tcp` listen.
+    pub fn plan(&self, ends: &[[NodeId; 2]], tcp: usize, until: Time) -> SkyPlan {
+        let (satellites, line) = (self.satellites, &self.network.line);
+        let mut events: Vec<(Time, SkyEvent)> =
+            line.changes().into_iter().map(|at| (at, SkyEvent::Reroute)).collect();
+        if let Some(every) = satellites.recompute {
+            let times = std::iter::successors(Some(Time::ZERO + every), |at| Some(*at + every));
+            events.extend(times.take_while(|at| *at <= until).map(|at| (at, SkyEvent::Reroute)));
+        }
+        let graph = self.network.graph(Time::ZERO);
+        for (flow, pair) in ends.iter().enumerate().take(tcp) {
+            let terminals = self.terminals_of(&graph, pair.map(|node| node.0 as usize)).into_iter();
+            let mut spans: Vec<(Time, Time)> =
+                terminals.flat_map(|terminal| satellites.under_handoff(line, terminal)).collect();
+            spans.sort_unstable();
+            // One hand-off may follow another, or both ends be under one at once.
+            let mut apart: Vec<(Time, Time)> = Vec::new();
+            for (from, to) in spans {
+                match apart.last_mut() {
+                    Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                    _ => apart.push((from, to)),
+                }
+            }
+            for (from, to) in apart {
+                events.push((from, SkyEvent::Begins(flow as u32)));
+                events.push((to, SkyEvent::Ends(flow as u32)));
+            }
+        }
+        events.sort_unstable();
+        events.dedup();
+        SkyPlan { events, next: 0, outcome: SatelliteOutcome { handoffs: satellites.handoffs(line) } }
+    }
+
+    /// The least and the greatest distance of a satellite from the Earth's centre, km, looked at every five minutes.
+    fn radii(&self, until: Time) -> (f64, f64) {
+        let sky = &self.network.sky;
+        let looks = (0..=until.seconds() as u64 / 300).map(|i| 300.0 * i as f64);
+        let radii = looks.flat_map(|t| (0..sky.constellation.len()).map(move |s| sky.position(s, t).norm()));
+        radii.fold((f64::MAX, 0.0), |(low, high), r| (r.min(low), r.max(high)))
+    }
+
+    /// Between which times of flight a packet on a link must stay, and between which nodes it may go.
+    pub fn audited(&self, link: u32, name: String, from: NodeId, to: NodeId, until: Time) -> AuditedLink {
+        let sky = &self.network.sky;
+        let satellites = 0..sky.constellation.len() as u32;
+        let terminals = satellites.end..sky.nodes() as u32;
+        let one = |node: NodeId| node.0..node.0 + 1;
+        let ends = self.network.ends(link);
+        if let Some((_, _, delay)) = self.network.wires.get(link as usize) {
+            let delay = Span::from_seconds(*delay);
+            return AuditedLink {
+                name,
+                from: one(from),
+                to: one(to),
+                delay: (delay, delay),
+                ..AuditedLink::default()
+            };
+        }
+        let (low, high) = *self.radii.get_or_init(|| self.radii(until));
+        let flight = |km: f64| Span::from_seconds(km / orbit::LIGHT_KM_S);
+        let reach = |radius: f64, earth: f64| 1.05 * (radius * radius - earth * earth).max(0.0).sqrt();
+        let either = |node: NodeId, all: &Range<u32>| {
+            if (node.0 as usize) < self.network.nodes { one(node) } else { all.clone() }
+        };
+        let (to, delay) = match ends {
+            Ends::Down { .. } | Ends::Up { .. } => {
+                let delay = (flight(0.95 * (low - orbit::EARTH_KM)), flight(reach(high, orbit::EARTH_KM)));
+                (if matches!(ends, Ends::Down { .. }) { terminals } else { satellites.clone() }, delay)
+            }
+            _ => {
+                let longest = 2.0 * reach(high, orbit::EARTH_KM + orbit::ATMOSPHERE_KM);
+                (either(to, &satellites), (Span::ZERO, flight(longest)))
+            }
+        };
+        AuditedLink {
+            name,
+            from: either(from, &satellites),
+            to,
+            delay,
+            header: self.satellites.header,
+            pause: self.satellites.pause,
+            waits: self.satellites.loss == HandoffLoss::Lossless,
+            ..AuditedLink::default()
+        }
+    }
+}
+
+impl Satellites {
+    /// Who is linked with whom, when, up to `until`.
+    pub fn timeline(&self, until: Time, seed: u64) -> Timeline {
+        let mut streams: Vec<Option<engine::Stream>> = vec![None; self.sky.nodes()];
+        Timeline::new(&self.sky, &self.rules, until, |node| {
+            let stream = streams[node]
+                .get_or_insert_with(|| engine::Stream::new(seed, "handoff check", self.sky.name(node)));
+            2.0 * stream.uniform() - 1.0
+        })
+    }
+
+    /// Every change of a terminal's satellite after its first, in order of time.
+    pub(crate) fn handoffs(&self, line: &Timeline) -> Vec<HandoffOutcome> {
+        let name = |satellite: Option<usize>| satellite.map(|s| self.sky.name(s).to_string());
+        let each = line.handoffs().into_iter().map(|handoff| HandoffOutcome {
+            terminal: self.sky.terminals[handoff.terminal].name.clone(),
+            time_s: handoff.at.seconds(),
+            from: name(handoff.from),
+            to: name(handoff.to),
+        });
+        each.collect()
+    }
+
+    /// When a terminal's flows are under hand-off: (from, until) for each, which may overlap.
+    pub fn under_handoff(&self, line: &Timeline, terminal: usize) -> Vec<(Time, Time)> {
+        let list = &line.attachments[terminal];
+        let mut spans = Vec::new();
+        for (i, attachment) in list.iter().enumerate() {
+            let (from, until) = match attachment.satellite {
+                None => (attachment.at, list.get(i + 1).map_or(Time::NEVER, |next| next.at)),
+                Some(_) if i > 0 => (attachment.at, attachment.at),
+                Some(_) => continue,
+            };
+            let from = Time::ZERO + Span::from_ps(from.ps().saturating_sub(self.guard_before.ps()));
+            let until = if until == Time::NEVER { until } else { until + self.guard_after };
+            spans.push((from, until));
+        }
+        spans
+    }
+}

@@ -1,0 +1,131 @@
+//! Warm-up removal: a run minus its own beginning.
+//!
+//! The outcome at the end of the warm-up is subtracted from that of the whole run: counters as they are; means are turned
+//! into sums, subtracted, and divided again.
+
+use crate::simulation::outcome::{Drops, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
+
+impl Outcome {
+    /// What remains of this run without `beginning`, its outcome at the end of the warm-up. Smallest
+    /// round-trip time and delay, final windows and completion stay those of the whole run.
+    pub(crate) fn without(mut self, beginning: &Outcome) -> Outcome {
+        let cut = Cut { whole: self.duration_s, warmup: beginning.duration_s };
+        for (flow, early) in self.flows.iter_mut().zip(&beginning.flows) {
+            cut.flow(flow, early);
+        }
+        for (link, early) in self.links.iter_mut().zip(&beginning.links) {
+            cut.link(link, early);
+        }
+        if let (Some(radio), Some(early)) = (&mut self.radio, &beginning.radio) {
+            radio.without(early);
+        }
+        let tcp = self.flows.iter().any(|flow| flow.kind == "tcp");
+        let compared: Vec<f64> =
+            self.flows.iter().filter(|f| !tcp || f.kind == "tcp").map(|f| f.goodput_bps).collect();
+        self.fairness.jain = jain(&compared);
+        self.warmup_s = Some(cut.warmup);
+        self
+    }
+}
+
+impl RadioOutcome {
+    fn without(&mut self, early: &RadioOutcome) {
+        let hops = |r: &RadioOutcome| (r.mean_hops, r.received_packets);
+        self.mean_hops = late_mean(hops(self), hops(early));
+        for (all, early) in [
+            (&mut self.offered_packets, early.offered_packets),
+            (&mut self.received_packets, early.received_packets),
+            (&mut self.routing_packets, early.routing_packets),
+        ] {
+            *all -= early;
+        }
+        for (all, early) in
+            [(&mut self.mac_drops, &early.mac_drops), (&mut self.dropped_packets, &early.dropped_packets)]
+        {
+            for (name, count) in all {
+                *count -= early.get(name).copied().unwrap_or(0);
+            }
+        }
+        let over = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
+        self.delivery_ratio = over(self.received_packets, self.offered_packets);
+        self.routing_load = over(self.routing_packets, self.received_packets);
+    }
+}
+
+/// Mean over the `late` of two counts, from the means over all and over the early ones.
+fn late_mean(all: (Option<f64>, u64), early: (Option<f64>, u64)) -> Option<f64> {
+    let sum = |(mean, n): (Option<f64>, u64)| mean.unwrap_or(0.0) * n as f64;
+    (all.1 > early.1).then(|| (sum(all) - sum(early)) / (all.1 - early.1) as f64)
+}
+
+struct Cut {
+    whole: f64,
+    warmup: f64,
+}
+
+impl Cut {
+    /// A mean over time.
+    fn over_time(&self, all: f64, early: f64) -> f64 {
+        (all * self.whole - early * self.warmup) / (self.whole - self.warmup)
+    }
+
+    fn flow(&self, flow: &mut FlowOutcome, early: &FlowOutcome) {
+        let rate = |all: u64, early: u64| (all - early) as f64 * 8.0 / (self.whole - self.warmup);
+        flow.goodput_bps = rate(flow.delivered_bytes, early.delivered_bytes);
+        flow.throughput_bps = rate(flow.wire_bytes, early.wire_bytes);
+        let time_mean =
+            |all: Option<f64>, early: Option<f64>| all.map(|all| self.over_time(all, early.unwrap_or(0.0)));
+        flow.mean_cwnd = time_mean(flow.mean_cwnd, early.mean_cwnd);
+        flow.mean_ssthresh = time_mean(flow.mean_ssthresh, early.mean_ssthresh);
+
+        flow.mean_rtt_s =
+            late_mean((flow.mean_rtt_s, flow.rtt_samples), (early.mean_rtt_s, early.rtt_samples));
+        let counted = |of: fn(&FlowOutcome) -> Option<f64>, less: u64| {
+            late_mean(
+                (of(flow), flow.arrived_packets.saturating_sub(less)),
+                (of(early), early.arrived_packets.saturating_sub(less)),
+            )
+        };
+        let delay = counted(|f| f.mean_delay_s, 0);
+        let jitters = [counted(|f| f.jitter1_s, 0), counted(|f| f.jitter2_s, 0)];
+        let gap = counted(|f| f.mean_gap_s, 1); // n arrivals have n - 1 gaps
+        flow.mean_delay_s = delay;
+        let least = [flow.min_delay_s, early.min_delay_s].into_iter().flatten().reduce(f64::min);
+        flow.delays.drain(..early.delays.len());
+        flow.rank_delays();
+        flow.min_delay_s = least;
+        [flow.jitter1_s, flow.jitter2_s] = jitters;
+        flow.mean_gap_s = gap;
+        flow.delivery_ratio =
+            late_mean((flow.delivery_ratio, flow.sent_packets), (early.delivery_ratio, early.sent_packets));
+
+        flow.delivered_bytes -= early.delivered_bytes;
+        flow.sent_packets -= early.sent_packets;
+        let less = |all: &mut Option<u64>, early: Option<u64>| {
+            *all = all.map(|all| all - early.unwrap_or(0));
+        };
+        less(&mut flow.acked_packets, early.acked_packets);
+        less(&mut flow.retransmitted_packets, early.retransmitted_packets);
+        less(&mut flow.timeouts, early.timeouts);
+        less(&mut flow.window_cuts, early.window_cuts);
+    }
+
+    fn link(&self, link: &mut LinkOutcome, early: &LinkOutcome) {
+        link.mean_sojourn_s = late_mean(
+            (link.mean_sojourn_s, link.accepted_packets),
+            (early.mean_sojourn_s, early.accepted_packets),
+        );
+        link.delivered_packets -= early.delivered_packets;
+        link.marked_packets -= early.marked_packets;
+        let (all, early_drops) = (link.dropped_packets, early.dropped_packets);
+        link.dropped_packets = Drops {
+            queue: all.queue - early_drops.queue,
+            loss: all.loss - early_drops.loss,
+            list: all.list - early_drops.list,
+            handoff: all.handoff - early_drops.handoff,
+            route: all.route - early_drops.route,
+        };
+        link.utilisation = self.over_time(link.utilisation, early.utilisation);
+        link.mean_queue_packets = self.over_time(link.mean_queue_packets, early.mean_queue_packets);
+    }
+}

@@ -1,0 +1,413 @@
+//! A study: the product of axes and seeds over one scenario.
+//!
+//! An axis is written in `sweep` in one of three ways: a key with its values, keys that change together
+//! (`"a, b" = [[1, 2], [3, 4]]`), or a name with labelled sets of assignments (`[sweep.reading.A]`).
+
+mod pool;
+
+pub use pool::{Done, Job, Pool};
+
+use crate::error::{Origin, ScenarioError};
+use crate::scenario::Scenario;
+use crate::scenario::document::{self, Item, Value};
+use crate::scenario::overrides;
+use crate::scenario::table::Reader;
+use std::collections::BTreeSet;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// More runs than anybody waits for.
+const MOST_RUNS: usize = 10_000_000;
+
+/// A scenario with axes.
+#[derive(Clone, Debug)]
+pub struct Study {
+    document: Item,
+    /// What varies, in the order of the file; seeds apart.
+    pub axes: Vec<Axis>,
+    /// The seeds of each point.
+    pub seeds: Vec<u64>,
+    /// Title of the scenario.
+    pub title: String,
+    /// Whether any point has a controller from outside the registry.
+    pub has_guests: bool,
+    /// What decides the results of each point, seeds apart.
+    digests: Vec<blake3::Hash>,
+    /// Points that cannot be run, and why.
+    pub refused: Vec<(usize, ScenarioError)>,
+}
+
+/// One thing that varies.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Its key or name.
+    pub name: String,
+    /// Its values.
+    pub steps: Vec<Step>,
+}
+
+/// One value of an axis.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// How it is called in results.
+    pub label: String,
+    assignments: Vec<(String, Item)>,
+}
+
+impl Study {
+    /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first. Every point is read,
+    /// so that a mistake shows before the first run. A scenario without `sweep` is a study of one run.
+    pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
+        let mut study = Study::begin(file, text, assignments)?;
+        while !study.read_points(usize::MAX)? {}
+        Ok(study)
+    }
+
+    /// The first step of [`Study::parse`]: reads the axes. The points are for [`Study::read_points`].
+    pub fn begin(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
+        let mut document = value::parse_scenario(file, text)?;
+        for assignment in assignments {
+            overrides::apply(&mut document, assignment)?;
+        }
+        let title = Scenario::read(&document)?.title;
+        let mut study = Study {
+            axes: Vec::new(),
+            seeds: Vec::new(),
+            title,
+            has_guests: false,
+            digests: Vec::new(),
+            refused: Vec::new(),
+            document,
+        };
+        study.read_sweep()?;
+        Ok(study)
+    }
+
+    /// Reads up to `count` more points; whether all have been read. Fails at the end if none of them can be run; if some
+    /// cannot, they are [`Study::refused`] and the others run.
+    pub fn read_points(&mut self, count: usize) -> Result<bool> {
+        let all = self.points();
+        let first = self.digests.len();
+        for point in first..all.min(first.saturating_add(count)) {
+            let found = match self.scenario(point) {
+                Ok(scenario) => {
+                    self.has_guests |= scenario.has_guests();
+                    digest(&scenario)
+                }
+                Err(error) => {
+                    let found = blake3::hash(format!("{:?}{error}", self.labels(point)).as_bytes());
+                    self.refused.push((point, error));
+                    found
+                }
+            };
+            self.digests.push(found);
+        }
+        let done = self.digests.len() == all;
+        if done && self.refused.len() == all && all > 0 {
+            return Err(self.refused.swap_remove(0).1);
+        }
+        Ok(done)
+    }
+
+    fn read_sweep(&mut self) -> Result<()> {
+        let top = Reader::new("", &self.document)?;
+        let mut seeds = vec![top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1)];
+        let mut axes = Vec::new();
+        if let Some(sweep) = top.get("sweep") {
+            Reader::new("sweep", sweep)?;
+            let Value::Table(entries) = &sweep.value else { unreachable!("read as a table") };
+            for (key, item) in entries {
+                if key == "seed" {
+                    seeds = read_seeds(item)?;
+                } else {
+                    axes.push(read_axis(key, item)?);
+                }
+            }
+        }
+        let runs = axes.iter().map(|a: &Axis| a.steps.len()).try_fold(seeds.len(), |n, m| n.checked_mul(m));
+        if runs.is_none_or(|runs| runs > MOST_RUNS) {
+            return Err(top.error("sweep", format!("more than {MOST_RUNS} runs")));
+        }
+        (self.axes, self.seeds) = (axes, seeds);
+        Ok(())
+    }
+
+    /// How many combinations of the axes there are, seeds apart.
+    pub fn points(&self) -> usize {
+        self.axes.iter().map(|axis| axis.steps.len()).product()
+    }
+
+    /// The step of each axis at a point; the last axis varies fastest.
+    fn steps(&self, point: usize) -> Vec<&Step> {
+        let mut rest = point;
+        let mut steps: Vec<&Step> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            steps.push(&axis.steps[rest % axis.steps.len()]);
+            rest /= axis.steps.len();
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// The label of each axis at a point.
+    pub fn labels(&self, point: usize) -> Vec<&str> {
+        self.steps(point).into_iter().map(|step| step.label.as_str()).collect()
+    }
+
+    /// The identity of a run: what decides its result, that is scenario, seed and engine, as 128 bits in
+    /// hexadecimal. Titles, comments, the order of keys and the way in which quantities are written do not count.
+    pub fn run_id(&self, point: usize, seed: u64) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.digests[point].as_bytes());
+        hasher.update(&seed.to_le_bytes());
+        hasher.finalize().to_hex()[..32].to_string()
+    }
+
+    /// The scenario of a point.
+    pub fn scenario(&self, point: usize) -> Result<Scenario> {
+        let mut document = self.document.clone();
+        if let Value::Table(entries) = &mut document.value {
+            entries.retain(|(key, _)| key != "sweep");
+        }
+        for (key, item) in self.steps(point).into_iter().flat_map(|step| &step.assignments) {
+            overrides::assign(&mut document, key, item.clone())?;
+        }
+        Scenario::read(&document)
+    }
+}
+
+fn refuse(origin: &Origin, key: &str, message: impl Into<String>) -> ScenarioError {
+    ScenarioError::new(origin, &format!("sweep.{key}"), message)
+}
+
+/// A list of whole numbers, or a range such as `"1..30"`, both ends included.
+fn read_seeds(item: &Item) -> Result<Vec<u64>> {
+    let bad = |origin: &Origin| {
+        refuse(origin, "seed", "must be whole numbers such as [1, 2, 3], or a range such as \"1..30\"")
+    };
+    let seeds: Vec<u64> = match &item.value {
+        Value::List(items) => items
+            .iter()
+            .map(|i| match i.value {
+                Value::Integer(n) if n >= 0 => Ok(n as u64),
+                _ => Err(bad(&i.origin)),
+            })
+            .collect::<Result<_>>()?,
+        Value::Text(range) => {
+            let ends = range.split_once("..").ok_or_else(|| bad(&item.origin))?;
+            let number = |text: &str| match text.trim().parse::<i64>() {
+                Ok(n) if n >= 0 => Ok(n as u64),
+                _ => Err(bad(&item.origin)),
+            };
+            let (first, last) = (number(ends.0)?, number(ends.1)?);
+            if too_many_seeds(first, last) {
+                return Err(refuse(&item.origin, "seed", format!("more than {MOST_RUNS} seeds")));
+            }
+            (first..=last).collect()
+        }
+        _ => return Err(bad(&item.origin)),
+    };
+    if seeds.is_empty() {
+        return Err(refuse(&item.origin, "seed", "has no seeds"));
+    }
+    if seeds.iter().collect::<BTreeSet<_>>().len() < seeds.len() {
+        return Err(refuse(&item.origin, "seed", "names a seed twice"));
+    }
+    Ok(seeds)
+}
+
+/// Whether a range of seeds, both ends included, is longer than a study may be; in 64 bits, whatever the target.
+fn too_many_seeds(first: u64, last: u64) -> bool {
+    last.saturating_sub(first) >= MOST_RUNS as u64
+}
+
+fn read_axis(key: &str, item: &Item) -> Result<Axis> {
+    let keys: Vec<&str> = key.split(',').map(str::trim).collect();
+    let steps: Vec<Step> = match &item.value {
+        Value::Table(variants) => {
+            variants.iter().map(|(label, set)| read_variant(key, label, set)).collect::<Result<_>>()?
+        }
+        Value::List(values) if keys.len() == 1 => values
+            .iter()
+            .map(|v| Step { label: label(v), assignments: vec![(key.to_string(), v.clone())] })
+            .collect(),
+        Value::List(values) => values
+            .iter()
+            .map(|v| match &v.value {
+                Value::List(parts) if parts.len() == keys.len() => Ok(Step {
+                    label: parts.iter().map(label).collect::<Vec<_>>().join(", "),
+                    assignments: keys.iter().map(|k| k.to_string()).zip(parts.iter().cloned()).collect(),
+                }),
+                _ => Err(refuse(&v.origin, key, format!("each step gives {} values", keys.len()))),
+            })
+            .collect::<Result<_>>()?,
+        other => {
+            let message = format!("must be a list of values, or a table of variants, not {}", other.kind());
+            return Err(refuse(&item.origin, key, message));
+        }
+    };
+    if steps.is_empty() {
+        return Err(refuse(&item.origin, key, "has no values"));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = steps.iter().find(|step| !seen.insert(&step.label)) {
+        return Err(refuse(&item.origin, key, format!("gives \"{}\" twice", twice.label)));
+    }
+    Ok(Axis { name: key.to_string(), steps })
+}
+
+fn read_variant(axis: &str, label: &str, set: &Item) -> Result<Step> {
+    match &set.value {
+        Value::Table(assignments) => Ok(Step { label: label.into(), assignments: assignments.clone() }),
+        other => Err(refuse(
+            &set.origin,
+            &format!("{axis}.{label}"),
+            format!(
+                "must be a table of assignments, such as {{ \"tcp.window\" = 20 }}, not {}",
+                other.kind()
+            ),
+        )),
+    }
+}
+
+/// A value as a short text.
+fn label(item: &Item) -> String {
+    match &item.value {
+        Value::Text(text) => text.clone(),
+        Value::Integer(n) => n.to_string(),
+        Value::Float(n) => n.to_string(),
+        Value::Switch(on) => on.to_string(),
+        Value::List(items) => format!("[{}]", items.iter().map(label).collect::<Vec<_>>().join(", ")),
+        Value::Table(entries) => match &entries[..] {
+            [(key, kind)] if key == "kind" => label(kind),
+            _ => {
+                let parts = entries.iter().map(|(key, item)| match key.as_str() {
+                    "kind" => label(item),
+                    _ => format!("{key}={}", label(item)),
+                });
+                parts.collect::<Vec<_>>().join(" ")
+            }
+        },
+    }
+}
+
+fn digest(scenario: &Scenario) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(crate::ENGINE.as_bytes());
+    // Derived formatting names every field and prints floats exactly.
+    let Scenario {
+        title: _,
+        seed: _,
+        is_study: _,
+        duration,
+        warmup,
+        links,
+        flows,
+        traffic,
+        delays,
+        satellites,
+        radio,
+    } = scenario;
+    hasher.update(
+        format!(
+            "{duration:?} {warmup:?} {delays:?} {links:?} {flows:?} {traffic:?} {satellites:?} {radio:?}"
+        )
+        .as_bytes(),
+    );
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = r#"
+duration = "1s"
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "1Mbps"
+delay = "1ms"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+"#;
+
+    fn study(sweep: &str) -> Result<Study> {
+        Study::parse("s.toml", &format!("{BASE}\n{sweep}"), &[])
+    }
+
+    #[test]
+    fn product_of_three_kinds_of_axes() {
+        let s = study(
+            r#"
+[sweep]
+"flow.f.tcp.control" = ["reno", { kind = "vegas", alpha = 2 }]
+"link.l.rate, link.l.delay" = [["1Mbps", "1ms"], ["2Mbps", "5ms"], ["3Mbps", "9ms"]]
+seed = "1..4"
+[sweep.reading.small]
+"tcp.window" = 20
+[sweep.reading.default]
+"#,
+        )
+        .unwrap();
+        assert_eq!((s.points(), s.seeds.clone()), (12, vec![1, 2, 3, 4]));
+        assert_eq!(s.labels(0), ["reno", "1Mbps, 1ms", "small"]);
+        assert_eq!(s.labels(11), ["vegas alpha=2", "3Mbps, 9ms", "default"]);
+        let last = s.scenario(11).unwrap();
+        assert_eq!(last.links[0].directions[0].rate.bps(), 3_000_000);
+        let ids: BTreeSet<String> = (0..12).map(|p| s.run_id(p, 1)).collect();
+        assert_eq!(ids.len(), 12);
+    }
+
+    #[test]
+    fn ranges_of_seeds_are_counted_in_64_bits() {
+        assert!(too_many_seeds(0, (1 << 32) + 3)); // three, if cut to 32 bits
+        assert!(!too_many_seeds(1 << 40, (1 << 40) + 3));
+    }
+
+    #[test]
+    fn identity_is_of_meaning_not_of_writing() {
+        let id = |text: &str, seed| Study::parse("x", text, &[]).unwrap().run_id(0, seed);
+        let other = BASE
+            .replace("\"1Mbps\"", "\"1000kbps\"   # the same")
+            .replace("duration", "title = \"t\"\nduration");
+        assert_eq!(id(BASE, 1), id(&other, 1));
+        assert_ne!(id(BASE, 1), id(BASE, 2));
+        assert_ne!(id(BASE, 1), id(&BASE.replace("1ms", "2ms"), 1));
+    }
+
+    #[test]
+    fn mistakes_are_told_where_they_are() {
+        for (sweep, message) in [
+            ("sweep = { \"link.m.rate\" = [\"1Mbps\"] }", "there is no \"m\" here"),
+            ("sweep = { \"link.l.rate\" = [\"slow\", \"fast\"] }", "link.l.rate"),
+            ("sweep = { \"link.l.rate\" = [] }", "has no values"),
+            ("sweep = { \"link.l.rate\" = [\"1Mbps\", \"1Mbps\"] }", "twice"),
+            ("sweep = { \"link.l.rate\" = \"1Mbps\" }", "must be a list"),
+            ("sweep = { \"link.l.rate, link.l.delay\" = [[\"1Mbps\"]] }", "each step gives 2 values"),
+            ("sweep = { seed = [1, 1] }", "a seed twice"),
+            ("sweep = { seed = [-1] }", "whole numbers"),
+            ("sweep = { seed = \"5..1\" }", "no seeds"),
+            ("sweep = { r = { a = 3 } }", "table of assignments"),
+            ("sweep = 3", "must be a table"),
+        ] {
+            // `sweep` must stand before the first table to be a key of the whole.
+            let error = Study::parse("s.toml", &format!("{sweep}\n{BASE}"), &[]).unwrap_err();
+            assert!(error.to_string().contains(message), "{sweep}: {error}");
+            assert_eq!(error.line, Some(1), "{sweep}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_point_that_cannot_be_run_does_not_stop_the_others() {
+        let text = format!("sweep = {{ \"link.l.rate\" = [\"1Mbps\", \"fast\", \"2Mbps\"] }}\n{BASE}");
+        let study = Study::parse("s.toml", &text, &[]).unwrap();
+        assert_eq!(study.refused.iter().map(|(point, _)| *point).collect::<Vec<_>>(), [1]);
+        assert!(study.refused[0].1.to_string().contains("s.toml:1: link.l.rate"));
+        let ids: std::collections::BTreeSet<String> = (0..3).map(|point| study.run_id(point, 1)).collect();
+        assert_eq!(ids.len(), 3);
+        assert!(study.scenario(1).is_err() && study.scenario(2).is_ok());
+    }
+}

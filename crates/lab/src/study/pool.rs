@@ -1,0 +1,208 @@
+//! Many runs on all cores: worker threads take jobs in order, finished runs come out as they end.
+
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "waiting for threads reads the clock; runs do not"
+)]
+
+use super::Study;
+use crate::scenario::Scenario;
+use crate::simulation::{Run, Settings};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Events between two looks at whether to stop.
+const CHUNK: u64 = 1 << 16;
+/// The same where controllers in Python make an event slow.
+const FEW: u64 = 1 << 13;
+/// Finished runs that may wait to be collected.
+const ROOM: usize = 4096;
+/// How long finished runs gather.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// Time between two looks at whether stopped workers have ended, and how long they are waited for.
+const LOOK: Duration = Duration::from_millis(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// One run of a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The point of the study.
+    pub point: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// A run that ended.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Its place in the list of jobs.
+    pub job: usize,
+    /// The outcome as JSON, or why there is none.
+    pub outcome: Result<String, String>,
+    /// CPU time of the whole run, set-up and outcome included, seconds.
+    pub cpu_s: f64,
+}
+
+/// Worker threads over a list of jobs.
+pub struct Pool {
+    results: Receiver<Done>,
+    stop: Arc<AtomicBool>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+struct Work {
+    study: Study,
+    jobs: Vec<Job>,
+    next: AtomicUsize,
+    stop: Arc<AtomicBool>,
+}
+
+impl Pool {
+    /// Starts `threads` workers.
+    pub fn new(study: Study, jobs: Vec<Job>, threads: usize) -> Pool {
+        let stop = Arc::new(AtomicBool::new(false));
+        let work = Arc::new(Work { study, jobs, next: AtomicUsize::new(0), stop: stop.clone() });
+        let (sender, results) = sync_channel(ROOM);
+        let workers = (0..threads.max(1))
+            .map(|_| {
+                let (work, sender) = (work.clone(), sender.clone());
+                std::thread::spawn(move || work.serve(&sender))
+            })
+            .collect();
+        Pool { results, stop, workers }
+    }
+
+    /// What ended since the last call, a little while after the first of it; nothing after `timeout`. None if
+    /// everything has ended.
+    pub fn collect(&self, timeout: Duration) -> Option<Vec<Done>> {
+        let mut done = match self.results.recv_timeout(timeout) {
+            Ok(first) => vec![first],
+            Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        };
+        // Waking for every run would cost as much as a short run.
+        if self.workers.iter().any(|worker| !worker.is_finished()) {
+            std::thread::sleep(GATHER);
+        }
+        done.extend(self.results.try_iter());
+        Some(done)
+    }
+
+    /// Gives up what has not ended yet; what has can still be collected.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.stop();
+        // A worker may wait for room in the channel, or compute the satellites of a long run: it is not waited for long.
+        let looks = LONGEST_WAIT.as_millis() / LOOK.as_millis();
+        if (0..looks).any(|_| self.collect(LOOK).is_none()) {
+            for worker in self.workers.drain(..) {
+                let _ = worker.join();
+            }
+        }
+    }
+}
+
+impl Work {
+    fn serve(&self, sender: &SyncSender<Done>) {
+        let mut last: Option<(usize, Result<Scenario, String>)> = None;
+        while !self.stop.load(Ordering::Relaxed) {
+            let job = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(Job { point, seed }) = self.jobs.get(job).copied() else { return };
+            let began = crate::simulation::cpu_time();
+            // The seeds of a point follow each other: its scenario is read once.
+            if last.as_ref().is_none_or(|(of, _)| *of != point) {
+                last = Some((point, self.study.scenario(point).map_err(|error| error.to_string())));
+            }
+            let Some((_, scenario)) = &last else { continue };
+            let Some(outcome) =
+                scenario.as_ref().map_or_else(|e| Some(Err(e.clone())), |s| self.run(s, seed))
+            else {
+                return;
+            };
+            let cpu_s = (crate::simulation::cpu_time() - began) as f64 / 1e9;
+            if sender.send(Done { job, outcome, cpu_s }).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// A run to its end; none if it was stopped.
+    fn run(&self, scenario: &Scenario, seed: u64) -> Option<Result<String, String>> {
+        let settings = Settings { seed: Some(seed), ..Settings::default() };
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            let mut run = match Run::new(scenario, settings) {
+                Ok(run) => run,
+                Err(error) => return Some(Err(error.to_string())),
+            };
+            let chunk = if run.has_guests() { FEW } else { CHUNK };
+            while !run.advance(chunk) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                if run.failure().is_some() {
+                    break;
+                }
+                if let Err(message) = run.check_memory() {
+                    return Some(Err(message));
+                }
+            }
+            if let Some((flow, failure)) = run.failure() {
+                let (at, message) = (failure.at.seconds(), failure.message.trim_end());
+                return Some(Err(format!("flow {flow}: its controller failed at {at} s\n{message}")));
+            }
+            Some(Ok(run.outcome().to_json()))
+        }));
+        attempt
+            .unwrap_or_else(|_| Some(Err("internal error in the simulation core; please report it".into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn study() -> Study {
+        let text = "duration = \"1s\"\nsweep = { seed = \"1..20\", \"link.a->b.rate\" = [\"1Mbps\", \"2Mbps\"] }\n\
+            [[link]]\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n\
+            loss = { kind = \"bernoulli\", rate = 0.01 }\n[[flow]]\nfrom = \"a\"\nto = \"b\"\n";
+        Study::parse("s", text, &[]).unwrap()
+    }
+
+    fn all(threads: usize) -> Vec<String> {
+        let jobs = (0..2).flat_map(|point| (1..=20).map(move |seed| Job { point, seed })).collect();
+        let pool = Pool::new(study(), jobs, threads);
+        let mut found = vec![None; 40];
+        while let Some(done) = pool.collect(Duration::from_millis(50)) {
+            for d in done {
+                let outcome = d.outcome.unwrap();
+                // Costs differ from run to run; the rest does not.
+                assert!(
+                    found[d.job].replace(outcome.split("\"engine\"").next().unwrap().to_string()).is_none()
+                );
+            }
+        }
+        found.into_iter().map(Option::unwrap).collect()
+    }
+
+    #[test]
+    fn every_job_once_and_the_same_on_any_number_of_threads() {
+        assert_eq!(all(1), all(3));
+    }
+
+    #[test]
+    fn stops_at_once_even_when_nobody_collects() {
+        let jobs = (0..100_000).map(|seed| Job { point: 0, seed }).collect();
+        drop(Pool::new(study(), jobs, 2));
+    }
+}

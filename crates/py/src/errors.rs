@@ -1,0 +1,79 @@
+//! Errors of the core as exceptions, and long work that Ctrl-C ends.
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+pyo3::create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
+
+pyo3::create_exception!(
+    ackclock._core,
+    ControllerError,
+    PyRuntimeError,
+    "A controller written in Python raised; its own error is the cause."
+);
+
+/// Time between two looks at signals while another thread works.
+pub(crate) const SIGNALS: Duration = Duration::from_millis(100);
+
+pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
+    let raised = ScenarioError::new_err(error.to_string());
+    let value = raised.value(py);
+    let filled = value
+        .setattr("file", error.file)
+        .and_then(|()| value.setattr("line", error.line))
+        .and_then(|()| value.setattr("key", error.key))
+        .and_then(|()| value.setattr("message", error.message));
+    filled.err().unwrap_or(raised)
+}
+
+/// A bug in the core becomes an ordinary exception, not an abort.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        PyRuntimeError::new_err(
+            "internal error in the simulation core (see the message above); please report it",
+        )
+    })
+}
+
+/// Does `work` in a thread of its own, so that Ctrl-C ends the wait for it, however long it is.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = sync_channel(1);
+    std::thread::spawn(move || sender.send(guarded(work)));
+    let receiver = Mutex::new(receiver);
+    loop {
+        let found =
+            py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS));
+        match found {
+            Ok(done) => return done,
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends what it has, or its panic"),
+        }
+    }
+}
+
+/// The error for a controller that failed. Ctrl-C inside one is that and nothing else.
+pub(crate) fn controller_error(py: Python<'_>, flow: &str, failure: &cc::Failure) -> PyErr {
+    let cause = failure.error.downcast_ref::<PyErr>().map(|error| error.clone_ref(py));
+    if let Some(error) = &cause
+        && error.is_instance_of::<PyKeyboardInterrupt>(py)
+    {
+        return error.clone_ref(py);
+    }
+    let at = failure.at.seconds();
+    let what = cause.as_ref().map_or_else(|| failure.message.clone(), ToString::to_string);
+    let raised = ControllerError::new_err(format!("flow {flow}: its controller failed at {at} s: {what}"));
+    let value = raised.value(py);
+    let filled = value
+        .setattr("flow", flow)
+        .and_then(|()| value.setattr("time_s", at))
+        .and_then(|()| value.setattr("traceback", &failure.message));
+    raised.set_cause(py, cause);
+    filled.err().unwrap_or(raised)
+}

@@ -1,0 +1,189 @@
+//! Runs: columns go over as bytes.
+
+use crate::errors::{controller_error, guarded, interruptible, scenario_error};
+use crate::scenario::PyScenario;
+use lab::{Recording, Run, Settings, TraceMode};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use units::{Rate, Span};
+
+/// Events between two looks at signals and progress: some milliseconds, more under audit.
+pub(crate) const CHUNK: u64 = 1 << 16;
+
+/// The same where a moment ends the run, or where controllers in Python make an event slow.
+pub(crate) const FEW: u64 = 1 << 13;
+
+/// A finished run.
+#[pyclass(frozen, module = "ackclock._core")]
+pub(crate) struct Finished {
+    /// The outcome as JSON.
+    #[pyo3(get)]
+    outcome: String,
+    #[pyo3(get)]
+    flow_names: Vec<String>,
+    #[pyo3(get)]
+    link_names: Vec<String>,
+    /// The first violations that the auditor found.
+    #[pyo3(get)]
+    violations: Vec<String>,
+    #[pyo3(get)]
+    violation_count: u64,
+    #[pyo3(get)]
+    fingerprint: String,
+    #[pyo3(get)]
+    windows: Py<PyDict>,
+    #[pyo3(get)]
+    packets: Py<PyDict>,
+    #[pyo3(get)]
+    radio: Py<PyDict>,
+    /// The captures as pcapng files, in the order in which they were asked for.
+    #[pyo3(get)]
+    captured: Vec<Py<PyBytes>>,
+}
+
+#[pyfunction]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, until_s=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
+pub(crate) fn run(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    seed: Option<u64>,
+    trace: &str,
+    packets: bool,
+    audit: bool,
+    captures: Vec<String>,
+    fingerprint: bool,
+    radio: bool,
+    until_s: Option<f64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Finished> {
+    let trace = match trace {
+        "off" => TraceMode::Off,
+        "changes" => TraceMode::Changes,
+        "ack" => TraceMode::EveryAck,
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "trace is \"off\", \"changes\" or \"ack\", not \"{other}\""
+            )));
+        }
+    };
+    let recording = Recording { trace, packets, captures: !captures.is_empty(), audit, fingerprint, radio };
+    let settings = Settings { seed, recording, unfolded: false };
+    let parsed = scenario.scenario.clone();
+    let made = interruptible(py, move || Run::new(&parsed, settings))?;
+    let mut run = made.map_err(|error| scenario_error(py, error))?;
+    for place in &captures {
+        run.capture(place).map_err(PyValueError::new_err)?;
+    }
+    let guests = run.has_guests();
+    let chunk = if until_s.is_some() || guests { FEW } else { CHUNK };
+    loop {
+        // Who is called back at every event keeps the interpreter.
+        let ended = if guests {
+            guarded(|| run.advance(chunk))
+        } else {
+            py.detach(|| guarded(|| run.advance(chunk)))
+        }?;
+        if let Some((flow, failure)) = run.failure() {
+            return Err(controller_error(py, flow, failure));
+        }
+        let ended = ended
+            || until_s.is_some_and(|until| run.progress() * scenario.scenario.duration.seconds() > until);
+        py.check_signals()?;
+        run.check_memory().map_err(PyMemoryError::new_err)?;
+        if let Some(progress) = &progress {
+            progress.call1(py, (if ended { 1.0 } else { run.progress() },))?;
+        }
+        if ended {
+            break;
+        }
+    }
+    let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
+    let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
+    Ok(Finished {
+        outcome: run.outcome().to_json(),
+        flow_names: run.flow_names(),
+        link_names: run.link_names(),
+        violations: violations.iter().map(ToString::to_string).collect(),
+        violation_count,
+        fingerprint: if fingerprint { run.fingerprint() } else { String::new() },
+        windows: window_columns(py, &run)?,
+        packets: packet_columns(py, &mut run, packets)?,
+        radio: radio_columns(py, &run)?,
+        captured,
+    })
+}
+
+pub(crate) fn window_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
+    let log = run.windows();
+    let columns = PyDict::new(py);
+    let bytes = |column: &[u8]| PyBytes::new(py, column);
+    columns.set_item("time_s", bytes(bytemuck::cast_slice(&log.time_s)))?;
+    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
+    columns.set_item("event", bytes(&log.event))?;
+    columns.set_item("cwnd", bytes(bytemuck::cast_slice(&log.cwnd)))?;
+    columns.set_item("ssthresh", bytes(bytemuck::cast_slice(&log.ssthresh)))?;
+    columns.set_item("ack", bytes(bytemuck::cast_slice(&log.ack)))?;
+    columns.set_item("rtt_s", bytes(bytemuck::cast_slice(&log.rtt_s)))?;
+    columns.set_item("in_flight", bytes(bytemuck::cast_slice(&log.in_flight)))?;
+    columns.set_item("phase", bytes(&log.phase))?;
+    let internals = PyDict::new(py);
+    for (name, column) in &log.internals {
+        internals.set_item(name, bytes(bytemuck::cast_slice(column)))?;
+    }
+    columns.set_item("internals", internals)?;
+    Ok(columns.unbind())
+}
+
+pub(crate) fn packet_columns(py: Python<'_>, run: &mut Run, wanted: bool) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    if !wanted {
+        return Ok(columns.unbind());
+    }
+    let log = run.packets();
+    let bytes = |column: &[u8]| PyBytes::new(py, column);
+    let times: Vec<f64> = log.time.iter().map(|t| t.seconds()).collect();
+    let marked: Vec<u8> = log.marked.iter().map(|m| *m as u8).collect();
+    columns.set_item("time_s", bytes(bytemuck::cast_slice(&times)))?;
+    columns.set_item("link", bytes(bytemuck::cast_slice(&log.link)))?;
+    columns.set_item("event", bytes(&log.event))?;
+    columns.set_item("reason", bytes(&log.reason))?;
+    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
+    columns.set_item("kind", bytes(&log.kind))?;
+    columns.set_item("seq", bytes(bytemuck::cast_slice(&log.seq)))?;
+    columns.set_item("size", bytes(bytemuck::cast_slice(&log.size)))?;
+    columns.set_item("marked", bytes(&marked))?;
+    Ok(columns.unbind())
+}
+
+pub(crate) fn radio_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
+    let log = run.radio_log();
+    let columns = PyDict::new(py);
+    let bytes = |column: &[u8]| PyBytes::new(py, column);
+    let times: Vec<f64> = log.time.iter().map(|t| t.seconds()).collect();
+    columns.set_item("time_s", bytes(bytemuck::cast_slice(&times)))?;
+    columns.set_item("node", bytes(bytemuck::cast_slice(&log.node)))?;
+    columns.set_item("to", bytes(bytemuck::cast_slice(&log.to)))?;
+    columns.set_item("step", bytes(&log.step))?;
+    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
+    columns.set_item("airtime_s", bytes(bytemuck::cast_slice(&log.airtime_s)))?;
+    Ok(columns.unbind())
+}
+
+/// The speed benchmark's dumbbell: what it cost and its goodput, as JSON.
+#[pyfunction]
+pub(crate) fn bench(py: Python<'_>, flows: u32, duration_s: f64, rate_bps: u64) -> PyResult<String> {
+    let scenario = lab::dumbbell(flows, Rate::from_bps(rate_bps), Span::from_seconds(duration_s));
+    let mut run = py
+        .detach(|| guarded(|| Run::new(&scenario, Settings::default())))?
+        .map_err(|e| scenario_error(py, e))?;
+    while !py.detach(|| guarded(|| run.advance(CHUNK)))? {
+        py.check_signals()?;
+    }
+    let (cost, goodput) = run.cost();
+    Ok(format!(
+        "{{\"packet_hops\": {}, \"events\": {}, \"cpu_s\": {}, \"goodput_bps\": {goodput}}}",
+        cost.packet_hops, cost.events, cost.cpu_s
+    ))
+}

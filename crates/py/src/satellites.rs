@@ -1,0 +1,59 @@
+//! Satellites without traffic.
+
+use crate::errors::{interruptible, scenario_error};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use units::{Span, Time};
+
+/// The sky of a scenario without traffic, worked out up to a moment.
+#[pyclass(frozen, module = "ackclock._core", name = "Sky")]
+pub(crate) struct PySky(lab::SkyView);
+
+impl PySky {
+    fn ends(&self, from: Option<&str>, to: Option<&str>) -> PyResult<Option<(usize, usize)>> {
+        let (Some(from), Some(to)) = (from, to) else { return Ok(None) };
+        let node = |name| self.0.terminal(name).map_err(PyValueError::new_err);
+        Ok(Some((node(from)?, node(to)?)))
+    }
+}
+
+#[pymethods]
+impl PySky {
+    #[new]
+    #[pyo3(signature = (file, text, assignments, until_s, seed))]
+    fn new(
+        py: Python<'_>,
+        file: String,
+        text: String,
+        assignments: Vec<String>,
+        until_s: f64,
+        seed: Option<u64>,
+    ) -> PyResult<PySky> {
+        let until = Span::from_seconds(until_s);
+        interruptible(py, move || lab::SkyView::new(&file, &text, &assignments, until, seed))?
+            .map(PySky)
+            .map_err(|e| scenario_error(py, e))
+    }
+    /// The path at a moment (s), as JSON; with `positions` every satellite's place.
+    #[pyo3(signature = (at_s, start, end, positions))]
+    fn instant(
+        &self,
+        at_s: f64,
+        start: Option<&str>,
+        end: Option<&str>,
+        positions: bool,
+    ) -> PyResult<String> {
+        let ends = self.ends(start, end)?;
+        Ok(lab::to_json(&self.0.instant(Time::ZERO + Span::from_seconds(at_s), ends, positions)))
+    }
+    /// What a picture of a moment (s) shows, as JSON.
+    #[pyo3(signature = (at_s, start, end))]
+    fn picture(&self, at_s: f64, start: Option<&str>, end: Option<&str>) -> PyResult<String> {
+        let ends = self.ends(start, end)?;
+        Ok(lab::to_json(&self.0.picture(Time::ZERO + Span::from_seconds(at_s), ends)))
+    }
+    /// Every hand-off, as JSON.
+    fn handoffs(&self) -> String {
+        lab::to_json(&self.0.handoffs())
+    }
+}

@@ -1,0 +1,83 @@
+//! Parsed scenarios.
+
+use crate::errors::{guarded, scenario_error};
+use crate::guest::PyLaw;
+use lab::Scenario;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::sync::Arc;
+use units::{Span, Time};
+
+/// A parsed scenario.
+#[pyclass(frozen, module = "ackclock._core", name = "Scenario")]
+pub(crate) struct PyScenario {
+    pub(crate) scenario: Arc<Scenario>,
+    /// What is accepted in the file and would better be written otherwise.
+    #[pyo3(get)]
+    pub(crate) advice: Vec<String>,
+}
+
+#[pymethods]
+impl PyScenario {
+    #[getter]
+    fn title(&self) -> &str {
+        &self.scenario.title
+    }
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.scenario.duration.seconds()
+    }
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.scenario.seed
+    }
+    #[getter]
+    fn is_study(&self) -> bool {
+        self.scenario.is_study
+    }
+    /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).
+    fn network(&self) -> String {
+        lab::to_json(&self.scenario.describe())
+    }
+    /// Sides of the area of the radio nodes (zero if none was given) and the distance up to which they receive, m; none
+    /// where there is no radio.
+    #[getter]
+    fn radio(&self) -> Option<(f64, f64, f64)> {
+        let radio = self.scenario.radio.as_ref()?;
+        Some((radio.area[0], radio.area[1], radio.range()))
+    }
+    /// Places of the radio nodes at some times (s) under a seed: x and y in metres, node by node, time by time (f64 columns).
+    fn places(&self, py: Python<'_>, seed: Option<u64>, times: Vec<f64>) -> Py<PyBytes> {
+        let mut found: Vec<f64> = Vec::new();
+        if let Some(radio) = &self.scenario.radio {
+            let ways =
+                radio.trajectories(seed.unwrap_or(self.scenario.seed), Time::ZERO + self.scenario.duration);
+            for at in times {
+                let at = Time::ZERO + Span::from_seconds(at);
+                found.extend(ways.iter().flat_map(|way| way.at(at)));
+            }
+        }
+        PyBytes::new(py, bytemuck::cast_slice(&found)).unbind()
+    }
+}
+
+/// A scenario from its text; `controllers` gives flows (by name) controllers written in Python (classes).
+#[pyfunction]
+#[pyo3(signature = (file, text, assignments, controllers=None))]
+pub(crate) fn parse(
+    py: Python<'_>,
+    file: &str,
+    text: &str,
+    assignments: Vec<String>,
+    controllers: Option<Bound<'_, PyDict>>,
+) -> PyResult<PyScenario> {
+    let (parsed, advice) = guarded(|| lab::advised(|| Scenario::parse(file, text, &assignments)))?;
+    let mut scenario = parsed.map_err(|e| scenario_error(py, e))?;
+    for (flow, class) in controllers.iter().flatten() {
+        let name: String = class.getattr("__name__")?.extract()?;
+        let law = PyLaw::new(&class, Vec::new(), name.clone(), name)?;
+        let control = lab::Control::Guest(Arc::new(law));
+        scenario.set_control(&flow.extract::<String>()?, control).map_err(|e| scenario_error(py, e))?;
+    }
+    Ok(PyScenario { scenario: Arc::new(scenario), advice: advice.iter().map(ToString::to_string).collect() })
+}
