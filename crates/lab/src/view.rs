@@ -2,7 +2,7 @@
 
 use crate::error::{ScenarioError, nearest};
 use crate::scenario::Satellites;
-use crate::simulation::outcome::HandoffOutcome;
+use crate::simulation::HandoffOutcome;
 use orbit::{Graph, Timeline};
 use serde::Serialize;
 use std::collections::BTreeMap;

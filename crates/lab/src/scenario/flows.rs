@@ -12,7 +12,7 @@ use units::{Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Result<Flow> {
+pub(super) fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Result<Flow> {
     let plain = Reader::new(format!("flow[{index}]"), item)?;
     let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
     let reader = Reader::new(format!("flow.{name}"), item)?;

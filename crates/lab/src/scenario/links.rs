@@ -10,12 +10,12 @@ use units::{Rate, Span};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A byte takes a picosecond.
-const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
+pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 
 /// Eleven days.
 const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
-fn read_link(index: usize, item: &Item) -> Result<Duplex> {
+pub(super) fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     let plain = Reader::new(format!("link[{index}]"), item)?;
     let given = plain.text("name")?.map(str::to_string);
     let name = given.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
@@ -54,11 +54,11 @@ fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     Ok(Duplex { name: given, ends, directions: [forward, back] })
 }
 
-pub(crate) fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
+pub(super) fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
     read_rate_key(reader, "rate")
 }
 
-pub(crate) fn read_rate_key(reader: &Reader<'_>, key: &'static str) -> Result<Option<Rate>> {
+pub(super) fn read_rate_key(reader: &Reader<'_>, key: &'static str) -> Result<Option<Rate>> {
     let rate: Option<Rate> = reader.quantity(key, "10Mbps")?;
     match rate {
         Some(rate) if rate.bps() == 0 => Err(reader.error(key, "must be more than zero")),
@@ -77,7 +77,7 @@ fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
     }
 }
 
-pub(crate) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
+pub(super) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
     let Some(loss) = reader.table("loss")? else { return Ok(None) };
     let kind = loss.need("kind", loss.text("kind")?, "such as kind = \"bernoulli\"")?;
     let read = match kind {

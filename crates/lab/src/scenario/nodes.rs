@@ -14,7 +14,11 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    fn new(links: &[Duplex], satellites: Option<&Satellites>, radio: Option<&RadioNetwork>) -> Nodes {
+    pub(super) fn new(
+        links: &[Duplex],
+        satellites: Option<&Satellites>,
+        radio: Option<&RadioNetwork>,
+    ) -> Nodes {
         let radios = radio_names(radio);
         let mut parts = BTreeMap::new();
         let terminals = satellites.iter().flat_map(|s| &s.sky.terminals).map(|t| t.name.as_str());

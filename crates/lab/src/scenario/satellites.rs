@@ -4,7 +4,7 @@ use super::document::{Item, Value};
 use super::links::{read_loss, read_rate};
 use super::model::{Loss, Queue, Satellites, Transmitter};
 use super::table::Reader;
-use super::{document, tle};
+use super::tle;
 use crate::error::{ScenarioError, nearest};
 use net::HandoffLoss;
 use orbit::{Constellation, Rule, Rules, Sky, Terminal, Walker};
@@ -167,10 +167,10 @@ fn read_transmitter(table: &Reader<'_>, key: &'static str, rate: Option<u64>) ->
         )?;
         return Ok(Transmitter { rate: Rate::from_bps(rate), queue: usual, loss: Loss::None });
     };
-    let rate = super::model::read_rate(&inner)?.or(rate.map(Rate::from_bps));
+    let rate = read_rate(&inner)?.or(rate.map(Rate::from_bps));
     let rate = inner.need("rate", rate, "such as rate = \"25Mbps\"")?;
     let queue = Queue::read(&inner)?.unwrap_or(usual);
-    let loss = super::model::read_loss(&inner)?.unwrap_or(Loss::None);
+    let loss = read_loss(&inner)?.unwrap_or(Loss::None);
     if matches!(loss, Loss::List { .. }) {
         return Err(inner.error("loss", "\"list\" is for wires: packets go round these links as ways change"));
     }

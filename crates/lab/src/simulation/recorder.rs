@@ -212,30 +212,28 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             return;
         }
         let log = &mut self.windows;
-        let sender = row.sender;
-        let (cwnd, ssthresh) = sender.shown_window();
         log.time_s.push(now.seconds());
-        log.flow.push(sender.flow());
+        log.flow.push(row.flow);
         log.event.push(row.trigger as u8);
-        log.cwnd.push(cwnd);
-        log.ssthresh.push(ssthresh);
-        log.ack.push(sender.highest_ack());
+        log.cwnd.push(row.cwnd);
+        log.ssthresh.push(row.ssthresh);
+        log.ack.push(row.highest_ack);
         log.rtt_s.push(row.rtt.map_or(f64::NAN, |rtt| rtt.seconds()));
-        log.in_flight.push(sender.in_flight() as f64);
-        log.phase.push(sender.phase() as u8);
+        log.in_flight.push(row.in_flight as f64);
+        log.phase.push(row.phase as u8);
         if log.internals.is_empty() {
             return;
         }
-        let columns = &self.probes[sender.flow() as usize];
+        let columns = &self.probes[row.flow as usize];
         let values = &mut self.scratch[..columns.len()];
         values.fill(f64::NAN);
         if self.handoff
             && let Some((last, own)) = values.split_last_mut()
         {
-            *last = sender.under_handoff() as u8 as f64;
-            sender.controller().probe(own);
+            *last = row.under_handoff as u8 as f64;
+            row.controller.probe(own);
         } else {
-            sender.controller().probe(values);
+            row.controller.probe(values);
         }
         for (_, column) in &mut log.internals {
             column.push(f64::NAN);

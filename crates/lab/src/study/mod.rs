@@ -65,7 +65,7 @@ impl Study {
 
     /// The first step of [`Study::parse`]: reads the axes. The points are for [`Study::read_points`].
     pub fn begin(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
-        let mut document = value::parse_scenario(file, text)?;
+        let mut document = document::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }
