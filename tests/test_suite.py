@@ -17,7 +17,8 @@ from ackclock.study.executors import Local
 from ackclock.suite.compare import compare
 from ackclock.suite.folder import Suite, find, known
 from ackclock.suite.measures import METRICS
-from ackclock.suite.run import About, Made, Measure, control_table, folder_name, read, run
+from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult, read
+from ackclock.suite.run import control_table, folder_name, run
 
 SUITE = """
 title    = "Two situations"
@@ -86,7 +87,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_controller_through_a_suite(folder: Path, tmp_path: Path) -> None:
     made = run(Suite(folder), "reno", tmp_path / "reno", Local(2))
     e = made.estimates()
-    assert made.about.runs == 2 * 4 * 2 + 4
+    assert made.metadata.runs == 2 * 4 * 2 + 4
     small, large = "droptail limit=5p", "droptail limit=40p"
     # The standard controller harms nobody more than itself, and shares with itself.
     assert e["one", small, "harm"].value == 1
@@ -125,9 +126,9 @@ def test_compare_tells_a_broken_controller_and_nothing_else(folder: Path, tmp_pa
     assert "worse" in done.stdout
 
 
-def fake(folder: Path, values: dict[str, list[float]], quick: bool = False, suite: str = "s") -> Made:
+def fake(folder: Path, values: dict[str, list[float]], quick: bool = False, suite: str = "s") -> SuiteResult:
     measures = [Measure("one", "", m, seed, x) for m, xs in values.items() for seed, x in enumerate(xs, 1)]
-    return Made(About(suite, "", "c", quick, "e", 1), folder, measures, {}, [])
+    return SuiteResult(SuiteMetadata(suite, "", "c", quick, "e", 1), folder, measures, {}, [])
 
 
 def test_verdicts_are_paired_corrected_and_tolerant() -> None:

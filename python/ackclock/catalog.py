@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.experiment import Scenario
+from ackclock.models import models
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
@@ -19,8 +18,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
         return _papers()
     if kind == "suites":
         return _suites()
-    found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
-    return found
+    return models(kind)
 
 
 def _papers() -> list[dict[str, Any]]:

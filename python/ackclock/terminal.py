@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ackclock.papers.reproduce import Reproduction
     from ackclock.sky import Sky
     from ackclock.suite.compare import Change
-    from ackclock.suite.run import Made
+    from ackclock.suite.result import SuiteResult
 
 MOST_ROWS = 40
 
@@ -370,10 +370,12 @@ def passes(sky: Sky, every_s: float) -> None:
     console.print(handoffs if found else "No hand-offs.")
 
 
-def suite_results(made: Made) -> None:
+def suite_results(made: SuiteResult) -> None:
     """Print what a controller came to in a suite: a line for each point, and where its page lies."""
     console = _wide()
-    table = Table(title=f"{made.about.control}: {made.about.title}", title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        title=f"{made.metadata.control}: {made.metadata.title}", title_justify="left", box=None, pad_edge=False
+    )
     for head in ("situation", "point", "mean [95 % interval] of each metric"):
         table.add_column(head, overflow="fold")
     lines: dict[tuple[str, str], list[str]] = {}
@@ -388,15 +390,15 @@ def suite_results(made: Made) -> None:
         console.print(f"{situation}: not tried: {reason}")
     for run_id, error in made.failed[:5]:
         console.print(f"failed: run {run_id}: {error}")
-    console.print(f"{made.about.runs:,} runs")
+    console.print(f"{made.metadata.runs:,} runs")
     console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)
 
 
-def changes(made: tuple[Made, Made], found: list[Change]) -> None:
+def changes(made: tuple[SuiteResult, SuiteResult], found: list[Change]) -> None:
     """Print which metrics changed between two runs of a suite."""
     console = _wide()
     a, b = made
-    title = f"{a.about.control} ({a.folder}) against {b.about.control} ({b.folder})"
+    title = f"{a.metadata.control} ({a.folder}) against {b.metadata.control} ({b.folder})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for head in ("situation", "point", "metric", "before", "after", "difference [95 % interval]", "", "p"):
         left = head in {"situation", "point", "metric", ""}

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats
-from ackclock.catalog import entries
 from ackclock.experiment import allow_code
 from ackclock.files import BadInput, svg_text
+from ackclock.models import models
 from ackclock.papers.draw import COLOURS, MARKERS, tidy
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
-from ackclock.suite.folder import Situation, Suite
-from ackclock.suite.run import Made, run
+from ackclock.suite.folder import Suite
+from ackclock.suite.result import SuiteResult
+from ackclock.suite.run import run
+from ackclock.suite.situation import Situation
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class Comparison:
     """What came of it: a run of the suite for each controller, and those that the networks have nothing for."""
 
     suite: Suite
-    made: list[Made]
+    made: list[SuiteResult]
     refused: dict[str, str]
 
     def rows(self, situation: Situation) -> list[tuple[str, dict[str, stats.Estimate]]]:
@@ -37,7 +39,7 @@ class Comparison:
         for made in self.made:
             its = {metric: e for (name, _, metric), e in made.estimates().items() if name == situation.id}
             if its:
-                found.append((made.about.control, its))
+                found.append((made.metadata.control, its))
         return sorted(found, key=lambda row: -row[1]["goodput"].value)
 
 
@@ -53,7 +55,7 @@ def compare(
     allow_code(True)  # the networks are those of the papers beside
     suite = Suite(folder)
     made, refused = [], {}
-    for entry in entries("controllers"):
+    for entry in models("controllers"):
         name = entry["name"]
         target = out / "comparison" / name
         try:
@@ -81,7 +83,7 @@ def draw(comparison: Comparison) -> str:
     situations = comparison.suite.situations
     figure = Figure(figsize=(12.5, 3.5 * ((len(situations) + 2) // 3)), layout="constrained")
     panels = list(figure.subplots((len(situations) + 2) // 3, 3, squeeze=False).flat)
-    names = [made.about.control for made in comparison.made]
+    names = [made.metadata.control for made in comparison.made]
     for axes, situation in zip(panels, situations, strict=False):
         _panel(axes, comparison, situation, names)
     for axes in panels[len(situations) :]:

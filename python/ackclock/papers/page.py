@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ackclock.catalog import entries
 from ackclock.html import environment
+from ackclock.models import models
 from ackclock.papers.calibration import Fit
 from ackclock.papers.folder import Paper
 from ackclock.papers.judge import Verdict
@@ -141,7 +141,7 @@ def index(made: list[Any], comparison: Comparison | None, *, quick: bool) -> str
             comparison=comparison,
             figure=None if comparison is None else draw(comparison),
             metrics=METRICS,
-            limits=[(entry["name"], limit) for entry in entries("controllers") for limit in entry["limits"]],
+            limits=[(entry["name"], limit) for entry in models("controllers") for limit in entry["limits"]],
         )
     )
 

@@ -87,7 +87,7 @@ def compare(
 
     """
     from ackclock.suite.compare import compare as changes_of
-    from ackclock.suite.run import read
+    from ackclock.suite.result import read
     from ackclock.terminal import changes
 
     part = percent(tolerance, "--tolerance")

@@ -8,7 +8,7 @@ from typing import Literal
 from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.suite.measures import METRICS
-from ackclock.suite.run import Made
+from ackclock.suite.result import SuiteResult
 
 Verdict = Literal["worse", "better", "other", "missing", "same"]
 
@@ -33,16 +33,16 @@ class Change:
     """
 
 
-def compare(a: Made, b: Made, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
+def compare(a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
     """Compare what both have, paired by seed: common random numbers.
 
     A metric changed where the difference is certain and more than `tolerance` of the larger mean. Of those called so a
     part of `level` at most is expected to be chance; what is equal under every seed, as all is where nothing
     changed, is never called so. Raises BadInput if the two are not of one suite under the same seeds.
     """
-    if a.about.suite != b.about.suite:
-        raise BadInput(f"{a.folder} is of the suite {a.about.suite}, {b.folder} of {b.about.suite}")
-    if a.about.quick != b.about.quick:
+    if a.metadata.suite != b.metadata.suite:
+        raise BadInput(f"{a.folder} is of the suite {a.metadata.suite}, {b.folder} of {b.metadata.suite}")
+    if a.metadata.quick != b.metadata.quick:
         raise BadInput(f"one of {a.folder} and {b.folder} is quick, the other is not: run both alike")
     before, after = a.values(), b.values()
     pairs = []

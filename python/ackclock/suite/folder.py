@@ -4,36 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ackclock.files import BadInput
 from ackclock.records import read_record, read_toml
 from ackclock.suite.measures import METRICS
-
-
-@dataclass(frozen=True)
-class Situation:
-    """A scenario or study, `ID.toml`, in which a controller is tried, and what is measured there.
-
-    The flows under test are those whose names begin with `tested`: they take the controller of `[tcp]`. Those of
-    `rivals` name their own.
-    """
-
-    id: str
-    title: str
-    place: str
-    question: str
-    metrics: list[str]
-    seeds: int
-    quick: int
-    bottleneck: str = ""
-    """Name of the link that is looked at, such as "r1->r2"."""
-    tested: str = "t"
-    rivals: str = ""
-    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What controllers are told of the network, by their names."""
+from ackclock.suite.situation import Situation
 
 
 @dataclass(frozen=True)

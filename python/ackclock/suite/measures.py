@@ -10,7 +10,7 @@ from ackclock import stats
 from ackclock.files import BadInput
 
 if TYPE_CHECKING:
-    from ackclock.suite.folder import Situation
+    from ackclock.suite.situation import Situation
 
 Row = Mapping[str, Any]
 """The outcome of a run."""

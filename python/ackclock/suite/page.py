@@ -9,10 +9,10 @@ from ackclock.suite.measures import METRICS
 
 if TYPE_CHECKING:
     from ackclock.suite.folder import Suite
-    from ackclock.suite.run import Made
+    from ackclock.suite.result import SuiteResult
 
 
-def render(suite: Suite, made: Made) -> str:
+def render(suite: Suite, made: SuiteResult) -> str:
     """The page as HTML."""
     estimates = made.estimates()
     tables = []

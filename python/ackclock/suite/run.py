@@ -7,63 +7,19 @@ import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ackclock import ScenarioError, stats
+from ackclock import ScenarioError
 from ackclock.files import BadInput, check_folder, write_text
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
-from ackclock.suite.folder import Situation, Suite
+from ackclock.suite.folder import Suite
 from ackclock.suite.measures import METRICS, View, bases
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A metric of one run."""
-
-    situation: str
-    point: str
-    metric: str
-    seed: int
-    value: float
-
-
-@dataclass(frozen=True)
-class About:
-    """What a folder of measures is of."""
-
-    suite: str
-    title: str
-    control: str
-    quick: bool
-    engine: str
-    runs: int
-
-
-@dataclass(frozen=True)
-class Made:
-    """What came of a controller in a suite."""
-
-    about: About
-    folder: Path
-    measures: list[Measure]
-    refused: dict[str, str]
-    """Situations that the controller cannot be tried in, and why."""
-    failed: list[tuple[str, str]]
-
-    def values(self) -> dict[tuple[str, str, str], dict[int, float]]:
-        """Of each (situation, point, metric) the values by seed, in the order of the suite."""
-        found: dict[tuple[str, str, str], dict[int, float]] = {}
-        for m in self.measures:
-            found.setdefault((m.situation, m.point, m.metric), {})[m.seed] = m.value
-        return found
-
-    def estimates(self) -> dict[tuple[str, str, str], stats.Estimate]:
-        """The same as means with 95 % intervals over the seeds."""
-        return {key: stats.over_seeds(list(seeds.values())) for key, seeds in self.values().items()}
+from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
+from ackclock.suite.situation import Situation
 
 
 def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None) -> str:
@@ -95,7 +51,7 @@ def run(
     *,
     quick: bool = False,
     progress: Callable[[str], Progress | None] | None = None,
-) -> Made:
+) -> SuiteResult:
     """Run a controller through a suite into `out` (runs that are there are kept).
 
     Raises ScenarioError if there is no such controller, BadInput if `out` cannot be written or no situation takes it.
@@ -129,8 +85,8 @@ def run(
         measures += _measure(situation, found[0], found[1] if len(found) > 1 else [])
     if refused and not measures:
         raise BadInput(f"{control}: {next(iter(refused.values()))}")
-    about = About(suite.key, suite.title, control, quick, engine, runs)
-    made = Made(about, out, measures, refused, failed)
+    about = SuiteMetadata(suite.key, suite.title, control, quick, engine, runs)
+    made = SuiteResult(about, out, measures, refused, failed)
     _write(suite, made)
     return made
 
@@ -164,38 +120,17 @@ def _measure(
     return sorted(found, key=lambda m: (places[m.point], order[m.metric], m.seed))
 
 
-def _write(suite: Suite, made: Made) -> None:
+def _write(suite: Suite, made: SuiteResult) -> None:
     from ackclock.suite.page import render
 
     text = io.StringIO()
     table = csv.DictWriter(text, list(Measure.__dataclass_fields__), lineterminator="\n")
     table.writeheader()
     table.writerows(asdict(m) for m in made.measures)
-    about = asdict(made.about) | {"refused": made.refused}
+    about = asdict(made.metadata) | {"refused": made.refused}
     for name, content in (
         ("measures.csv", text.getvalue()),
         ("suite.json", json.dumps(about, indent=1) + "\n"),
         ("index.html", render(suite, made)),
     ):
         write_text(made.folder / name, content)
-
-
-def read(folder: Path) -> Made:
-    """What `run` left in a folder. Raises BadInput if it is not there."""
-    try:
-        about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
-        refused = about.pop("refused")
-        with open(folder / "measures.csv", newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        measures = [
-            Measure(row["situation"], row["point"], row["metric"], int(row["seed"]), float(row["value"]))
-            for row in rows
-        ]
-        unknown = {m.metric for m in measures} - METRICS.keys()
-        if unknown:
-            raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
-        return Made(About(**about), folder, measures, refused, [])
-    except FileNotFoundError:
-        raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{folder}: suite.json or measures.csv cannot be read: {error}") from None

@@ -1,0 +1,17 @@
+"""Models that the core has: controllers, recoveries, queues, losses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ackclock import _core
+
+
+def models(kind: str) -> list[dict[str, Any]]:
+    """One kind of model: dictionaries with name, summary, status, source, params, trace, limits.
+
+    `kind` is "controllers", "recoveries", "queues" or "losses".
+    """
+    found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
+    return found

@@ -1,0 +1,29 @@
+"""A situation of a suite: a network in which a controller is tried, and what is measured there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A scenario or study, `ID.toml`, in which a controller is tried, and what is measured there.
+
+    The flows under test are those whose names begin with `tested`: they take the controller of `[tcp]`. Those of
+    `rivals` name their own.
+    """
+
+    id: str
+    title: str
+    place: str
+    question: str
+    metrics: list[str]
+    seeds: int
+    quick: int
+    bottleneck: str = ""
+    """Name of the link that is looked at, such as "r1->r2"."""
+    tested: str = "t"
+    rivals: str = ""
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What controllers are told of the network, by their names."""

@@ -1,0 +1,171 @@
+"""Which file takes what from which: the imports between files of one crate or package, and the circles among them.
+
+    python tests/structure.py [FOLDER]
+
+prints the number of files and every circle of a checkout.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Graph = dict[Path, set[Path]]
+
+ITEM = re.compile(
+    r"^(?:pub(?:\([^)]*\))? )?(?:const |unsafe )*(?:fn|struct|enum|trait|type|const|static|union|macro_rules!) (\w+)",
+    re.M,
+)
+USE = re.compile(r"^\s*(pub(?:\([^)]*\))? )?use ([^;]+);", re.M)
+TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{", re.M)
+PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
+
+
+@dataclass(eq=False)
+class Module:
+    """A module of a crate: its file, the items that it defines, and where the names come from that it passes on."""
+
+    file: Path
+    parent: Module | None
+    items: set[str] = field(default_factory=set)
+    children: dict[str, Module] = field(default_factory=dict)
+    passes: dict[str, list[str]] = field(default_factory=dict)
+
+
+def names(use: str) -> list[list[str]]:
+    """The paths that a `use` names, its braces multiplied out."""
+    use = re.sub(r"\s+", " ", use.strip())
+    opening = use.find("{")
+    if opening < 0:
+        return [[part.strip() for part in use.split(" as ")[0].split("::")]]
+    found, depth, part = [], 0, ""
+    for letter in use[opening + 1 : use.rindex("}")] + ",":
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and depth == 0:
+            if part.strip():
+                found += names(use[:opening] + part.strip())
+            part = ""
+        else:
+            part += letter
+    return found
+
+
+def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
+    text = TESTS.split(file.read_text())[0]
+    module = Module(file, parent, set(ITEM.findall(text)))
+    for name in re.findall(r"^(?:pub(?:\([^)]*\))? )?mod (\w+);", text, re.M):
+        for path in (folder / f"{name}.rs", folder / name / "mod.rs"):
+            if path.exists():
+                module.children[name] = read_module(path, module, folder / name)
+    for public, use in USE.findall(text):
+        for path in names(use):
+            if public and len(path) > 1:
+                module.passes[path[-1]] = path
+    return module
+
+
+def resolve(module: Module, root: Module, path: list[str], depth: int = 0) -> Module | None:
+    """The module whose file defines what a path names; none for another crate's."""
+    at = module
+    if depth > 8:  # names passed on in a ring
+        return None
+    for i, part in enumerate(path):
+        if part == "crate":
+            at = root
+        elif part == "super":
+            at = at.parent or at
+        elif part == "self":
+            continue
+        elif part in at.children:
+            at = at.children[part]
+        elif part in at.passes and at.passes[part] != path[i:]:
+            return resolve(at, root, at.passes[part], depth + 1)
+        else:
+            return at if i > 0 and (part in at.items or path[0] in {"crate", "super"}) else None
+    return at
+
+
+def rust(crate: Path) -> Graph:
+    """The files of a crate, and from which others each takes something."""
+    root = read_module(crate / "src" / "lib.rs", None, crate / "src")
+    graph: Graph = {}
+
+    def visit(module: Module) -> None:
+        text = TESTS.split(module.file.read_text())[0]
+        text = re.sub(r"//.*", "", text)
+        paths = [path for public, use in USE.findall(text) if not public for path in names(use)]
+        paths += [found.split("::") for found in PATH.findall(USE.sub("", text))]
+        found = {resolve(module, root, path) for path in paths}
+        graph[module.file] = {other.file for other in found if other is not None and other is not module}
+        for child in module.children.values():
+            visit(child)
+
+    visit(root)
+    return graph
+
+
+def python(package: Path) -> Graph:
+    """The modules of a package, and from which others each imports something."""
+    files = {".".join(path.relative_to(package.parent).with_suffix("").parts): path for path in package.rglob("*.py")}
+    graph: Graph = {}
+    for file in files.values():
+        graph[file] = set()
+        for node in ast.walk(ast.parse(file.read_text())):
+            wanted = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                wanted = [f"{node.module}.{alias.name}" for alias in node.names if alias.name != "_core"]
+                wanted = [name if name in files else node.module for name in wanted]
+            elif isinstance(node, ast.Import):
+                wanted = [alias.name for alias in node.names]
+            found = {files.get(name) or files.get(f"{name}.__init__") for name in wanted}
+            graph[file] |= {other for other in found if other is not None and other != file}
+    return graph
+
+
+def circles(graph: Graph) -> list[list[Path]]:
+    """The sets of files that take something from each other, directly or over others (Tarjan)."""
+    index: dict[Path, int] = {}
+    low: dict[Path, int] = {}
+    stack: list[Path] = []
+    found: list[list[Path]] = []
+
+    def visit(file: Path) -> None:
+        index[file] = low[file] = len(index)
+        stack.append(file)
+        for other in sorted(graph.get(file, ())):
+            if other not in index:
+                visit(other)
+                low[file] = min(low[file], low[other])
+            elif other in stack:
+                low[file] = min(low[file], index[other])
+        if low[file] == index[file]:
+            place = stack.index(file)
+            circle = stack[place:]
+            del stack[place:]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for file in sorted(graph):
+        if file not in index:
+            visit(file)
+    return found
+
+
+def whole(root: Path) -> Graph:
+    """Every crate and the package."""
+    graph: Graph = {}
+    for manifest in sorted((root / "crates").glob("*/Cargo.toml")):
+        graph |= rust(manifest.parent)
+    return graph | python(root / "python" / "ackclock")
+
+
+if __name__ == "__main__":
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    graph = whole(root)
+    found = circles(graph)
+    print(f"{len(graph)} files, {sum(map(len, graph.values()))} arrows, {len(found)} circles")
+    for circle in found:
+        print("  " + ", ".join(str(file.relative_to(root)) for file in circle))
