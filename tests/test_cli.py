@@ -230,6 +230,7 @@ def test_broken_files(ackclock: Run, tmp_path: Path) -> None:
             assert len(done.stderr.strip().splitlines()) == 1
 
 
+TAU = 'tcp = { control = { kind = "westwood", tau = 0.5 } }'
 OUTPUTS = {"--trace": b"parquet", "--plot": b"svg", "--pcap": b"pcapng"}
 
 
@@ -250,7 +251,7 @@ def test_check_and_list(ackclock: Run, root: Path) -> None:
 
 
 def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path) -> None:
-    """One line, whichever command reads the file, and the same run as with units."""
+    """One line from run, check, sweep and why, and the same run as with units."""
     queue = 'queue={ kind = "red", limit = "50p", mean_packet = %s }'
     control = 'flow.f.tcp.control={ kind = "westwood", tau = %s }'
     outcomes = []
@@ -262,17 +263,24 @@ def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path
         advice = [line for line in done.stderr.splitlines() if "advice" in line]
         if tau == "0.5":
             assert len(advice) == 1
-            assert 'mean_packet: 500 has no unit and is taken in bytes: write "500B" (1 more places)' in advice[0]
+            assert 'mean_packet: 500 has no unit and is taken in bytes: write "500B" (1 more place)' in advice[0]
         else:
             assert not advice
     assert outcomes[0] == outcomes[1]
     text = small.read_text().replace('control = "reno"', 'control = { kind = "rcp_plus", capacity = 2000000 }')
     small.write_text(text)
-    for command in ("check", "sweep"):
-        more = ["--out", small.parent / "out"] if command == "sweep" else []
+    for command, *more in (("check",), ("sweep", "--out", small.parent / "out"), ("why", "--at", "1s")):
         said = ackclock(command, small, *more).stderr
         assert f"{small}:{len(text.splitlines())}: flow.f.tcp.control.capacity: 2000000 has no unit" in said
         assert 'write "2Mbps"' in said
+    # What no text gives back exactly stays as it is; other numbers are spelled so that they do.
+    for number, better in (("1.5", None), ("1234567", '"1234567bps"'), ("2000000000", '"2Gbps"')):
+        small.write_text(text.replace("2000000", number))
+        said = ackclock("check", small).stderr
+        assert (better is None and not said) or f"write {better}" in said
+    many = "".join(f'[[flow]]\nfrom = "a"\nto = "b"\n{TAU}\n' for _ in range(150))
+    small.write_text(small.read_text().replace("[[flow]]", many + "[[flow]]", 1))
+    assert "(150 more places)" in ackclock("check", small).stderr
 
 
 def test_names_of_files_need_not_be_utf_8(ackclock: Run, small: Path, tmp_path: Path) -> None:
@@ -285,6 +293,19 @@ def test_names_of_files_need_not_be_utf_8(ackclock: Run, small: Path, tmp_path: 
     files["export"] = folder / os.fsdecode(b"t\xff.csv")
     assert ackclock("results", folder / "study", "--export", files["export"]).returncode == 0
     assert all(path.stat().st_size > 0 for path in files.values())
+    odd = os.fsdecode(b"m\xff")
+    control = f'flow.f.tcp.control={{ python = "{odd}.py:Mine" }}'
+    for command in (
+        ("run", small, "--set", control),
+        ("sweep", small, "--set", control, "--out", folder / "more"),
+        ("run", small, "--pcap", f"{odd}=x.pcapng"),
+        ("orbit", "scenarios/iridium.toml", "--from", odd, "--to", "boston"),
+        ("suite", "tcpeval", "--control", f"{odd}.py:Mine", "--out", folder / "suite"),
+    ):
+        done = ackclock(*command)
+        assert done.returncode == 2
+        assert "not UTF-8" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
 
 
 def test_every_scenario_runs_clean(ackclock: Run, root: Path) -> None:
@@ -312,6 +333,32 @@ def test_interrupt(small: Path) -> None:
     assert process.returncode == 130
     assert err.strip().splitlines()[-1] == "ackclock: interrupted; nothing was written"
     assert not target.exists()
+
+
+@pytest.mark.parametrize("place", ["__init__", "module"])
+@pytest.mark.parametrize("command", [["run"], ["sweep", "--out", "out"], ["why", "--at", "1s"]])
+def test_interrupt_while_a_controller_is_made(small: Path, place: str, command: list[str]) -> None:
+    """A controller that never ends its set-up, in Python code: the interpreter raises there."""
+    running, code = small.parent / "running", "from pathlib import Path\n"
+    loop = f"Path({str(running)!r}).touch()\n{{0}}while True: pass\n"
+    mine = "class Mine:\n    cwnd = ssthresh = 2.0\n"
+    for name in ("on_ack", "on_congestion", "on_rto", "set_window"):
+        mine += f"    def {name}(self, event): ...\n"
+    if place == "module":
+        code += loop.format("") + mine
+    else:
+        code += mine + f"    def __init__(self, flow):\n        {loop.format(' ' * 8)}"
+    (small.parent / "mine.py").write_text(code)
+    whole = [sys.executable, "-m", "ackclock.cli", command[0], str(small), *command[1:]]
+    whole += ["--set", f'flow.f.tcp.control={{python="{small.parent / "mine.py"}:Mine"}}']
+    process = subprocess.Popen(whole, cwd=small.parent, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not running.exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "interrupted" in err.splitlines()[-1]
 
 
 def test_interrupt_while_satellites_are_worked_out(root: Path, tmp_path: Path) -> None:

@@ -97,13 +97,26 @@ def test_a_controller_through_a_suite(folder: Path, tmp_path: Path) -> None:
     assert e["one", small, "p95_queueing"].value < 26
     assert 90 < e["one", large, "utilisation"].value <= 100
     assert ("one", small, "completion") not in e
+    # Whole outcomes decide whether the seeds do; intervals end where values can.
+    assert made.deterministic == set()
+    assert all(x.n > 1 for x in e.values())
+    assert all(x.low is not None and x.low >= 0 for x in e.values())
+    assert (e["one", large, "utilisation"].high or 101) <= 100
     again = read(tmp_path / "reno")
-    assert again.values() == made.values()
+    assert again == made
     page = (tmp_path / "reno" / "index.html").read_text()
     assert "Two situations" in page
     assert "no need" in page
     kept = run(Suite(folder), "reno", tmp_path / "reno", Local(2))
     assert kept.values() == made.values()
+
+
+def test_seeds_that_decide_nothing_are_said(folder: Path, tmp_path: Path) -> None:
+    (folder / "two.toml").write_text(TWO.replace('start_jitter = "1s"', ""))
+    made = run(Suite(folder), "reno", tmp_path / "reno", Local(2))
+    assert made.deterministic == {("two", "")}
+    assert all((x.n == 1) == (key[0] == "two") for key, x in made.estimates().items())
+    assert (tmp_path / "reno" / "index.html").read_text().count("deterministic, n = 1") == 1
 
 
 def test_compare_tells_a_broken_controller_and_nothing_else(folder: Path, tmp_path: Path, root: Path) -> None:
@@ -128,7 +141,7 @@ def test_compare_tells_a_broken_controller_and_nothing_else(folder: Path, tmp_pa
 
 def fake(folder: Path, values: dict[str, list[float]], quick: bool = False, suite: str = "s") -> SuiteResult:
     measures = [Measure("one", "", m, seed, x) for m, xs in values.items() for seed, x in enumerate(xs, 1)]
-    return SuiteResult(SuiteMetadata(suite, "", "c", quick, "e", 1), folder, measures, {}, [])
+    return SuiteResult(SuiteMetadata(suite, "", "c", quick, "e", 1), folder, measures, {}, [], set())
 
 
 def test_verdicts_are_paired_corrected_and_tolerant() -> None:

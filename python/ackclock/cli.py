@@ -17,7 +17,7 @@ from ackclock.files import BadInput, check_picture, check_targets, save_figure, 
 from ackclock.maps import orbit, radio
 from ackclock.options import AllowCode, Captures, File, Jobs, Overrides, Seed
 from ackclock.suite.commands import compare, suite
-from ackclock.text import ascii_json, say
+from ackclock.text import advise, ascii_json, say
 from ackclock.why import why
 
 MOST_REFUSED = 10
@@ -102,7 +102,7 @@ def run(
         check_picture(plot)
     check_targets(targets)
     scenario = Scenario.load(file, set_ or ())
-    _advise(scenario.advice)
+    advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: a study of many runs; ackclock sweep {file} --out DIR runs it")
     rows: Trace = "off"
@@ -133,13 +133,6 @@ def run(
             say(f"  {violation}", error=True)
         return 1
     return 0
-
-
-def _advise(advice: list[str]) -> None:
-    """One line: the first piece of advice, and how many more there are."""
-    if advice:
-        more = f" ({len(advice) - 1} more places)" if len(advice) > 1 else ""
-        say(f"ackclock: advice: {advice[0]}{more}", error=True)
 
 
 def _place(text: str) -> tuple[str, Path]:
@@ -204,7 +197,7 @@ def check(file: File, /, *files: File, plot: Path | None = None, allow_code: All
             say(f"ackclock: {error}", error=True)
             failed = True
             continue
-        _advise(study.advice)
+        advise(study.advice)
         for point, message in study.refused[:MOST_REFUSED]:
             labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
             say(f"ackclock: at {labels}: {message}", error=True)
@@ -294,7 +287,7 @@ def sweep(
     if most < 2:
         raise BadInput("--most is a number from 2 on")
     study = Study.load(file, set_ or ())
-    _advise(study.advice)
+    advise(study.advice)
     stop = None if until is None else Until.parse(until, most)
     with Store.create(out) as store:
         for note in store.notes:

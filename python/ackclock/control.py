@@ -89,6 +89,7 @@ RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_f
 """Columns of every window trace."""
 
 _modules: dict[str, ModuleType] = {}
+_failed: dict[str, str] = {}
 
 
 announce: Callable[[str], object] | None = None
@@ -128,6 +129,8 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
     text = _read(path)
     identity = _identity(text, name)
     key = f"{Path(path).resolve()} {identity}"
+    if key in _failed:
+        raise ValueError(_failed[key])
     module = _modules.get(key)
     if module is None:
         if announce is not None:
@@ -141,7 +144,8 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
             exec(compile(text, path, "exec"), module.__dict__)
         except (Exception, SystemExit) as error:
             line = getattr(error, "lineno", None) or _last_line(error, path)
-            raise ValueError(f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}") from None
+            _failed[key] = f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
+            raise ValueError(_failed[key]) from None
         _modules[key] = module
     found = getattr(module, name, None)
     if not isinstance(found, type):

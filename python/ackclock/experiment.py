@@ -52,6 +52,7 @@ class Scenario:
         controllers: Controllers | None = None,
     ) -> Scenario:
         """Take a scenario from TOML text."""
+        utf8(*overrides)
         given = dict(controllers or {})
         for flow, controller in given.items():
             try:
@@ -122,6 +123,7 @@ class Scenario:
         Raises ScenarioError if there is no such place, ControllerError if a controller written in Python raises: with
         flow, time_s, and its own error as cause.
         """
+        utf8(*captures)
         if len(set(captures)) < len(captures):
             raise refused("run", "captures: a place is given twice")
         try:
@@ -150,13 +152,18 @@ def allow_code(allowed: bool) -> None:
 
 def read_text(path: str | Path) -> str:
     """Read a scenario's text. Raises ScenarioError if it, or its name, is not UTF-8, OSError if it cannot be read."""
-    name = str(path)
-    if not name.isascii() and name.encode("utf-8", "replace").decode() != name:
-        raise refused(ascii(name), "the name of the file is not UTF-8: rename it")
+    utf8(str(path))
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise refused(str(path), f"not UTF-8 text (byte {error.start})") from None
+
+
+def utf8(*texts: str) -> None:
+    """Raise ScenarioError if one of these, which may hold the name of a file, is not UTF-8."""
+    for text in texts:
+        if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
+            raise refused(ascii(text), "not UTF-8: rename the file")
 
 
 def refused(place: str, message: str) -> ScenarioError:

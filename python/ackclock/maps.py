@@ -55,6 +55,7 @@ def orbit(
     animate: Path | None = None,
     set_: Overrides = None,
     seed: Seed = None,
+    allow_code: AllowCode = False,
 ) -> int:
     """Follow the satellites of a scenario without traffic: path, propagation delay and hand-offs over time.
 
@@ -84,6 +85,8 @@ def orbit(
         Replace one value first: KEY=VALUE. May be repeated.
     seed
         Decides the jitter of checks, instead of the file's.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
 
     """
     from ackclock.sky import Sky

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock.experiment import read_text
+from ackclock.experiment import read_text, utf8
 from ackclock.files import BadInput
 
 
@@ -28,6 +28,7 @@ class Sky:
         overrides: Sequence[str] = (),
         seed: int | None = None,
     ) -> None:
+        utf8(*overrides, *(ends or ()))
         self._core = _core.Sky(str(file), read_text(file), list(overrides), until_s, seed)
         self._start: str | None
         self._end: str | None

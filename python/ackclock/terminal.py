@@ -141,16 +141,15 @@ def study_results(title: str, rows: list[dict[str, Any]]) -> None:
     if not rows:
         console.print(f"{title}: no run has finished yet")
         return
-    table = Table(
-        title=f"{title}: mean and 95 % interval over the seeds", title_justify="left", box=None, pad_edge=False
-    )
+    table = Table(title=f"{title}: mean [95 % interval] over the seeds", title_justify="left", box=None, pad_edge=False)
     for axis in rows[0]["axes"]:
         table.add_column(axis, overflow="fold")
     table.add_column("runs", justify="right")
     for name in rows[0]["means"]:
         table.add_column(_headed(name), justify="right", overflow="fold")
     for row in rows:
-        cells = [_interval(name, estimate) for name, estimate in row["means"].items()]
+        counted = 1 if row["deterministic"] else row["runs"]
+        cells = [_interval(name, estimate, counted) for name, estimate in row["means"].items()]
         runs = f"{row['runs']}, deterministic (n = 1)" if row["deterministic"] else str(row["runs"])
         table.add_row(*row["axes"].values(), runs, *cells)
     console.print(table)
@@ -172,13 +171,13 @@ def _headed(name: str) -> str:
     return f"{name.removesuffix(ending)} ({unit})" if unit else name
 
 
-def _interval(name: str, estimate: Estimate) -> str:
+def _interval(name: str, e: Estimate, runs: int) -> str:
+    """Mean and interval; n where not every run has the metric."""
     factor = _scale(name)[0]
-    if estimate.n == 0:
+    if e.n == 0:
         return "-"
-    if estimate.half_width is None:
-        return f"{estimate.value * factor:.5g}"
-    return f"{estimate.value * factor:.5g} ± {estimate.half_width * factor:.2g}"
+    ends = "" if e.low is None or e.high is None else f" [{e.low * factor:.5g}, {e.high * factor:.5g}]"
+    return f"{e.value * factor:.5g}{ends}" + (f" (n = {e.n})" if e.n < runs else "")
 
 
 def rate(bps: float | None) -> str:
@@ -384,7 +383,8 @@ def suite_results(made: SuiteResult) -> None:
         text = f"{metric} {e.value:.3g}{shown} {METRICS[metric].unit}".rstrip()
         lines.setdefault((situation, point), []).append(text)
     for (situation, point), metrics in lines.items():
-        table.add_row(situation, point, "; ".join(metrics))
+        alone = " (deterministic, n = 1)" if (situation, point) in made.deterministic else ""
+        table.add_row(situation, point + alone, "; ".join(metrics))
     console.print(table)
     for situation, reason in made.refused.items():
         console.print(f"{situation}: not tried: {reason}")

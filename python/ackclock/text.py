@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -19,6 +20,14 @@ def shown(text: str) -> str:
 def say(text: str, *, error: bool = False) -> None:
     """Print lines on standard output, or on standard error, as they stand."""
     print("\n".join(shown(line) for line in text.split("\n")), file=sys.stderr if error else sys.stdout)
+
+
+def advise(advice: Sequence[str]) -> None:
+    """Print one line on standard error: the first piece of advice on what was read, and how many more there are."""
+    if advice:
+        more = len(advice) - 1
+        others = f" ({more:,} more place{'' if more == 1 else 's'})" if more else ""
+        say(f"ackclock: advice: {advice[0]}{others}", error=True)
 
 
 def ascii_json(text: str) -> str:

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.options import AllowCode, File, Overrides, Seed, seconds
-from ackclock.text import say
+from ackclock.text import advise, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -287,6 +287,7 @@ def why(
 
     """
     scenario = Scenario.load(file, set_ or ())
+    advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(
             f"{file}: sweep: a study of many runs; explain one: a file without sweep, what varies by --set, and --seed"

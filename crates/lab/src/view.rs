@@ -6,6 +6,7 @@ use crate::simulation::HandoffOutcome;
 use orbit::{Graph, Timeline};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use units::{Span, Time};
 
 /// A sky worked out up to a moment.
@@ -53,15 +54,17 @@ pub struct Picture {
 
 impl SkyView {
     /// The sky of a scenario's text up to and including `until`; `seed` (none: the scenario's) decides the jitter of checks.
+    /// Given up when `stop` is set.
     pub fn new(
         file: &str,
         text: &str,
         assignments: &[String],
         until: Span,
         seed: Option<u64>,
+        stop: &AtomicBool,
     ) -> Result<SkyView, ScenarioError> {
         let (satellites, own) = crate::Scenario::parse_sky(file, text, assignments, until)?;
-        let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(own));
+        let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(own), stop);
         Ok(SkyView { satellites, line })
     }
 

@@ -141,7 +141,8 @@ mod tests {
             check: Span::from_ms(10_000),
             jitter: Span::ZERO,
         };
-        let line = Timeline::new(&sky, &rules, Time::ZERO, |_| 0.0);
+        let line =
+            Timeline::new(&sky, &rules, Time::ZERO, &std::sync::atomic::AtomicBool::new(false), |_| 0.0);
         let mut graph = Graph::new(&sky, &line, Time::ZERO, 0);
         let path = graph.path(66, 67).unwrap();
         assert_eq!(path.nodes, [66, 26, 37, 48, 67]);

@@ -4,6 +4,7 @@ use crate::constellation::{IslKind, clear};
 use crate::sky::{Sky, sin_elevation};
 use crate::vector::Vector;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Span, Time};
 
 /// Which satellite a terminal uses.
@@ -104,7 +105,14 @@ struct State<'a> {
 
 impl Timeline {
     /// Works out what happens from the start of the run up to and including `until`. `jitter(node)` draws from -1 to 1.
-    pub fn new(sky: &Sky, rules: &Rules, until: Time, mut jitter: impl FnMut(usize) -> f64) -> Timeline {
+    /// When `stop` is set meanwhile, what is left is not worked out.
+    pub fn new(
+        sky: &Sky,
+        rules: &Rules,
+        until: Time,
+        stop: &AtomicBool,
+        mut jitter: impl FnMut(usize) -> f64,
+    ) -> Timeline {
         let mut state = State {
             sky,
             rules,
@@ -129,15 +137,21 @@ impl Timeline {
             line.attachments.push(vec![Attachment { at: Time::ZERO, satellite }]);
         }
         if rules.check == Span::ZERO {
-            line.run_exactly(&mut state, until);
+            line.run_exactly(&mut state, until, stop);
         } else {
-            line.run_checks(&mut state, until, &mut jitter);
+            line.run_checks(&mut state, until, stop, &mut jitter);
         }
         line
     }
 
     /// Every node checks at its own times.
-    fn run_checks(&mut self, state: &mut State<'_>, until: Time, jitter: &mut impl FnMut(usize) -> f64) {
+    fn run_checks(
+        &mut self,
+        state: &mut State<'_>,
+        until: Time,
+        stop: &AtomicBool,
+        jitter: &mut impl FnMut(usize) -> f64,
+    ) {
         let satellites = state.sky.constellation.len();
         let mut next = |node: usize, at: Time| {
             let (check, most) = (state.rules.check.ps() as f64, state.rules.jitter.ps() as f64);
@@ -155,6 +169,9 @@ impl Timeline {
         }
         let mut following = Vec::new();
         while let Some((at, node)) = due.pop_first().filter(|(at, _)| *at <= until) {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
             following.push((next(node, at), node));
             if let Some(terminal) = node.checked_sub(satellites) {
                 let satellite = state.choose(terminal, at.seconds());
@@ -170,13 +187,13 @@ impl Timeline {
     }
 
     /// Changes happen when they happen.
-    fn run_exactly(&mut self, state: &mut State<'_>, until: Time) {
+    fn run_exactly(&mut self, state: &mut State<'_>, until: Time, stop: &AtomicBool) {
         let moving: Vec<usize> = (0..state.isls.len())
             .filter(|isl| state.sky.constellation.isls[*isl].kind != IslKind::Intraplane)
             .collect();
         let end = until.seconds();
         let mut from = 0.0;
-        while from < end {
+        while from < end && !stop.load(Ordering::Relaxed) {
             let to = (from + LOOK_S).min(end);
             let mut found: Vec<(f64, usize, bool)> = Vec::new();
             for &isl in &moving {
@@ -379,7 +396,8 @@ mod tests {
     fn published_handoffs() {
         // Berkeley, Boston, Coimbatore, London, Delhi over 600 s.
         let sky = sky(&[(37.9, -122.3), (42.3, -71.1), (11.0, 77.0), (51.5, -0.1), (28.6, 77.2)]);
-        let line = Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), |_| 0.0);
+        let line =
+            Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
         let found: Vec<_> =
             line.handoffs().iter().map(|h| (h.at.seconds(), h.terminal, h.from, h.to)).collect();
         let expected = [
@@ -398,7 +416,8 @@ mod tests {
     #[test]
     fn a_day_over_berkeley_and_boston() {
         let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
-        let line = Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(86_399), |_| 0.0);
+        let line =
+            Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(86_399), &AtomicBool::new(false), |_| 0.0);
         let counts = [0, 1].map(|t| line.handoffs().iter().filter(|h| h.terminal == t).count());
         assert_eq!(counts, [165, 163]);
     }
@@ -406,8 +425,9 @@ mod tests {
     #[test]
     fn exact_changes_come_before_those_that_wait_for_a_check() {
         let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
-        let checked = Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), |_| 0.0);
-        let exact = Timeline::new(&sky, &rules(Rule::Ns2, 0), seconds(600), |_| 0.0);
+        let checked =
+            Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
+        let exact = Timeline::new(&sky, &rules(Rule::Ns2, 0), seconds(600), &AtomicBool::new(false), |_| 0.0);
         assert_eq!(exact.handoffs().len(), checked.handoffs().len());
         for (a, b) in exact.handoffs().iter().zip(checked.handoffs()) {
             assert_eq!((a.terminal, a.from, a.to), (b.terminal, b.from, b.to));
@@ -423,7 +443,8 @@ mod tests {
     #[test]
     fn the_best_rule_keeps_to_the_highest() {
         let sky = sky(&[(37.9, -122.3)]);
-        let line = Timeline::new(&sky, &rules(Rule::Best, 0), seconds(1200), |_| 0.0);
+        let line =
+            Timeline::new(&sky, &rules(Rule::Best, 0), seconds(1200), &AtomicBool::new(false), |_| 0.0);
         assert!(line.handoffs().len() >= 2);
         for t in 0..1200 {
             let at = Time::ZERO + Span::from_ms(1000 * t + 500);
@@ -439,7 +460,7 @@ mod tests {
         let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
         let rules = Rules { jitter: Span::from_ms(5000), ..rules(Rule::Ns2, 10_000) };
         let mut draws = 0.37;
-        let line = Timeline::new(&sky, &rules, seconds(3600), |_| {
+        let line = Timeline::new(&sky, &rules, seconds(3600), &AtomicBool::new(false), |_| {
             draws = (draws * 997.0) % 1.0;
             2.0 * draws - 1.0
         });

@@ -3,8 +3,7 @@
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pyo3::create_exception!(ackclock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
@@ -39,23 +38,28 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     })
 }
 
-/// Does `work` in a thread of its own, so that Ctrl-C ends the wait for it, however long it is.
-pub(crate) fn interruptible<T: Send + 'static>(
+/// Does `work` in a thread of its own. Ctrl-C sets the flag that `work` is given, which ends it, and is raised. Not for work
+/// that runs Python code: there the interpreter raises.
+#[allow(clippy::disallowed_methods, reason = "waiting for a thread; the work does not see which")]
+pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce() -> T + Send + 'static,
+    work: impl FnOnce(&AtomicBool) -> T + Send,
 ) -> PyResult<T> {
-    let (sender, receiver) = sync_channel(1);
-    std::thread::spawn(move || sender.send(guarded(work)));
-    let receiver = Mutex::new(receiver);
-    loop {
-        let found =
-            py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS));
-        match found {
-            Ok(done) => return done,
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends what it has, or its panic"),
+    let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let waiting = std::thread::current();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let found = guarded(|| work(&stop));
+            done.store(true, Ordering::Release);
+            waiting.unpark();
+            found
+        });
+        while !done.load(Ordering::Acquire) {
+            py.detach(|| std::thread::park_timeout(SIGNALS));
+            py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
         }
-    }
+        worker.join().unwrap_or_else(|_| unreachable!("a panic of the work is an error"))
+    })
 }
 
 /// The error for a controller that failed. Ctrl-C inside one is that and nothing else.

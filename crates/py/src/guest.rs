@@ -5,6 +5,7 @@ use cc::{
 };
 use cc::{Restart, Signals, Timeout};
 use lab::GuestSource;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -217,7 +218,15 @@ impl PyLaw {
             };
             match load() {
                 Ok(law) => Ok(Arc::new(law) as Arc<dyn GuestLaw>),
-                Err(error) => Err(error.value(py).to_string()),
+                Err(error) => {
+                    let message = error.value(py).to_string();
+                    // Ctrl-C in the file is raised again at the caller's next look at signals.
+                    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                        drop(error);
+                        let _ = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
+                    }
+                    Err(message)
+                }
             }
         })
     }

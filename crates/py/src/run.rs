@@ -70,8 +70,12 @@ pub(crate) fn run(
     };
     let recording = Recording { trace, packets, captures: !captures.is_empty(), audit, fingerprint, radio };
     let settings = Settings { seed, recording, unfolded: false };
-    let parsed = scenario.scenario.clone();
-    let made = interruptible(py, move || Run::new(&parsed, settings))?;
+    let made = if scenario.scenario.has_guests() {
+        py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?
+    } else {
+        interruptible(py, |stop| Run::stoppable(&scenario.scenario, settings, stop))?
+    };
+    py.check_signals()?;
     let mut run = made.map_err(|error| scenario_error(py, error))?;
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;

@@ -23,14 +23,14 @@ impl PySky {
     #[pyo3(signature = (file, text, assignments, until_s, seed))]
     fn new(
         py: Python<'_>,
-        file: String,
-        text: String,
+        file: &str,
+        text: &str,
         assignments: Vec<String>,
         until_s: f64,
         seed: Option<u64>,
     ) -> PyResult<PySky> {
         let until = Span::from_seconds(until_s);
-        interruptible(py, move || lab::SkyView::new(&file, &text, &assignments, until, seed))?
+        interruptible(py, |stop| lab::SkyView::new(file, text, &assignments, until, seed, stop))?
             .map(PySky)
             .map_err(|e| scenario_error(py, e))
     }

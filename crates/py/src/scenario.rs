@@ -79,5 +79,5 @@ pub(crate) fn parse(
         let control = lab::Control::Guest(Arc::new(law));
         scenario.set_control(&flow.extract::<String>()?, control).map_err(|e| scenario_error(py, e))?;
     }
-    Ok(PyScenario { scenario: Arc::new(scenario), advice: advice.iter().map(ToString::to_string).collect() })
+    Ok(PyScenario { scenario: Arc::new(scenario), advice })
 }

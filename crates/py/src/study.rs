@@ -95,7 +95,6 @@ pub fn parse_study(py: Python<'_>, file: &str, text: &str, assignments: Vec<Stri
         }
         py.check_signals()?;
     }
-    let mut advice: Vec<String> = advice.iter().map(ToString::to_string).collect();
     let mut seen = BTreeSet::new();
     advice.retain(|line| seen.insert(line.clone()));
     Ok(PyStudy { study, advice })

@@ -29,10 +29,6 @@ class Executor(Protocol):
         ...
 
 
-LOOKS = 5
-"""How often, 0.2 s apart, a stopped pool is asked for what has ended: a run that is being set up does not stop."""
-
-
 class Local:
     """All cores of this machine, as threads of this process."""
 
@@ -45,9 +41,8 @@ class Local:
             yield from ([finished] for finished, _ in _one_by_one(study, runs))
             return
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
-        stopped, looks = False, 0
-        while looks < LOOKS:
-            looks += stopped
+        stopped = False
+        while True:
             try:
                 done = pool.collect(0.2)
             except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock.experiment import Scenario, read_text
+from ackclock.experiment import Scenario, read_text, utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Study:
     @classmethod
     def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Study:
         """Take a study from TOML text."""
+        utf8(*overrides)
         return cls(_core.parse_study(file, text, list(overrides)), file, text, overrides)
 
     @classmethod

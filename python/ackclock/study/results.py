@@ -124,6 +124,12 @@ def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
     write(path, save)
 
 
+def same_outcome(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether several runs have one outcome: their seeds decide nothing."""
+    first = numbers(rows[0])
+    return len(rows) > 1 and all(numbers(row) == first for row in rows[1:])
+
+
 def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()) -> list[dict[str, Any]]:
     """One row a point: its axes, the number of runs, and for each metric mean, 95 % interval and n over its seeds.
 
@@ -136,8 +142,7 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     found = []
     for text, rows in points.items():
         chosen = list(metrics) or _usual(rows[0])
-        first = numbers(rows[0])
-        deterministic = len(rows) > 1 and all(numbers(row) == first for row in rows[1:])
+        deterministic = same_outcome(rows)
         decided = rows[:1] if deterministic else rows
         means = {
             name: stats.within([x for row in decided if (x := metric_of(row, name)) is not None], *bounds(name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from ackclock.options import Jobs, percent
+from ackclock.options import AllowCode, Jobs, percent
 from ackclock.text import say
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def suite(
     quick: bool = False,
     jobs: Jobs = None,
     engine: Literal["local", "ray"] = "local",
+    allow_code: AllowCode = False,
 ) -> int:
     """Try a controller in every situation of a suite: one page. May be killed and repeated.
 
@@ -42,6 +43,8 @@ def suite(
         Threads (CPUs of a local Ray); by default all of the machine.
     engine
         Where the runs run.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
 
     """
     from ackclock.study.executors import ENGINES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,8 @@ class Metric:
     words: str
     find: Callable[[View], float | None]
     factor: float = 1.0
+    most: float = math.inf
+    """The greatest value that is possible, in the unit that is shown; the least is 0."""
 
 
 def _sum(flows: Sequence[Row], key: str) -> float:
@@ -120,8 +123,6 @@ def _harm(view: View) -> float | None:
 
 def _completion(flows: Sequence[Row]) -> float | None:
     """Geometric mean over the flows that ended."""
-    import math
-
     ended = [flow["completion_s"] for flow in flows if flow["completion_s"]]
     return math.exp(sum(map(math.log, ended)) / len(ended)) if ended else None
 
@@ -132,8 +133,8 @@ def _finished(flows: Sequence[Row]) -> float | None:
 
 METRICS: dict[str, Metric] = {
     "goodput": Metric("Mb/s", 1, "payload of the tested flows", lambda v: _sum(v.tested, "goodput_bps"), 1e-6),
-    "utilisation": Metric("%", 1, "busy time of the bottleneck", lambda v: float(v.link["utilisation"]), 100),
-    "drop_rate": Metric("%", -1, "packets that the bottleneck's queue dropped", _drop_rate, 100),
+    "utilisation": Metric("%", 1, "busy time of the bottleneck", lambda v: float(v.link["utilisation"]), 100, 100),
+    "drop_rate": Metric("%", -1, "packets that the bottleneck's queue dropped", _drop_rate, 100, 100),
     "queueing": Metric("ms", -1, "mean wait at the bottleneck", lambda v: v.link["mean_sojourn_s"], 1e3),
     "p95_queueing": Metric(
         "ms", -1, "95th percentile of the delay above that of an empty path", lambda v: _queueing(v, v.tested), 1e3
@@ -142,13 +143,13 @@ METRICS: dict[str, Metric] = {
         "ms", -1, "the same of the other flows", lambda v: _queueing(v, v.flows(v.situation.rivals)), 1e3
     ),
     "loss": Metric(
-        "%", -1, "packets of the tested flows that were lost or sent for nothing", lambda v: _loss(v.tested), 100
+        "%", -1, "packets of the tested flows that were lost or sent for nothing", lambda v: _loss(v.tested), 100, 100
     ),
     "rivals_loss": Metric(
-        "%", -1, "packets of the other flows that were lost", lambda v: _loss(v.flows(v.situation.rivals)), 100
+        "%", -1, "packets of the other flows that were lost", lambda v: _loss(v.flows(v.situation.rivals)), 100, 100
     ),
     "jain": Metric(
-        "", 1, "Jain's index of the tested flows", lambda v: _jain([flow["goodput_bps"] for flow in v.tested])
+        "", 1, "Jain's index of the tested flows", lambda v: _jain([flow["goodput_bps"] for flow in v.tested]), most=1.0
     ),
     "share": Metric("", 0, "a tested flow's goodput over the mean of all flows", _share),
     "harm": Metric("", 1, "other flows' goodput over what they have beside the standard controller", _harm),
@@ -158,7 +159,7 @@ METRICS: dict[str, Metric] = {
         "time that a tested transfer takes, of those that ended (geometric mean)",
         lambda v: _completion(v.tested),
     ),
-    "finished": Metric("%", 1, "tested transfers that ended", lambda v: _finished(v.tested), 100),
+    "finished": Metric("%", 1, "tested transfers that ended", lambda v: _finished(v.tested), 100, 100),
     "rivals_completion": Metric(
         "s", -1, "time that a transfer of others takes", lambda v: _completion(v.flows(v.situation.rivals))
     ),

@@ -45,6 +45,8 @@ class SuiteResult:
     refused: dict[str, str]
     """Situations that the controller cannot be tried in, and why."""
     failed: list[tuple[str, str]]
+    deterministic: set[tuple[str, str]]
+    """Situations and points where the seeds decide nothing: whole outcomes are the same."""
 
     def values(self) -> dict[tuple[str, str, str], dict[int, float]]:
         """Of each (situation, point, metric) the values by seed, in the order of the suite."""
@@ -54,8 +56,15 @@ class SuiteResult:
         return found
 
     def estimates(self) -> dict[tuple[str, str, str], stats.Estimate]:
-        """The same as means with 95 % intervals over the seeds."""
-        return {key: stats.over_seeds(list(seeds.values())) for key, seeds in self.values().items()}
+        """The same as means with 95 % intervals over the seeds, within what is possible."""
+        return {
+            (situation, point, metric): stats.within(
+                list(seeds.values())[: 1 if (situation, point) in self.deterministic else None],
+                0.0,
+                METRICS[metric].most,
+            )
+            for (situation, point, metric), seeds in self.values().items()
+        }
 
 
 def read(folder: Path) -> SuiteResult:
@@ -63,6 +72,7 @@ def read(folder: Path) -> SuiteResult:
     try:
         about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
         refused = about.pop("refused")
+        deterministic = {(situation, point) for situation, point in about.pop("deterministic")}
         with open(folder / "measures.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         measures = [
@@ -72,7 +82,7 @@ def read(folder: Path) -> SuiteResult:
         unknown = {m.metric for m in measures} - METRICS.keys()
         if unknown:
             raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
-        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, [])
+        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, [], deterministic)
     except FileNotFoundError:
         raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None
     except (ValueError, KeyError, TypeError) as error:

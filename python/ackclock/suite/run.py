@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import ScenarioError
+from ackclock.experiment import utf8
 from ackclock.files import BadInput, check_folder, write_text
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
+from ackclock.study.results import same_outcome
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
-from ackclock.suite.measures import METRICS, View, bases
+from ackclock.suite.measures import METRICS, Row, View, bases
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.suite.situation import Situation
 
@@ -31,7 +33,9 @@ def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | No
         return control
     file, colon, name = control.rpartition(":")
     if colon:
-        table: dict[str, Any] = {"python": f"{Path(file).resolve()}:{name}"}
+        path = str(Path(file).resolve())
+        utf8(path)
+        table: dict[str, Any] = {"python": f"{path}:{name}"}
     else:
         table = {"kind": control}
     table |= dict((parameters or {}).get(name or control, {}))
@@ -60,6 +64,7 @@ def run(
     measures: list[Measure] = []
     failed: list[tuple[str, str]] = []
     refused: dict[str, str] = {}
+    deterministic: set[tuple[str, str]] = set()
     runs, engine = 0, ""
     for situation in suite.situations:
         try:
@@ -82,11 +87,13 @@ def run(
                 failed += store.failures()
                 runs += summary.runs
                 found.append(store.outcomes().to_dicts())
-        measures += _measure(situation, found[0], found[1] if len(found) > 1 else [])
+        points = _points(found[0])
+        measures += _measure(situation, points, found[1] if len(found) > 1 else [])
+        deterministic |= {(situation.id, point) for point, rows in points.items() if same_outcome(rows)}
     if refused and not measures:
         raise BadInput(f"{control}: {next(iter(refused.values()))}")
     about = SuiteMetadata(suite.key, suite.title, control, quick, engine, runs)
-    made = SuiteResult(about, out, measures, refused, failed)
+    made = SuiteResult(about, out, measures, refused, failed, deterministic)
     _write(suite, made)
     return made
 
@@ -97,26 +104,28 @@ def _study(suite: Suite, situation: Situation, control: str, quick: bool) -> Stu
     return Study.load(suite.path(situation), [f"tcp.control={table}", f'sweep.seed="1..{seeds}"', "delays=true"])
 
 
-def _measure(
-    situation: Situation, rows: Sequence[Mapping[str, Any]], standard: Sequence[Mapping[str, Any]]
-) -> list[Measure]:
-    beside = {(row["axes"], row["seed"]): row for row in standard}
-    points: dict[str, list[Mapping[str, Any]]] = {}
+def _points(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows by the labels of their points."""
+    points: dict[str, list[Row]] = {}
     for row in rows:
-        points.setdefault(row["axes"], []).append(row)
+        points.setdefault("; ".join(json.loads(row["axes"]).values()), []).append(row)
+    return points
+
+
+def _measure(situation: Situation, points: Mapping[str, Sequence[Row]], standard: Sequence[Row]) -> list[Measure]:
+    beside = {(row["axes"], row["seed"]): row for row in standard}
     found = []
-    for axes, its in points.items():
+    for point, its in points.items():
         base = bases(its)
-        point = "; ".join(json.loads(axes).values())
         for row in its:
-            view = View(situation, row, base, beside.get((axes, row["seed"])))
+            view = View(situation, row, base, beside.get((row["axes"], row["seed"])))
             for metric in situation.metrics:
                 value = METRICS[metric].find(view)
                 if value is not None:
                     found.append(Measure(situation.id, point, metric, row["seed"], value * METRICS[metric].factor))
     # By point and metric, seeds together.
     order = {metric: i for i, metric in enumerate(situation.metrics)}
-    places = {"; ".join(json.loads(axes).values()): i for i, axes in enumerate(points)}
+    places = {point: i for i, point in enumerate(points)}
     return sorted(found, key=lambda m: (places[m.point], order[m.metric], m.seed))
 
 
@@ -127,7 +136,7 @@ def _write(suite: Suite, made: SuiteResult) -> None:
     table = csv.DictWriter(text, list(Measure.__dataclass_fields__), lineterminator="\n")
     table.writeheader()
     table.writerows(asdict(m) for m in made.measures)
-    about = asdict(made.metadata) | {"refused": made.refused}
+    about = asdict(made.metadata) | {"refused": made.refused, "deterministic": sorted(made.deterministic)}
     for name, content in (
         ("measures.csv", text.getvalue()),
         ("suite.json", json.dumps(about, indent=1) + "\n"),

@@ -2,26 +2,28 @@
 
 use crate::error::ScenarioError;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// More places than anybody reads.
-const MOST: usize = 100;
+const MOST: usize = 10_000;
 
 thread_local! {
-    static GIVEN: RefCell<Vec<ScenarioError>> = const { RefCell::new(Vec::new()) };
+    static GIVEN: RefCell<(Vec<String>, BTreeSet<String>)> = const { RefCell::new((Vec::new(), BTreeSet::new())) };
 }
 
 /// Notes a place, and what would be better there; a place counts once, however often it is read.
 pub(crate) fn give(advice: ScenarioError) {
-    GIVEN.with_borrow_mut(|given| {
-        if given.len() < MOST && !given.contains(&advice) {
-            given.push(advice);
+    let line = advice.to_string();
+    GIVEN.with_borrow_mut(|(lines, seen)| {
+        if lines.len() < MOST && seen.insert(line.clone()) {
+            lines.push(line);
         }
     });
 }
 
-/// What `read` returns, and the advice on what it read.
-pub fn advised<T>(read: impl FnOnce() -> T) -> (T, Vec<ScenarioError>) {
+/// What `read` returns, and the advice on what it read, each with its place.
+pub fn advised<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
     GIVEN.take();
     let found = read();
-    (found, GIVEN.take())
+    (found, GIVEN.take().0)
 }

@@ -154,21 +154,39 @@ fn without_unit(
     };
     match &value {
         cc::Value::Number(number) => {
-            let better =
-                if unit == "s" { format!("{number}s") } else { Rate::from_bps(*number as u64).to_string() };
-            advise(format!("{number} has no unit and is taken in {unit}: write \"{better}\""));
+            // A number that no text gives back exactly stays as it is.
+            if let Some(better) = spelled(*number, unit) {
+                advise(format!("{number} has no unit and is taken in {unit}: write \"{better}\""));
+            }
             Ok(value)
         }
         cc::Value::Word(text) => {
-            let number = if unit == "s" {
-                text.parse().map(Span::seconds).map_err(|error| error.to_string())
-            } else {
-                text.parse().map(|rate: Rate| rate.bps() as f64).map_err(|error| error.to_string())
-            };
+            let number = parsed(text, unit);
             number.map(cc::Value::Number).map_err(|error| format!("{error}; write it like \"{example}\""))
         }
         cc::Value::Switch(_) => Ok(value),
     }
+}
+
+/// The number that a text with a unit gives a parameter in s or bit/s.
+fn parsed(text: &str, unit: &str) -> std::result::Result<f64, String> {
+    if unit == "s" {
+        text.parse().map(Span::seconds).map_err(|error| error.to_string())
+    } else {
+        text.parse().map(|rate: Rate| rate.bps() as f64).map_err(|error| error.to_string())
+    }
+}
+
+/// The shortest text with a unit that gives this number.
+fn spelled(number: f64, unit: &str) -> Option<String> {
+    let units: &[(f64, &str)] = if unit == "s" {
+        &[(1.0, "s")]
+    } else {
+        &[(1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1.0, "bps")]
+    };
+    let texts = units.iter().filter(|(size, _)| number >= *size || *size == 1.0);
+    let texts = texts.map(|(size, unit)| format!("{}{unit}", number / size));
+    texts.filter(|text| parsed(text, unit) == Ok(number)).min_by_key(String::len)
 }
 
 fn read_guest(table: &Reader<'_>, item: &Item, entries: &[(String, Item)], source: &str) -> Result<Control> {

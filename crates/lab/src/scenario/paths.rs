@@ -2,7 +2,7 @@
 
 use super::document::Item;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
-use crate::error::ScenarioError;
+use crate::error::{Origin, ScenarioError};
 use net::{LinkId, NodeId, Route, RouterConfig, Topology};
 use std::collections::BTreeMap;
 
@@ -130,11 +130,18 @@ impl<'a> Routers<'a> {
     }
 
     /// Refuses a scenario in which a controller misses routers.
-    pub fn check(&self, top: &Item, flow_items: &[Item], flows: &[Flow]) -> Result<(), ScenarioError> {
+    /// Flows beyond those of `flow_items` are generated, with the options of `defaults`, the table `[tcp]`.
+    pub fn check(
+        &self,
+        flow_items: &[Item],
+        defaults: Option<&Item>,
+        flows: &[Flow],
+    ) -> Result<(), ScenarioError> {
         let Some((flow, message)) = self.missing(flows) else { return Ok(()) };
-        // Generated flows stand in no table of their own.
         let number = flows.iter().position(|other| std::ptr::eq(other, flow));
-        let origin = number.and_then(|n| flow_items.get(n)).map_or(&top.origin, |item| &item.origin);
-        Err(ScenarioError::new(origin, &format!("flow.{}.tcp.control", flow.name), message))
+        let own = number.and_then(|n| flow_items.get(n));
+        let key = own.map_or("tcp.control".into(), |_| format!("flow.{}.tcp.control", flow.name));
+        let origin = own.or(defaults).map(|item| item.origin.clone());
+        Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::Set(key.as_str().into())), &key, message))
     }
 }

@@ -95,7 +95,7 @@ impl Scenario {
         }
         check_names(link_items, &links, flow_items, &flows)?;
         traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
-        Routers::new(&links, radio.as_deref(), satellites.is_some()).check(document, flow_items, &flows)?;
+        Routers::new(&links, radio.as_deref(), satellites.is_some()).check(flow_items, tcp, &flows)?;
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.sky)?;
         }

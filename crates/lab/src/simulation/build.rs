@@ -12,17 +12,22 @@ use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
 use net::radio::Radio;
 use net::{LinkId, LinkSpec, Network, NodeId};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use transport::{BlockPool, Options, Receiver, ReceiverStats, Sender, Setup, Timer, UdpSource};
 use units::{Span, Time};
 
 impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
-    pub(super) fn build(scenario: &Scenario, settings: Settings) -> Result<Self, ScenarioError> {
+    pub(super) fn build(
+        scenario: &Scenario,
+        settings: Settings,
+        stop: &AtomicBool,
+    ) -> Result<Self, ScenarioError> {
         let seed = settings.seed.unwrap_or(scenario.seed);
         let end = Time::ZERO + scenario.duration;
         let airborne = radio_names(scenario.radio.as_deref());
         let (topology, nodes, mut layout) = match (&scenario.satellites, &scenario.radio) {
             (Some(satellites), _) => {
-                let (topology, nodes, layout) = satellites::lay_out(scenario, satellites, seed);
+                let (topology, nodes, layout) = satellites::lay_out(scenario, satellites, seed, stop);
                 (topology, nodes, Some(layout))
             }
             _ => {

@@ -25,6 +25,7 @@ use net::{Arrival, Kind, LinkId, Network, NodeId, Packet, Topology};
 use recorder::Recorder;
 use rustix::time::{ClockId, clock_gettime};
 use satellites::{SkyEvent, SkyPlan};
+use std::sync::atomic::AtomicBool;
 use transport::{BlockPool, Blocks, Receiver, ReceiverStats, Sender, Timer, UdpSource, WindowRow, Wire};
 use units::{Span, Time};
 
@@ -65,18 +66,28 @@ macro_rules! each {
 }
 
 impl Run {
-    /// Builds the world of a scenario. Fails if a flow has no path.
+    /// Sets up the run of a scenario. Fails if a controller in a file cannot be loaded or misses something.
     pub fn new(scenario: &Scenario, settings: Settings) -> Result<Run, ScenarioError> {
+        Run::stoppable(scenario, settings, &AtomicBool::new(false))
+    }
+
+    /// The same. With many satellites over long times it takes long: it ends soon when `stop` is set, and the run is then of
+    /// no use.
+    pub fn stoppable(
+        scenario: &Scenario,
+        settings: Settings,
+        stop: &AtomicBool,
+    ) -> Result<Run, ScenarioError> {
         let loaded = scenario.loaded()?;
         let drawn = loaded.drawn(settings.seed.unwrap_or(scenario.seed));
         let scenario = &*drawn;
         let r = settings.recording;
         let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio {
-            Inner::Full(Box::new(World::build(scenario, settings)?))
+            Inner::Full(Box::new(World::build(scenario, settings, stop)?))
         } else if r.trace != TraceMode::Off {
-            Inner::Windows(Box::new(World::build(scenario, settings)?))
+            Inner::Windows(Box::new(World::build(scenario, settings, stop)?))
         } else {
-            Inner::Plain(Box::new(World::build(scenario, settings)?))
+            Inner::Plain(Box::new(World::build(scenario, settings, stop)?))
         };
         Ok(Run { inner, looks: 0 })
     }

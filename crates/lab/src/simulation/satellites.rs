@@ -9,6 +9,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use units::{Span, Time};
 
 /// The far end of a transmitter to or from the ground.
@@ -49,6 +50,7 @@ pub(super) fn lay_out<'a>(
     scenario: &'a Scenario,
     satellites: &'a Arc<Satellites>,
     seed: u64,
+    stop: &AtomicBool,
 ) -> (Topology, BTreeMap<&'a str, NodeId>, SkyLayout<'a>) {
     let sky = &satellites.sky;
     let mut topology = Topology::default();
@@ -88,7 +90,7 @@ pub(super) fn lay_out<'a>(
     }
     let network = SkyNetwork {
         sky: sky.clone(),
-        line: satellites.timeline(Time::ZERO + scenario.duration, seed),
+        line: satellites.timeline(Time::ZERO + scenario.duration, seed, stop),
         header: satellites.header,
         loss: satellites.loss,
         pause: satellites.pause,
@@ -227,10 +229,10 @@ impl SkyLayout<'_> {
 }
 
 impl Satellites {
-    /// Who is linked with whom, when, up to `until`.
-    pub fn timeline(&self, until: Time, seed: u64) -> Timeline {
+    /// Who is linked with whom, when, up to `until`; given up when `stop` is set.
+    pub fn timeline(&self, until: Time, seed: u64, stop: &AtomicBool) -> Timeline {
         let mut streams: Vec<Option<engine::Stream>> = vec![None; self.sky.nodes()];
-        Timeline::new(&self.sky, &self.rules, until, |node| {
+        Timeline::new(&self.sky, &self.rules, until, stop, |node| {
             let stream = streams[node]
                 .get_or_insert_with(|| engine::Stream::new(seed, "handoff check", self.sky.name(node)));
             2.0 * stream.uniform() - 1.0

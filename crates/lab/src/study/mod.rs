@@ -69,7 +69,7 @@ impl Study {
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }
-        let title = Scenario::read(&document)?.title;
+        let title = Reader::new("", &document)?.text("title")?.unwrap_or("").to_string();
         let mut study = Study {
             axes: Vec::new(),
             seeds: Vec::new(),

@@ -25,10 +25,6 @@ const ROOM: usize = 4096;
 /// How long finished runs gather.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// Time between two looks at whether stopped workers have ended, and how long they are waited for.
-const LOOK: Duration = Duration::from_millis(10);
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
-
 /// One run of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -103,12 +99,9 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.stop();
-        // A worker may wait for room in the channel, or compute the satellites of a long run: it is not waited for long.
-        let looks = LONGEST_WAIT.as_millis() / LOOK.as_millis();
-        if (0..looks).any(|_| self.collect(LOOK).is_none()) {
-            for worker in self.workers.drain(..) {
-                let _ = worker.join();
-            }
+        while self.collect(Duration::from_millis(10)).is_some() {} // a worker may wait for room in the channel
+        for worker in self.workers.drain(..) {
+            let _ = worker.join();
         }
     }
 }
@@ -141,10 +134,13 @@ impl Work {
     fn run(&self, scenario: &Scenario, seed: u64) -> Option<Result<String, String>> {
         let settings = Settings { seed: Some(seed), ..Settings::default() };
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            let mut run = match Run::new(scenario, settings) {
+            let mut run = match Run::stoppable(scenario, settings, &self.stop) {
                 Ok(run) => run,
                 Err(error) => return Some(Err(error.to_string())),
             };
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
             let chunk = if run.has_guests() { FEW } else { CHUNK };
             while !run.advance(chunk) {
                 if self.stop.load(Ordering::Relaxed) {
