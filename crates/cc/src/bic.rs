@@ -9,8 +9,8 @@
 //!
 //! Status: draft.
 
-use crate::params::{Kind, Param, Params};
 use crate::descriptor::{Descriptor, Status};
+use crate::params::{Kind, Param, Params};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::Time;

@@ -8,10 +8,10 @@
 //! round-trip time N is zero whatever the queue, so the window grows until a loss.
 //! Status: draft (papers/ca-artt has what it does to the paper's claims).
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
 use crate::noise::Normal;
 use crate::params::{Kind, Param, ParamError, Params, Value};
-use crate::descriptor::{Descriptor, Status};
 use crate::vegas::Vegas;
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Signals, Timeout};
 use units::{Segments, Span, Time};

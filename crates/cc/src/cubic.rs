@@ -5,10 +5,10 @@
 //! and the threshold is truncated, as for every law of that profile.
 //! Status: draft: hand-computed numbers of the curve (tests below); no whole-run comparison yet.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Time};

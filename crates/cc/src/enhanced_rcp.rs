@@ -12,9 +12,9 @@
 //! It begins with four segments: say `initial_window = 4`; with a Quick-Start that every router approves the code begins with
 //! 9999, `initial_window = 9999`. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Response, Share, share_params};
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Time};

@@ -4,9 +4,9 @@
 //! `a(w)` and `b(w)` are those of the RFC's equations, with `p(w)` on a straight line between (38, 1e-3) and (83000, 1e-7) in
 //! logarithms; up to 38 segments it is Reno. No limited slow start (RFC 3742). Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Response;
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 

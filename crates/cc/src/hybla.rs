@@ -2,10 +2,10 @@
 //!
 //! Formulas, readings and test vectors: docs/hybla.md. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 

@@ -4,9 +4,9 @@
 //! The window only bounds what is outstanding, at `headroom` times the rate over a round trip. Losses are repaired by the
 //! transport and do not change the rate. Before the first grant one packet is sent. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Smoothed;
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Law, Signals, Timeout};
 use units::{Rate, Time};

@@ -7,9 +7,9 @@
 //! (specs/rcp.md section 3): `equation = "absolute"` takes it as printed. Losses are repaired and change nothing but the
 //! phase; after a timeout the window begins at one. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Share, share_params};
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::Time;

@@ -4,8 +4,8 @@
 //! "tahoe"`, `"reno"`, `"newreno"` or `"sack"` is the TCP of that name.
 //! Status: checked, row by row against ns-2.35 (docs/validation.md).
 
-use crate::params::Params;
 use crate::descriptor::{Descriptor, Status};
+use crate::params::Params;
 use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
 

@@ -10,9 +10,9 @@
 //! without ECN nothing but a timeout shrinks the window. Readings are parameters (specs/sarbe-ecn.md section 8); CWR is
 //! the transport's, once a window. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Credit, MinRtt, StableRate};
 use crate::params::{Kind, Param, ParamError, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Law, Signals, Timeout};
 use units::{Segments, Span, Time};

@@ -14,9 +14,9 @@
 //! `recovery = "reno"` it asks for [`Controller::fine_timeout`].
 //! Status: checked (`ns2`, row by row against ns-2.35); the other readings draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Phase, Signals, Timeout};
 use units::{Segments, Span, Time};

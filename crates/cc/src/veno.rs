@@ -11,9 +11,9 @@
 //!
 //! Slow start is Reno's, and so is the timeout in `paper` and `seed`. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Span};

@@ -6,9 +6,9 @@
 //! its agent `WestwoodNR` is `recovery = "newreno"`. Under `reno` and `newreno` the window is inflated and repeated fast
 //! retransmits are guarded as for every controller, and echoes of congestion are answered as losses are. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{AckFilter, AckRate, Credit, MinRtt};
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Span, Time};

@@ -12,9 +12,9 @@
 //!
 //! Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Credit, MinRtt, Round, Smoothed};
 use crate::params::{Kind, Param, Params};
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
 use units::{Segments, Span, Time};

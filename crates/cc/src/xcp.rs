@@ -4,9 +4,9 @@
 //! Each ACK moves the window by its feedback, a change of rate, times the round-trip time. A loss halves the window, as TCP's
 //! does; a timeout makes it one. Status: draft.
 
+use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Smoothed;
 use crate::params::Params;
-use crate::descriptor::{Descriptor, Status};
 use crate::window::{Window, its_window};
 use crate::{Ack, Congestion, Controller, FlowInfo, Hint, Law, Signals, Timeout};
 use units::Time;
