@@ -47,8 +47,8 @@ format: build
 
 bench: build
 	$(BIN)/ackclock bench
-	cargo bench --locked --quiet -p engine --bench order
-	cargo bench --locked --quiet -p cc --bench per_ack
+	cargo bench --locked --quiet -p ackclock-engine --bench order
+	cargo bench --locked --quiet -p ackclock-cc --bench per_ack
 
 # Beside ns-2 itself, where it is installed (Debian: ns2).
 validate: build

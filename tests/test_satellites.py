@@ -14,8 +14,8 @@ import pytest
 from ackclock import Scenario
 from ackclock.files import BadInput
 from ackclock.options import seconds
-from ackclock.sky import Sky
-from ackclock.skymap import coastlines, draw, great_circle
+from ackclock.satellite_map import coastlines, draw, great_circle
+from ackclock.satellites import SatelliteView
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 IRIDIUM = "scenarios/iridium.toml"
@@ -85,11 +85,13 @@ def test_mistakes_are_told(ackclock: Run, tmp_path: Path) -> None:
 
 
 def test_maps_and_films(ackclock: Run, tmp_path: Path) -> None:
-    target, film = tmp_path / "sky.svg", tmp_path / "sky.gif"
-    done = ackclock("orbit", IRIDIUM, *ENDS, "--until", "20s", "--every", "10s", "--plot", target, "--animate", film)
+    target, animation = tmp_path / "sky.svg", tmp_path / "sky.gif"
+    done = ackclock(
+        "orbit", IRIDIUM, *ENDS, "--until", "20s", "--every", "10s", "--plot", target, "--animate", animation
+    )
     assert done.returncode == 0, done.stderr
     assert target.read_text().count("<path") > 100
-    assert film.read_bytes()[:6] == b"GIF89a"
+    assert animation.read_bytes()[:6] == b"GIF89a"
     again = tmp_path / "again.svg"
     ackclock("orbit", IRIDIUM, *ENDS, "--until", "0s", "--plot", again)
     strip = [line for line in target.read_text().splitlines() if "dc:date" not in line]
@@ -97,7 +99,7 @@ def test_maps_and_films(ackclock: Run, tmp_path: Path) -> None:
 
 
 def test_a_map_of_any_moment(root: Path) -> None:
-    figure = draw(Sky(root / IRIDIUM, 400, ends=("berkeley", "boston")), 400)
+    figure = draw(SatelliteView(root / IRIDIUM, 400, ends=("berkeley", "boston")), 400)
     assert "47.50 ms over 5 links" in figure.axes[0].get_title()
 
 

@@ -1,4 +1,4 @@
-"""The command line: one function a command. Exit status: 0 done, 1 a run failed, 2 bad input."""
+"""The command line: one function for each command. Exit status: 0 done, 1 a run failed, 2 bad input."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(
     audit: bool = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Run one scenario and summarise it.
+    """Run one scenario and print a summary.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def check(file: File, /, *files: File, plot: Path | None = None, allow_code: All
     file
         Scenario file (TOML).
     files
-        More of them.
+        More scenario files.
     plot
         Draw the network of the one file: nodes, links with rate, delay, queue and loss, flows (SVG, PDF or PNG).
     allow_code
@@ -219,7 +219,7 @@ def check(file: File, /, *files: File, plot: Path | None = None, allow_code: All
 
 @app.command(name="list")
 def list_(kind: Kind, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
-    """List what there is, with parameters, units, defaults and sources.
+    """List models, scenarios, papers or suites, with parameters, units, defaults and sources.
 
     Parameters
     ----------
@@ -253,24 +253,24 @@ def sweep(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Run a study: every point of its axes under every seed. May be killed and repeated: finished runs are kept.
+    """Run a study: every point of its axes under every seed. Resumable: finished runs are kept.
 
     Parameters
     ----------
     file
         Scenario file with a `sweep`.
     out
-        Folder of the study; made if it is not there.
+        Folder of the study; created if missing.
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     jobs
-        Threads (CPUs of a local Ray); by default all of the machine.
+        Number of threads (CPUs of a local Ray). Default: all.
     engine
-        Where the runs run: on this machine, or on a Ray cluster (extra `ackclock[cluster]`).
+        Executor: this machine, or a Ray cluster (extra `ackclock[cluster]`).
     until
         Add seeds to a point until the 95 % interval of a metric is narrow: METRIC:PERCENT, such as fwd.goodput_bps:2%.
     most
-        With --until: seeds of a point at the most.
+        With --until: maximum number of seeds per point.
     as_json
         Print {"runs", "kept", "done", "failed"} at the end and nothing else.
     allow_code
@@ -327,7 +327,7 @@ def results(
     runs
         Print one JSON object for each finished run instead.
     export
-        Write one row a run (.parquet or .csv): run_id, seed, axes, outcome.
+        Write one row per run (.parquet or .csv): run_id, seed, axes, outcome.
     metric
         A number of the outcome, such as fwd.goodput_bps, "r1->r2.utilisation" or jain. May be repeated.
     where
@@ -365,7 +365,7 @@ def paper(
     engine: Literal["local", "ray"] = "local",
     readme: bool = False,
 ) -> int:
-    """Reproduce a paper: its tables, figures, claims with verdicts, one page. May be killed and repeated.
+    """Reproduce a paper: its tables, figures, claims with verdicts, one page. Resumable.
 
     Parameters
     ----------
@@ -376,9 +376,9 @@ def paper(
     quick
         Fewer seeds; the page says so.
     jobs
-        Threads (CPUs of a local Ray); by default all of the machine.
+        Number of threads (CPUs of a local Ray). Default: all.
     engine
-        Where the runs run.
+        Executor: this machine, or a Ray cluster.
     readme
         Also put the verdicts into the README of the paper's folder.
 

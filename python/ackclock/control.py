@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
 
-from ackclock._core import Ack, Congestion, FlowInfo, Hint, Restart, Timeout
+from ackclock._core import Ack, Congestion, FlowInfo, PathHint, Restart, Timeout
 
 
 class Controller:
@@ -77,7 +77,7 @@ class Controller:
     def on_timer(self, now_s: float) -> None:
         """The time asked for by `wake_at_s` has come."""
 
-    def on_hint(self, hint: Hint) -> None:
+    def on_hint(self, hint: PathHint) -> None:
         """News from lower layers: hand-offs, what routers say."""
 
     def set_window(self, cwnd: float) -> None:

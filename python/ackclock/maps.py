@@ -14,8 +14,8 @@ from ackclock.options import AllowCode, File, Overrides, Seed, seconds
 
 
 def _check_pictures(plot: Path | None, animate: Path | None) -> None:
-    """Raise BadInput unless a map and a film can be written to these files."""
-    from ackclock.film import ENDINGS
+    """Raise BadInput unless a map and an animation can be written to these files."""
+    from ackclock.animation import ENDINGS
 
     for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, ENDINGS)):
         if target is not None and target.suffix not in endings:
@@ -68,19 +68,19 @@ def orbit(
     end
         Terminal where it ends.
     every
-        Time between two looks, such as 10s.
+        Sampling interval, such as 10s.
     until
-        Time of the last look.
+        Time of the last sample.
     as_json
-        Print one JSON object a look: time_s, path, delay_s, up, down.
+        Print one JSON object per sample: time_s, path, delay_s, up, down.
     positions
         With --json: also latitude, longitude (degrees) and altitude (km) of every satellite.
     plot
         Draw a map to this file (.svg, .png or .pdf).
     at
-        The moment of the map; the start if none is given.
+        The moment of the map; the start by default.
     animate
-        Write a film of the map, a frame for every look (.gif, .html, or .mp4 where ffmpeg is installed).
+        Write an animation of the map, one frame per sample (.gif, .html, or .mp4 where ffmpeg is installed).
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     seed
@@ -89,7 +89,7 @@ def orbit(
         Let files name code and bases (`extends`) outside their own folder.
 
     """
-    from ackclock.sky import Sky
+    from ackclock.satellites import SatelliteView
     from ackclock.terminal import passes, progress
 
     _check_pictures(plot, animate)
@@ -102,22 +102,22 @@ def orbit(
     every_s = _interval(every, at, plot)
     until_s, at_s = seconds(until, "--until"), seconds(at or "0s", "--at")
     ends = (start, end) if start is not None and end is not None else None
-    sky = Sky(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
-    sky.until_s = until_s
+    satellites = SatelliteView(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
+    satellites.until_s = until_s
     if plot is not None:
-        from ackclock.skymap import draw
+        from ackclock.satellite_map import draw
 
-        save_figure(draw(sky, at_s), plot)
+        save_figure(draw(satellites, at_s), plot)
     if animate is not None:
-        from ackclock import skymap
+        from ackclock import satellite_map
 
         with progress("drawing", quiet=as_json) as advance:
-            skymap.animate(sky, every_s, animate, advance)
+            satellite_map.animate(satellites, every_s, animate, advance)
     if as_json:
-        for look in sky.instants(every_s, positions=positions):
+        for look in satellites.instants(every_s, positions=positions):
             print(json.dumps(look))
     elif ends is not None:
-        passes(sky, every_s)
+        passes(satellites, every_s)
     _tell(plot, animate, sys.stderr if as_json else sys.stdout)
     return 0
 
@@ -136,7 +136,7 @@ def radio(
     seed: Seed = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Draw the radio of a scenario: nodes moving, who can receive whom, packets by kind, drops.
+    """Draw the radio network of a scenario: node positions, links in range, packets by kind, drops.
 
     Parameters
     ----------
@@ -145,29 +145,29 @@ def radio(
     plot
         Draw a map of a moment to this file (.svg, .png or .pdf).
     animate
-        Write a film of the map (.gif, .html, or .mp4 where ffmpeg is installed).
+        Write an animation of the map (.gif, .html, or .mp4 where ffmpeg is installed).
     start
-        Where the film begins.
+        Where the animation begins.
     until
-        Where it ends; two minutes after its beginning if nothing is said.
+        Where it ends; default: two minutes after the start.
     every
-        What a frame, or the map, shows: everything sent in so much time.
+        Time that one frame, or the map, shows.
     at
         The moment of the map.
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     seed
-        Runs under this seed, not the file's.
+        Seed of the run, instead of the file's.
     allow_code
         Let files name code and bases (`extends`) outside their own folder.
 
     """
-    from ackclock import airmap
+    from ackclock import radio_map
     from ackclock.terminal import progress
 
     _check_pictures(plot, animate)
     if plot is None and animate is None:
-        raise BadInput("ask for a map with --plot, or for a film with --animate")
+        raise BadInput("ask for a map with --plot, or for an animation with --animate")
     every_s = _interval(every, at, plot)
     start_s, at_s = seconds(start, "--from"), seconds(at or start, "--at")
     until_s = start_s + 120 if until is None else seconds(until, "--until")
@@ -177,11 +177,13 @@ def radio(
     moments = [(at_s, "--at")] if plot is not None else []
     moments += [(start_s, "--from")] if animate is not None else []
     with progress("running", quiet=False) as advance:
-        air = airmap.Air(file, overrides=set_, seed=seed, until_s=max(ends), moments=moments, progress=advance)
+        recording = radio_map.RadioRecording(
+            file, overrides=set_, seed=seed, until_s=max(ends), moments=moments, progress=advance
+        )
     if plot is not None:
-        save_figure(airmap.draw(air, at_s, every_s), plot, dpi=110)
+        save_figure(radio_map.draw(recording, at_s, every_s), plot, dpi=110)
     if animate is not None:
         with progress("drawing", quiet=False) as advance:
-            airmap.animate(air, start_s, min(until_s, air.duration_s), every_s, animate, advance)
+            radio_map.animate(recording, start_s, min(until_s, recording.duration_s), every_s, animate, advance)
     _tell(plot, animate, sys.stdout)
     return 0

@@ -19,7 +19,7 @@ from ackclock.text import PlainConsole, say, shown
 if TYPE_CHECKING:
     from ackclock.arima import Identification
     from ackclock.papers.reproduce import Reproduction
-    from ackclock.sky import Sky
+    from ackclock.satellites import SatelliteView
     from ackclock.suite.compare import Change
     from ackclock.suite.result import SuiteResult
 
@@ -347,11 +347,11 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
             console.print(f"    alone on an empty path below 90 % in profile {limit['profile']}: {limit['reason']}")
 
 
-def passes(sky: Sky, every_s: float) -> None:
+def passes(satellites: SatelliteView, every_s: float) -> None:
     """Paths with their delays, a row for each time that the path changes, then the hand-offs."""
     table = Table("from (s)", "path", "delay (ms)", "least", "most", title="Paths", title_justify="left", box=None)
     runs: list[tuple[float, list[str] | None, list[float]]] = []
-    for look in sky.instants(every_s):
+    for look in satellites.instants(every_s):
         if not runs or runs[-1][1] != look["path"]:
             runs.append((look["time_s"], look["path"], []))
         if look["delay_s"] is not None:
@@ -362,7 +362,7 @@ def passes(sky: Sky, every_s: float) -> None:
     console = _wide()
     console.print(table)
     handoffs = Table("time (s)", "terminal", "from", "to", title="Hand-offs", title_justify="left", box=None)
-    found = [handoff for handoff in sky.handoffs() if handoff["time_s"] <= sky.until_s]
+    found = [handoff for handoff in satellites.handoffs() if handoff["time_s"] <= satellites.until_s]
     for handoff in found:
         places = (handoff["from"] or "none", handoff["to"] or "none")
         handoffs.add_row(f"{handoff['time_s']:g}", handoff["terminal"], *places)

@@ -80,7 +80,7 @@ class Explanation:
         yield f"  {threshold}, {self.in_flight:g} in flight, phase {self.phase}"
         yield f"  {self.cause}"
         if not self.journey and self.packet is not None:
-            yield "    (on no wire: packets on the air are not followed)"
+            yield "    (on no wire: packets by radio are not followed)"
         for step in self.journey:
             waited = "" if step.waited_s is None else f" after {1e3 * step.waited_s:.3f} ms there"
             what = step.event if step.reason is None else f"{step.event} ({step.reason})"
@@ -192,7 +192,7 @@ def _lost(found: Explanation, packets: pl.DataFrame, cause: str) -> None:
     drops = [step for step in found.journey if step.event == "drop"]
     if not drops:
         echo = _of(packets, found.flow, "ack").filter(pl.col("event") == "drop")
-        late = "; no copy of it was dropped on a wire: it, or its ACKs, came late or were lost on the air"
+        late = "; no copy of it was dropped on a wire: it, or its ACKs, came late or were lost by radio"
         found.cause = cause + (f"; {echo.height} of the flow's ACKs were dropped so far" if echo.height else late)
         return
     last = drops[-1]

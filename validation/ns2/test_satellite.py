@@ -14,7 +14,7 @@ import pytest
 from reference import Compared
 from satellite import CASES, MEASURES, PLACES, compared
 
-from ackclock.sky import Sky
+from ackclock.satellites import SatelliteView
 
 SHARED = Path(__file__).parent / "sky"
 GROUND = PLACES | {"coimbatore": (11.0, 77.0), "london": (51.5, -0.1)}
@@ -56,7 +56,7 @@ def rows(name: str) -> list[Row]:
         return list(csv.DictReader(file))
 
 
-def sky(folder: Path, pair: str) -> tuple[Sky, tuple[str, str]]:
+def sky(folder: Path, pair: str) -> tuple[SatelliteView, tuple[str, str]]:
     """The sky of a pair such as `berkeley-boston+crossseam`, 600 s."""
     first, second = pair.removesuffix("+crossseam").split("-")
     terminals = "".join(
@@ -65,7 +65,7 @@ def sky(folder: Path, pair: str) -> tuple[Sky, tuple[str, str]]:
     seam = json.dumps(pair.endswith("+crossseam"))
     path = folder / "sky.toml"
     path.write_text(f"[constellation]\nkind = 'iridium'\ncross_seam = {seam}\n{terminals}")
-    return Sky(path, 601, ends=(first, second)), (first, second)
+    return SatelliteView(path, 601, ends=(first, second)), (first, second)
 
 
 def by_pair(name: str) -> Iterator[tuple[str, list[Row]]]:

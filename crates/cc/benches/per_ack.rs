@@ -1,4 +1,4 @@
-//! Nanoseconds per ACK of each controller, the window law alone: a loss every 2,000 ACKs, a round-trip sample on each.
+//! Nanoseconds per ACK of each controller, the controller alone: a loss every 2,000 ACKs, a round-trip sample on each.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
@@ -63,7 +63,7 @@ fn main() {
         packet: 1000,
         seed: 1,
     };
-    println!("Window laws, ns per ACK (median of 5)");
+    println!("Window algorithms, ns per ACK (median of 5)");
     for d in CONTROLLERS {
         let Ok(params) = Params::new(d.params, []) else { continue };
         let mut times: Vec<f64> = (0..5)

@@ -10,9 +10,9 @@
 //! Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::Time;
 
 /// Most segments a round trip (Linux).
@@ -44,19 +44,19 @@ pub(crate) enum AckRatio {
 pub(crate) const SEARCH_PARAMS: [Param; 3] = [
     Param {
         name: "delayed_ack",
-        kind: Kind::Choice(&["linux_int", "exact", "off"]),
+        kind: ParamKind::Choice(&["linux_int", "exact", "off"]),
         unit: "",
         doc: "packets for each ACK: Linux's truncated estimate, an exact mean, or one",
     },
     Param {
         name: "counting",
-        kind: Kind::Choice(&["ns2", "current"]),
+        kind: ParamKind::Choice(&["ns2", "current"]),
         unit: "",
         doc: "ACKs between two steps: one more than the count (Linux 2.6.22), or segments as in later kernels",
     },
     Param {
         name: "update",
-        kind: Kind::Choice(&["linux", "seed_literal"]),
+        kind: ParamKind::Choice(&["linux", "seed_literal"]),
         unit: "",
         doc: "Linux's boundaries of the search, or Figure 2 of Nirmala et al. 2015 to the letter",
     },
@@ -261,7 +261,7 @@ pub struct Bic {
     published: Option<Published>,
 }
 
-impl Law for Bic {
+impl Algorithm for Bic {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "bic",
         summary: "window searches by halves for the one at which the last loss happened",
@@ -270,7 +270,7 @@ impl Law for Bic {
         params: &[
             Param {
                 name: "form",
-                kind: Kind::Choice(&["linux", "paper"]),
+                kind: ParamKind::Choice(&["linux", "paper"]),
                 unit: "",
                 doc: "whole segments as in Linux, or the form of 2004",
             },
@@ -340,7 +340,7 @@ impl Controller for Bic {
         self.window.set(1.0);
     }
 
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         let max = self.search.last_max as f64;
         out[0] = self.published.as_ref().map_or(max, |p| p.max_win);
@@ -351,12 +351,12 @@ impl Controller for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
+    use crate::ParamValue;
     use crate::testing::{ack, congestion, ns2_flow, timeout};
     use units::Span;
 
     fn search(ratio: &str) -> Search {
-        let given = [("delayed_ack", Value::Word(ratio.into()))];
+        let given = [("delayed_ack", ParamValue::Word(ratio.into()))];
         Search::new(&Params::new(Bic::DESCRIPTOR.params, given).unwrap())
     }
 
@@ -432,31 +432,33 @@ mod tests {
 
     #[test]
     fn a_window_over_its_life() {
-        let mut law = Bic::new(&Params::new(Bic::DESCRIPTOR.params, []).unwrap(), &ns2_flow(10.0, 10.0));
-        law.on_ack(&ack(1)); // at the threshold it is slow start still
-        assert_eq!(law.cwnd(), 11.0);
-        law.set_window(100.0);
-        law.on_congestion(&congestion(100.0));
-        assert_eq!((law.cwnd(), law.ssthresh()), (79.0, 79.0));
-        law.on_rto(&timeout(79.0, false));
-        assert_eq!((law.cwnd(), law.ssthresh(), law.search.last_max), (1.0, 63.0, 0));
+        let mut algorithm =
+            Bic::new(&Params::new(Bic::DESCRIPTOR.params, []).unwrap(), &ns2_flow(10.0, 10.0));
+        algorithm.on_ack(&ack(1)); // at the threshold it is slow start still
+        assert_eq!(algorithm.cwnd(), 11.0);
+        algorithm.set_window(100.0);
+        algorithm.on_congestion(&congestion(100.0));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (79.0, 79.0));
+        algorithm.on_rto(&timeout(79.0, false));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh(), algorithm.search.last_max), (1.0, 63.0, 0));
     }
 
     #[test]
     fn the_form_of_2004_halves_the_distance() {
-        let given = [("form", Value::Word("paper".into()))];
-        let mut law = Bic::new(&Params::new(Bic::DESCRIPTOR.params, given).unwrap(), &ns2_flow(80.0, 2.0));
-        law.on_congestion(&congestion(80.0));
-        assert_eq!(law.cwnd(), 70.0);
-        (0..70).for_each(|_| law.on_ack(&ack(1)));
-        assert!((law.cwnd() - 74.0).abs() < 0.5, "{}", law.cwnd());
+        let given = [("form", ParamValue::Word("paper".into()))];
+        let mut algorithm =
+            Bic::new(&Params::new(Bic::DESCRIPTOR.params, given).unwrap(), &ns2_flow(80.0, 2.0));
+        algorithm.on_congestion(&congestion(80.0));
+        assert_eq!(algorithm.cwnd(), 70.0);
+        (0..70).for_each(|_| algorithm.on_ack(&ack(1)));
+        assert!((algorithm.cwnd() - 74.0).abs() < 0.5, "{}", algorithm.cwnd());
         // Beyond the maximum it grows faster and faster, by 32 a round trip at the most.
-        law.set_window(81.0);
+        algorithm.set_window(81.0);
         let mut rounds = Vec::new();
         for _ in 0..8 {
-            let before = law.cwnd();
-            (0..before as u64).for_each(|_| law.on_ack(&ack(1)));
-            rounds.push(law.cwnd() - before);
+            let before = algorithm.cwnd();
+            (0..before as u64).for_each(|_| algorithm.on_ack(&ack(1)));
+            rounds.push(algorithm.cwnd() - before);
         }
         assert!(rounds.windows(2).all(|pair| pair[1] >= 0.99 * pair[0]) && rounds[7] <= 32.1, "{rounds:?}");
     }

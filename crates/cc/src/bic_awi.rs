@@ -1,9 +1,9 @@
 //! BIC_AWI: BIC that takes steps of two segments while the round-trip time does not rise, and holds still under hand-off.
 //! See [`crate::handoff_bic`]. Status: draft.
 
-use crate::handoff_bic::{Answer, HandoffBic, law};
+use crate::handoff_bic::{Answer, HandoffBic, algorithm};
 
-law! {
+algorithm! {
     /// BIC with an adaptive window increment.
     BicAwi, "bic_awi", "BIC with steps of two while the round-trip time does not rise; frozen under hand-off", Answer::Step
 }

@@ -11,9 +11,9 @@
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
 use crate::noise::Normal;
-use crate::params::{Kind, Param, ParamError, Params, Value};
+use crate::params::{Param, ParamError, ParamKind, ParamValue, Params};
 use crate::vegas::Vegas;
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Signals, Timeout};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use units::{Segments, Span, Time};
 
 /// What to do with a forecast below the smallest round-trip time.
@@ -43,14 +43,14 @@ pub struct CaArtt {
 }
 
 const fn coefficient(name: &'static str, default: f64, doc: &'static str) -> Param {
-    Param { name, kind: Kind::Number { default, min: -10.0, max: 10.0 }, unit: "", doc }
+    Param { name, kind: ParamKind::Number { default, min: -10.0, max: 10.0 }, unit: "", doc }
 }
 
 const fn threshold(name: &'static str, default: f64, doc: &'static str) -> Param {
-    Param { name, kind: Kind::Number { default, min: 0.0, max: 1e6 }, unit: "segments", doc }
+    Param { name, kind: ParamKind::Number { default, min: 0.0, max: 1e6 }, unit: "segments", doc }
 }
 
-impl Law for CaArtt {
+impl Algorithm for CaArtt {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "ca_artt",
         summary: "Vegas with a backlog judged by an ARIMA(2,1,1) forecast of the round-trip time",
@@ -65,55 +65,55 @@ impl Law for CaArtt {
             coefficient("theta1", -0.95108, "coefficient of the last innovation, sign of Eq. 17"),
             Param {
                 name: "mode",
-                kind: Kind::Choice(&["innovation", "zero", "noise", "literal"]),
+                kind: ParamKind::Choice(&["innovation", "zero", "noise", "literal"]),
                 unit: "",
                 doc: "MA term: theta1 e(t), none, sigma times a normal deviate, or Eq. 24 as printed (unstable: needs force)",
             },
             Param {
                 name: "force",
-                kind: Kind::Switch(false),
+                kind: ParamKind::Switch(false),
                 unit: "",
                 doc: "allow mode = \"literal\", which diverges within 20 ACKs",
             },
             Param {
                 name: "sigma",
-                kind: Kind::Number { default: 0.075, min: 0.0, max: 100.0 },
+                kind: ParamKind::Number { default: 0.075, min: 0.0, max: 100.0 },
                 unit: "s",
                 doc: "standard deviation of the term of mode = \"noise\" (section 3.2)",
             },
             Param {
                 name: "ar_sign",
-                kind: Kind::Choice(&["printed", "flipped"]),
+                kind: ParamKind::Choice(&["printed", "flipped"]),
                 unit: "",
                 doc: "signs of phi1 and phi2; flipped, they fit the paper's own Table 1 better",
             },
             Param {
                 name: "sample",
-                kind: Kind::Choice(&["per_ack", "per_rtt"]),
+                kind: ParamKind::Choice(&["per_ack", "per_rtt"]),
                 unit: "",
                 doc: "how often the estimator takes a sample",
             },
             Param {
                 name: "guard",
-                kind: Kind::Choice(&["clamp", "raw", "vegas"]),
+                kind: ParamKind::Choice(&["clamp", "raw", "vegas"]),
                 unit: "",
                 doc: "a forecast below the smallest round-trip time: raised to it, taken, or Vegas's backlog instead",
             },
             Param {
                 name: "ss_test",
-                kind: Kind::Choice(&["artt", "vegas"]),
+                kind: ParamKind::Choice(&["artt", "vegas"]),
                 unit: "",
                 doc: "whose backlog ends slow start",
             },
             Param {
                 name: "decide",
-                kind: Kind::Choice(&["per_rtt", "per_ack"]),
+                kind: ParamKind::Choice(&["per_rtt", "per_ack"]),
                 unit: "",
                 doc: "how often backlog and thresholds are compared",
             },
             Param {
                 name: "rtt_stat",
-                kind: Kind::Choice(&["last", "mean"]),
+                kind: ParamKind::Choice(&["last", "mean"]),
                 unit: "",
                 doc: "round-trip time of the actual rate: the last sample, or the round's mean",
             },
@@ -135,8 +135,8 @@ impl Law for CaArtt {
     }
 
     fn new(params: &Params, flow: &FlowInfo) -> CaArtt {
-        let shared = ["alpha", "beta", "gamma"].map(|name| (name, Value::Number(params.number(name))));
-        let decide = ("decide", Value::Word(params.choice("decide").into()));
+        let shared = ["alpha", "beta", "gamma"].map(|name| (name, ParamValue::Number(params.number(name))));
+        let decide = ("decide", ParamValue::Word(params.choice("decide").into()));
         let skeleton = Params::new(Vegas::DESCRIPTOR.params, shared.into_iter().chain([decide]))
             .unwrap_or_else(|error| unreachable!("Vegas takes these too: {error:?}"));
         let sign = if params.choice("ar_sign") == "flipped" { -1.0 } else { 1.0 };
@@ -212,7 +212,7 @@ impl Controller for CaArtt {
             self.sample(ack);
             let judged = self.judge();
             let by_artt = self.slow_start_by_artt || !self.vegas.slow_start();
-            self.vegas.judge_by(judged.filter(|_| by_artt));
+            self.vegas.set_backlog_source(judged.filter(|_| by_artt));
             self.backlog = judged.unwrap_or(self.vegas.backlog());
         }
         self.vegas.on_ack(ack);
@@ -248,22 +248,22 @@ mod tests {
     use super::*;
     use crate::testing::{ack, ns2_flow};
 
-    fn law(given: &[(&'static str, &str)]) -> CaArtt {
-        let given = given.iter().map(|(name, word)| (*name, Value::Word((*word).into())));
+    fn algorithm(given: &[(&'static str, &str)]) -> CaArtt {
+        let given = given.iter().map(|(name, word)| (*name, ParamValue::Word((*word).into())));
         CaArtt::new(&Params::new(CaArtt::DESCRIPTOR.params, given).unwrap(), &ns2_flow(20.0, 2.0))
     }
 
-    /// `law` after an ACK with each of these samples, ms.
+    /// `algorithm` after an ACK with each of these samples, ms.
     fn fed(given: &[(&'static str, &str)], samples: &[u64]) -> CaArtt {
-        let mut law = law(given);
-        law.on_open(Time::ZERO);
+        let mut algorithm = algorithm(given);
+        algorithm.on_open(Time::ZERO);
         for (i, ms) in samples.iter().enumerate() {
             let now = Time::ZERO + Span::from_ms(1000 + 10 * i as u64);
             let i = i as u64;
-            let next = i + 1 + law.cwnd() as u64;
-            law.on_ack(&Ack { now, rtt: Some(Span::from_ms(*ms)), acked_through: i, next, ..ack(1) });
+            let next = i + 1 + algorithm.cwnd() as u64;
+            algorithm.on_ack(&Ack { now, rtt: Some(Span::from_ms(*ms)), acked_through: i, next, ..ack(1) });
         }
-        law
+        algorithm
     }
 
     #[test]
@@ -290,10 +290,10 @@ mod tests {
 
     #[test]
     fn the_printed_equation_must_be_forced() {
-        let literal = [("mode", Value::Word("literal".into()))];
+        let literal = [("mode", ParamValue::Word("literal".into()))];
         let params = Params::new(CaArtt::DESCRIPTOR.params, literal.clone()).unwrap();
         assert!(CaArtt::check(&params).unwrap_err().reason.unwrap().contains("force = true"));
-        let forced = literal.into_iter().chain([("force", Value::Switch(true))]);
+        let forced = literal.into_iter().chain([("force", ParamValue::Switch(true))]);
         assert_eq!(CaArtt::check(&Params::new(CaArtt::DESCRIPTOR.params, forced).unwrap()), Ok(()));
         // It runs: the guard takes the sample in place of what is not finite.
         let samples: Vec<u64> = (0..3000).map(|i| 100 + i % 7).collect();
@@ -313,8 +313,8 @@ mod tests {
 
     #[test]
     fn a_constant_round_trip_time_lets_the_window_grow_whatever_the_queue() {
-        let law = fed(&[], &[100; 400]);
-        assert_eq!(law.judge(), Some(0.0));
-        assert!(law.cwnd() > 25.0, "{}", law.cwnd());
+        let algorithm = fed(&[], &[100; 400]);
+        assert_eq!(algorithm.judge(), Some(0.0));
+        assert!(algorithm.cwnd() > 25.0, "{}", algorithm.cwnd());
     }
 }

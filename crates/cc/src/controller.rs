@@ -1,12 +1,12 @@
 //! The trait of a controller.
 
 use crate::descriptor::Descriptor;
-use crate::events::{Ack, Congestion, EchoAnswer, Hint, Restart, Timeout};
+use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout};
 use crate::flow::{FlowInfo, Signals};
 use crate::params::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};
 
-/// A window law.
+/// The controller.
 pub trait Controller {
     /// The signals that it cannot do without. A substrate that lacks one refuses the flow.
     fn needs(&self) -> Signals {
@@ -19,8 +19,8 @@ pub trait Controller {
     /// Reduce the window, and the threshold with it.
     fn on_congestion(&mut self, event: &Congestion);
     /// What an ECN echo does.
-    fn echo_answer(&self) -> EchoAnswer {
-        EchoAnswer::Reduce
+    fn ecn_response(&self) -> EcnResponse {
+        EcnResponse::Reduce
     }
     /// Start again from one segment.
     fn on_rto(&mut self, event: &Timeout);
@@ -35,7 +35,7 @@ pub trait Controller {
     /// The time asked for by [`Controller::wake_at`] has come.
     fn on_timer(&mut self, _now: Time) {}
     /// News from lower layers.
-    fn on_hint(&mut self, _now: Time, _hint: &Hint) {}
+    fn on_hint(&mut self, _now: Time, _hint: &PathHint) {}
     /// The transport moves the window: when the connection opens, when a partial ACK deflates it
     /// (RFC 6582), when recovery ends with little in flight, when Tahoe restarts.
     fn set_window(&mut self, cwnd: Segments);
@@ -61,7 +61,7 @@ pub trait Controller {
 }
 
 /// A controller that can be registered.
-pub trait Law: Controller + Sized {
+pub trait Algorithm: Controller + Sized {
     /// Name, source, parameters, internals.
     const DESCRIPTOR: Descriptor;
     /// Refuses values that are allowed each by itself but not together.

@@ -2,15 +2,15 @@
 //!
 //! Differences from the RFC: no HyStart++ (slow start is RFC 5681's); the round-trip time in the target is
 //! smoothed with gain 1/8 from the samples seen here. In the `ns2` profile one ACK counts as one segment
-//! and the threshold is truncated, as for every law of that profile.
+//! and the threshold is truncated, as for every algorithm of that profile.
 //! Status: draft: hand-computed numbers of the curve (tests below); no whole-run comparison yet.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Time};
 
 /// Cubic growth around the window of the last loss.
@@ -50,7 +50,7 @@ impl Epoch {
     }
 }
 
-impl Law for Cubic {
+impl Algorithm for Cubic {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "cubic",
         summary: "window grows along a cubic curve around the last loss",
@@ -59,25 +59,25 @@ impl Law for Cubic {
         params: &[
             Param {
                 name: "c",
-                kind: Kind::Number { default: 0.4, min: 0.001, max: 100.0 },
+                kind: ParamKind::Number { default: 0.4, min: 0.001, max: 100.0 },
                 unit: "segments/s^3",
                 doc: "steepness of the curve (RFC 9438 section 4.1)",
             },
             Param {
                 name: "beta",
-                kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
+                kind: ParamKind::Number { default: 0.7, min: 0.1, max: 0.99 },
                 unit: "",
                 doc: "part of the window kept at a loss (section 4.6)",
             },
             Param {
                 name: "fast_convergence",
-                kind: Kind::Switch(true),
+                kind: ParamKind::Switch(true),
                 unit: "",
-                doc: "give way when the plateau shrinks (section 4.7)",
+                doc: "release bandwidth to new flows (fast convergence, section 4.7)",
             },
             Param {
                 name: "reno_friendly",
-                kind: Kind::Switch(true),
+                kind: ParamKind::Switch(true),
                 unit: "",
                 doc: "never below Reno's window (section 4.3)",
             },
@@ -166,7 +166,7 @@ impl Controller for Cubic {
         self.w_max = 0.0;
         self.epoch = None;
     }
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = if self.w_max > 0.0 { self.w_max } else { f64::NAN };
         (out[1], out[2]) = self.epoch.as_ref().map_or((f64::NAN, f64::NAN), |e| (e.w_est, e.k));
@@ -185,11 +185,11 @@ mod tests {
     #[test]
     fn curve_has_the_published_values() {
         // Worked by hand from RFC 9438 with W_max 100 and a reduced window of 70.
-        let mut law = cubic(100.0, 50.0);
-        law.on_congestion(&congestion(100.0));
-        assert_eq!((law.cwnd(), law.ssthresh()), (70.0, 70.0));
-        law.on_ack(&ack(1));
-        let epoch = law.epoch.clone().unwrap();
+        let mut algorithm = cubic(100.0, 50.0);
+        algorithm.on_congestion(&congestion(100.0));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (70.0, 70.0));
+        algorithm.on_ack(&ack(1));
+        let epoch = algorithm.epoch.clone().unwrap();
         assert!((epoch.k - 4.217163).abs() < 1e-6);
         for (t, w) in [(0.0, 70.0), (1.0, 86.6808), (2.0, 95.6403), (epoch.k, 100.0), (6.0, 102.2667)] {
             assert!((epoch.curve(0.4, t) - w).abs() < 1e-4, "W({t})");
@@ -198,11 +198,11 @@ mod tests {
 
     #[test]
     fn fast_convergence_gives_way() {
-        let mut law = cubic(100.0, 50.0);
-        law.on_congestion(&congestion(100.0));
-        law.on_congestion(&congestion(70.0)); // below the last maximum
-        assert!((law.w_max - 70.0 * 0.85).abs() < 1e-12);
-        law.on_rto(&timeout(49.0, false));
-        assert_eq!((law.cwnd(), law.ssthresh(), law.w_max), (1.0, 34.0, 0.0));
+        let mut algorithm = cubic(100.0, 50.0);
+        algorithm.on_congestion(&congestion(100.0));
+        algorithm.on_congestion(&congestion(70.0)); // below the last maximum
+        assert!((algorithm.w_max - 70.0 * 0.85).abs() < 1e-12);
+        algorithm.on_rto(&timeout(49.0, false));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh(), algorithm.w_max), (1.0, 34.0, 0.0));
     }
 }

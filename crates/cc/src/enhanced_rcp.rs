@@ -13,10 +13,10 @@
 //! 9999, `initial_window = 9999`. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
-use crate::estimators::{Response, Share, share_params};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::estimators::{FairShareRate, Response, share_params};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Time};
 
 /// Whose Enhanced RCP.
@@ -46,7 +46,7 @@ pub struct EnhancedRcp {
     profile: Profile,
     back: Back,
     response: Response,
-    share: Share,
+    share: FairShareRate,
     /// The window when the present round trip began, and what the last one gained.
     at_round: Segments,
     gained: Segments,
@@ -56,7 +56,7 @@ pub struct EnhancedRcp {
 
 const SHARE: [Param; 3] = share_params(0.1);
 
-impl Law for EnhancedRcp {
+impl Algorithm for EnhancedRcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "enhanced_rcp",
         summary: "TCP whose cuts give back the last gain, and that jumps to the rate which RCP would grant",
@@ -65,19 +65,19 @@ impl Law for EnhancedRcp {
         params: &[
             Param {
                 name: "profile",
-                kind: Kind::Choice(&["text", "algorithm_literal", "code_literal"]),
+                kind: ParamKind::Choice(&["text", "algorithm_literal", "code_literal"]),
                 unit: "",
                 doc: "the paper's text, its algorithm, or its code",
             },
             Param {
                 name: "k_mode",
-                kind: Kind::Choice(&["epoch", "code", "const", "hstcp"]),
+                kind: ParamKind::Choice(&["epoch", "code", "const", "hstcp"]),
                 unit: "",
                 doc: "K: the last round trip's gain, W/2 - 1, a constant, or what RFC 3649 keeps beyond a half",
             },
             Param {
                 name: "k",
-                kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
                 unit: "segments",
                 doc: "the constant",
             },
@@ -102,7 +102,7 @@ impl Law for EnhancedRcp {
                 _ => Back::Epoch,
             },
             response: Response::standard(),
-            share: Share::new(params, flow),
+            share: FairShareRate::new(params, flow),
             at_round: flow.initial_window,
             gained: 1.0,
             target: 0.0,
@@ -123,7 +123,7 @@ impl EnhancedRcp {
     }
 
     fn aim(&mut self) {
-        self.target = self.share.window(self.share.free()).unwrap_or(0.0);
+        self.target = self.share.window(self.share.spare_rate()).unwrap_or(0.0);
     }
 }
 
@@ -175,7 +175,7 @@ impl Controller for EnhancedRcp {
         self.at_round = self.window.cwnd;
     }
 
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.target;
         out[1] = self.share.own();
@@ -185,46 +185,46 @@ impl Controller for EnhancedRcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
+    use crate::ParamValue;
     use crate::testing::{ack, congestion, ns2_flow, timeout};
     use units::Span;
 
-    fn law(given: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> EnhancedRcp {
+    fn algorithm(given: &[(&str, ParamValue)], cwnd: f64, ssthresh: f64) -> EnhancedRcp {
         let given = given.iter().map(|(name, value)| (*name, value.clone()));
         let params = Params::new(EnhancedRcp::DESCRIPTOR.params, given).unwrap();
         EnhancedRcp::new(&params, &ns2_flow(cwnd, ssthresh))
     }
 
-    fn word(text: &str) -> Value {
-        Value::Word(text.into())
+    fn word(text: &str) -> ParamValue {
+        ParamValue::Word(text.into())
     }
 
     #[test]
     fn published_cuts() {
-        let mut text = law(&[("k_mode", word("const"))], 20.0, 2.0);
+        let mut text = algorithm(&[("k_mode", word("const"))], 20.0, 2.0);
         text.on_congestion(&congestion(20.0));
         assert_eq!((text.cwnd(), text.ssthresh()), (11.0, 11.0));
-        let mut code = law(&[("profile", word("code_literal"))], 20.0, 2.0);
+        let mut code = algorithm(&[("profile", word("code_literal"))], 20.0, 2.0);
         code.on_congestion(&congestion(20.0));
         assert_eq!((code.cwnd(), code.ssthresh()), (19.0, 19.0));
         code.on_congestion(&congestion(20.0));
         assert_eq!((code.cwnd(), code.ssthresh()), (19.0, 10.0));
         code.on_rto(&timeout(20.0, false));
         assert_eq!((code.cwnd(), code.ssthresh()), (1.0, 19.0));
-        let mut high = law(&[("k_mode", word("hstcp"))], 1058.0, 2.0);
+        let mut high = algorithm(&[("k_mode", word("hstcp"))], 1058.0, 2.0);
         high.on_congestion(&congestion(1058.0));
         assert!((high.cwnd() - 1058.0 * (1.0 - 0.3269)).abs() < 0.5);
-        let mut halves = law(&[("k_mode", word("code"))], 20.0, 2.0);
+        let mut halves = algorithm(&[("k_mode", word("code"))], 20.0, 2.0);
         halves.on_congestion(&congestion(20.0));
         assert_eq!(halves.cwnd(), 19.0);
     }
 
     #[test]
     fn published_rate() {
-        let given = [("capacity", Value::Number(400_000.0)), ("flows", Value::Number(4.0))];
-        let mut found = law(&given, 20.0, 2.0);
+        let given = [("capacity", ParamValue::Number(400_000.0)), ("flows", ParamValue::Number(4.0))];
+        let mut found = algorithm(&given, 20.0, 2.0);
         found.share.take(&Ack { rtt: Some(Span::from_ms(100)), ..ack(0) });
-        assert!((found.share.free() - 10_000.0).abs() < 1e-9); // the paper's 9999.999875, whose y is 0.005
+        assert!((found.share.spare_rate() - 10_000.0).abs() < 1e-9); // the paper's 9999.999875, whose y is 0.005
         found.aim();
         assert_eq!(found.target, 1.0); // 0.125 segments: never above the window
     }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn the_window_follows_the_rate_and_the_algorithm_never_rests() {
         // 10 Mb/s, a tenth of it: 12.5 segments in 100 ms.
-        let mut text = law(&[("capacity", Value::Number(1e7))], 4.0, 2.0);
+        let mut text = algorithm(&[("capacity", ParamValue::Number(1e7))], 4.0, 2.0);
         text.on_open(Time::ZERO);
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         for i in 0..40u64 {
@@ -246,7 +246,7 @@ mod tests {
             text.on_ack(&event);
         }
         assert!(text.cwnd() > 10.0, "{}", text.cwnd());
-        let mut literal = law(&[("profile", word("algorithm_literal"))], 4.0, 2.0);
+        let mut literal = algorithm(&[("profile", word("algorithm_literal"))], 4.0, 2.0);
         (0..40).for_each(|_| literal.on_ack(&ack(1)));
         assert_eq!(literal.cwnd(), 44.0);
     }

@@ -76,13 +76,13 @@ pub enum Cause {
 
 /// What an ECN echo does, and what the receiver is told of it (CWR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EchoAnswer {
+pub enum EcnResponse {
     /// It reduces the window like a loss, once a window of data (RFC 3168); the receiver is told.
     Reduce,
     /// The controller reads [`Ack::ece`] itself; the receiver is told once a window.
-    Confirm,
+    CwrOnly,
     /// The same, and the receiver, never told of any reduction, echoes for ever.
-    Ignore,
+    NoCwr,
 }
 
 /// Congestion, told at most once per window of data and cause.
@@ -128,7 +128,7 @@ pub struct Restart {
 
 /// News from lower layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Hint {
+pub enum PathHint {
     /// A hand-off begins.
     HandoffBegins,
     /// A hand-off has ended.

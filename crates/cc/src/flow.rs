@@ -19,9 +19,9 @@ impl Signals {
     pub const PACING: Signals = Signals(8);
     /// A timer: [`crate::Controller::wake_at`] is asked for.
     pub const TIMER: Signals = Signals(16);
-    /// Rates granted by the routers of the path: [`crate::Hint::RouterRate`] with every ACK that brings one.
+    /// Rates granted by the routers of the path: [`crate::PathHint::RouterRate`] with every ACK that brings one.
     pub const ROUTER_RATE: Signals = Signals(32);
-    /// How the routers of the path let the rate change: [`crate::Hint::RouterFeedback`] with every ACK that brings it.
+    /// How the routers of the path let the rate change: [`crate::PathHint::RouterFeedback`] with every ACK that brings it.
     pub const ROUTER_FEEDBACK: Signals = Signals(64);
 
     /// Whether every signal of `other` is among these.
@@ -52,7 +52,7 @@ pub struct FlowInfo {
     pub fine_clock: bool,
     /// An ECN echo reduces the window less than a loss does (RFC 8511).
     pub abe: bool,
-    /// A number of the flow's own, made from the run's seed, for a law that needs chance.
+    /// A number of the flow's own, made from the run's seed, for an algorithm that needs chance.
     pub seed: u64,
 }
 

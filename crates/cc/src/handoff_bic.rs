@@ -7,9 +7,9 @@
 
 use crate::bic::{B, SEARCH_PARAMS, Search};
 use crate::estimators::Smoothed;
-use crate::params::{Kind, Param, Params};
+use crate::params::{Param, ParamKind, Params};
 use crate::window::Window;
-use crate::{Ack, FlowInfo, Hint, Timeout};
+use crate::{Ack, FlowInfo, PathHint, Timeout};
 use units::{Span, Time};
 
 /// What the change of the round-trip time decides.
@@ -25,43 +25,43 @@ pub(crate) enum Answer {
 pub(crate) const PARAMS: [Param; 10] = [
     Param {
         name: "difference",
-        kind: Kind::Choice(&["running", "printed"]),
+        kind: ParamKind::Choice(&["running", "printed"]),
         unit: "",
         doc: "the change since the running average, or the variable that the pseudo-code tests, which is always 0",
     },
     Param {
         name: "signal",
-        kind: Kind::Choice(&["diff1", "diff2"]),
+        kind: ParamKind::Choice(&["diff1", "diff2"]),
         unit: "",
         doc: "the first difference, as in the code, or the second: the text's acceleration",
     },
     Param {
         name: "rtt",
-        kind: Kind::Choice(&["sample", "smoothed"]),
+        kind: ParamKind::Choice(&["sample", "smoothed"]),
         unit: "",
         doc: "which round-trip time: the last sample, or TCP's smoothed one",
     },
     Param {
         name: "slow_start_else",
-        kind: Kind::Switch(true),
+        kind: ParamKind::Switch(true),
         unit: "",
         doc: "congestion avoidance is the else of slow start; Figure 4 lacks it and runs both",
     },
     Param {
         name: "freeze",
-        kind: Kind::Switch(true),
+        kind: ParamKind::Switch(true),
         unit: "",
         doc: "no growth while either end is under hand-off",
     },
     Param {
         name: "handoff_check",
-        kind: Kind::Number { default: 0.1, min: 0.0, max: 100.0 },
+        kind: ParamKind::Number { default: 0.1, min: 0.0, max: 100.0 },
         unit: "s",
         doc: "the flag is looked at this often (HandoffCheckInterval; not given); 0: at once",
     },
     Param {
         name: "handoff_reset",
-        kind: Kind::Choice(&["none", "count", "count_and_window"]),
+        kind: ParamKind::Choice(&["none", "count", "count_and_window"]),
         unit: "",
         doc: "the text's future work: a hand-off drops the count of ACKs, or the window too",
     },
@@ -73,7 +73,7 @@ pub(crate) const PARAMS: [Param; 10] = [
 /// What both report.
 pub(crate) const PROBES: &[&str] = &["last_max", "cnt", "rtt_change"];
 
-/// The law, but for its name.
+/// The algorithm; its name apart.
 #[derive(Clone, Debug)]
 pub(crate) struct HandoffBic {
     answer: Answer,
@@ -205,9 +205,9 @@ impl HandoffBic {
         self.window.set(1.0);
     }
 
-    pub fn on_hint(&mut self, now: Time, hint: &Hint) {
+    pub fn on_hint(&mut self, now: Time, hint: &PathHint) {
         match hint {
-            Hint::HandoffBegins => {
+            PathHint::HandoffBegins => {
                 self.set_flag(now, true);
                 if self.drops_count {
                     self.search.forget_credit();
@@ -216,8 +216,8 @@ impl HandoffBic {
                     self.window.set(1.0);
                 }
             }
-            Hint::HandoffEnds => self.set_flag(now, false),
-            Hint::RouterRate(_) | Hint::RouterFeedback(_) => {}
+            PathHint::HandoffEnds => self.set_flag(now, false),
+            PathHint::RouterRate(_) | PathHint::RouterFeedback(_) => {}
         }
     }
 
@@ -228,14 +228,14 @@ impl HandoffBic {
     }
 }
 
-/// The laws, which differ in one word.
-macro_rules! law {
-    ($(#[$doc:meta])* $law:ident, $name:literal, $summary:literal, $answer:expr) => {
+/// The algorithms, which differ in one word.
+macro_rules! algorithm {
+    ($(#[$doc:meta])* $algorithm:ident, $name:literal, $summary:literal, $answer:expr) => {
         $(#[$doc])*
         #[derive(Clone, Debug)]
-        pub struct $law(HandoffBic);
+        pub struct $algorithm(HandoffBic);
 
-        impl $crate::Law for $law {
+        impl $crate::Algorithm for $algorithm {
             const DESCRIPTOR: $crate::Descriptor = $crate::Descriptor {
                 name: $name,
                 summary: $summary,
@@ -244,12 +244,12 @@ macro_rules! law {
                 params: &$crate::handoff_bic::PARAMS,
                 probes: $crate::handoff_bic::PROBES,
             };
-            fn new(params: &$crate::Params, flow: &$crate::FlowInfo) -> $law {
-                $law(HandoffBic::new($answer, params, flow))
+            fn new(params: &$crate::Params, flow: &$crate::FlowInfo) -> $algorithm {
+                $algorithm(HandoffBic::new($answer, params, flow))
             }
         }
 
-        impl $crate::Controller for $law {
+        impl $crate::Controller for $algorithm {
             fn on_open(&mut self, now: units::Time) {
                 self.0.on_open(now);
             }
@@ -262,64 +262,64 @@ macro_rules! law {
             fn on_rto(&mut self, event: &$crate::Timeout) {
                 self.0.on_rto(event);
             }
-            fn on_hint(&mut self, now: units::Time, hint: &$crate::Hint) {
+            fn on_hint(&mut self, now: units::Time, hint: &$crate::PathHint) {
                 self.0.on_hint(now, hint);
             }
-            $crate::window::its_window!(0.window);
+            $crate::window::impl_window_accessors!(0.window);
             fn probe(&self, out: &mut [f64]) {
                 self.0.probe(out);
             }
         }
     };
 }
-pub(crate) use law;
+pub(crate) use algorithm;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{ack, ns2_flow};
-    use crate::{Controller, Law, Value};
+    use crate::{Algorithm, Controller, ParamValue};
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
     }
 
-    fn law(answer: Answer, given: &[(&str, Value)]) -> HandoffBic {
+    fn algorithm(answer: Answer, given: &[(&str, ParamValue)]) -> HandoffBic {
         let given = given.iter().map(|(name, value)| (*name, value.clone()));
         let params = Params::new(&PARAMS, given).unwrap();
         HandoffBic::new(answer, &params, &ns2_flow(50.0, 2.0))
     }
 
-    fn word(text: &str) -> Value {
-        Value::Word(text.into())
+    fn word(text: &str) -> ParamValue {
+        ParamValue::Word(text.into())
     }
 
     /// ACKs with these round-trip times (ms), one a millisecond; the windows after each.
-    fn windows(law: &mut HandoffBic, rtts: &[u64]) -> Vec<f64> {
+    fn windows(algorithm: &mut HandoffBic, rtts: &[u64]) -> Vec<f64> {
         let ack_at = |i: usize, rtt: u64| Ack { now: at(i as u64), rtt: Some(Span::from_ms(rtt)), ..ack(1) };
         rtts.iter()
             .enumerate()
             .map(|(i, rtt)| {
-                law.on_ack(&ack_at(i, *rtt));
-                law.window.cwnd
+                algorithm.on_ack(&ack_at(i, *rtt));
+                algorithm.window.cwnd
             })
             .collect()
     }
 
     #[test]
     fn the_running_average_is_taken_after_the_difference() {
-        let mut law = law(Answer::Step, &[]);
+        let mut algorithm = algorithm(Answer::Step, &[]);
         let found: Vec<f64> =
-            [100, 120, 100].into_iter().map(|ms| law.difference(Span::from_ms(ms)) * 1e3).collect();
+            [100, 120, 100].into_iter().map(|ms| algorithm.difference(Span::from_ms(ms)) * 1e3).collect();
         // 100; 120 against 100; 100 against 110.
         for (found, expected) in found.iter().zip([0.0, 20.0, -10.0]) {
             assert!((found - expected).abs() < 1e-9);
         }
-        let mut second = self::law(Answer::Step, &[("signal", word("diff2"))]);
+        let mut second = self::algorithm(Answer::Step, &[("signal", word("diff2"))]);
         let found: Vec<f64> =
             [100, 120, 100].into_iter().map(|ms| second.difference(Span::from_ms(ms)) * 1e3).collect();
         assert!((found[2] + 30.0).abs() < 1e-9);
-        let mut printed = self::law(Answer::Step, &[("difference", word("printed"))]);
+        let mut printed = self::algorithm(Answer::Step, &[("difference", word("printed"))]);
         assert_eq!(printed.difference(Span::from_ms(100)) + printed.difference(Span::from_ms(200)), 0.0);
     }
 
@@ -327,70 +327,70 @@ mod tests {
     fn awi_takes_two_where_dpe_divides_by_three() {
         let rising: Vec<u64> = (100..300).collect();
         let falling: Vec<u64> = (100..300).rev().collect();
-        let grown = |answer, rtts: &[u64]| windows(&mut law(answer, &[]), rtts)[199] - 50.0;
+        let grown = |answer, rtts: &[u64]| windows(&mut algorithm(answer, &[]), rtts)[199] - 50.0;
         // Each step is two, but the higher window needs more ACKs for it.
         assert!(grown(Answer::Step, &falling) > 1.5 * grown(Answer::Step, &rising));
         // Before the first loss the count is 20 at the most, whatever the divisor.
         assert_eq!(grown(Answer::Divisor, &falling), grown(Answer::Divisor, &rising));
         let after_loss = |rtts: &[u64]| {
-            let mut law = law(Answer::Divisor, &[]);
-            law.window.set(100.0);
-            law.on_congestion();
-            windows(&mut law, rtts)[199]
+            let mut algorithm = algorithm(Answer::Divisor, &[]);
+            algorithm.window.set(100.0);
+            algorithm.on_congestion();
+            windows(&mut algorithm, rtts)[199]
         };
         assert!(after_loss(&falling) > after_loss(&rising));
     }
 
     #[test]
     fn the_freeze_holds_growth_and_is_seen_when_the_timer_looks() {
-        let mut law = law(Answer::Step, &[]);
-        law.on_hint(at(10), &Hint::HandoffBegins);
-        assert!(!law.frozen(at(99)) && law.frozen(at(100)));
-        law.on_hint(at(150), &Hint::HandoffEnds);
-        assert!(law.frozen(at(199)) && !law.frozen(at(200)));
+        let mut algorithm = algorithm(Answer::Step, &[]);
+        algorithm.on_hint(at(10), &PathHint::HandoffBegins);
+        assert!(!algorithm.frozen(at(99)) && algorithm.frozen(at(100)));
+        algorithm.on_hint(at(150), &PathHint::HandoffEnds);
+        assert!(algorithm.frozen(at(199)) && !algorithm.frozen(at(200)));
         // Between two looks nobody sees it.
-        law.on_hint(at(210), &Hint::HandoffBegins);
-        law.on_hint(at(220), &Hint::HandoffEnds);
-        assert!((210..400).step_by(10).all(|ms| !law.frozen(at(ms))));
-        let mut held = self::law(Answer::Step, &[("handoff_check", Value::Number(0.0))]);
-        held.on_hint(at(0), &Hint::HandoffBegins);
+        algorithm.on_hint(at(210), &PathHint::HandoffBegins);
+        algorithm.on_hint(at(220), &PathHint::HandoffEnds);
+        assert!((210..400).step_by(10).all(|ms| !algorithm.frozen(at(ms))));
+        let mut held = self::algorithm(Answer::Step, &[("handoff_check", ParamValue::Number(0.0))]);
+        held.on_hint(at(0), &PathHint::HandoffBegins);
         assert!(windows(&mut held, &[100; 200]).iter().all(|w| *w == 50.0));
         held.on_congestion(); // losses act
         assert_eq!(held.window.cwnd, 39.0);
-        let mut free = self::law(Answer::Step, &[("freeze", Value::Switch(false))]);
-        free.on_hint(at(0), &Hint::HandoffBegins);
+        let mut free = self::algorithm(Answer::Step, &[("freeze", ParamValue::Switch(false))]);
+        free.on_hint(at(0), &PathHint::HandoffBegins);
         assert!(windows(&mut free, &[100; 200])[199] > 50.0);
     }
 
     #[test]
     fn a_hand_off_may_drop_the_window() {
-        let mut dropped = law(Answer::Divisor, &[("handoff_reset", word("count_and_window"))]);
-        dropped.on_hint(at(0), &Hint::HandoffBegins);
+        let mut dropped = algorithm(Answer::Divisor, &[("handoff_reset", word("count_and_window"))]);
+        dropped.on_hint(at(0), &PathHint::HandoffBegins);
         assert_eq!(dropped.window.cwnd, 1.0);
     }
 
     #[test]
     fn without_its_else_slow_start_goes_on_to_congestion_avoidance() {
-        let params = Params::new(&PARAMS, [("slow_start_else", Value::Switch(false))]).unwrap();
-        let mut law = crate::BicAwi::new(&params, &ns2_flow(20.0, 1000.0));
+        let params = Params::new(&PARAMS, [("slow_start_else", ParamValue::Switch(false))]).unwrap();
+        let mut algorithm = crate::BicAwi::new(&params, &ns2_flow(20.0, 1000.0));
         let usual = Params::new(&PARAMS, []).unwrap();
         let mut other = crate::BicAwi::new(&usual, &ns2_flow(20.0, 1000.0));
         for i in 0..100 {
             let now = Ack { now: at(i), rtt: Some(Span::from_ms(100)), ..ack(1) };
-            law.on_ack(&now);
+            algorithm.on_ack(&now);
             other.on_ack(&now);
         }
         assert_eq!(other.cwnd(), 120.0);
-        assert!(law.cwnd() > 120.0);
+        assert!(algorithm.cwnd() > 120.0);
     }
 
     #[test]
     fn figure_2_to_the_letter() {
-        let mut law = law(Answer::Divisor, &[("update", word("seed_literal"))]);
-        law.window.set(100.0);
-        law.on_congestion(); // target 100
-        law.window.set(80.0);
-        law.on_ack(&Ack { now: at(1), rtt: Some(Span::from_ms(100)), ..ack(1) });
-        assert_eq!(law.search.count(), 80 * 4 / 100);
+        let mut algorithm = algorithm(Answer::Divisor, &[("update", word("seed_literal"))]);
+        algorithm.window.set(100.0);
+        algorithm.on_congestion(); // target 100
+        algorithm.window.set(80.0);
+        algorithm.on_ack(&Ack { now: at(1), rtt: Some(Span::from_ms(100)), ..ack(1) });
+        assert_eq!(algorithm.search.count(), 80 * 4 / 100);
     }
 }

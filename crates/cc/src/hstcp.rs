@@ -6,9 +6,9 @@
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Response;
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 
 /// Growth and cuts that follow the window.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Hstcp {
     response: Response,
 }
 
-impl Law for Hstcp {
+impl Algorithm for Hstcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "hstcp",
         summary: "above a low window, growth and cuts follow the window",
@@ -26,31 +26,31 @@ impl Law for Hstcp {
         params: &[
             Param {
                 name: "low_window",
-                kind: Kind::Number { default: 38.0, min: 1.0, max: 1e6 },
+                kind: ParamKind::Number { default: 38.0, min: 1.0, max: 1e6 },
                 unit: "segments",
                 doc: "up to it: Reno",
             },
             Param {
                 name: "high_window",
-                kind: Kind::Number { default: 83_000.0, min: 2.0, max: 1e9 },
+                kind: ParamKind::Number { default: 83_000.0, min: 2.0, max: 1e9 },
                 unit: "segments",
                 doc: "the window at the lowest loss rate",
             },
             Param {
                 name: "low_p",
-                kind: Kind::Number { default: 1e-3, min: 1e-9, max: 0.5 },
+                kind: ParamKind::Number { default: 1e-3, min: 1e-9, max: 0.5 },
                 unit: "",
                 doc: "loss rate at the low window (ns-2 has 1.5/38^2)",
             },
             Param {
                 name: "high_p",
-                kind: Kind::Number { default: 1e-7, min: 1e-15, max: 0.5 },
+                kind: ParamKind::Number { default: 1e-7, min: 1e-15, max: 0.5 },
                 unit: "",
                 doc: "loss rate at the high window",
             },
             Param {
                 name: "high_decrease",
-                kind: Kind::Number { default: 0.1, min: 0.001, max: 0.5 },
+                kind: ParamKind::Number { default: 0.1, min: 0.001, max: 0.5 },
                 unit: "",
                 doc: "part of the window that a loss takes at the high window",
             },
@@ -95,7 +95,7 @@ impl Controller for Hstcp {
     fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.response.gain(self.window.cwnd);
         out[1] = self.response.cut(self.window.cwnd);
@@ -125,15 +125,16 @@ mod tests {
     #[test]
     fn a_round_trip_gains_a_and_a_loss_takes_b() {
         for flow in [ns2_flow(1058.0, 2.0), linux_flow(1058.0, 2.0)] {
-            let mut law = Hstcp::new(&Params::new(Hstcp::DESCRIPTOR.params, []).unwrap(), &flow);
-            (0..1058).for_each(|_| law.on_ack(&ack(1)));
-            assert!((law.cwnd() - 1066.1).abs() < 0.5, "{}", law.cwnd());
+            let mut algorithm = Hstcp::new(&Params::new(Hstcp::DESCRIPTOR.params, []).unwrap(), &flow);
+            (0..1058).for_each(|_| algorithm.on_ack(&ack(1)));
+            assert!((algorithm.cwnd() - 1066.1).abs() < 0.5, "{}", algorithm.cwnd());
         }
-        let mut law = Hstcp::new(&Params::new(Hstcp::DESCRIPTOR.params, []).unwrap(), &ns2_flow(1058.0, 2.0));
-        law.on_congestion(&congestion(1058.0));
-        assert!((law.cwnd() - 1058.0 * (1.0 - 0.3269)).abs() < 0.5);
-        law.set_window(20.0);
-        law.on_congestion(&congestion(20.0));
-        assert_eq!(law.cwnd(), 10.0);
+        let mut algorithm =
+            Hstcp::new(&Params::new(Hstcp::DESCRIPTOR.params, []).unwrap(), &ns2_flow(1058.0, 2.0));
+        algorithm.on_congestion(&congestion(1058.0));
+        assert!((algorithm.cwnd() - 1058.0 * (1.0 - 0.3269)).abs() < 0.5);
+        algorithm.set_window(20.0);
+        algorithm.on_congestion(&congestion(20.0));
+        assert_eq!(algorithm.cwnd(), 10.0);
     }
 }

@@ -5,9 +5,9 @@
 use crate::descriptor::{Descriptor, Status};
 use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 
 /// Growth in proportion to the round-trip time.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Hybla {
     rtt_min: MinRtt,
 }
 
-impl Law for Hybla {
+impl Algorithm for Hybla {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "hybla",
         summary: "a long round trip grows as fast as a reference one",
@@ -28,19 +28,19 @@ impl Law for Hybla {
         params: &[
             Param {
                 name: "rtt0",
-                kind: Kind::Number { default: 0.025, min: 0.001, max: 10.0 },
+                kind: ParamKind::Number { default: 0.025, min: 0.001, max: 10.0 },
                 unit: "s",
                 doc: "the reference round-trip time (25 ms in the paper)",
             },
             Param {
                 name: "rtt",
-                kind: Kind::Choice(&["min", "smoothed"]),
+                kind: ParamKind::Choice(&["min", "smoothed"]),
                 unit: "",
                 doc: "which round-trip time is compared with it",
             },
             Param {
                 name: "rho_max",
-                kind: Kind::Number { default: 16.0, min: 1.0, max: 64.0 },
+                kind: ParamKind::Number { default: 16.0, min: 1.0, max: 64.0 },
                 unit: "",
                 doc: "bound of the exponent in slow start (Linux)",
             },
@@ -97,7 +97,7 @@ impl Controller for Hybla {
     fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rho();
     }
@@ -116,22 +116,22 @@ mod tests {
         {
             let params = Params::new(Hybla::DESCRIPTOR.params, []).unwrap();
             let one = Ack { rtt: Some(Span::from_ms(ms)), ..ack(1) };
-            let mut law = Hybla::new(&params, &ns2_flow(10.0, 1000.0));
-            law.on_ack(&one);
-            assert!((law.cwnd() - 10.0 - slow).abs() < 1e-6, "{ms}");
-            let mut law = Hybla::new(&params, &ns2_flow(100.0, 2.0));
-            law.on_ack(&one);
-            assert!((law.cwnd() - 100.0 - avoid).abs() < 1e-9, "{ms}");
+            let mut algorithm = Hybla::new(&params, &ns2_flow(10.0, 1000.0));
+            algorithm.on_ack(&one);
+            assert!((algorithm.cwnd() - 10.0 - slow).abs() < 1e-6, "{ms}");
+            let mut algorithm = Hybla::new(&params, &ns2_flow(100.0, 2.0));
+            algorithm.on_ack(&one);
+            assert!((algorithm.cwnd() - 100.0 - avoid).abs() < 1e-9, "{ms}");
         }
     }
 
     #[test]
     fn slow_start_stops_at_the_threshold_and_a_loss_halves() {
         let params = Params::new(Hybla::DESCRIPTOR.params, []).unwrap();
-        let mut law = Hybla::new(&params, &ns2_flow(10.0, 40.0));
-        law.on_ack(&Ack { rtt: Some(Span::from_ms(600)), ..ack(1) });
-        assert_eq!(law.cwnd(), 40.0);
-        law.on_congestion(&congestion(40.0));
-        assert_eq!((law.cwnd(), law.ssthresh()), (20.0, 20.0));
+        let mut algorithm = Hybla::new(&params, &ns2_flow(10.0, 40.0));
+        algorithm.on_ack(&Ack { rtt: Some(Span::from_ms(600)), ..ack(1) });
+        assert_eq!(algorithm.cwnd(), 40.0);
+        algorithm.on_congestion(&congestion(40.0));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (20.0, 20.0));
     }
 }

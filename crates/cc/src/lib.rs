@@ -1,4 +1,4 @@
-//! Congestion control: window laws behind one trait.
+//! Congestion control: algorithms behind one trait.
 //!
 //! A controller sees events, never the network: it receives one named struct per distinct event and answers
 //! with a window, a slow-start threshold and, if it likes, a pacing rate. What to retransmit is not its
@@ -13,8 +13,8 @@ mod descriptor;
 pub mod detmath;
 pub mod estimators;
 mod events;
+mod external;
 mod flow;
-mod guest;
 mod handoff_bic;
 mod noise;
 mod params;
@@ -23,12 +23,12 @@ mod registry;
 mod testing;
 mod window;
 
-pub use controller::{Controller, Law};
+pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Status};
-pub use events::{Ack, Cause, Congestion, EchoAnswer, Hint, Phase, RateSample, Restart, Timeout};
+pub use events::{Ack, Cause, Congestion, EcnResponse, PathHint, Phase, RateSample, Restart, Timeout};
+pub use external::{CachedExternal, ExternalController, ExternalFactory, Failure};
 pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
-pub use guest::{Failure, Guest, GuestLaw, Hosted};
-pub use params::{Kind, Param, ParamError, Params, Value};
+pub use params::{Param, ParamError, ParamKind, ParamValue, Params};
 pub use window::Window;
 
 registry::controllers! {

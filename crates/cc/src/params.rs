@@ -4,10 +4,10 @@ use std::fmt;
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ParamKind {
     /// A number within bounds, both included; the default first.
     Number {
-        /// Value where nothing is said.
+        /// Default.
         default: f64,
         /// Least value allowed.
         min: f64,
@@ -26,7 +26,7 @@ pub struct Param {
     /// Its name in scenarios.
     pub name: &'static str,
     /// Kind, bounds and default.
-    pub kind: Kind,
+    pub kind: ParamKind,
     /// Unit, or an empty string.
     pub unit: &'static str,
     /// What it does, and where the default comes from.
@@ -35,7 +35,7 @@ pub struct Param {
 
 /// A value given for a parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ParamValue {
     /// A number.
     Number(f64),
     /// A switch.
@@ -44,12 +44,12 @@ pub enum Value {
     Word(String),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Number(n) => write!(f, "{n}"),
-            Value::Switch(b) => write!(f, "{b}"),
-            Value::Word(w) => write!(f, "\"{w}\""),
+            ParamValue::Number(n) => write!(f, "{n}"),
+            ParamValue::Switch(b) => write!(f, "{b}"),
+            ParamValue::Word(w) => write!(f, "\"{w}\""),
         }
     }
 }
@@ -66,22 +66,22 @@ pub struct ParamError {
 /// The values of all parameters of one model, defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, ParamValue)>,
 }
 
 impl Params {
     /// Checks `given` against what is `declared`.
     pub fn new<'a>(
         declared: &'static [Param],
-        given: impl IntoIterator<Item = (&'a str, Value)>,
+        given: impl IntoIterator<Item = (&'a str, ParamValue)>,
     ) -> Result<Params, ParamError> {
-        let mut values: Vec<(&'static str, Value)> = declared
+        let mut values: Vec<(&'static str, ParamValue)> = declared
             .iter()
             .map(|p| {
                 let default = match p.kind {
-                    Kind::Number { default, .. } => Value::Number(default),
-                    Kind::Switch(on) => Value::Switch(on),
-                    Kind::Choice(words) => Value::Word(words[0].into()),
+                    ParamKind::Number { default, .. } => ParamValue::Number(default),
+                    ParamKind::Switch(on) => ParamValue::Switch(on),
+                    ParamKind::Choice(words) => ParamValue::Word(words[0].into()),
                 };
                 (p.name, default)
             })
@@ -90,20 +90,20 @@ impl Params {
             let refuse = |reason| Err(ParamError { name: name.into(), reason });
             let Some(index) = declared.iter().position(|p| p.name == name) else { return refuse(None) };
             match (declared[index].kind, &value) {
-                (Kind::Number { min, max, .. }, Value::Number(n)) => {
+                (ParamKind::Number { min, max, .. }, ParamValue::Number(n)) => {
                     if !(min..=max).contains(n) {
                         return refuse(Some(format!("{n} is not between {min} and {max}")));
                     }
                 }
-                (Kind::Switch(_), Value::Switch(_)) => {}
-                (Kind::Choice(words), Value::Word(word)) => {
+                (ParamKind::Switch(_), ParamValue::Switch(_)) => {}
+                (ParamKind::Choice(words), ParamValue::Word(word)) => {
                     if !words.contains(&word.as_str()) {
                         return refuse(Some(format!("\"{word}\" is not one of {}", words.join(", "))));
                     }
                 }
-                (Kind::Number { .. }, _) => return refuse(Some(format!("{value} is not a number"))),
-                (Kind::Switch(_), _) => return refuse(Some(format!("{value} is not true or false"))),
-                (Kind::Choice(words), _) => {
+                (ParamKind::Number { .. }, _) => return refuse(Some(format!("{value} is not a number"))),
+                (ParamKind::Switch(_), _) => return refuse(Some(format!("{value} is not true or false"))),
+                (ParamKind::Choice(words), _) => {
                     return refuse(Some(format!("{value} is not one of {}", words.join(", "))));
                 }
             }
@@ -117,7 +117,7 @@ impl Params {
         Params { values: Vec::new() }
     }
 
-    fn get(&self, name: &str) -> &Value {
+    fn get(&self, name: &str) -> &ParamValue {
         match self.values.iter().find(|(n, _)| *n == name) {
             Some((_, value)) => value,
             None => panic!("parameter {name} is read but not declared"),
@@ -126,26 +126,26 @@ impl Params {
     /// The number called `name`.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
-            Value::Number(n) => *n,
+            ParamValue::Number(n) => *n,
             other => panic!("parameter {name} is {other}, read as a number"),
         }
     }
     /// The switch called `name`.
     pub fn switch(&self, name: &str) -> bool {
         match self.get(name) {
-            Value::Switch(on) => *on,
+            ParamValue::Switch(on) => *on,
             other => panic!("parameter {name} is {other}, read as a switch"),
         }
     }
     /// The word chosen for `name`.
     pub fn choice(&self, name: &str) -> &str {
         match self.get(name) {
-            Value::Word(word) => word,
+            ParamValue::Word(word) => word,
             other => panic!("parameter {name} is {other}, read as a word"),
         }
     }
     /// Every name with its value, in the order of declaration.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &ParamValue)> {
         self.values.iter().map(|(name, value)| (*name, value))
     }
 }
@@ -157,25 +157,31 @@ mod tests {
     const DECLARED: &[Param] = &[
         Param {
             name: "alpha",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 10.0 },
+            kind: ParamKind::Number { default: 1.0, min: 0.0, max: 10.0 },
             unit: "segments",
             doc: "",
         },
-        Param { name: "reading", kind: Kind::Choice(&["ns2", "linux"]), unit: "", doc: "" },
+        Param { name: "reading", kind: ParamKind::Choice(&["ns2", "linux"]), unit: "", doc: "" },
     ];
 
     #[test]
     fn defaults_and_refusals() {
-        let p = Params::new(DECLARED, [("alpha", Value::Number(2.0))]).unwrap();
+        let p = Params::new(DECLARED, [("alpha", ParamValue::Number(2.0))]).unwrap();
         assert_eq!((p.number("alpha"), p.choice("reading")), (2.0, "ns2"));
         let refused = |name, value| Params::new(DECLARED, [(name, value)]).unwrap_err();
-        assert_eq!(refused("alhpa", Value::Number(1.0)).reason, None);
-        assert_eq!(refused("alpha", Value::Number(11.0)).reason.unwrap(), "11 is not between 0 and 10");
-        assert_eq!(refused("alpha", Value::Number(f64::NAN)).reason.unwrap(), "NaN is not between 0 and 10");
+        assert_eq!(refused("alhpa", ParamValue::Number(1.0)).reason, None);
+        assert_eq!(refused("alpha", ParamValue::Number(11.0)).reason.unwrap(), "11 is not between 0 and 10");
         assert_eq!(
-            refused("reading", Value::Word("bsd".into())).reason.unwrap(),
+            refused("alpha", ParamValue::Number(f64::NAN)).reason.unwrap(),
+            "NaN is not between 0 and 10"
+        );
+        assert_eq!(
+            refused("reading", ParamValue::Word("bsd".into())).reason.unwrap(),
             "\"bsd\" is not one of ns2, linux"
         );
-        assert_eq!(refused("reading", Value::Switch(true)).reason.unwrap(), "true is not one of ns2, linux");
+        assert_eq!(
+            refused("reading", ParamValue::Switch(true)).reason.unwrap(),
+            "true is not one of ns2, linux"
+        );
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Smoothed;
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, EchoAnswer, FlowInfo, Hint, Law, Signals, Timeout};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, PathHint, Signals, Timeout};
 use units::{Rate, Time};
 
 /// Sends at the rate that the routers grant.
@@ -21,7 +21,7 @@ pub struct Rcp {
     granted: Option<Rate>,
 }
 
-impl Law for Rcp {
+impl Algorithm for Rcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rcp",
         summary: "packets leave at the rate that the routers of the path grant",
@@ -29,7 +29,7 @@ impl Law for Rcp {
         status: Status::Draft,
         params: &[Param {
             name: "headroom",
-            kind: Kind::Number { default: 2.0, min: 1.0, max: 100.0 },
+            kind: ParamKind::Number { default: 2.0, min: 1.0, max: 100.0 },
             unit: "",
             doc: "the window over what the rate needs for a round trip",
         }],
@@ -50,8 +50,8 @@ impl Controller for Rcp {
     fn needs(&self) -> Signals {
         Signals::ROUTER_RATE.and(Signals::PACING)
     }
-    fn echo_answer(&self) -> EchoAnswer {
-        EchoAnswer::Confirm
+    fn ecn_response(&self) -> EcnResponse {
+        EcnResponse::CwrOnly
     }
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -66,15 +66,15 @@ impl Controller for Rcp {
     fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
-    fn on_hint(&mut self, _now: Time, hint: &Hint) {
-        if let Hint::RouterRate(rate) = hint {
+    fn on_hint(&mut self, _now: Time, hint: &PathHint) {
+        if let PathHint::RouterRate(rate) = hint {
             self.granted = Some(*rate);
         }
     }
     fn pacing(&self) -> Option<Rate> {
         self.granted.filter(|rate| rate.bps() > 0)
     }
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.granted.map_or(f64::NAN, |rate| rate.bps() as f64);
     }
@@ -88,16 +88,17 @@ mod tests {
 
     #[test]
     fn the_rate_is_the_routers() {
-        let mut law = Rcp::new(&Params::new(Rcp::DESCRIPTOR.params, []).unwrap(), &ns2_flow(1.0, 100.0));
-        assert_eq!(law.pacing(), None);
-        law.on_hint(Time::ZERO, &Hint::RouterRate(Rate::from_bps(1_000_000)));
-        assert_eq!(law.pacing(), Some(Rate::from_bps(1_000_000)));
+        let mut algorithm =
+            Rcp::new(&Params::new(Rcp::DESCRIPTOR.params, []).unwrap(), &ns2_flow(1.0, 100.0));
+        assert_eq!(algorithm.pacing(), None);
+        algorithm.on_hint(Time::ZERO, &PathHint::RouterRate(Rate::from_bps(1_000_000)));
+        assert_eq!(algorithm.pacing(), Some(Rate::from_bps(1_000_000)));
         // 1 Mb/s, 100 ms: 12.5 segments, with the headroom 25.
-        law.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });
-        assert_eq!(law.cwnd(), 25.0);
-        law.on_congestion(&congestion(25.0));
-        assert_eq!(law.cwnd(), 25.0);
-        law.on_rto(&timeout(25.0, false));
-        assert_eq!(law.cwnd(), 1.0);
+        algorithm.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });
+        assert_eq!(algorithm.cwnd(), 25.0);
+        algorithm.on_congestion(&congestion(25.0));
+        assert_eq!(algorithm.cwnd(), 25.0);
+        algorithm.on_rto(&timeout(25.0, false));
+        assert_eq!(algorithm.cwnd(), 1.0);
     }
 }

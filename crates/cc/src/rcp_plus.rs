@@ -8,17 +8,17 @@
 //! phase; after a timeout the window begins at one. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
-use crate::estimators::{Share, share_params};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::estimators::{FairShareRate, share_params};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::Time;
 
 /// A window by a rate that the sender reckons itself.
 #[derive(Clone, Debug)]
 pub struct RcpPlus {
     window: Window,
-    share: Share,
+    share: FairShareRate,
     beta: f64,
     absolute: bool,
     /// Bit/s.
@@ -27,7 +27,7 @@ pub struct RcpPlus {
 
 const SHARE: [Param; 3] = share_params(0.4);
 
-impl Law for RcpPlus {
+impl Algorithm for RcpPlus {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rcp_plus",
         summary: "a window by a rate that the sender reckons from capacity, flows, its own rate and the queue",
@@ -39,13 +39,13 @@ impl Law for RcpPlus {
             SHARE[2],
             Param {
                 name: "beta",
-                kind: Kind::Number { default: 0.4, min: 0.0, max: 10.0 },
+                kind: ParamKind::Number { default: 0.4, min: 0.0, max: 10.0 },
                 unit: "",
                 doc: "b: part of the queue that is given back",
             },
             Param {
                 name: "equation",
-                kind: Kind::Choice(&["increment", "absolute"]),
+                kind: ParamKind::Choice(&["increment", "absolute"]),
                 unit: "",
                 doc: "the change of the rate, or, as printed, the rate",
             },
@@ -55,7 +55,7 @@ impl Law for RcpPlus {
     fn new(params: &Params, flow: &FlowInfo) -> RcpPlus {
         RcpPlus {
             window: Window::new(flow),
-            share: Share::new(params, flow),
+            share: FairShareRate::new(params, flow),
             beta: params.number("beta"),
             absolute: params.choice("equation") == "absolute",
             rate: 0.0,
@@ -64,8 +64,8 @@ impl Law for RcpPlus {
 }
 
 impl RcpPlus {
-    fn reckon(&mut self) {
-        let step = self.share.free() - self.beta * self.share.queue() / self.share.flows();
+    fn update_rate(&mut self) {
+        let step = self.share.spare_rate() - self.beta * self.share.queue() / self.share.flows();
         self.rate = if self.absolute { step } else { self.rate + step };
         self.rate = self.rate.clamp(0.0, self.share.capacity());
     }
@@ -77,7 +77,7 @@ impl Controller for RcpPlus {
     }
     fn on_ack(&mut self, ack: &Ack) {
         if self.share.take(ack) {
-            self.reckon();
+            self.update_rate();
             if let Some(window) = self.share.window(self.rate) {
                 self.window.aim(window, ack.phase);
             }
@@ -87,7 +87,7 @@ impl Controller for RcpPlus {
     fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rate;
         out[1] = self.share.own();
@@ -97,22 +97,22 @@ impl Controller for RcpPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
+    use crate::ParamValue;
     use crate::estimators::Smoothed;
     use crate::testing::{ack, ns2_flow};
     use units::Span;
 
-    fn law(given: &[(&str, Value)]) -> RcpPlus {
+    fn algorithm(given: &[(&str, ParamValue)]) -> RcpPlus {
         let given = given.iter().map(|(name, value)| (*name, value.clone()));
         RcpPlus::new(&Params::new(RcpPlus::DESCRIPTOR.params, given).unwrap(), &ns2_flow(1.0, 1e9))
     }
 
     /// Rounds of 100 ms in which a window of segments is acknowledged.
-    fn rounds(law: &mut RcpPlus, count: u64) {
-        law.on_open(Time::ZERO);
+    fn rounds(algorithm: &mut RcpPlus, count: u64) {
+        algorithm.on_open(Time::ZERO);
         let mut through = 0;
         for round in 1..=count {
-            let window = law.cwnd() as u64;
+            let window = algorithm.cwnd() as u64;
             for i in 0..window {
                 let now = Time::ZERO + Span::from_ps(round * 100_000_000_000 + i);
                 let event = Ack {
@@ -122,7 +122,7 @@ mod tests {
                     next: through + window,
                     ..ack(1)
                 };
-                law.on_ack(&event);
+                algorithm.on_ack(&event);
                 through += 1;
             }
         }
@@ -131,27 +131,30 @@ mod tests {
     #[test]
     fn a_flow_alone_comes_to_the_capacity() {
         // 1 Mb/s over 100 ms: 12.5 segments of 1000 bytes.
-        let mut law = law(&[]);
-        rounds(&mut law, 100);
-        assert!((11.0..=12.5).contains(&law.cwnd()), "{}", law.cwnd());
+        let mut algorithm = algorithm(&[]);
+        rounds(&mut algorithm, 100);
+        assert!((11.0..=12.5).contains(&algorithm.cwnd()), "{}", algorithm.cwnd());
     }
 
     #[test]
     fn as_printed_the_rate_settles_where_it_equals_its_own_change() {
         // R = a (C - R): a third of a megabit for a = 0.5.
-        let mut law = law(&[("equation", Value::Word("absolute".into())), ("alpha", Value::Number(0.5))]);
-        rounds(&mut law, 100);
-        assert!((2.0..=6.0).contains(&law.cwnd()), "{}", law.cwnd());
+        let mut algorithm = algorithm(&[
+            ("equation", ParamValue::Word("absolute".into())),
+            ("alpha", ParamValue::Number(0.5)),
+        ]);
+        rounds(&mut algorithm, 100);
+        assert!((2.0..=6.0).contains(&algorithm.cwnd()), "{}", algorithm.cwnd());
     }
 
     #[test]
     fn a_queue_is_given_back() {
-        let mut law = law(&[]);
-        rounds(&mut law, 50);
-        let before = law.rate;
-        law.share.smoothed = Smoothed::new(1.0);
-        law.share.smoothed.update(0.2); // as much waits as the path holds
-        law.reckon();
-        assert!(law.rate < before - 0.3e6, "{} {before}", law.rate);
+        let mut algorithm = algorithm(&[]);
+        rounds(&mut algorithm, 50);
+        let before = algorithm.rate;
+        algorithm.share.smoothed = Smoothed::new(1.0);
+        algorithm.share.smoothed.update(0.2); // as much waits as the path holds
+        algorithm.update_rate();
+        assert!(algorithm.rate < before - 0.3e6, "{} {before}", algorithm.rate);
     }
 }

@@ -1,13 +1,13 @@
-//! Reno's window law. RFC 5681 sections 3.1 and 3.2: slow start, additive increase, halving.
+//! Reno. RFC 5681 sections 3.1 and 3.2: slow start, additive increase, halving.
 //!
-//! Which segments are retransmitted, and when, is the recovery's business: this law under `recovery =
+//! Which segments are retransmitted, and when, is the recovery's business: this algorithm under `recovery =
 //! "tahoe"`, `"reno"`, `"newreno"` or `"sack"` is the TCP of that name.
 //! Status: checked, row by row against ns-2.35 (docs/validation.md).
 
 use crate::descriptor::{Descriptor, Status};
 use crate::params::Params;
-use crate::window::{Window, its_window};
-use crate::{Ack, Cause, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Timeout};
 
 /// Additive increase, multiplicative decrease.
 #[derive(Clone, Debug)]
@@ -16,10 +16,10 @@ pub struct Reno {
     abe: bool,
 }
 
-impl Law for Reno {
+impl Algorithm for Reno {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "reno",
-        summary: "additive increase, halving (the window law of Tahoe, Reno, NewReno and SACK)",
+        summary: "additive increase, halving (the window algorithm of Tahoe, Reno, NewReno and SACK)",
         source: "RFC 5681",
         status: Status::Checked,
         params: &[],
@@ -45,7 +45,7 @@ impl Controller for Reno {
     fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
     }
-    its_window!(window);
+    impl_window_accessors!(window);
 }
 
 #[cfg(test)]

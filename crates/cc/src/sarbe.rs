@@ -11,19 +11,19 @@
 //! the transport's, once a window. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
-use crate::estimators::{Credit, MinRtt, StableRate};
-use crate::params::{Kind, Param, ParamError, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Cause, Congestion, Controller, EchoAnswer, FlowInfo, Law, Signals, Timeout};
+use crate::estimators::{DupAckAccounting, MinRtt, StabilityFilteredBandwidth};
+use crate::params::{Param, ParamError, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Cause, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Segments, Span, Time};
 
 /// Tells losses apart by ECN.
 #[derive(Clone, Debug)]
 pub struct Sarbe {
     window: Window,
-    rate: StableRate,
+    rate: StabilityFilteredBandwidth,
     duplicates: Duplicates,
-    credit: Credit,
+    credit: DupAckAccounting,
     rtt_min: MinRtt,
     last_rtt: Span,
     segment_bits: f64,
@@ -41,7 +41,7 @@ pub struct Sarbe {
     entered: Option<Segments>,
 }
 
-/// What a duplicate ACK is worth.
+/// What a duplicate ACK counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Duplicates {
     Credited,
@@ -49,7 +49,7 @@ enum Duplicates {
     Skipped,
 }
 
-impl Law for Sarbe {
+impl Algorithm for Sarbe {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "sarbe",
         summary: "keeps the window at a loss that no congestion was echoed for; thresholds by estimated bandwidth",
@@ -58,61 +58,61 @@ impl Law for Sarbe {
         params: &[
             Param {
                 name: "gain",
-                kind: Kind::Number { default: 0.8, min: 0.0, max: 0.999 },
+                kind: ParamKind::Number { default: 0.8, min: 0.0, max: 0.999 },
                 unit: "",
                 doc: "gain of the instability (Eq. 2; 0.8 in the paper, 0.6 in SANE)",
             },
             Param {
                 name: "instabilities",
-                kind: Kind::Number { default: 8.0, min: 1.0, max: 1000.0 },
+                kind: ParamKind::Number { default: 8.0, min: 1.0, max: 1000.0 },
                 unit: "samples",
                 doc: "N of Eq. 3",
             },
             Param {
                 name: "window",
-                kind: Kind::Choice(&["n_plus_1", "n"]),
+                kind: ParamKind::Choice(&["n_plus_1", "n"]),
                 unit: "",
                 doc: "the largest of N + 1 instabilities, as the formula has it, or of N, as the text",
             },
             Param {
                 name: "dup",
-                kind: Kind::Choice(&["westwood", "zero", "skip"]),
+                kind: ParamKind::Choice(&["westwood", "zero", "skip"]),
                 unit: "",
-                doc: "a duplicate ACK is worth a segment that is taken off later, nothing, or no sample",
+                doc: "a duplicate ACK is acked_count a segment that is taken off later, nothing, or no sample",
             },
             Param {
                 name: "ece",
-                kind: Kind::Choice(&["latched", "this_ack"]),
+                kind: ParamKind::Choice(&["latched", "this_ack"]),
                 unit: "",
                 doc: "which echo makes a loss one of congestion: any of the last round trip, or the last ACK's",
             },
             Param {
                 name: "exit",
-                kind: Kind::Choice(&["keep", "ssthresh"]),
+                kind: ParamKind::Choice(&["keep", "ssthresh"]),
                 unit: "",
                 doc: "the window after recovery: that of its beginning, or the threshold",
             },
             Param {
                 name: "ca_ece",
-                kind: Kind::Choice(&["none", "rfc3168"]),
+                kind: ParamKind::Choice(&["none", "rfc3168"]),
                 unit: "",
                 doc: "what an echo does in congestion avoidance: nothing, or halve once a window",
             },
             Param {
                 name: "cwr",
-                kind: Kind::Choice(&["on_action", "never"]),
+                kind: ParamKind::Choice(&["on_action", "never"]),
                 unit: "",
                 doc: "the receiver is told of every action on an echo, and at least once a window, or never",
             },
             Param {
                 name: "a1_on_dup",
-                kind: Kind::Switch(false),
+                kind: ParamKind::Switch(false),
                 unit: "",
                 doc: "a duplicate ACK with an echo moves the threshold in slow start, too",
             },
             Param {
                 name: "floor_ocwnd",
-                kind: Kind::Switch(true),
+                kind: ParamKind::Switch(true),
                 unit: "",
                 doc: "the optimal window is at least two segments",
             },
@@ -130,13 +130,16 @@ impl Law for Sarbe {
         let extra = (params.choice("window") == "n_plus_1") as usize;
         Sarbe {
             window: Window::new(flow),
-            rate: StableRate::new(params.number("gain"), params.number("instabilities") as usize + extra),
+            rate: StabilityFilteredBandwidth::new(
+                params.number("gain"),
+                params.number("instabilities") as usize + extra,
+            ),
             duplicates: match params.choice("dup") {
                 "zero" => Duplicates::Zero,
                 "skip" => Duplicates::Skipped,
                 _ => Duplicates::Credited,
             },
-            credit: Credit::new(u32::MAX),
+            credit: DupAckAccounting::new(u32::MAX),
             rtt_min: MinRtt::default(),
             last_rtt: Span::ZERO,
             segment_bits: flow.packet as f64 * 8.0,
@@ -165,12 +168,12 @@ impl Sarbe {
             self.last_rtt = rtt;
         }
         let Some(stamp) = ack.receiver_time else { return };
-        let worth = match self.duplicates {
-            Duplicates::Credited => self.credit.worth(ack.newly_acked),
+        let acked_count = match self.duplicates {
+            Duplicates::Credited => self.credit.acked_count(ack.newly_acked),
             Duplicates::Skipped if ack.newly_acked == 0 => return,
             _ => ack.newly_acked,
         };
-        self.rate.update(stamp, worth as f64 * self.segment_bits);
+        self.rate.update(stamp, acked_count as f64 * self.segment_bits);
     }
 
     /// The window that the estimate needs; none before there is one.
@@ -189,11 +192,11 @@ impl Controller for Sarbe {
     fn needs(&self) -> Signals {
         Signals::RECEIVER_TIME
     }
-    fn echo_answer(&self) -> EchoAnswer {
+    fn ecn_response(&self) -> EcnResponse {
         match (self.rfc3168, self.tells) {
-            (_, false) => EchoAnswer::Ignore,
-            (true, true) => EchoAnswer::Reduce,
-            (false, true) => EchoAnswer::Confirm,
+            (_, false) => EcnResponse::NoCwr,
+            (true, true) => EcnResponse::Reduce,
+            (false, true) => EcnResponse::CwrOnly,
         }
     }
 
@@ -252,7 +255,7 @@ impl Controller for Sarbe {
         self.echoed = None;
     }
 
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rate.estimate().unwrap_or(f64::NAN);
         out[1] = self.rate.sample().unwrap_or(f64::NAN);
@@ -269,12 +272,12 @@ mod tests {
 
     /// After 100 ACKs, a segment of 8000 bits every 4 ms: 2 Mb/s; 40 ms: an optimal window of ten.
     fn fed(cwnd: f64, ssthresh: f64) -> Sarbe {
-        let mut law =
+        let mut algorithm =
             Sarbe::new(&Params::new(Sarbe::DESCRIPTOR.params, []).unwrap(), &ns2_flow(cwnd, ssthresh));
         for i in 0..100u64 {
             let at = Time::ZERO + Span::from_ms(1000 + 4 * i);
             let phase = crate::Phase::Recovery;
-            law.on_ack(&Ack {
+            algorithm.on_ack(&Ack {
                 now: at,
                 receiver_time: Some(at),
                 rtt: Some(Span::from_ms(40)),
@@ -282,7 +285,7 @@ mod tests {
                 ..ack(1)
             });
         }
-        law
+        algorithm
     }
 
     #[test]
@@ -293,35 +296,35 @@ mod tests {
     #[test]
     fn a_loss_without_echo_keeps_the_window_and_one_with_echo_takes_it_down() {
         let now = Time::ZERO + Span::from_ms(1400);
-        let mut law = fed(30.0, 2.0);
-        law.on_congestion(&Congestion { now, ..congestion(30.0) });
-        assert_eq!((law.cwnd(), law.ssthresh()), (30.0, 10.0));
-        law.set_window(25.0); // a partial ACK deflates
-        law.on_recovery_exit(now);
-        assert_eq!(law.cwnd(), 30.0);
+        let mut algorithm = fed(30.0, 2.0);
+        algorithm.on_congestion(&Congestion { now, ..congestion(30.0) });
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (30.0, 10.0));
+        algorithm.set_window(25.0); // a partial ACK deflates
+        algorithm.on_recovery_exit(now);
+        assert_eq!(algorithm.cwnd(), 30.0);
 
-        let mut law = fed(30.0, 2.0);
-        law.on_ack(&Ack { now, ece: true, ..ack(0) });
-        law.on_congestion(&Congestion { now: now + Span::from_ms(40), ..congestion(30.0) });
-        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
+        let mut algorithm = fed(30.0, 2.0);
+        algorithm.on_ack(&Ack { now, ece: true, ..ack(0) });
+        algorithm.on_congestion(&Congestion { now: now + Span::from_ms(40), ..congestion(30.0) });
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (10.0, 10.0));
 
-        let mut law = fed(30.0, 2.0); // an echo of more than a round trip ago does not count
-        law.on_ack(&Ack { now, ece: true, ..ack(0) });
-        law.on_congestion(&Congestion { now: now + Span::from_ms(41), ..congestion(30.0) });
-        assert_eq!(law.cwnd(), 30.0);
-        law.on_rto(&timeout(30.0, false));
-        assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 10.0));
+        let mut algorithm = fed(30.0, 2.0); // an echo of more than a round trip ago does not count
+        algorithm.on_ack(&Ack { now, ece: true, ..ack(0) });
+        algorithm.on_congestion(&Congestion { now: now + Span::from_ms(41), ..congestion(30.0) });
+        assert_eq!(algorithm.cwnd(), 30.0);
+        algorithm.on_rto(&timeout(30.0, false));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (1.0, 10.0));
     }
 
     #[test]
     fn an_echo_ends_slow_start_and_does_nothing_after_it() {
-        let mut law = fed(8.0, 64.0);
-        law.on_ack(&Ack { ece: true, ..ack(1) });
-        assert_eq!((law.cwnd(), law.ssthresh()), (9.0, 10.0));
-        let mut law = fed(12.0, 2.0);
-        law.on_ack(&Ack { ece: true, ..ack(1) });
-        assert_eq!(law.ssthresh(), 2.0);
-        assert!(law.cwnd() > 12.0);
-        assert_eq!(law.echo_answer(), EchoAnswer::Confirm);
+        let mut algorithm = fed(8.0, 64.0);
+        algorithm.on_ack(&Ack { ece: true, ..ack(1) });
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (9.0, 10.0));
+        let mut algorithm = fed(12.0, 2.0);
+        algorithm.on_ack(&Ack { ece: true, ..ack(1) });
+        assert_eq!(algorithm.ssthresh(), 2.0);
+        assert!(algorithm.cwnd() > 12.0);
+        assert_eq!(algorithm.ecn_response(), EcnResponse::CwrOnly);
     }
 }

@@ -16,9 +16,9 @@
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Phase, Signals, Timeout};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Signals, Timeout};
 use units::{Segments, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Vegas {
     /// Slow start doubles in every other round: whether this is one.
     doubling: bool,
     backlog: f64,
-    /// A backlog measured otherwise, in place of Vegas's own (see [`Vegas::judge_by`]).
+    /// A backlog measured otherwise, in place of Vegas's own (see [`Vegas::set_backlog_source`]).
     judged: Option<f64>,
     fine: FineClock,
     /// Window to return to when duplicate ACKs end, segments.
@@ -100,7 +100,7 @@ impl FineClock {
     }
 }
 
-impl Law for Vegas {
+impl Algorithm for Vegas {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "vegas",
         summary: "keeps alpha to beta segments queued, by the round-trip time",
@@ -109,43 +109,43 @@ impl Law for Vegas {
         params: &[
             Param {
                 name: "alpha",
-                kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
                 unit: "segments",
                 doc: "grow below this backlog (1 in the paper and in ns-2, 2 in Linux)",
             },
             Param {
                 name: "beta",
-                kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 },
+                kind: ParamKind::Number { default: 3.0, min: 0.0, max: 1e6 },
                 unit: "segments",
                 doc: "shrink above this backlog (3 in the paper and in ns-2, 4 in Linux)",
             },
             Param {
                 name: "gamma",
-                kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
                 unit: "segments",
                 doc: "leave slow start above this backlog",
             },
             Param {
                 name: "reading",
-                kind: Kind::Choice(&["ns2", "brakmo", "linux"]),
+                kind: ParamKind::Choice(&["ns2", "brakmo", "linux"]),
                 unit: "",
                 doc: "whose Vegas: backlog, growth and loss rule",
             },
             Param {
                 name: "rtt_stat",
-                kind: Kind::Choice(&["reading", "mean", "min", "srtt", "last"]),
+                kind: ParamKind::Choice(&["reading", "mean", "min", "srtt", "last"]),
                 unit: "",
                 doc: "round-trip time of a round; by default the reading's (mean, mean, min)",
             },
             Param {
                 name: "decide",
-                kind: Kind::Choice(&["per_rtt", "per_ack"]),
+                kind: ParamKind::Choice(&["per_rtt", "per_ack"]),
                 unit: "",
                 doc: "how often backlog and thresholds are compared",
             },
             Param {
                 name: "base_reset_on_loss",
-                kind: Kind::Switch(false),
+                kind: ParamKind::Switch(false),
                 unit: "",
                 doc: "forget the smallest round-trip time at every loss",
             },
@@ -200,7 +200,7 @@ impl Law for Vegas {
 
 impl Vegas {
     /// From the next ACK on decide by `backlog` segments instead of Vegas's own measure; none: by its own.
-    pub(crate) fn judge_by(&mut self, backlog: Option<f64>) {
+    pub(crate) fn set_backlog_source(&mut self, backlog: Option<f64>) {
         self.judged = backlog;
     }
 
@@ -412,7 +412,7 @@ impl Controller for Vegas {
         self.changed = event.now;
     }
 
-    its_window!(window);
+    impl_window_accessors!(window);
     fn fine_timeout(&self) -> Option<Span> {
         self.fine.timeout.map(Span::from_seconds)
     }
@@ -426,65 +426,65 @@ impl Controller for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
+    use crate::ParamValue;
     use crate::testing::{ack, congestion, ns2_flow, seconds, timeout};
 
     fn vegas(reading: &str, alpha: f64, beta: f64, cwnd: f64) -> Vegas {
         let given = [
-            ("reading", Value::Word(reading.into())),
-            ("alpha", Value::Number(alpha)),
-            ("beta", Value::Number(beta)),
+            ("reading", ParamValue::Word(reading.into())),
+            ("alpha", ParamValue::Number(alpha)),
+            ("beta", ParamValue::Number(beta)),
         ];
-        let mut law =
+        let mut algorithm =
             Vegas::new(&Params::new(Vegas::DESCRIPTOR.params, given).unwrap(), &ns2_flow(cwnd, 2.0));
-        law.on_open(Time::ZERO);
-        law.fine.begin(0.1);
-        law
+        algorithm.on_open(Time::ZERO);
+        algorithm.fine.begin(0.1);
+        algorithm
     }
 
     /// One round with base and round-trip times given in seconds.
-    fn round(law: &mut Vegas, base: f64, rtt: f64, length: u64, outstanding: u64) {
-        law.base.set(seconds(base));
-        law.samples = Samples {
+    fn round(algorithm: &mut Vegas, base: f64, rtt: f64, length: u64, outstanding: u64) {
+        algorithm.base.set(seconds(base));
+        algorithm.samples = Samples {
             sum: 3.0 * rtt,
             count: 3,
             least: MinRtt::default(),
             last: None,
             smoothed: Smoothed::new(0.125),
         };
-        law.samples.least.set(seconds(rtt));
-        law.decide(&Ack { acked_through: 100, next: 100 + outstanding, ..ack(1) }, length);
+        algorithm.samples.least.set(seconds(rtt));
+        algorithm.decide(&Ack { acked_through: 100, next: 100 + outstanding, ..ack(1) }, length);
     }
 
     #[test]
     fn published_backlogs() {
-        let mut law = vegas("brakmo", 1.0, 3.0, 20.0);
-        round(&mut law, 0.1, 0.12, 20, 21);
-        assert!((law.backlog - 3.3333).abs() < 1e-4);
-        assert_eq!(law.cwnd(), 19.0);
+        let mut algorithm = vegas("brakmo", 1.0, 3.0, 20.0);
+        round(&mut algorithm, 0.1, 0.12, 20, 21);
+        assert!((algorithm.backlog - 3.3333).abs() < 1e-4);
+        assert_eq!(algorithm.cwnd(), 19.0);
 
-        let mut law = vegas("ns2", 1.0, 3.0, 20.0);
-        round(&mut law, 0.1, 0.12, 20, 21); // 4.333 rounds to 4
-        assert_eq!((law.backlog, law.cwnd()), (4.0, 19.0));
+        let mut algorithm = vegas("ns2", 1.0, 3.0, 20.0);
+        round(&mut algorithm, 0.1, 0.12, 20, 21); // 4.333 rounds to 4
+        assert_eq!((algorithm.backlog, algorithm.cwnd()), (4.0, 19.0));
 
         for (cwnd, rtt, backlog, after) in
             [(20.0, 0.120001, 3.0, 20.0), (20.0, 0.115001, 2.0, 20.0), (10.0, 0.105001, 0.0, 11.0)]
         {
-            let mut law = vegas("linux", 2.0, 4.0, cwnd);
-            round(&mut law, 0.100001, rtt, 20, 21);
-            assert_eq!((law.backlog, law.cwnd()), (backlog, after), "cwnd {cwnd}, rtt {rtt}");
+            let mut algorithm = vegas("linux", 2.0, 4.0, cwnd);
+            round(&mut algorithm, 0.100001, rtt, 20, 21);
+            assert_eq!((algorithm.backlog, algorithm.cwnd()), (backlog, after), "cwnd {cwnd}, rtt {rtt}");
         }
     }
 
     #[test]
     fn losses() {
-        let mut law = vegas("ns2", 1.0, 3.0, 10.0);
-        law.changed = Time::from_ps(100);
-        law.on_congestion(&Congestion { segment_sent: Some(Time::from_ps(50)), ..congestion(10.0) });
-        assert_eq!(law.cwnd(), 10.0); // sent before the last change
-        law.on_congestion(&Congestion { segment_sent: Some(Time::from_ps(150)), ..congestion(10.0) });
-        assert_eq!(law.cwnd(), 8.0); // 10 - 10/4
-        law.on_rto(&timeout(8.0, false));
-        assert_eq!((law.cwnd(), law.ssthresh()), (2.0, 4.0));
+        let mut algorithm = vegas("ns2", 1.0, 3.0, 10.0);
+        algorithm.changed = Time::from_ps(100);
+        algorithm.on_congestion(&Congestion { segment_sent: Some(Time::from_ps(50)), ..congestion(10.0) });
+        assert_eq!(algorithm.cwnd(), 10.0); // sent before the last change
+        algorithm.on_congestion(&Congestion { segment_sent: Some(Time::from_ps(150)), ..congestion(10.0) });
+        assert_eq!(algorithm.cwnd(), 8.0); // 10 - 10/4
+        algorithm.on_rto(&timeout(8.0, false));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (2.0, 4.0));
     }
 }

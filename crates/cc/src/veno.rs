@@ -13,9 +13,9 @@
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Smoothed};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span};
 
 /// Tells random from congestive losses.
@@ -34,7 +34,7 @@ pub struct Veno {
     backlog: f64,
 }
 
-impl Law for Veno {
+impl Algorithm for Veno {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "veno",
         summary: "Reno that keeps four fifths of the window at a loss without backlog",
@@ -43,19 +43,19 @@ impl Law for Veno {
         params: &[
             Param {
                 name: "beta",
-                kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 },
+                kind: ParamKind::Number { default: 3.0, min: 0.0, max: 1e6 },
                 unit: "segments",
                 doc: "backlog from which a loss counts as congestion",
             },
             Param {
                 name: "reading",
-                kind: Kind::Choice(&["paper", "linux", "seed"]),
+                kind: ParamKind::Choice(&["paper", "linux", "seed"]),
                 unit: "",
                 doc: "whose Veno: round-trip time, base, rounding",
             },
             Param {
                 name: "base_reset_on_loss",
-                kind: Kind::Choice(&["reading", "yes", "no"]),
+                kind: ParamKind::Choice(&["reading", "yes", "no"]),
                 unit: "",
                 doc: "forget the smallest round-trip time at every loss; by default the reading's (no, no, yes)",
             },
@@ -156,7 +156,7 @@ impl Controller for Veno {
         self.forget();
     }
 
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.base.get().map_or(f64::NAN, Span::seconds);
         out[1] = self.backlog;
@@ -166,67 +166,67 @@ impl Controller for Veno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
+    use crate::ParamValue;
     use crate::testing::{ack, congestion, linux_flow, ns2_flow, seconds, timeout};
 
     fn veno(reading: &str, flow: &FlowInfo) -> Veno {
-        let given = [("reading", Value::Word(reading.into()))];
+        let given = [("reading", ParamValue::Word(reading.into()))];
         Veno::new(&Params::new(Veno::DESCRIPTOR.params, given).unwrap(), flow)
     }
 
     #[test]
     fn published_loss_rules() {
         // specs/vegas-veno.md section 7: N = 2.9 at cwnd 20 keeps 16.
-        let mut law = veno("paper", &ns2_flow(20.0, 2.0));
-        law.base.set(seconds(0.1));
-        law.smoothed.update(0.1 * 20.0 / (20.0 - 2.9));
-        assert!((law.measure(20.0).unwrap() - 2.9).abs() < 1e-9);
-        law.on_congestion(&congestion(20.0));
-        assert_eq!(law.ssthresh(), 16.0);
+        let mut algorithm = veno("paper", &ns2_flow(20.0, 2.0));
+        algorithm.base.set(seconds(0.1));
+        algorithm.smoothed.update(0.1 * 20.0 / (20.0 - 2.9));
+        assert!((algorithm.measure(20.0).unwrap() - 2.9).abs() < 1e-9);
+        algorithm.on_congestion(&congestion(20.0));
+        assert_eq!(algorithm.ssthresh(), 16.0);
         // N = 20 (1 - 100/120) = 3.33: congestion.
-        let mut law = veno("paper", &ns2_flow(20.0, 2.0));
-        law.base.set(seconds(0.1));
-        law.smoothed.update(0.12);
-        law.on_congestion(&congestion(20.0));
-        assert_eq!(law.ssthresh(), 10.0);
-        law.on_rto(&timeout(10.0, false));
-        assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 5.0));
-        assert!(law.base.get().is_some());
+        let mut algorithm = veno("paper", &ns2_flow(20.0, 2.0));
+        algorithm.base.set(seconds(0.1));
+        algorithm.smoothed.update(0.12);
+        algorithm.on_congestion(&congestion(20.0));
+        assert_eq!(algorithm.ssthresh(), 10.0);
+        algorithm.on_rto(&timeout(10.0, false));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (1.0, 5.0));
+        assert!(algorithm.base.get().is_some());
     }
 
     #[test]
     fn the_module_of_linux() {
         // cwnd 20, base 100001 us, sample 120001 us: doubled target 33, diff 7 >= 6: ssthresh 10.
-        let mut law = veno("linux", &linux_flow(20.0, 20.0));
+        let mut algorithm = veno("linux", &linux_flow(20.0, 20.0));
         for rtt in [0.1, 0.12, 0.12] {
-            law.sample(seconds(rtt));
+            algorithm.sample(seconds(rtt));
         }
-        assert_eq!(law.measure(20.0), Some(3.5));
-        law.on_congestion(&congestion(20.0));
-        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
+        assert_eq!(algorithm.measure(20.0), Some(3.5));
+        algorithm.on_congestion(&congestion(20.0));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (10.0, 10.0));
         // Two samples are too few to know: the module's backlog is still zero.
-        let mut law = veno("linux", &linux_flow(20.0, 20.0));
-        law.sample(seconds(0.1));
-        law.sample(seconds(0.1));
-        assert_eq!((law.measure(20.0), law.keep(20.0)), (None, 0.8));
-        law.sample(seconds(0.1));
-        law.on_rto(&timeout(20.0, false));
-        assert_eq!((law.cwnd(), law.ssthresh()), (1.0, 16.0));
+        let mut algorithm = veno("linux", &linux_flow(20.0, 20.0));
+        algorithm.sample(seconds(0.1));
+        algorithm.sample(seconds(0.1));
+        assert_eq!((algorithm.measure(20.0), algorithm.keep(20.0)), (None, 0.8));
+        algorithm.sample(seconds(0.1));
+        algorithm.on_rto(&timeout(20.0, false));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (1.0, 16.0));
     }
 
     #[test]
     fn grows_on_every_other_ack_when_there_is_a_queue_and_forgets_as_the_seed_says() {
-        let mut law = veno("seed", &ns2_flow(10.0, 2.0));
-        law.base.set(seconds(0.1));
+        let mut algorithm = veno("seed", &ns2_flow(10.0, 2.0));
+        algorithm.base.set(seconds(0.1));
         for _ in 0..200 {
-            law.smoothed.update(0.2);
+            algorithm.smoothed.update(0.2);
         }
         for _ in 0..4 {
-            law.on_ack(&ack(1));
+            algorithm.on_ack(&ack(1));
         }
         let twice = 10.1 + 1.0 / 10.1;
-        assert_eq!(law.cwnd(), twice);
-        law.on_congestion(&congestion(10.0));
-        assert_eq!(law.base.get(), None);
+        assert_eq!(algorithm.cwnd(), twice);
+        algorithm.on_congestion(&congestion(10.0));
+        assert_eq!(algorithm.base.get(), None);
     }
 }

@@ -7,10 +7,10 @@
 //! retransmits are guarded as for every controller, and echoes of congestion are answered as losses are. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
-use crate::estimators::{AckFilter, AckRate, Credit, MinRtt};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::estimators::{AckFilter, AckRate, DupAckAccounting, MinRtt};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span, Time};
 
 /// Sets the window by an estimate of the bandwidth.
@@ -18,7 +18,7 @@ use units::{Segments, Span, Time};
 pub struct Westwood {
     window: Window,
     rate: AckRate,
-    credit: Credit,
+    credit: DupAckAccounting,
     rtt_min: MinRtt,
     rtt_quantum: Span,
     segment_bits: f64,
@@ -32,7 +32,7 @@ const DIVISOR_STEP_DUP: f64 = 0.25;
 const DIVISOR_STEP_RTO: f64 = 1.0;
 const DIVISOR_MOST: f64 = 4.0;
 
-impl Law for Westwood {
+impl Algorithm for Westwood {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "westwood",
         summary: "after a loss the window is the estimated bandwidth times the smallest round-trip time",
@@ -41,31 +41,31 @@ impl Law for Westwood {
         params: &[
             Param {
                 name: "filter",
-                kind: Kind::Choice(&["tustin", "type0", "type1", "type2"]),
+                kind: ParamKind::Choice(&["tustin", "type0", "type1", "type2"]),
                 unit: "",
                 doc: "low pass of the samples: Tustin's with virtual samples (type 3), or the module's others",
             },
             Param {
                 name: "tau",
-                kind: Kind::Number { default: 0.5, min: 0.001, max: 100.0 },
+                kind: ParamKind::Number { default: 0.5, min: 0.001, max: 100.0 },
                 unit: "s",
                 doc: "cutoff of Tustin's filter is 1/tau (0.5 s in the paper, 1 s later)",
             },
             Param {
                 name: "rtt_quantum",
-                kind: Kind::Number { default: 0.0, min: 0.0, max: 10.0 },
+                kind: ParamKind::Number { default: 0.0, min: 0.0, max: 10.0 },
                 unit: "s",
                 doc: "round-trip times are rounded up to it; the option clock_rtt has ns-2's own clock",
             },
             Param {
                 name: "floor_dup",
-                kind: Kind::Switch(true),
+                kind: ParamKind::Switch(true),
                 unit: "",
                 doc: "at least two segments after a fast retransmission, as after a timeout; the paper has one",
             },
             Param {
                 name: "fr_a",
-                kind: Kind::Switch(false),
+                kind: ParamKind::Switch(false),
                 unit: "",
                 doc: "the module's divisor of the window after a timeout: it grows while losses come in slow start, up to 4",
             },
@@ -82,7 +82,7 @@ impl Law for Westwood {
         Westwood {
             window: Window::new(flow),
             rate: AckRate::new(filter),
-            credit: Credit::new(2),
+            credit: DupAckAccounting::new(2),
             rtt_min: MinRtt::default(),
             rtt_quantum: Span::from_seconds(params.number("rtt_quantum")),
             segment_bits: flow.packet as f64 * 8.0,
@@ -119,8 +119,8 @@ impl Controller for Westwood {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        let worth = self.credit.worth(ack.newly_acked);
-        self.rate.update(ack.now, self.segment_bits * worth as f64);
+        let acked_count = self.credit.acked_count(ack.newly_acked);
+        self.rate.update(ack.now, self.segment_bits * acked_count as f64);
         if let Some(rtt) = ack.rtt {
             let quantum = self.rtt_quantum.ps().max(1);
             self.rtt_min.update(Span::from_ps(rtt.ps().div_ceil(quantum) * quantum));
@@ -150,7 +150,7 @@ impl Controller for Westwood {
         }
     }
 
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.rate.estimate();
         out[1] = self.rate.sample();
@@ -169,45 +169,45 @@ mod tests {
     #[test]
     fn the_window_after_a_loss_is_what_the_path_carries() {
         // An ACK every 8 ms of 8000 bits: 1 Mb/s; 80 ms: ten segments.
-        let mut law =
+        let mut algorithm =
             Westwood::new(&Params::new(Westwood::DESCRIPTOR.params, []).unwrap(), &ns2_flow(40.0, 2.0));
-        law.on_open(Time::ZERO);
+        algorithm.on_open(Time::ZERO);
         for i in 1..2000u64 {
             let now = Time::ZERO + Span::from_ms(8 * i);
-            law.on_ack(&Ack {
+            algorithm.on_ack(&Ack {
                 now,
                 rtt: Some(Span::from_ms(80 + i % 3)),
                 phase: crate::Phase::Recovery,
                 ..ack(1)
             });
         }
-        assert!((law.rate.estimate() - 1e6).abs() < 1e3);
-        law.on_congestion(&congestion(40.0));
-        assert!((9.0..=10.0).contains(&law.cwnd()) && law.ssthresh() == law.cwnd());
-        law.set_window(5.0);
-        law.on_congestion(&congestion(5.0)); // never raises the window
-        assert_eq!(law.cwnd(), 5.0);
-        law.on_rto(&timeout(5.0, false));
-        assert_eq!(law.cwnd(), 1.0);
-        assert!((9.0..=10.0).contains(&law.ssthresh()));
+        assert!((algorithm.rate.estimate() - 1e6).abs() < 1e3);
+        algorithm.on_congestion(&congestion(40.0));
+        assert!((9.0..=10.0).contains(&algorithm.cwnd()) && algorithm.ssthresh() == algorithm.cwnd());
+        algorithm.set_window(5.0);
+        algorithm.on_congestion(&congestion(5.0)); // never raises the window
+        assert_eq!(algorithm.cwnd(), 5.0);
+        algorithm.on_rto(&timeout(5.0, false));
+        assert_eq!(algorithm.cwnd(), 1.0);
+        assert!((9.0..=10.0).contains(&algorithm.ssthresh()));
     }
 
     #[test]
     fn the_divisor_grows_with_losses_in_slow_start() {
-        let given = [("fr_a", crate::Value::Switch(true))];
-        let mut law =
+        let given = [("fr_a", crate::ParamValue::Switch(true))];
+        let mut algorithm =
             Westwood::new(&Params::new(Westwood::DESCRIPTOR.params, given).unwrap(), &ns2_flow(4.0, 40.0));
         for step in [1.0, 2.0, 3.0, 4.0, 4.0] {
-            law.window.ssthresh = 40.0;
-            law.on_rto(&timeout(4.0, false));
-            assert_eq!(law.divisor, Some(step));
+            algorithm.window.ssthresh = 40.0;
+            algorithm.on_rto(&timeout(4.0, false));
+            assert_eq!(algorithm.divisor, Some(step));
         }
-        law.set_window(40.0);
-        law.window.ssthresh = 20.0; // congestion avoidance
-        law.on_congestion(&congestion(40.0));
-        assert_eq!(law.divisor, Some(1.0));
-        law.window.ssthresh = 80.0;
-        law.on_congestion(&congestion(40.0));
-        assert_eq!(law.divisor, Some(1.25));
+        algorithm.set_window(40.0);
+        algorithm.window.ssthresh = 20.0; // congestion avoidance
+        algorithm.on_congestion(&congestion(40.0));
+        assert_eq!(algorithm.divisor, Some(1.0));
+        algorithm.window.ssthresh = 80.0;
+        algorithm.on_congestion(&congestion(40.0));
+        assert_eq!(algorithm.divisor, Some(1.25));
     }
 }

@@ -13,10 +13,10 @@
 //! Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
-use crate::estimators::{Credit, MinRtt, Round, Smoothed};
-use crate::params::{Kind, Param, Params};
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Law, Timeout};
+use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
+use crate::params::{Param, ParamKind, Params};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span, Time};
 
 /// Sets the window by one bandwidth sample a round trip.
@@ -26,7 +26,7 @@ pub struct WestwoodPlus {
     /// As ns-2 runs it.
     at_once: bool,
     window: Window,
-    credit: Credit,
+    credit: DupAckAccounting,
     packet: u64,
     round: Round,
     /// When the present sample began, and what has been credited in it, bytes.
@@ -46,7 +46,7 @@ pub struct WestwoodPlus {
 /// Linux takes no sample over less.
 const SHORTEST: Span = Span::from_ms(50);
 
-impl Law for WestwoodPlus {
+impl Algorithm for WestwoodPlus {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "westwood_plus",
         summary: "Westwood with one bandwidth sample a round trip",
@@ -54,7 +54,7 @@ impl Law for WestwoodPlus {
         status: Status::Draft,
         params: &[Param {
             name: "reading",
-            kind: Kind::Choice(&["paper", "linux", "ns2"]),
+            kind: ParamKind::Choice(&["paper", "linux", "ns2"]),
             unit: "",
             doc: "whose Westwood+: filter, and when the window is set",
         }],
@@ -66,7 +66,7 @@ impl Law for WestwoodPlus {
             linux,
             at_once: params.choice("reading") == "ns2",
             window: Window::new(flow),
-            credit: if linux { Credit::linux() } else { Credit::new(u32::MAX) },
+            credit: if linux { DupAckAccounting::linux() } else { DupAckAccounting::new(u32::MAX) },
             packet: flow.packet as u64,
             round: Round::default(),
             began: Time::ZERO,
@@ -151,7 +151,7 @@ impl Controller for WestwoodPlus {
         if let Some(rtt) = ack.rtt {
             self.take_rtt(rtt);
         }
-        self.acked += self.credit.worth(ack.newly_acked) as u64 * self.packet;
+        self.acked += self.credit.acked_count(ack.newly_acked) as u64 * self.packet;
         if self.linux {
             self.sample_linux(ack.now);
         } else {
@@ -192,7 +192,7 @@ impl Controller for WestwoodPlus {
         self.reset_rtt_min = self.linux;
     }
 
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.bandwidth();
         out[1] = self.sample;
@@ -203,54 +203,54 @@ impl Controller for WestwoodPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
+    use crate::ParamValue;
     use crate::testing::{ack, linux_flow, ns2_flow};
 
-    fn law(reading: &str) -> WestwoodPlus {
-        let given = [("reading", Value::Word(reading.into()))];
+    fn algorithm(reading: &str) -> WestwoodPlus {
+        let given = [("reading", ParamValue::Word(reading.into()))];
         let params = Params::new(WestwoodPlus::DESCRIPTOR.params, given).unwrap();
         WestwoodPlus::new(&params, &linux_flow(10.0, 5.0))
     }
 
     #[test]
     fn the_module_of_linux() {
-        let mut law = law("linux");
-        law.rtt_min.set(Span::from_ms(100));
+        let mut algorithm = algorithm("linux");
+        algorithm.rtt_min.set(Span::from_ms(100));
         for (sample, inner, estimate) in
             [(100.0, 100.0, 100.0), (200.0, 112.0, 101.0), (200.0, 123.0, 103.0), (400.0, 157.0, 109.0)]
         {
-            law.average(sample);
-            assert_eq!((law.inner, law.estimate), (inner, estimate));
-            assert_eq!(law.fair(), Some(10.0));
+            algorithm.average(sample);
+            assert_eq!((algorithm.inner, algorithm.estimate), (inner, estimate));
+            assert_eq!(algorithm.fair(), Some(10.0));
         }
-        law.on_congestion(&crate::testing::congestion(30.0));
-        assert_eq!(law.cwnd(), 15.0); // Reno's half until recovery ends
-        law.on_recovery_exit(Time::ZERO);
-        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 10.0));
+        algorithm.on_congestion(&crate::testing::congestion(30.0));
+        assert_eq!(algorithm.cwnd(), 15.0); // Reno's half until recovery ends
+        algorithm.on_recovery_exit(Time::ZERO);
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (10.0, 10.0));
     }
 
     #[test]
     fn the_module_inside_ns2() {
-        let mut law = law("ns2");
-        law.rtt_min.set(Span::from_ms(100));
-        law.average(100.0);
-        law.on_congestion(&crate::testing::congestion(30.0));
-        assert_eq!((law.cwnd(), law.ssthresh()), (10.0, 15.0));
-        law.on_recovery_exit(Time::ZERO);
-        assert_eq!((law.cwnd(), law.ssthresh()), (15.0, 15.0));
+        let mut algorithm = algorithm("ns2");
+        algorithm.rtt_min.set(Span::from_ms(100));
+        algorithm.average(100.0);
+        algorithm.on_congestion(&crate::testing::congestion(30.0));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (10.0, 15.0));
+        algorithm.on_recovery_exit(Time::ZERO);
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (15.0, 15.0));
     }
 
     #[test]
     fn one_sample_a_round() {
         let given = Params::new(WestwoodPlus::DESCRIPTOR.params, []).unwrap();
-        let mut law = WestwoodPlus::new(&given, &ns2_flow(10.0, 2.0));
-        law.on_open(Time::ZERO);
+        let mut algorithm = WestwoodPlus::new(&given, &ns2_flow(10.0, 2.0));
+        algorithm.on_open(Time::ZERO);
         // Ten segments a round of 100 ms, all ACKs at once at its end: 800 kb/s all the same.
         for round in 1..200u64 {
             for i in 0..10 {
                 let now = Time::ZERO + Span::from_ps(round * 100_000_000_000 + i);
                 let through = 10 * (round - 1) + i;
-                law.on_ack(&Ack {
+                algorithm.on_ack(&Ack {
                     now,
                     rtt: Some(Span::from_ms(100)),
                     acked_through: through,
@@ -259,7 +259,7 @@ mod tests {
                 });
             }
         }
-        assert!((law.bandwidth() - 8e5).abs() < 1e4, "{}", law.bandwidth());
-        assert!((9.0..=10.0).contains(&law.fair().unwrap()));
+        assert!((algorithm.bandwidth() - 8e5).abs() < 1e4, "{}", algorithm.bandwidth());
+        assert!((9.0..=10.0).contains(&algorithm.fair().unwrap()));
     }
 }

@@ -20,8 +20,8 @@ pub struct Window {
     arithmetic: Arithmetic,
 }
 
-/// The three answers of a controller that keeps a [`Window`] in a field: what every law but a few says alike.
-macro_rules! its_window {
+/// The window accessors of a controller that keeps a [`Window`] in a field.
+macro_rules! impl_window_accessors {
     ($($field:tt).+) => {
         fn set_window(&mut self, cwnd: units::Segments) {
             self.$($field).+.set(cwnd);
@@ -36,7 +36,7 @@ macro_rules! its_window {
         }
     };
 }
-pub(crate) use its_window;
+pub(crate) use impl_window_accessors;
 
 impl Window {
     /// The window of a new flow.

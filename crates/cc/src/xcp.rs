@@ -7,8 +7,8 @@
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Smoothed;
 use crate::params::Params;
-use crate::window::{Window, its_window};
-use crate::{Ack, Congestion, Controller, FlowInfo, Hint, Law, Signals, Timeout};
+use crate::window::{Window, impl_window_accessors};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, PathHint, Signals, Timeout};
 use units::Time;
 
 /// Follows the routers' feedback.
@@ -21,7 +21,7 @@ pub struct Xcp {
     feedback: f64,
 }
 
-impl Law for Xcp {
+impl Algorithm for Xcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "xcp",
         summary: "the window follows the feedback of the routers of the path",
@@ -60,12 +60,12 @@ impl Controller for Xcp {
     fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
-    fn on_hint(&mut self, _now: Time, hint: &Hint) {
-        if let Hint::RouterFeedback(feedback) = hint {
+    fn on_hint(&mut self, _now: Time, hint: &PathHint) {
+        if let PathHint::RouterFeedback(feedback) = hint {
             self.feedback = *feedback;
         }
     }
-    its_window!(window);
+    impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.feedback;
     }
@@ -79,23 +79,23 @@ mod tests {
 
     #[test]
     fn the_window_is_the_feedbacks_sum() {
-        let mut law = Xcp::new(&Params::none(), &ns2_flow(2.0, 100.0));
+        let mut algorithm = Xcp::new(&Params::none(), &ns2_flow(2.0, 100.0));
         // 100 kB/s more over 100 ms: ten packets.
-        law.on_hint(Time::ZERO, &Hint::RouterFeedback(100_000.0));
-        law.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });
-        assert_eq!(law.cwnd(), 12.0);
+        algorithm.on_hint(Time::ZERO, &PathHint::RouterFeedback(100_000.0));
+        algorithm.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });
+        assert_eq!(algorithm.cwnd(), 12.0);
         // Without feedback nothing moves; less is less, but not below one.
-        law.on_ack(&ack(2));
-        assert_eq!(law.cwnd(), 12.0);
-        law.on_hint(Time::ZERO, &Hint::RouterFeedback(-40_000.0));
-        law.on_ack(&ack(3));
-        assert_eq!(law.cwnd(), 8.0);
-        law.on_congestion(&congestion(8.0));
-        assert_eq!(law.cwnd(), 4.0);
-        law.on_hint(Time::ZERO, &Hint::RouterFeedback(-1e6));
-        law.on_ack(&ack(4));
-        assert_eq!(law.cwnd(), 1.0);
-        law.on_rto(&timeout(1.0, false));
-        assert_eq!(law.cwnd(), 1.0);
+        algorithm.on_ack(&ack(2));
+        assert_eq!(algorithm.cwnd(), 12.0);
+        algorithm.on_hint(Time::ZERO, &PathHint::RouterFeedback(-40_000.0));
+        algorithm.on_ack(&ack(3));
+        assert_eq!(algorithm.cwnd(), 8.0);
+        algorithm.on_congestion(&congestion(8.0));
+        assert_eq!(algorithm.cwnd(), 4.0);
+        algorithm.on_hint(Time::ZERO, &PathHint::RouterFeedback(-1e6));
+        algorithm.on_ack(&ack(4));
+        assert_eq!(algorithm.cwnd(), 1.0);
+        algorithm.on_rto(&timeout(1.0, false));
+        assert_eq!(algorithm.cwnd(), 1.0);
     }
 }

@@ -2,8 +2,8 @@
 //! the list.
 
 use cc::{
-    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Hint,
-    Params, Phase, RateSample, Restart, Timeout, Value,
+    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, ParamValue,
+    Params, PathHint, Phase, RateSample, Restart, Timeout,
 };
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
@@ -21,7 +21,7 @@ enum Op {
     Move(u32),
     Restart(u32),
     Timer,
-    Hint(bool),
+    PathHint(bool),
     Undo,
 }
 
@@ -35,7 +35,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (10u32..5000).prop_map(Op::Move),
         1 => (10u32..100).prop_map(Op::Restart),
         1 => Just(Op::Timer),
-        1 => any::<bool>().prop_map(Op::Hint),
+        1 => any::<bool>().prop_map(Op::PathHint),
         1 => Just(Op::Undo),
     ]
 }
@@ -64,10 +64,14 @@ fn variants() -> Vec<(&'static str, Params)> {
     for d in CONTROLLERS {
         found.push((d.name, Params::new(d.params, []).unwrap()));
         for p in d.params {
-            let others: Vec<Value> = match p.kind {
-                cc::Kind::Choice(words) => words[1..].iter().map(|w| Value::Word((*w).into())).collect(),
-                cc::Kind::Switch(on) => vec![Value::Switch(!on)],
-                cc::Kind::Number { min, max, .. } => vec![Value::Number(min), Value::Number(max)],
+            let others: Vec<ParamValue> = match p.kind {
+                cc::ParamKind::Choice(words) => {
+                    words[1..].iter().map(|w| ParamValue::Word((*w).into())).collect()
+                }
+                cc::ParamKind::Switch(on) => vec![ParamValue::Switch(!on)],
+                cc::ParamKind::Number { min, max, .. } => {
+                    vec![ParamValue::Number(min), ParamValue::Number(max)]
+                }
             };
             found.extend(others.into_iter().map(|v| (d.name, Params::new(d.params, [(p.name, v)]).unwrap())));
         }
@@ -174,11 +178,11 @@ impl Harness {
                 self.controller.on_restart(&event);
             }
             Op::Timer => self.controller.on_timer(self.time()),
-            Op::Hint(begins) => {
+            Op::PathHint(begins) => {
                 let hint = if begins {
-                    Hint::RouterFeedback(-1e5)
+                    PathHint::RouterFeedback(-1e5)
                 } else {
-                    Hint::RouterRate(Rate::from_bps(1_000_000))
+                    PathHint::RouterRate(Rate::from_bps(1_000_000))
                 };
                 self.controller.on_hint(self.time(), &hint);
             }

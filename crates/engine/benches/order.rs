@@ -2,11 +2,11 @@
 //!
 //! A loop of links that only forward: N links in a ring of routers, each with some packets in flight, equal or
 //! mixed delays. Contenders: a binary heap with an entry per packet; a 4-ary heap and a winner tree over the
-//! heads of per-link queues; the agenda's shared lanes. Nanoseconds per packet-hop, median of five.
+//! heads of per-link queues; the event_queue's shared lanes. Nanoseconds per packet-hop, median of five.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
-use engine::{Agenda, Hint, Next};
+use engine::{EventQueue, LaneHint, Next};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
@@ -147,19 +147,19 @@ fn pop(heap: &mut Vec<u128>) -> u128 {
 
 fn lanes(links: u64, each: u64, mixed: bool) {
     let mut model = Links { free_at: vec![0; links as usize], mixed };
-    let mut agenda: Agenda<Packet> = Agenda::new();
-    let mut hints: Vec<Hint> = (0..links).map(|i| Hint::new(i as usize % 4)).collect();
+    let mut event_queue: EventQueue<Packet> = EventQueue::new();
+    let mut hints: Vec<LaneHint> = (0..links).map(|i| LaneHint::new(i as usize % 4)).collect();
     for (link, at) in seeds(links, each) {
         let arrival = Time::from_ps(model.send(link, at));
-        agenda.push(arrival, &Packet { link, _body: [0; 9] }, &mut hints[link as usize], |_| ());
+        event_queue.push(arrival, &Packet { link, _body: [0; 9] }, &mut hints[link as usize], |_| ());
     }
     for _ in 0..HOPS {
-        let Next::Item(packet) = agenda.pop(Time::NEVER) else { return };
+        let Next::Item(packet) = event_queue.pop(Time::NEVER) else { return };
         let link = (packet.link + 1) % links as u32;
-        let arrival = Time::from_ps(model.send(link, agenda.now().ps()));
-        agenda.push(arrival, &packet, &mut hints[link as usize], |packet| packet.link = link);
+        let arrival = Time::from_ps(model.send(link, event_queue.now().ps()));
+        event_queue.push(arrival, &packet, &mut hints[link as usize], |packet| packet.link = link);
     }
-    black_box(agenda.events());
+    black_box(event_queue.events());
 }
 
 fn median(run: impl Fn()) -> f64 {

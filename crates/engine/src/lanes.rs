@@ -12,12 +12,12 @@ use units::Time;
 
 /// Where a source of items last found room; a wrong hint costs a search, never the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hint(u8);
+pub struct LaneHint(u8);
 
-impl Hint {
+impl LaneHint {
     /// A first guess: sources with the same number begin in the same lane.
-    pub fn new(class: usize) -> Hint {
-        Hint((class % FIRST_LANES) as u8)
+    pub fn new(class: usize) -> LaneHint {
+        LaneHint((class % FIRST_LANES) as u8)
     }
 }
 
@@ -71,7 +71,7 @@ impl<T: Copy> Lanes<T> {
 
     /// The lane for an item at `at`: the hinted one if it fits, else the best fit, else a new one.
     #[inline]
-    pub(crate) fn choose(&mut self, at: Time, hint: &mut Hint) -> usize {
+    pub(crate) fn choose(&mut self, at: Time, hint: &mut LaneHint) -> usize {
         let hinted = hint.0 as usize;
         if self.tails[hinted] <= at.ps() {
             return hinted;
@@ -80,7 +80,7 @@ impl<T: Copy> Lanes<T> {
     }
 
     #[cold]
-    fn search(&mut self, at: Time, hint: &mut Hint) -> usize {
+    fn search(&mut self, at: Time, hint: &mut LaneHint) -> usize {
         let mut best = None;
         for (lane, &tail) in self.tails.iter().enumerate() {
             if tail <= at.ps() && best.is_none_or(|(_, latest)| tail > latest) {

@@ -6,15 +6,15 @@
 //! The rule uses integers only and is the same on every machine.
 #![deny(unsafe_code)]
 
-mod agenda;
+mod event_queue;
 mod heap;
 mod lanes;
 mod memory;
 mod random;
 mod timers;
 
-pub use agenda::{Agenda, Next};
-pub use lanes::Hint;
+pub use event_queue::{EventQueue, Next};
+pub use lanes::LaneHint;
 pub use memory::{large_vec, prefetch, prefetch_item};
 pub use random::Stream;
 

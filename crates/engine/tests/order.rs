@@ -1,6 +1,6 @@
-//! The agenda against a plain sorted list: the same events in the same order.
+//! The event queue against a plain sorted list: the same events in the same order.
 
-use engine::{Agenda, Hint, Next};
+use engine::{EventQueue, LaneHint, Next};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::{Span, Time};
@@ -88,16 +88,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn same_order_as_a_sorted_list(ops in prop::collection::vec(op(), 0..400)) {
-        let (mut agenda, mut model) = (Agenda::new(), Model::default());
-        agenda.add_timers(4);
-        let mut hints = [Hint::default(); 6];
+        let (mut event_queue, mut model) = (EventQueue::new(), Model::default());
+        event_queue.add_timers(4);
+        let mut hints = [LaneHint::default(); 6];
         let mut name = 0u64;
-        let check = |agenda: &mut Agenda<u64>, model: &mut Model| {
-            let got = agenda.pop(Time::from_ps(u64::MAX - 1));
+        let check = |event_queue: &mut EventQueue<u64>, model: &mut Model| {
+            let got = event_queue.pop(Time::from_ps(u64::MAX - 1));
             match model.pop() {
                 Some((at, expected)) => {
                     prop_assert_eq!(got, expected);
-                    prop_assert_eq!(agenda.now().ps(), at);
+                    prop_assert_eq!(event_queue.now().ps(), at);
                 }
                 None => prop_assert_eq!(got, Next::Nothing),
             }
@@ -108,23 +108,23 @@ proptest! {
             match op {
                 Op::Push(ahead, source) => {
                     name += 1;
-                    agenda.push(agenda.now() + Span::from_ps(ahead), &0, &mut hints[source], |item| *item = name);
-                    let at = agenda.now().ps() + ahead;
+                    event_queue.push(event_queue.now() + Span::from_ps(ahead), &0, &mut hints[source], |item| *item = name);
+                    let at = event_queue.now().ps() + ahead;
                     model.add(at, What::Item(name));
                 }
                 Op::Set(id, ahead) => {
-                    agenda.set_timer(id, agenda.now() + Span::from_ps(ahead));
-                    model.set(id, agenda.now().ps() + ahead);
+                    event_queue.set_timer(id, event_queue.now() + Span::from_ps(ahead));
+                    model.set(id, event_queue.now().ps() + ahead);
                 }
                 Op::Stop(id) => {
-                    agenda.set_timer(id, Time::NEVER);
+                    event_queue.set_timer(id, Time::NEVER);
                     model.due[id as usize] = None;
                 }
-                Op::Pop => check(&mut agenda, &mut model)?,
+                Op::Pop => check(&mut event_queue, &mut model)?,
             }
         }
         while !model.events.is_empty() {
-            check(&mut agenda, &mut model)?;
+            check(&mut event_queue, &mut model)?;
         }
     }
 }
@@ -132,22 +132,22 @@ proptest! {
 #[test]
 fn more_sources_than_lanes() {
     // Falling times: every item needs a lane of its own, then the overflow.
-    let mut agenda = Agenda::new();
+    let mut event_queue = EventQueue::new();
     let n = 600u64;
     for i in 0..n {
-        agenda.push(Time::from_ps(10_000 - i), &i, &mut Hint::default(), |_| ());
+        event_queue.push(Time::from_ps(10_000 - i), &i, &mut LaneHint::default(), |_| ());
     }
-    assert_eq!(agenda.in_flight().count(), n as usize);
+    assert_eq!(event_queue.in_flight().count(), n as usize);
     for i in (0..n).rev() {
-        assert_eq!(agenda.pop(Time::from_ps(20_000)), Next::Item(i));
+        assert_eq!(event_queue.pop(Time::from_ps(20_000)), Next::Item(i));
     }
-    assert_eq!(agenda.pop(Time::from_ps(20_000)), Next::Nothing);
+    assert_eq!(event_queue.pop(Time::from_ps(20_000)), Next::Nothing);
 }
 
 #[test]
 fn nothing_beyond_the_horizon() {
-    let mut agenda = Agenda::new();
-    agenda.push(Time::from_ps(11), &1u64, &mut Hint::default(), |_| ());
-    assert_eq!(agenda.pop(Time::from_ps(10)), Next::Nothing);
-    assert_eq!(agenda.pop(Time::from_ps(11)), Next::Item(1));
+    let mut event_queue = EventQueue::new();
+    event_queue.push(Time::from_ps(11), &1u64, &mut LaneHint::default(), |_| ());
+    assert_eq!(event_queue.pop(Time::from_ps(10)), Next::Nothing);
+    assert_eq!(event_queue.pop(Time::from_ps(11)), Next::Item(1));
 }

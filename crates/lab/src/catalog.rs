@@ -1,6 +1,6 @@
 //! What there is: controllers, recoveries, queues, losses, as rows for lists.
 
-use cc::{CONTROLLERS, Kind};
+use cc::{CONTROLLERS, ParamKind};
 use serde::Serialize;
 
 /// A thing that a scenario can name.
@@ -126,9 +126,9 @@ fn model(model: &net::Model) -> Entry {
 fn controller(d: &cc::Descriptor) -> Entry {
     let params = d.params.iter().map(|p| {
         let (default, allowed) = match p.kind {
-            Kind::Number { default, min, max } => (default.to_string(), format!("{min} to {max}")),
-            Kind::Switch(on) => (on.to_string(), "true or false".into()),
-            Kind::Choice(words) => (words[0].into(), words.join(", ")),
+            ParamKind::Number { default, min, max } => (default.to_string(), format!("{min} to {max}")),
+            ParamKind::Switch(on) => (on.to_string(), "true or false".into()),
+            ParamKind::Choice(words) => (words[0].into(), words.join(", ")),
         };
         Parameter { name: p.name.into(), default, unit: p.unit.into(), doc: format!("{} [{allowed}]", p.doc) }
     });

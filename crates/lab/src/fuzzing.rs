@@ -2,9 +2,9 @@
 
 use crate::{Recording, Run, Scenario, Settings};
 use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params};
-use net::{Kind, Packet};
+use net::{Packet, PacketKind};
 use std::sync::Arc;
-use transport::{Block, Blocks, Options, Recovery, Sender, Setup, Timer, WindowRow, Wire};
+use transport::{Block, Blocks, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
 use units::{Span, Time};
 
 /// Parses any text as a scenario; if it is one, builds it and runs a little of it under the auditor.
@@ -33,9 +33,9 @@ pub fn scenario(data: &[u8]) {
 /// Parses any text as a movement file of five nodes; if it is one, asks where they are.
 pub fn movement(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for way in crate::scenario::movement::parse(text, 5).into_iter().flatten() {
+    for path in crate::scenario::movement::parse(text, 5).into_iter().flatten() {
         for second in 0..100 {
-            let place = way.at(Time::ZERO + Span::from_ms(500 * second));
+            let place = path.at(Time::ZERO + Span::from_ms(500 * second));
             assert!(place.iter().all(|x| x.is_finite()), "{place:?}");
         }
     }
@@ -90,58 +90,58 @@ pub fn sender(data: &[u8]) {
         quick_start_path: how & 32 != 0,
     };
     let mut sender = Sender::new(setup, Arc::new(options), controller);
-    let mut wire = Bench { now: Time::ZERO, timers: [Time::NEVER; Timer::COUNT as usize], sent: 0 };
-    sender.on_start(&mut wire);
+    let mut context = Bench { now: Time::ZERO, timers: [Time::NEVER; FlowTimer::COUNT as usize], sent: 0 };
+    sender.on_start(&mut context);
     for event in events.chunks_exact(3).take(2_000) {
         let (kind, a, b) = (event[0], event[1] as u32, event[2] as u32);
-        wire.now += Span::from_ps(1 + (kind as u64 >> 3) * 3_000_000_000);
+        context.now += Span::from_ps(1 + (kind as u64 >> 3) * 3_000_000_000);
         match kind & 7 {
-            0 => wire.expire(&mut sender),
-            1 => sender.on_stop(&mut wire),
+            0 => context.expire(&mut sender),
+            1 => sender.on_stop(&mut context),
             _ => {
                 let acked = (sender.highest_ack() + 1) as u32;
                 let block = Block { start: acked + b % 16, end: acked + b % 16 + b / 32 };
                 // Mostly what a receiver could say, sometimes old, sometimes never sent.
                 let seq = if kind & 4 == 0 { acked + a % 4 } else { acked.saturating_sub(a / 100) };
-                let packet = ack(seq, wire.now);
+                let packet = ack(seq, context.now);
                 let blocks = if b == 0 { &[][..] } else { std::slice::from_ref(&block) };
-                sender.on_ack(&mut wire, &packet, blocks);
+                sender.on_ack(&mut context, &packet, blocks);
             }
         }
         let (cwnd, ssthresh) = (sender.controller().cwnd(), sender.controller().ssthresh());
         assert!(cwnd.is_finite() && cwnd >= 1.0 && ssthresh >= 1.0, "cwnd {cwnd}, ssthresh {ssthresh}");
     }
-    assert!(wire.sent < 10_000_000, "a flood");
+    assert!(context.sent < 10_000_000, "a flood");
 }
 
 fn ack(seq: u32, now: Time) -> Packet {
-    Packet::new(Kind::Ack, 0, 0, seq, 40, now)
+    Packet::new(PacketKind::Ack, 0, 0, seq, 40, now)
 }
 
-/// A wire that leads nowhere.
+/// A context without a network.
 struct Bench {
     now: Time,
-    timers: [Time; Timer::COUNT as usize],
+    timers: [Time; FlowTimer::COUNT as usize],
     sent: u64,
 }
 
 impl Bench {
     /// Lets the first timer expire, if one is set.
     fn expire(&mut self, sender: &mut Sender) {
-        let first = (0..Timer::COUNT).min_by_key(|t| self.timers[*t as usize]);
+        let first = (0..FlowTimer::COUNT).min_by_key(|t| self.timers[*t as usize]);
         let Some(timer) = first.filter(|t| self.timers[*t as usize] != Time::NEVER) else { return };
         self.now = self.now.max(self.timers[timer as usize]);
         self.timers[timer as usize] = Time::NEVER;
-        match Timer::from_number(timer) {
-            Timer::Retransmit => sender.on_retransmit_timer(self),
-            Timer::Pace => sender.on_pace_timer(self),
-            Timer::Wake => sender.on_wake_timer(self),
-            Timer::AckDelay | Timer::Application => {}
+        match FlowTimer::from_number(timer) {
+            FlowTimer::Retransmit => sender.on_retransmit_timer(self),
+            FlowTimer::Pace => sender.on_pace_timer(self),
+            FlowTimer::Wake => sender.on_wake_timer(self),
+            FlowTimer::AckDelay | FlowTimer::Application => {}
         }
     }
 }
 
-impl Wire for Bench {
+impl FlowContext for Bench {
     const WINDOWS: bool = true;
     const SENDS: bool = true;
     fn now(&self) -> Time {
@@ -150,11 +150,11 @@ impl Wire for Bench {
     fn send(&mut self, _packet: Packet, _blocks: &Blocks) {
         self.sent += 1;
     }
-    fn set_timer(&mut self, timer: Timer, at: Time) {
+    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
         assert!(at >= self.now, "a deadline in the past");
         self.timers[timer as usize] = at;
     }
-    fn timer(&self, timer: Timer) -> Time {
+    fn timer(&self, timer: FlowTimer) -> Time {
         self.timers[timer as usize]
     }
     fn window(&mut self, _row: &WindowRow) {}

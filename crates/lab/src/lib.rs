@@ -1,4 +1,4 @@
-//! The laboratory: a scenario becomes a world, the world runs, the run leaves an outcome and traces.
+//! The laboratory: a scenario becomes a simulation, the simulation runs, the run leaves an outcome and traces.
 #![forbid(unsafe_code)]
 
 pub mod audit;
@@ -14,17 +14,17 @@ mod view;
 pub use audit::{Auditor, Violation};
 pub use error::{Origin, ScenarioError};
 pub use scenario::{
-    Control, Direction, DirectionDescription, Duplex, Flow, FlowDescription, FlowKind, GuestLoader,
-    GuestSource, LinkDescription, Loss, Mobility, NetworkDescription, Queue, RadioNetwork, RedQueue,
-    Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter, advised, allow_code, cbrgen, dumbbell,
-    set_guest_loader,
+    CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader, ExternalSource, Flow,
+    FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription, Queue, RadioNetwork,
+    RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter, advised, allow_code, cbrgen,
+    dumbbell, set_external_loader,
 };
 pub use simulation::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog, Recording,
     Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
-pub use view::{Instant, Picture, SkyView};
+pub use view::{Instant, SatelliteSnapshot, SatelliteView};
 
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

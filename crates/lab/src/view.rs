@@ -1,4 +1,4 @@
-//! The sky without traffic: positions, links, paths and hand-offs over time.
+//! the satellites without traffic: positions, links, paths and hand-offs over time.
 
 use crate::error::{ScenarioError, nearest};
 use crate::scenario::Satellites;
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use units::{Span, Time};
 
-/// A sky worked out up to a moment.
-pub struct SkyView {
+/// A system worked out up to a moment.
+pub struct SatelliteView {
     satellites: Satellites,
     line: Timeline,
 }
@@ -35,7 +35,7 @@ pub struct Instant {
 
 /// Everything that a picture shows.
 #[derive(Debug, Serialize)]
-pub struct Picture {
+pub struct SatelliteSnapshot {
     /// When.
     pub time_s: f64,
     /// Satellites: name, latitude and longitude (degrees), altitude (km).
@@ -52,8 +52,8 @@ pub struct Picture {
     pub footprint: f64,
 }
 
-impl SkyView {
-    /// The sky of a scenario's text up to and including `until`; `seed` (none: the scenario's) decides the jitter of checks.
+impl SatelliteView {
+    /// the satellites of a scenario's text up to and including `until`; `seed` (none: the scenario's) decides the jitter of checks.
     /// Given up when `stop` is set.
     pub fn new(
         file: &str,
@@ -62,33 +62,33 @@ impl SkyView {
         until: Span,
         seed: Option<u64>,
         stop: &AtomicBool,
-    ) -> Result<SkyView, ScenarioError> {
+    ) -> Result<SatelliteView, ScenarioError> {
         let (satellites, own) = crate::Scenario::parse_sky(file, text, assignments, until)?;
         let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(own), stop);
-        Ok(SkyView { satellites, line })
+        Ok(SatelliteView { satellites, line })
     }
 
     /// The number of the terminal called `name`, as a node; or what to say.
     pub fn terminal(&self, name: &str) -> Result<usize, String> {
-        let sky = &self.satellites.sky;
-        let found = sky.terminals.iter().position(|terminal| terminal.name == name);
-        found.map(|terminal| sky.constellation.len() + terminal).ok_or_else(|| {
-            let known = sky.terminals.iter().map(|terminal| terminal.name.as_str());
+        let system = &self.satellites.system;
+        let found = system.terminals.iter().position(|terminal| terminal.name == name);
+        found.map(|terminal| system.constellation.len() + terminal).ok_or_else(|| {
+            let known = system.terminals.iter().map(|terminal| terminal.name.as_str());
             format!("there is no terminal \"{name}\"; {}", nearest(name, known))
         })
     }
 
     /// The path from node to node at a moment; with `positions` where every satellite is.
     pub fn instant(&self, at: Time, ends: Option<(usize, usize)>, positions: bool) -> Instant {
-        let sky = &self.satellites.sky;
-        let found = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at, 0).path(from, to));
+        let system = &self.satellites.system;
+        let found = ends.and_then(|(from, to)| Graph::new(system, &self.line, at, 0).path(from, to));
         let path: Option<Vec<String>> =
-            found.as_ref().map(|path| path.nodes.iter().map(|node| sky.name(*node).into()).collect());
+            found.as_ref().map(|path| path.nodes.iter().map(|node| system.name(*node).into()).collect());
         let satellite = |place: Option<&String>| place.cloned();
         let places = || {
-            let each = (0..sky.constellation.len()).map(|s| {
-                let place = sky.place(s, at.seconds());
-                (sky.name(s).to_string(), [place.lat, place.lon, place.altitude])
+            let each = (0..system.constellation.len()).map(|s| {
+                let place = system.place(s, at.seconds());
+                (system.name(s).to_string(), [place.lat, place.lon, place.altitude])
             });
             each.collect()
         };
@@ -108,29 +108,29 @@ impl SkyView {
     }
 
     /// What a picture of a moment shows.
-    pub fn picture(&self, at: Time, ends: Option<(usize, usize)>) -> Picture {
-        let (sky, t) = (&self.satellites.sky, at.seconds());
-        let satellites: Vec<_> = (0..sky.constellation.len())
+    pub fn picture(&self, at: Time, ends: Option<(usize, usize)>) -> SatelliteSnapshot {
+        let (system, t) = (&self.satellites.system, at.seconds());
+        let satellites: Vec<_> = (0..system.constellation.len())
             .map(|s| {
-                let place = sky.place(s, t);
-                (sky.name(s).to_string(), place.lat, place.lon, place.altitude)
+                let place = system.place(s, t);
+                (system.name(s).to_string(), place.lat, place.lon, place.altitude)
             })
             .collect();
-        let isls = &sky.constellation.isls;
+        let isls = &system.constellation.isls;
         let far = self.line.isls_at(at, isls.len());
         let mut links: Vec<(usize, usize)> =
             isls.iter().zip(far).filter_map(|(isl, far)| far.map(|far| (isl.a, far))).collect();
-        for terminal in 0..sky.terminals.len() {
+        for terminal in 0..system.terminals.len() {
             if let Some(satellite) = self.line.attached(terminal, at) {
-                links.push((sky.constellation.len() + terminal, satellite));
+                links.push((system.constellation.len() + terminal, satellite));
             }
         }
-        let path = ends.and_then(|(from, to)| Graph::new(sky, &self.line, at, 0).path(from, to));
-        let footprint = orbit::footprint(sky.position(0, t).norm(), self.satellites.rules.mask);
-        Picture {
+        let path = ends.and_then(|(from, to)| Graph::new(system, &self.line, at, 0).path(from, to));
+        let footprint = orbit::footprint(system.position(0, t).norm(), self.satellites.rules.mask);
+        SatelliteSnapshot {
             time_s: t,
             satellites,
-            terminals: sky.terminals.iter().map(|t| (t.name.clone(), t.lat, t.lon)).collect(),
+            terminals: system.terminals.iter().map(|t| (t.name.clone(), t.lat, t.lon)).collect(),
             links,
             delay_s: path.as_ref().map(|path| path.delay),
             path: path.map_or(Vec::new(), |path| path.nodes),

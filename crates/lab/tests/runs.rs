@@ -149,9 +149,9 @@ proptest! {
 }
 
 /// Everything that a run says, but for what it cost: the outcome and every packet event.
-fn account(text: &str, unfolded: bool) -> (String, Vec<impl Ord + std::fmt::Debug>) {
+fn account(text: &str, unfused: bool) -> (String, Vec<impl Ord + std::fmt::Debug>) {
     let recording = Recording { packets: true, ..Recording::default() };
-    let mut run = Run::new(&scenario(text), Settings { recording, unfolded, ..Settings::default() }).unwrap();
+    let mut run = Run::new(&scenario(text), Settings { recording, unfused, ..Settings::default() }).unwrap();
     run.finish();
     let json = run.outcome().to_json();
     let log = run.packets();
@@ -464,13 +464,13 @@ fn correct_runs_raise_no_alarm() {
         { name = \"t2\", lat = 37.9, lon = 71.1 }]\n";
     let passing = format!("{passing}{}{}", line("x", "t0", "t1"), flow("t2", "t1"));
     for text in [ends_early, parting, format!("duration = \"5s\"\n{parking_lot}"), passing] {
-        for unfolded in [false, true] {
+        for unfused in [false, true] {
             let recording = Recording { audit: true, ..Recording::default() };
-            let settings = Settings { recording, unfolded, ..Settings::default() };
+            let settings = Settings { recording, unfused, ..Settings::default() };
             let mut run = Run::new(&scenario(&text), settings).unwrap();
             run.finish();
             let (violations, count) = run.audit();
-            assert_eq!(count, 0, "unfolded {unfolded}: {violations:#?}\n{text}");
+            assert_eq!(count, 0, "unfused {unfused}: {violations:#?}\n{text}");
         }
     }
 }

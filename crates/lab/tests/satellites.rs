@@ -1,4 +1,4 @@
-//! Satellites in whole runs: every packet's fate, hand-offs, ways that change. Every run is audited.
+//! Satellites in whole runs: every packet's fate, hand-offs, paths that change. Every run is audited.
 
 use lab::{Outcome, Recording, Run, Scenario, Settings, TraceMode};
 
@@ -50,7 +50,7 @@ fn run(text: &str) -> Outcome {
     run_traced(text).1
 }
 
-/// Packets dropped by a hand-off, and for want of a way.
+/// Packets dropped by a hand-off, and for want of a path.
 fn lost(outcome: &Outcome) -> (u64, u64) {
     let sum = |of: fn(&lab::LinkOutcome) -> u64| outcome.links.iter().map(of).sum();
     (sum(|l| l.dropped_packets.handoff), sum(|l| l.dropped_packets.route))
@@ -300,9 +300,9 @@ fn what_cannot_be_is_refused_with_its_remedy() {
         let message = refused(constellation, FLOW);
         assert!(message.contains(expected), "{message}");
     }
-    let wire = "[[link]]\nends = [\"p0k0\", \"x\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n";
-    let message = refused("", &format!("{wire}{FLOW}"));
-    assert!(message.contains("is a name of the sky's"), "{message}");
+    let context = "[[link]]\nends = [\"p0k0\", \"x\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n";
+    let message = refused("", &format!("{context}{FLOW}"));
+    assert!(message.contains("is a name of the satellites"), "{message}");
     let stranger = FLOW.replace("\"delhi\"", "\"deli\"");
     assert!(refused("", &stranger).contains("did you mean \"delhi\"?"));
     let twice = format!("{FLOW}[[terminal]]\nname = \"delhi\"\nlat = 1\nlon = 1\n");

@@ -7,7 +7,7 @@ use crate::quick_start::{QuickStartConfig, QuickStartRouter};
 use crate::rcp::{RcpConfig, RcpRouter};
 use crate::tap::Reason;
 use crate::xcp::{XcpConfig, XcpRouter};
-use engine::Hint;
+use engine::LaneHint;
 use units::{Rate, Span, Time};
 
 /// What a link is to be.
@@ -85,11 +85,11 @@ pub(crate) struct Link {
     /// The last size and its transmission time: packets of a direction mostly have one size.
     memo_time: Span,
     memo_size: u32,
-    pub hint: Hint,
-    /// Place of its queue and impairment; `NO_GUARD` if there is nothing to ask.
+    pub hint: LaneHint,
+    /// Place of its queue and impairment; `NO_INGRESS` if there is nothing to ask.
     pub guard: u32,
     /// Every packet comes from one and the same link: see `Network::enqueue`.
-    pub folded: bool,
+    pub fused: bool,
     /// Packets accepted.
     pub accepted: u64,
     /// Transmission time of what was accepted, up to the horizon.
@@ -100,7 +100,7 @@ pub(crate) struct Link {
 
 const _: () = assert!(size_of::<Link>() == 64);
 
-pub(crate) const NO_GUARD: u32 = u32::MAX;
+pub(crate) const NO_INGRESS: u32 = u32::MAX;
 
 impl LinkSpec {
     /// Whether packets must be asked about.
@@ -110,15 +110,15 @@ impl LinkSpec {
 }
 
 impl Link {
-    pub fn new(spec: &LinkSpec, hint: Hint) -> Link {
+    pub fn new(spec: &LinkSpec, hint: LaneHint) -> Link {
         Link {
             free_at: Time::ZERO,
             delay: spec.delay,
             memo_time: Span::ZERO,
             memo_size: 0,
             hint,
-            guard: NO_GUARD,
-            folded: false,
+            guard: NO_INGRESS,
+            fused: false,
             accepted: 0,
             busy: Span::ZERO,
             waited: 0.0,
@@ -138,7 +138,7 @@ impl Link {
 
 /// The part that only some links have.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Guard {
+pub(crate) struct IngressState {
     pub qdisc: Qdisc,
     pub impairment: Impairment,
     pub router: Option<Box<Router>>,

@@ -3,14 +3,14 @@
 mod account;
 
 use crate::ids::LinkId;
-use crate::link::{Beyond, Guard, Link, LinkSpec, NO_GUARD, Router};
-use crate::packet::{Kind, Packet};
-use crate::qdisc::{Offer, Verdict};
+use crate::link::{Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
+use crate::packet::{Packet, PacketKind};
+use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
-use crate::sky::{Fate, SkyNetwork, Tables};
+use crate::satellites::{LinkOutcome, SatelliteNetwork, Tables};
 use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
 use crate::topology::Route;
-use engine::{Agenda, Hint, large_vec, prefetch};
+use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use units::{Rate, Span, Time};
 
 /// What a packet's arrival at the end of a link means.
@@ -29,8 +29,8 @@ pub struct Network {
     links: Vec<Link>,
     rates: Vec<Rate>,
     /// By which link packets come to each link: one, `SEVERAL` (a source counts as another), or `END` for none yet.
-    feeders: Vec<u32>,
-    guards: Vec<Guard>,
+    upstream: Vec<u32>,
+    guards: Vec<IngressState>,
     /// Routes end to end, each closed by `END`.
     routes: Vec<u32>,
     classes: Vec<(Rate, Span)>,
@@ -42,13 +42,13 @@ pub struct Network {
     folding: bool,
     /// When the present event was scheduled, see [`Offer::cause`].
     cause: Time,
-    /// Where links move: the ways of the moment.
+    /// Where links move: the paths of the moment.
     tables: Option<Box<Tables>>,
     /// Where nodes have radios.
     radio: Option<Box<Radio>>,
     /// Of each way by radio: the place before the route that follows it.
     landings: Vec<u32>,
-    landing: Hint,
+    landing: LaneHint,
 }
 
 const END: u32 = u32::MAX;
@@ -56,9 +56,9 @@ const SEVERAL: u32 = u32::MAX - 1;
 /// In place of a next link: the node looks it up.
 const LOOKUP: u32 = u32::MAX - 2;
 /// In place of a next link: the packet goes by radio, on the way that the next word names.
-const AIR: u32 = u32::MAX - 3;
+const RADIO: u32 = u32::MAX - 3;
 /// The least word that is no link.
-const SPECIAL: u32 = AIR;
+const SPECIAL: u32 = RADIO;
 
 impl Network {
     /// A network without links yet, for a run that ends at `horizon`: room for `links` of them and for routes of
@@ -68,7 +68,7 @@ impl Network {
         Network {
             links,
             rates: Vec::new(),
-            feeders: Vec::new(),
+            upstream: Vec::new(),
             guards: Vec::new(),
             routes,
             classes: Vec::new(),
@@ -80,7 +80,7 @@ impl Network {
             tables: None,
             radio: None,
             landings: Vec::new(),
-            landing: Hint::default(),
+            landing: LaneHint::default(),
         }
     }
 
@@ -100,42 +100,42 @@ impl Network {
     }
 
     /// Adds a route that goes over links, then by radio between two of its nodes, then over links again.
-    pub fn add_air_route(&mut self, before: &Route, [from, to]: [u32; 2], after: &Route) -> u32 {
+    pub fn add_radio_route(&mut self, before: &Route, [from, to]: [u32; 2], after: &Route) -> u32 {
         self.landings.push(self.routes.len() as u32);
-        self.routes.push(AIR);
+        self.routes.push(RADIO);
         self.add_route(after);
-        let way = self.radio.as_mut().map_or(0, |radio| radio.add_way(from, to));
+        let path = self.radio.as_mut().map_or(0, |radio| radio.add_path(from, to));
         let start = self.add_route(before);
         self.routes.pop();
-        self.routes.extend([AIR, way]);
+        self.routes.extend([RADIO, path]);
         start
     }
 
-    /// A packet is at the end of its way by radio: it arrives there at this instant, to stay or to go on over links.
-    pub fn land(&mut self, agenda: &mut Agenda<Packet>, packet: &Packet, way: u32) {
-        let place = self.landings[way as usize];
-        agenda.push(agenda.now(), packet, &mut self.landing, |packet| packet.route = place);
+    /// A packet is at the end of its path by radio: it arrives there at this instant, to stay or to go on over links.
+    pub fn land(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
+        let place = self.landings[path as usize];
+        event_queue.push(event_queue.now(), packet, &mut self.landing, |packet| packet.route = place);
     }
 
-    /// Lets the links move: packets find their way by tables, from now on. Call after adding the links and before any route.
-    pub fn set_sky(&mut self, sky: SkyNetwork) {
+    /// Lets the links move: packets find their path by tables, from now on. Call after adding the links and before any route.
+    pub fn set_satellites(&mut self, system: SatelliteNetwork) {
         for link in &mut self.links {
-            if link.guard == NO_GUARD {
+            if link.guard == NO_INGRESS {
                 link.guard = self.guards.len() as u32;
-                self.guards.push(Guard::default());
+                self.guards.push(IngressState::default());
             }
         }
-        self.tables = Some(Box::new(Tables::new(sky)));
+        self.tables = Some(Box::new(Tables::new(system)));
     }
 
-    /// Adds a way from node to node over moving links; what to put into [`Packet::route`] at its source. All of them before
+    /// Adds a path from node to node over moving links; what to put into [`Packet::route`] at its source. All of them before
     /// the first [`Network::reroute`].
-    pub fn add_way(&mut self, from: usize, to: usize) -> u32 {
+    pub fn add_path(&mut self, from: usize, to: usize) -> u32 {
         self.routes.push(LOOKUP);
         self.tables.as_mut().map_or(0, |tables| tables.add(from, to))
     }
 
-    /// Computes all ways anew, for the links that are up at `at`.
+    /// Computes all paths anew, for the links that are up at `at`.
     pub fn reroute(&mut self, at: Time) {
         let Network { tables, routes, .. } = self;
         if let Some(tables) = tables {
@@ -145,7 +145,7 @@ impl Network {
     }
 
     /// Gives every hop an event of its own, before any route is added: slower, the same results (but for ties between links).
-    pub fn unfold(&mut self) {
+    pub fn unfuse(&mut self) {
         self.folding = false;
     }
 
@@ -158,16 +158,16 @@ impl Network {
             }
             self.classes.len() - 1
         });
-        let mut link = Link::new(&spec, Hint::new(number));
+        let mut link = Link::new(&spec, LaneHint::new(number));
         if spec.guarded() {
             link.guard = self.guards.len() as u32;
             let router = spec.router.map(|config| Box::new(Router::new(config, spec.rate)));
             let (qdisc, impairment) = (spec.qdisc, spec.impairment);
-            self.guards.push(Guard { qdisc, impairment, router, ..Guard::default() });
+            self.guards.push(IngressState { qdisc, impairment, router, ..IngressState::default() });
         }
         self.links.push(link);
         self.rates.push(spec.rate);
-        self.feeders.push(END);
+        self.upstream.push(END);
         LinkId(self.links.len() as u32 - 1)
     }
 
@@ -176,10 +176,10 @@ impl Network {
         let start = self.routes.len() as u32;
         let mut from = SEVERAL;
         for LinkId(id) in route.iter().copied() {
-            let feeder = &mut self.feeders[id as usize];
+            let feeder = &mut self.upstream[id as usize];
             *feeder = if *feeder == END || *feeder == from { from } else { SEVERAL };
             let link = &mut self.links[id as usize];
-            link.folded = self.folding && *feeder != SEVERAL && link.guard == NO_GUARD;
+            link.fused = self.folding && *feeder != SEVERAL && link.guard == NO_INGRESS;
             from = id;
         }
         self.routes.extend(route.iter().map(|link| link.0));
@@ -207,7 +207,7 @@ impl Network {
             return true;
         }
         prefetch(&self.links, next as usize);
-        // The link after that may be folded into the same step.
+        // The link after that may be fused into the same step.
         prefetch(&self.links, self.routes[packet.route as usize + 2] as usize);
         false
     }
@@ -220,38 +220,53 @@ impl Network {
 
     /// Sends a packet into the first link of its route; whether it will arrive at that link's end.
     #[inline]
-    pub fn send<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
-        self.enqueue(agenda, tap, packet.route, packet)
+    pub fn send<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        packet: &Packet,
+    ) -> bool {
+        self.enqueue(event_queue, tap, packet.route, packet)
     }
 
     #[cold]
-    fn set_out<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> bool {
+    fn enqueue_at_source<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        packet: &Packet,
+    ) -> bool {
         if let Some(radio) = &mut self.radio {
-            radio.send(agenda, packet, self.routes[packet.route as usize + 1]);
+            radio.send(event_queue, packet, self.routes[packet.route as usize + 1]);
             return true; // what becomes of it, the radio tells
         }
         let Some(tables) = &self.tables else { unreachable!("a route over a link that does not exist") };
         let (row, node) = tables.sources[packet.route as usize];
-        self.enqueue_by_table(agenda, tap, row, node, packet)
+        self.enqueue_by_table(event_queue, tap, row, node, packet)
     }
 
     /// A packet came to the end of the link that it was on.
     #[inline]
-    pub fn arrive<T: Tap>(&mut self, agenda: &mut Agenda<Packet>, tap: &mut T, packet: &Packet) -> Arrival {
+    pub fn arrive<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        packet: &Packet,
+    ) -> Arrival {
         if T::PACKETS {
             let link = self.routes[packet.route as usize];
             if link < SPECIAL {
                 let (link, step) = (LinkId(link), PacketStep::Deliver);
                 let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
-                tap.packet(&PacketEvent { at: agenda.now(), link, step, packet: *packet, node });
+                tap.packet(&PacketEvent { at: event_queue.now(), link, step, packet: *packet, node });
             }
         }
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
         if next >= SPECIAL {
-            return if next == END { Arrival::Delivered } else { self.arrive_elsewhere(agenda, tap, packet) };
+            return if next == END { Arrival::Delivered } else { self.forward(event_queue, tap, packet) };
         }
-        if self.enqueue(agenda, tap, packet.route + 1, packet) {
+        if self.enqueue(event_queue, tap, packet.route + 1, packet) {
             Arrival::Forwarded
         } else {
             Arrival::Dropped
@@ -266,19 +281,21 @@ impl Network {
     #[inline]
     fn enqueue<T: Tap>(
         &mut self,
-        agenda: &mut Agenda<Packet>,
+        event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         mut route: u32,
         packet: &Packet,
     ) -> bool {
-        let now = agenda.now();
+        let now = event_queue.now();
         let mut id = self.routes[route as usize];
-        // Where links move, the sources' places name no link: there the way is looked up.
-        let Some(link) = self.links.get(id as usize) else { return self.set_out(agenda, tap, packet) };
+        // Where links move, the sources' places name no link: there the path is looked up.
+        let Some(link) = self.links.get(id as usize) else {
+            return self.enqueue_at_source(event_queue, tap, packet);
+        };
         let mut lost = false;
         let copy;
         let mut packet = packet;
-        if link.guard != NO_GUARD {
+        if link.guard != NO_INGRESS {
             let Some(taken) = self.admit(tap, id, now, packet) else { return false };
             lost = taken.lost;
             if taken.changed {
@@ -296,11 +313,11 @@ impl Network {
             let arrival = link.free_at + link.delay;
             let next = self.routes[route as usize + 1];
             if next >= SPECIAL
-                || !self.links[next as usize].folded
+                || !self.links[next as usize].fused
                 || arrival > self.border && self.arrives_late(id, arrival)
             {
                 let link = &mut self.links[id as usize];
-                agenda.push(arrival, packet, &mut link.hint, |packet| {
+                event_queue.push(arrival, packet, &mut link.hint, |packet| {
                     packet.began = start;
                     packet.route = route;
                 });
@@ -331,13 +348,13 @@ impl Network {
         let mut refused = guard.impairment.before(packet);
         let mut marked = false;
         if refused.is_none() {
-            match guard.qdisc.admit(&offer, packet.kind == Kind::Data && packet.ecn) {
-                Verdict::Take => {}
-                Verdict::Mark => {
+            match guard.qdisc.admit(&offer, packet.kind == PacketKind::Data && packet.ecn) {
+                Admission::Take => {}
+                Admission::Mark => {
                     guard.marked += 1;
                     marked = true;
                 }
-                Verdict::Refuse => refused = Some(Reason::Queue),
+                Admission::Refuse => refused = Some(Reason::Queue),
             }
         }
         if let Some(reason) = refused {
@@ -430,23 +447,23 @@ impl Network {
         }
     }
 
-    /// At the end of its link a packet takes to the air, or looks up its way.
-    fn arrive_elsewhere<T: Tap>(
+    /// At the end of its link a packet takes to the air, or looks up its path.
+    fn forward<T: Tap>(
         &mut self,
-        agenda: &mut Agenda<Packet>,
+        event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         packet: &Packet,
     ) -> Arrival {
         if let Some(radio) = &mut self.radio {
-            radio.send(agenda, packet, self.routes[packet.route as usize + 2]);
+            radio.send(event_queue, packet, self.routes[packet.route as usize + 2]);
             return Arrival::Forwarded;
         }
-        self.arrive_by_table(agenda, tap, packet)
+        self.arrive_by_table(event_queue, tap, packet)
     }
 
     fn arrive_by_table<T: Tap>(
         &mut self,
-        agenda: &mut Agenda<Packet>,
+        event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         packet: &Packet,
     ) -> Arrival {
@@ -455,7 +472,7 @@ impl Network {
         if tables.is_target(row, node) {
             return Arrival::Delivered;
         }
-        if self.enqueue_by_table(agenda, tap, row, node, packet) {
+        if self.enqueue_by_table(event_queue, tap, row, node, packet) {
             Arrival::Forwarded
         } else {
             Arrival::Dropped
@@ -465,13 +482,13 @@ impl Network {
     /// A packet for destination `row` is at `node`; whether it will arrive anywhere.
     fn enqueue_by_table<T: Tap>(
         &mut self,
-        agenda: &mut Agenda<Packet>,
+        event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         row: u32,
         node: u32,
         packet: &Packet,
     ) -> bool {
-        let now = agenda.now();
+        let now = event_queue.now();
         let Some(tables) = &mut self.tables else { return false };
         let mut port = match tables.port(row, node) {
             Ok(port) => port,
@@ -480,7 +497,7 @@ impl Network {
                 return false;
             }
         };
-        let (id, header) = (tables.ports[port as usize].link, tables.header(port));
+        let (id, header) = (tables.outgoing[port as usize].link, tables.header(port));
         let link = &mut self.links[id as usize];
         // A pause after a hand-off is as if the transmitter were busy.
         let ready = now.max(link.free_at);
@@ -496,8 +513,8 @@ impl Network {
         let rows = tables.rows();
         let mut reason = taken.lost.then_some(Reason::Loss);
         match tables.fate(port, start, |link| places(routes, rows, link)) {
-            Fate::Arrives(over) => port = over,
-            Fate::Lost => reason = Some(Reason::Handoff),
+            LinkOutcome::Arrives(over) => port = over,
+            LinkOutcome::Lost => reason = Some(Reason::Handoff),
         }
         let arrival = link.free_at + tables.delay(port, start, link);
         if tables.lost_in_flight(port, start, arrival) {
@@ -507,8 +524,8 @@ impl Network {
             self.lose(tap, id, packet, reason);
             return false;
         }
-        let route = tables.ports[port as usize].place + 2 * row;
-        agenda.push(arrival, packet, &mut link.hint, |packet| {
+        let route = tables.outgoing[port as usize].place + 2 * row;
+        event_queue.push(arrival, packet, &mut link.hint, |packet| {
             packet.began = start;
             packet.route = route;
         });

@@ -5,7 +5,7 @@ use units::{Rate, Span, Time};
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum PacketKind {
     /// TCP data or SYN, on its way to the receiver.
     Data,
     /// TCP acknowledgement, on its way to the sender.
@@ -36,7 +36,7 @@ pub struct Packet {
     /// Bytes on the wire.
     pub size: u32,
     /// What it is.
-    pub kind: Kind,
+    pub kind: PacketKind,
     /// Congestion experienced (RFC 3168).
     pub marked: bool,
     /// Data: its sender knows ECN, it may be marked (ECT). ACK: the receiver echoes congestion (ECE).
@@ -51,7 +51,7 @@ impl Packet {
 
     /// A packet of `size` bytes that its source sends at `sent` into `route`.
     #[inline]
-    pub fn new(kind: Kind, flow: u32, route: u32, seq: u32, size: u32, sent: Time) -> Packet {
+    pub fn new(kind: PacketKind, flow: u32, route: u32, seq: u32, size: u32, sent: Time) -> Packet {
         Packet {
             sent,
             echo: Time::ZERO,
@@ -118,11 +118,11 @@ pub struct Ask {
 impl Packet {
     /// Whether it has SACK blocks.
     pub fn has_blocks(&self) -> bool {
-        self.kind == Kind::Ack && self.blocks != Packet::NO_BLOCKS
+        self.kind == PacketKind::Ack && self.blocks != Packet::NO_BLOCKS
     }
     /// What a data packet of XCP says, if it is one.
     pub fn ask(&self) -> Option<Ask> {
-        (self.kind == Kind::Data && self.blocks != Packet::NO_BLOCKS).then(|| Ask {
+        (self.kind == PacketKind::Data && self.blocks != Packet::NO_BLOCKS).then(|| Ask {
             round_trip: Span::from_ps((self.echo.ps() as u32 - 1) as u64 * 1_000_000),
             spacing: Span::from_ps(self.blocks as u64 * 1000),
             feedback: (self.echo.ps() >> 32) as u32 as i32,
@@ -144,7 +144,7 @@ impl Packet {
     /// The stamp of a data packet, if its sender has put one on it.
     pub fn stamp(&self) -> Option<Stamp> {
         let bits = self.echo.ps();
-        (self.kind == Kind::Data && bits != 0 && self.blocks == Packet::NO_BLOCKS)
+        (self.kind == PacketKind::Data && bits != 0 && self.blocks == Packet::NO_BLOCKS)
             .then_some(Stamp { rate: (bits >> 32) as u32, round_trip: bits as u32 })
     }
     /// Puts a stamp on a data packet.

@@ -75,10 +75,10 @@ fn quantised(bps: f64) -> Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::packet::PacketKind;
 
     fn syn(at: Time, rate: u64) -> Packet {
-        let mut packet = Packet::new(Kind::Data, 0, 0, 0, 40, at);
+        let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 40, at);
         packet.put_stamp(Stamp::asking(Span::ZERO).at_most(Rate::from_bps(rate)));
         packet
     }
@@ -102,7 +102,7 @@ mod tests {
         let mut router = QuickStartRouter::new(QuickStartConfig::default(), Rate::from_bps(1_000_000));
         let at = Time::ZERO + Span::from_ms(10);
         for seq in 1..30 {
-            assert!(router.pass(at, &Packet::new(Kind::Data, 0, 0, seq, 1000, at)).is_none());
+            assert!(router.pass(at, &Packet::new(PacketKind::Data, 0, 0, seq, 1000, at)).is_none());
         }
         // 232 kbit in 200 ms are more than the link carries: nothing is left.
         let answer = router.pass(at, &syn(at, 500_000)).and_then(Stamp::rate).unwrap();

@@ -74,7 +74,7 @@ impl RcpRouter {
     /// A packet comes; what it carries on, if it carries a rate. `free_at`: when the transmitter will have sent what it has.
     pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<Stamp> {
         while now >= self.ends {
-            self.reckon();
+            self.update_rate();
         }
         self.free_at = free_at;
         let size = packet.size as f64;
@@ -89,7 +89,7 @@ impl RcpRouter {
     }
 
     /// The end of a period.
-    fn reckon(&mut self) {
+    fn update_rate(&mut self) {
         let waiting = self.free_at.since(self.ends).seconds() * self.capacity;
         self.update(self.bytes / self.config.period.seconds(), waiting);
         self.ends += self.config.period;
@@ -119,7 +119,7 @@ impl RcpRouter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::packet::PacketKind;
 
     #[test]
     fn published_updates() {
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_packet_leaves_with_the_least_rate_of_its_path() {
         let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
-        let mut packet = Packet::new(Kind::Data, 0, 0, 0, 1000, Time::ZERO);
+        let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 1000, Time::ZERO);
         assert_eq!(router.pass(Time::ZERO, Time::ZERO, &packet), None);
         packet.put_stamp(Stamp::asking(Span::from_ms(100)));
         let granted = router.pass(Time::ZERO, Time::ZERO, &packet).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     fn an_idle_link_grants_more_and_more() {
         let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
         let late = Time::ZERO + Span::from_ms(60_000);
-        router.pass(late, Time::ZERO, &Packet::new(Kind::Data, 0, 0, 0, 40, Time::ZERO));
+        router.pass(late, Time::ZERO, &Packet::new(PacketKind::Data, 0, 0, 0, 40, Time::ZERO));
         assert_eq!(router.rate(), Rate::from_bps(2_000_000));
     }
 }

@@ -15,7 +15,7 @@ pub enum Reason {
     List,
     /// A terminal changed its satellite, after the queue.
     Handoff,
-    /// There was no way to its destination.
+    /// There was no path to its destination.
     Route,
 }
 
@@ -51,7 +51,7 @@ pub enum PacketStep {
     Deliver,
 }
 
-/// One step of one packet. Departures and losses, and arrivals over folded links, are told when the packet is enqueued,
+/// One step of one packet. Departures and losses, and arrivals over fused links, are told when the packet is enqueued,
 /// with the time at which they will happen.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEvent {

@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn fewest_links_then_least_delay_then_first_named() {
-        // A square 0-1-2-3 with a slow and a fast way round, and a long way through 4-5.
+        // A square 0-1-2-3 with a slow and a fast way round, and a long path through 4-5.
         let t = graph(6, &[(0, 1, 5), (1, 2, 5), (0, 3, 1), (3, 2, 1), (0, 4, 0), (4, 5, 0), (5, 2, 0)]);
         assert_eq!(names(&t, 0, 2), ["n0->n3", "n3->n2"]);
         let t = graph(4, &[(0, 1, 1), (1, 2, 1), (0, 3, 1), (3, 2, 1)]);

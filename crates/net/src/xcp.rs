@@ -80,7 +80,7 @@ impl XcpRouter {
     /// A packet comes; what it carries on, if it asks. `free_at`: when the transmitter will have sent what it has.
     pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<Ask> {
         while now >= self.ends {
-            self.reckon();
+            self.update_rate();
         }
         let waiting = free_at.since(now).seconds() * self.capacity;
         self.least = self.least.min(waiting);
@@ -118,7 +118,7 @@ impl XcpRouter {
     }
 
     /// The end of a period.
-    fn reckon(&mut self) {
+    fn update_rate(&mut self) {
         let arriving = self.bytes / self.period;
         self.round_trip = if self.spacings > 0.0 { self.weighted / self.spacings } else { FIRST };
         (self.gain, self.loss, self.left) = (0.0, 0.0, [0.0; 2]);
@@ -141,10 +141,10 @@ impl XcpRouter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::packet::PacketKind;
 
     fn packet(spacing_ms: u64, rtt_ms: u64) -> Packet {
-        let mut packet = Packet::new(Kind::Data, 0, 0, 0, 1000, Time::ZERO);
+        let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 1000, Time::ZERO);
         let (round_trip, spacing) = (Span::from_ms(rtt_ms), Span::from_ms(spacing_ms));
         packet.put_ask(Ask { round_trip, spacing, feedback: i32::MAX });
         packet

@@ -1,18 +1,18 @@
 //! A network of wires, from send to account.
 
-use engine::{Agenda, Next};
+use engine::{EventQueue, Next};
 use net::qdisc::{DropTail, Qdisc};
-use net::{Arrival, Kind, LinkSpec, Network, NoTap, Packet};
+use net::{Arrival, LinkSpec, Network, NoTap, Packet, PacketKind};
 use units::{Rate, Span, Time};
 
 fn packet(route: u32, seq: u32) -> Packet {
-    Packet::new(Kind::Udp, 0, route, seq, 1000, Time::ZERO)
+    Packet::new(PacketKind::Udp, 0, route, seq, 1000, Time::ZERO)
 }
 
 #[test]
 fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
     let horizon = Time::ZERO + Span::from_ms(100);
-    let (mut net, mut agenda) = (Network::new(horizon, 2, 3), Agenda::new());
+    let (mut net, mut event_queue) = (Network::new(horizon, 2, 3), EventQueue::new());
     // 8 ms and 1 ms for 1000 bytes; one may wait at the second.
     let slow = net.add_link(LinkSpec {
         rate: Rate::from_bps(8_000_000),
@@ -28,14 +28,14 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
     });
     let route = net.add_route(&vec![slow, next]);
     for seq in 0..4 {
-        net.send(&mut agenda, &mut NoTap, &packet(route, seq));
+        net.send(&mut event_queue, &mut NoTap, &packet(route, seq));
     }
     let mut got = Vec::new();
     loop {
-        match agenda.pop(horizon) {
+        match event_queue.pop(horizon) {
             Next::Item(p) => {
-                if let Arrival::Delivered = net.arrive(&mut agenda, &mut NoTap, &p) {
-                    got.push((p.seq, agenda.now().ps()));
+                if let Arrival::Delivered = net.arrive(&mut event_queue, &mut NoTap, &p) {
+                    got.push((p.seq, event_queue.now().ps()));
                 }
             }
             Next::Timer(_) => unreachable!(),
@@ -44,7 +44,7 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
     }
     // Arrivals at the second link at 6, 7, 8, 9 ms; it sends 6-14 and 14-22, refuses the last two.
     assert_eq!(got, [(0, 19_000_000_000), (1, 27_000_000_000)]);
-    let account = net.account(&agenda, Span::from_ms(100));
+    let account = net.account(&event_queue, Span::from_ms(100));
     assert_eq!((account[0].delivered, account[0].in_flight), (4, 0));
     assert_eq!((account[1].offered, account[1].delivered, account[1].dropped[0]), (4, 2, 2));
     assert!((account[1].utilisation - 0.16).abs() < 1e-12);

@@ -187,12 +187,13 @@ mod tests {
 
     #[test]
     fn iridium_has_its_links() {
-        let sky = Constellation::walker(&Walker::iridium(), true);
-        assert_eq!((sky.len(), sky.isls.len()), (66, 66 + 55 + 11));
-        assert_eq!(sky.name(37), "p3k4");
-        assert_eq!((sky.behind(26), sky.behind(22)), (25, 32));
-        let of = |kind| sky.isls.iter().filter(move |isl| isl.kind == kind);
-        let ring = of(IslKind::Intraplane).map(|l| sky.position(l.a, 0.0).distance(sky.position(l.b, 0.0)));
+        let system = Constellation::walker(&Walker::iridium(), true);
+        assert_eq!((system.len(), system.isls.len()), (66, 66 + 55 + 11));
+        assert_eq!(system.name(37), "p3k4");
+        assert_eq!((system.behind(26), system.behind(22)), (25, 32));
+        let of = |kind| system.isls.iter().filter(move |isl| isl.kind == kind);
+        let ring =
+            of(IslKind::Intraplane).map(|l| system.position(l.a, 0.0).distance(system.position(l.b, 0.0)));
         assert!(ring.clone().all(|d| (d - 4033.28).abs() < 2.0));
         assert!((4033.28 / LIGHT_KM_S - 0.0134536).abs() < 1e-7);
         let across: Vec<_> = of(IslKind::CrossSeam).map(|l| (l.a, l.b)).collect();
@@ -213,9 +214,9 @@ mod tests {
             rounded: false,
             j2: false,
         };
-        let sky = Constellation::walker(&walker, false);
-        assert_eq!(sky.isls.len(), 12 + 8 + 4);
-        let closing = sky.isls[20];
+        let system = Constellation::walker(&walker, false);
+        assert_eq!(system.isls.len(), 12 + 8 + 4);
+        let closing = system.isls[20];
         assert_eq!((closing.a, closing.b, closing.kind), (8, 1, IslKind::Interplane));
     }
 

@@ -7,14 +7,14 @@
 mod constellation;
 mod motion;
 mod paths;
-mod sky;
+mod system;
 mod timeline;
 mod vector;
 
 pub use constellation::{Constellation, Isl, IslKind, Walker};
 pub use motion::{Circular, Ephemeris, Motion};
 pub use paths::{Graph, Path, Step};
-pub use sky::{Place, Sky, Terminal, footprint};
+pub use system::{Place, SatelliteSystem, Terminal, footprint};
 pub use timeline::{Attachment, Handoff, Held, IslChange, Rule, Rules, Timeline};
 pub use vector::Vector;
 

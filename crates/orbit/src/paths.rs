@@ -1,6 +1,6 @@
 //! Shortest paths by propagation delay over the links that are up at a moment.
 
-use crate::sky::Sky;
+use crate::system::SatelliteSystem;
 use crate::timeline::Timeline;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ pub struct Step {
     pub to: usize,
     /// The link to it.
     pub link: u32,
-    /// Delay of the whole way, s.
+    /// Delay of the whole path, s.
     pub delay: f64,
 }
 
@@ -47,16 +47,16 @@ fn key(delay: f64) -> u64 {
 }
 
 impl Graph {
-    /// The links of `sky` that are up at `at` after what happens then, with the delays of that moment.
+    /// The links of `system` that are up at `at` after what happens then, with the delays of that moment.
     ///
     /// Links are numbered from `first`: of each link between satellites the direction from its first end and the one back,
     /// then the transmitter of each satellite to its terminals, then that of each terminal.
-    pub fn new(sky: &Sky, line: &Timeline, at: Time, first: u32) -> Graph {
-        let (t, satellites) = (at.seconds(), sky.constellation.len());
-        let mut graph = Graph { incoming: vec![Vec::new(); sky.nodes()] };
-        let positions: Vec<_> = (0..sky.nodes()).map(|node| sky.position(node, t)).collect();
+    pub fn new(system: &SatelliteSystem, line: &Timeline, at: Time, first: u32) -> Graph {
+        let (t, satellites) = (at.seconds(), system.constellation.len());
+        let mut graph = Graph { incoming: vec![Vec::new(); system.nodes()] };
+        let positions: Vec<_> = (0..system.nodes()).map(|node| system.position(node, t)).collect();
         let delay = |a: usize, b: usize| positions[a].distance(positions[b]) / crate::LIGHT_KM_S;
-        let isls = &sky.constellation.isls;
+        let isls = &system.constellation.isls;
         for (number, (isl, far)) in isls.iter().zip(line.isls_at(at, isls.len())).enumerate() {
             if let Some(far) = far {
                 let (link, delay) = (first + 2 * number as u32, delay(isl.a, far));
@@ -65,7 +65,7 @@ impl Graph {
             }
         }
         let down = first + 2 * isls.len() as u32;
-        for terminal in 0..sky.terminals.len() {
+        for terminal in 0..system.terminals.len() {
             if let Some(satellite) = line.attached(terminal, at) {
                 let node = satellites + terminal;
                 let delay = delay(node, satellite);
@@ -87,7 +87,7 @@ impl Graph {
         self.incoming[to].push(Edge { from, delay, link });
     }
 
-    /// From every node the next step on the shortest way to `target` (none there). Of two ways that take equally long, the
+    /// From every node the next step on the shortest path to `target` (none there). Of two paths that take equally long, the
     /// one over the node with the lower number.
     pub fn towards(&self, target: usize) -> Vec<Option<Step>> {
         let mut next: Vec<Option<Step>> = vec![None; self.incoming.len()];
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn published_path() {
         let terminal = |lat, lon| Terminal { name: String::new(), lat, lon };
-        let sky = Sky {
+        let system = SatelliteSystem {
             constellation: Constellation::walker(&Walker::iridium(), false),
             terminals: vec![terminal(37.9, -122.3), terminal(42.3, -71.1)],
             epoch: 0.0,
@@ -142,13 +142,13 @@ mod tests {
             jitter: Span::ZERO,
         };
         let line =
-            Timeline::new(&sky, &rules, Time::ZERO, &std::sync::atomic::AtomicBool::new(false), |_| 0.0);
-        let mut graph = Graph::new(&sky, &line, Time::ZERO, 0);
+            Timeline::new(&system, &rules, Time::ZERO, &std::sync::atomic::AtomicBool::new(false), |_| 0.0);
+        let mut graph = Graph::new(&system, &line, Time::ZERO, 0);
         let path = graph.path(66, 67).unwrap();
         assert_eq!(path.nodes, [66, 26, 37, 48, 67]);
         assert!((path.delay - 0.033881832).abs() < 1e-9);
         let wired = graph.add_node();
-        // Two ways there, one back: the faster is taken.
+        // Two paths there, one back: the faster is taken.
         graph.add(67, wired, 0.2, 900);
         graph.add(67, wired, 0.001, 901);
         graph.add(wired, 67, 0.3, 902);

@@ -1,7 +1,7 @@
 //! Who is linked with whom, and when that changes: worked out ahead for a whole run, for no packet can influence it.
 
 use crate::constellation::{IslKind, clear};
-use crate::sky::{Sky, sin_elevation};
+use crate::system::{SatelliteSystem, sin_elevation};
 use crate::vector::Vector;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,7 +95,7 @@ const EXACT_S: f64 = 1e-6;
 
 /// What holds at the moment that the timeline has been worked out for.
 struct State<'a> {
-    sky: &'a Sky,
+    system: &'a SatelliteSystem,
     rules: &'a Rules,
     sin_mask: f64,
     /// Far end of each link, and whether it is up.
@@ -107,21 +107,21 @@ impl Timeline {
     /// Works out what happens from the start of the run up to and including `until`. `jitter(node)` draws from -1 to 1.
     /// When `stop` is set meanwhile, what is left is not worked out.
     pub fn new(
-        sky: &Sky,
+        system: &SatelliteSystem,
         rules: &Rules,
         until: Time,
         stop: &AtomicBool,
         mut jitter: impl FnMut(usize) -> f64,
     ) -> Timeline {
         let mut state = State {
-            sky,
+            system,
             rules,
             sin_mask: libm::sin(rules.mask.to_radians()),
-            isls: sky.constellation.isls.iter().map(|isl| (isl.b, true)).collect(),
-            attached: vec![(rules.rule == Rule::Ns2).then_some(0); sky.terminals.len()],
+            isls: system.constellation.isls.iter().map(|isl| (isl.b, true)).collect(),
+            attached: vec![(rules.rule == Rule::Ns2).then_some(0); system.terminals.len()],
         };
         let mut line = Timeline::default();
-        for (number, isl) in sky.constellation.isls.iter().enumerate() {
+        for (number, isl) in system.constellation.isls.iter().enumerate() {
             if isl.kind == IslKind::CrossSeam {
                 state.isls[number].0 = state.nearest_across(isl.a, isl.b);
             }
@@ -131,7 +131,7 @@ impl Timeline {
             let (far, up) = state.isls[isl];
             line.isls.push(IslChange { at: Time::ZERO, isl, far: up.then_some(far) });
         }
-        for terminal in 0..sky.terminals.len() {
+        for terminal in 0..system.terminals.len() {
             let satellite = state.choose(terminal, 0.0);
             state.attached[terminal] = satellite;
             line.attachments.push(vec![Attachment { at: Time::ZERO, satellite }]);
@@ -152,7 +152,7 @@ impl Timeline {
         stop: &AtomicBool,
         jitter: &mut impl FnMut(usize) -> f64,
     ) {
-        let satellites = state.sky.constellation.len();
+        let satellites = state.system.constellation.len();
         let mut next = |node: usize, at: Time| {
             let (check, most) = (state.rules.check.ps() as f64, state.rules.jitter.ps() as f64);
             let moved = if most > 0.0 { jitter(node) * most } else { 0.0 };
@@ -160,9 +160,9 @@ impl Timeline {
         };
         // Satellites first: their numbers come first.
         let mut due: BTreeSet<(Time, usize)> =
-            (0..state.sky.nodes()).map(|node| (next(node, Time::ZERO), node)).collect();
+            (0..state.system.nodes()).map(|node| (next(node, Time::ZERO), node)).collect();
         let mut owned = vec![Vec::new(); satellites];
-        for (number, isl) in state.sky.constellation.isls.iter().enumerate() {
+        for (number, isl) in state.system.constellation.isls.iter().enumerate() {
             if isl.kind != IslKind::Intraplane {
                 owned[isl.a].push(number);
             }
@@ -189,7 +189,7 @@ impl Timeline {
     /// Changes happen when they happen.
     fn run_exactly(&mut self, state: &mut State<'_>, until: Time, stop: &AtomicBool) {
         let moving: Vec<usize> = (0..state.isls.len())
-            .filter(|isl| state.sky.constellation.isls[*isl].kind != IslKind::Intraplane)
+            .filter(|isl| state.system.constellation.isls[*isl].kind != IslKind::Intraplane)
             .collect();
         let end = until.seconds();
         let mut from = 0.0;
@@ -299,37 +299,37 @@ fn halve(mut from: f64, mut to: f64, changed: impl Fn(f64) -> bool) -> f64 {
 impl State<'_> {
     /// Far end of a link, and whether it is up.
     fn isl(&self, number: usize, t: f64) -> (usize, bool) {
-        let isl = self.sky.constellation.isls[number];
+        let isl = self.system.constellation.isls[number];
         let (mut far, limit) = (self.isls[number].0, self.rules.isl_latitude);
         match isl.kind {
-            IslKind::Intraplane => (far, clear(self.sky.position(isl.a, t), self.sky.position(far, t))),
-            IslKind::Interplane => (far, self.sky.interplane(isl.a, far, limit, t)),
+            IslKind::Intraplane => (far, clear(self.system.position(isl.a, t), self.system.position(far, t))),
+            IslKind::Interplane => (far, self.system.interplane(isl.a, far, limit, t)),
             IslKind::CrossSeam => {
-                let near = self.sky.position(isl.a, t);
-                let distance = |node| near.distance(self.sky.position(node, t));
-                let next = self.sky.constellation.behind(far);
+                let near = self.system.position(isl.a, t);
+                let distance = |node| near.distance(self.system.position(node, t));
+                let next = self.system.constellation.behind(far);
                 if distance(next) < distance(far) {
                     far = next;
                 }
-                let apart = (self.sky.place(isl.a, t).lon - self.sky.place(far, t).lon).abs();
+                let apart = (self.system.place(isl.a, t).lon - self.system.place(far, t).lon).abs();
                 let gap = self.rules.cross_seam_longitude;
                 let beside = (gap..=360.0 - gap).contains(&apart);
-                (far, beside && self.sky.interplane(isl.a, far, limit, t))
+                (far, beside && self.system.interplane(isl.a, far, limit, t))
             }
         }
     }
 
     /// The satellite nearest to `near`, at the start, in the plane of `far`.
     fn nearest_across(&self, near: usize, far: usize) -> usize {
-        let here = self.sky.position(near, 0.0);
-        let distance = |node| here.distance(self.sky.position(node, 0.0));
-        let behind = |node: &usize| Some(self.sky.constellation.behind(*node)).filter(|next| *next != far);
+        let here = self.system.position(near, 0.0);
+        let distance = |node| here.distance(self.system.position(node, 0.0));
+        let behind = |node: &usize| Some(self.system.constellation.behind(*node)).filter(|next| *next != far);
         let plane = std::iter::successors(Some(far), behind);
         plane.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(far)
     }
 
     fn usable(&self, satellite: usize, ground: Vector, t: f64) -> bool {
-        sin_elevation(self.sky.position(satellite, t), ground) > self.sin_mask
+        sin_elevation(self.system.position(satellite, t), ground) > self.sin_mask
     }
 
     /// Whether a terminal would change its satellite at `t`.
@@ -337,7 +337,7 @@ impl State<'_> {
         if self.rules.rule == Rule::Ns2
             && let Some(present) = self.attached[terminal]
         {
-            let ground = self.sky.position(self.sky.constellation.len() + terminal, t);
+            let ground = self.system.position(self.system.constellation.len() + terminal, t);
             return !self.usable(present, ground, t);
         }
         self.choose(terminal, t) != self.attached[terminal]
@@ -345,19 +345,19 @@ impl State<'_> {
 
     /// The satellite that a terminal has after a look at `t`.
     fn choose(&self, terminal: usize, t: f64) -> Option<usize> {
-        let satellites = self.sky.constellation.len();
-        let ground = self.sky.position(satellites + terminal, t);
+        let satellites = self.system.constellation.len();
+        let ground = self.system.position(satellites + terminal, t);
         if self.rules.rule == Rule::Ns2
             && let Some(present) = self.attached[terminal]
         {
-            let behind = self.sky.constellation.behind(present);
+            let behind = self.system.constellation.behind(present);
             for satellite in [present, behind] {
                 if self.usable(satellite, ground, t) {
                     return Some(satellite);
                 }
             }
         }
-        let heights = (0..satellites).map(|s| (sin_elevation(self.sky.position(s, t), ground), s));
+        let heights = (0..satellites).map(|s| (sin_elevation(self.system.position(s, t), ground), s));
         let best = heights.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
         (best.0 > self.sin_mask).then_some(best.1)
     }
@@ -368,9 +368,9 @@ mod tests {
     use super::*;
     use crate::{Constellation, Terminal, Walker};
 
-    fn sky(terminals: &[(f64, f64)]) -> Sky {
+    fn system(terminals: &[(f64, f64)]) -> SatelliteSystem {
         let terminals = terminals.iter().map(|&(lat, lon)| Terminal { name: String::new(), lat, lon });
-        Sky {
+        SatelliteSystem {
             constellation: Constellation::walker(&Walker::iridium(), false),
             terminals: terminals.collect(),
             epoch: 0.0,
@@ -395,9 +395,9 @@ mod tests {
     #[test]
     fn published_handoffs() {
         // Berkeley, Boston, Coimbatore, London, Delhi over 600 s.
-        let sky = sky(&[(37.9, -122.3), (42.3, -71.1), (11.0, 77.0), (51.5, -0.1), (28.6, 77.2)]);
+        let system = system(&[(37.9, -122.3), (42.3, -71.1), (11.0, 77.0), (51.5, -0.1), (28.6, 77.2)]);
         let line =
-            Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
+            Timeline::new(&system, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
         let found: Vec<_> =
             line.handoffs().iter().map(|h| (h.at.seconds(), h.terminal, h.from, h.to)).collect();
         let expected = [
@@ -415,41 +415,48 @@ mod tests {
 
     #[test]
     fn a_day_over_berkeley_and_boston() {
-        let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
-        let line =
-            Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(86_399), &AtomicBool::new(false), |_| 0.0);
+        let system = system(&[(37.9, -122.3), (42.3, -71.1)]);
+        let line = Timeline::new(
+            &system,
+            &rules(Rule::Ns2, 10_000),
+            seconds(86_399),
+            &AtomicBool::new(false),
+            |_| 0.0,
+        );
         let counts = [0, 1].map(|t| line.handoffs().iter().filter(|h| h.terminal == t).count());
         assert_eq!(counts, [165, 163]);
     }
 
     #[test]
     fn exact_changes_come_before_those_that_wait_for_a_check() {
-        let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
+        let system = system(&[(37.9, -122.3), (42.3, -71.1)]);
         let checked =
-            Timeline::new(&sky, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
-        let exact = Timeline::new(&sky, &rules(Rule::Ns2, 0), seconds(600), &AtomicBool::new(false), |_| 0.0);
+            Timeline::new(&system, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
+        let exact =
+            Timeline::new(&system, &rules(Rule::Ns2, 0), seconds(600), &AtomicBool::new(false), |_| 0.0);
         assert_eq!(exact.handoffs().len(), checked.handoffs().len());
         for (a, b) in exact.handoffs().iter().zip(checked.handoffs()) {
             assert_eq!((a.terminal, a.from, a.to), (b.terminal, b.from, b.to));
             assert!(a.at <= b.at && b.at.since(a.at) <= Span::from_ms(10_000), "{a:?} {b:?}");
             // At that moment the old one is at the mask.
             let node = 66 + a.terminal;
-            let old = sky.position(a.from.unwrap(), a.at.seconds());
-            let elevation = libm::asin(sin_elevation(old, sky.position(node, a.at.seconds()))).to_degrees();
+            let old = system.position(a.from.unwrap(), a.at.seconds());
+            let elevation =
+                libm::asin(sin_elevation(old, system.position(node, a.at.seconds()))).to_degrees();
             assert!((elevation - 8.2).abs() < 1e-4, "{elevation}");
         }
     }
 
     #[test]
     fn the_best_rule_keeps_to_the_highest() {
-        let sky = sky(&[(37.9, -122.3)]);
+        let system = system(&[(37.9, -122.3)]);
         let line =
-            Timeline::new(&sky, &rules(Rule::Best, 0), seconds(1200), &AtomicBool::new(false), |_| 0.0);
+            Timeline::new(&system, &rules(Rule::Best, 0), seconds(1200), &AtomicBool::new(false), |_| 0.0);
         assert!(line.handoffs().len() >= 2);
         for t in 0..1200 {
             let at = Time::ZERO + Span::from_ms(1000 * t + 500);
-            let ground = sky.position(66, at.seconds());
-            let height = |s| sin_elevation(sky.position(s, at.seconds()), ground);
+            let ground = system.position(66, at.seconds());
+            let height = |s| sin_elevation(system.position(s, at.seconds()), ground);
             let best = (0..66).map(height).fold(f64::MIN, f64::max);
             assert_eq!(line.attached(0, at).map(height), Some(best));
         }
@@ -457,10 +464,10 @@ mod tests {
 
     #[test]
     fn jitter_moves_checks_within_its_bounds() {
-        let sky = sky(&[(37.9, -122.3), (42.3, -71.1)]);
+        let system = system(&[(37.9, -122.3), (42.3, -71.1)]);
         let rules = Rules { jitter: Span::from_ms(5000), ..rules(Rule::Ns2, 10_000) };
         let mut draws = 0.37;
-        let line = Timeline::new(&sky, &rules, seconds(3600), &AtomicBool::new(false), |_| {
+        let line = Timeline::new(&system, &rules, seconds(3600), &AtomicBool::new(false), |_| {
             draws = (draws * 997.0) % 1.0;
             2.0 * draws - 1.0
         });

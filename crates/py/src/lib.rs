@@ -2,13 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod errors;
-mod guest;
+mod external;
 mod run;
 mod satellites;
 mod scenario;
 mod study;
 
-use guest::PyLaw;
+use external::PyFactory;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -53,11 +53,11 @@ mod _core {
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]
-    use super::guest::{PyAck, PyCongestion, PyFlowInfo, PyHint, PyRestart, PyTimeout};
+    use super::external::{PyAck, PyCongestion, PyFlowInfo, PyHint, PyRestart, PyTimeout};
     #[pymodule_export]
     use super::run::{Finished, bench, run};
     #[pymodule_export]
-    use super::satellites::PySky;
+    use super::satellites::PySatelliteView;
     #[pymodule_export]
     use super::scenario::{PyScenario, parse};
     #[pymodule_export]
@@ -67,7 +67,10 @@ mod _core {
     use super::{allow_code, catalog, codes, seconds};
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
-        lab::set_guest_loader(lab::GuestLoader { identify: PyLaw::identify, load: PyLaw::load });
+        lab::set_external_loader(lab::ExternalLoader {
+            identify: PyFactory::identify,
+            load: PyFactory::load,
+        });
         m.add("__version__", lab::VERSION)?;
         m.add("ENGINE", lab::ENGINE)?;
         m.add("ENGINE_CRATES", lab::ENGINE_CRATES.split(' ').collect::<Vec<_>>())?;

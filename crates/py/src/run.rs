@@ -69,8 +69,8 @@ pub(crate) fn run(
         }
     };
     let recording = Recording { trace, packets, captures: !captures.is_empty(), audit, fingerprint, radio };
-    let settings = Settings { seed, recording, unfolded: false };
-    let made = if scenario.scenario.has_guests() {
+    let settings = Settings { seed, recording, unfused: false };
+    let made = if scenario.scenario.has_external() {
         py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?
     } else {
         interruptible(py, |stop| Run::stoppable(&scenario.scenario, settings, stop))?
@@ -80,7 +80,7 @@ pub(crate) fn run(
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;
     }
-    let guests = run.has_guests();
+    let guests = run.has_external();
     let chunk = if until_s.is_some() || guests { FEW } else { CHUNK };
     loop {
         // Who is called back at every event keeps the interpreter.

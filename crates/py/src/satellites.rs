@@ -5,11 +5,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use units::{Span, Time};
 
-/// The sky of a scenario without traffic, worked out up to a moment.
-#[pyclass(frozen, module = "ackclock._core", name = "Sky")]
-pub(crate) struct PySky(lab::SkyView);
+/// the satellites of a scenario without traffic, worked out up to a moment.
+#[pyclass(frozen, module = "ackclock._core", name = "SatelliteView")]
+pub(crate) struct PySatelliteView(lab::SatelliteView);
 
-impl PySky {
+impl PySatelliteView {
     fn ends(&self, from: Option<&str>, to: Option<&str>) -> PyResult<Option<(usize, usize)>> {
         let (Some(from), Some(to)) = (from, to) else { return Ok(None) };
         let node = |name| self.0.terminal(name).map_err(PyValueError::new_err);
@@ -18,7 +18,7 @@ impl PySky {
 }
 
 #[pymethods]
-impl PySky {
+impl PySatelliteView {
     #[new]
     #[pyo3(signature = (file, text, assignments, until_s, seed))]
     fn new(
@@ -28,10 +28,10 @@ impl PySky {
         assignments: Vec<String>,
         until_s: f64,
         seed: Option<u64>,
-    ) -> PyResult<PySky> {
+    ) -> PyResult<PySatelliteView> {
         let until = Span::from_seconds(until_s);
-        interruptible(py, |stop| lab::SkyView::new(file, text, &assignments, until, seed, stop))?
-            .map(PySky)
+        interruptible(py, |stop| lab::SatelliteView::new(file, text, &assignments, until, seed, stop))?
+            .map(PySatelliteView)
             .map_err(|e| scenario_error(py, e))
     }
     /// The path at a moment (s), as JSON; with `positions` every satellite's place.

@@ -1,7 +1,7 @@
 //! Parsed scenarios.
 
 use crate::errors::{guarded, scenario_error};
-use crate::guest::PyLaw;
+use crate::external::PyFactory;
 use lab::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -50,11 +50,11 @@ impl PyScenario {
     fn places(&self, py: Python<'_>, seed: Option<u64>, times: Vec<f64>) -> Py<PyBytes> {
         let mut found: Vec<f64> = Vec::new();
         if let Some(radio) = &self.scenario.radio {
-            let ways =
+            let paths =
                 radio.trajectories(seed.unwrap_or(self.scenario.seed), Time::ZERO + self.scenario.duration);
             for at in times {
                 let at = Time::ZERO + Span::from_seconds(at);
-                found.extend(ways.iter().flat_map(|way| way.at(at)));
+                found.extend(paths.iter().flat_map(|path| path.at(at)));
             }
         }
         PyBytes::new(py, bytemuck::cast_slice(&found)).unbind()
@@ -75,8 +75,8 @@ pub(crate) fn parse(
     let mut scenario = parsed.map_err(|e| scenario_error(py, e))?;
     for (flow, class) in controllers.iter().flatten() {
         let name: String = class.getattr("__name__")?.extract()?;
-        let law = PyLaw::new(&class, Vec::new(), name.clone(), name)?;
-        let control = lab::Control::Guest(Arc::new(law));
+        let factory = PyFactory::new(&class, Vec::new(), name.clone(), name)?;
+        let control = lab::CongestionControl::ExternalController(Arc::new(factory));
         scenario.set_control(&flow.extract::<String>()?, control).map_err(|e| scenario_error(py, e))?;
     }
     Ok(PyScenario { scenario: Arc::new(scenario), advice })

@@ -42,8 +42,8 @@ impl PyStudy {
     }
     /// Whether any point has a controller written in Python.
     #[getter]
-    fn has_guests(&self) -> bool {
-        self.study.has_guests
+    fn has_external(&self) -> bool {
+        self.study.has_external
     }
     /// Points that cannot be run, and why.
     #[getter]

@@ -8,7 +8,7 @@ use units::{Span, Time};
 /// The timers of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Timer {
+pub enum FlowTimer {
     /// Sender: retransmission.
     Retransmit,
     /// Receiver: a delayed ACK is due.
@@ -21,17 +21,17 @@ pub enum Timer {
     Wake,
 }
 
-impl Timer {
+impl FlowTimer {
     /// How many there are for each flow.
     pub const COUNT: u32 = 5;
-    /// The timer of number `n`, which is below [`Timer::COUNT`].
-    pub fn from_number(n: u32) -> Timer {
+    /// The timer of number `n`, which is below [`FlowTimer::COUNT`].
+    pub fn from_number(n: u32) -> FlowTimer {
         match n {
-            0 => Timer::Retransmit,
-            1 => Timer::AckDelay,
-            2 => Timer::Application,
-            3 => Timer::Pace,
-            _ => Timer::Wake,
+            0 => FlowTimer::Retransmit,
+            1 => FlowTimer::AckDelay,
+            2 => FlowTimer::Application,
+            3 => FlowTimer::Pace,
+            _ => FlowTimer::Wake,
         }
     }
 }
@@ -48,7 +48,7 @@ pub enum Trigger {
     /// A retransmission timeout.
     Rto,
     /// The controller's own timer.
-    Timer,
+    FlowTimer,
     /// An end of the flow comes under hand-off, or it is over.
     Handoff,
 }
@@ -56,7 +56,7 @@ pub enum Trigger {
 impl Trigger {
     /// Every trigger, in the order of their numbers.
     pub const ALL: [Trigger; 6] =
-        [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::Timer, Trigger::Handoff];
+        [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::FlowTimer, Trigger::Handoff];
     /// Its name in traces.
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl Trigger {
             Trigger::Ack => "ack",
             Trigger::DupAck => "dupack",
             Trigger::Rto => "rto",
-            Trigger::Timer => "timer",
+            Trigger::FlowTimer => "timer",
             Trigger::Handoff => "handoff",
         }
     }
@@ -97,20 +97,20 @@ pub struct WindowRow<'a> {
     pub controller: &'a AnyController,
 }
 
-/// The world as seen from a sender or receiver.
-pub trait Wire {
-    /// Whether [`Wire::window`] wants to be called.
+/// The simulation as seen from a sender or receiver.
+pub trait FlowContext {
+    /// Whether [`FlowContext::window`] wants to be called.
     const WINDOWS: bool;
-    /// Whether [`Wire::sending`] wants to be called.
+    /// Whether [`FlowContext::sending`] wants to be called.
     const SENDS: bool;
     /// The time.
     fn now(&self) -> Time;
     /// Sends a packet; with it the SACK blocks of an ACK.
     fn send(&mut self, packet: Packet, blocks: &Blocks);
     /// Sets a timer of this flow, `Time::NEVER` to stop it.
-    fn set_timer(&mut self, timer: Timer, at: Time);
+    fn set_timer(&mut self, timer: FlowTimer, at: Time);
     /// When a timer of this flow is due, `Time::NEVER` if it is not set.
-    fn timer(&self, timer: Timer) -> Time;
+    fn timer(&self, timer: FlowTimer) -> Time;
     /// A row for the trace.
     fn window(&mut self, row: &WindowRow);
     /// New data is about to be sent: segments in flight with it, and the window that allows it.

@@ -1,7 +1,7 @@
 //! Transport: the TCP sender and receiver, loss recovery, round-trip and rate estimation, UDP sources.
 //!
 //! The one place where congestion control meets the network. Everything here is a state machine: it is told
-//! an event and the time, and answers through [`Wire`] with packets and timers.
+//! an event and the time, and answers through [`FlowContext`] with packets and timers.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -17,8 +17,8 @@ mod sender;
 mod udp;
 
 pub use blocks::{Block, BlockPool, Blocks, MAX_BLOCKS};
-pub use context::{Timer, Trigger, WindowRow, Wire};
-pub use options::{Dialect, Options, Recovery};
+pub use context::{FlowContext, FlowTimer, Trigger, WindowRow};
+pub use options::{Options, Recovery, StackProfile};
 pub use rate::RateSampler;
 pub use receiver::{Receiver, ReceiverStats};
 pub use rtt::RttEstimator;

@@ -51,8 +51,8 @@ impl Recovery {
 
 /// What the profiles do differently without an option of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// ns-2.35's one-way TCP: windows count ACKs, one segment is timed at a time, `min(cwnd, window)` is what a
+pub enum StackProfile {
+    /// ns-2.35's one-path TCP: windows count ACKs, one segment is timed at a time, `min(cwnd, window)` is what a
     /// loss halves.
     Ns2,
     /// A modern stack: windows count segments, every ACK is timed, the flight is what a loss halves.
@@ -63,7 +63,7 @@ pub enum Dialect {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Which profile the unnamed differences follow.
-    pub dialect: Dialect,
+    pub stack: StackProfile,
     /// Loss recovery.
     pub recovery: Recovery,
     /// Payload of a segment, bytes.
@@ -138,7 +138,7 @@ impl Options {
     /// ns-2.35 as the five papers ran it (its defaults).
     pub fn ns2() -> Options {
         Options {
-            dialect: Dialect::Ns2,
+            stack: StackProfile::Ns2,
             recovery: Recovery::NewReno,
             packet: 1000,
             header: 40,
@@ -178,7 +178,7 @@ impl Options {
     /// A modern stack, as far as it goes without RACK-TLP and PRR.
     pub fn linux() -> Options {
         Options {
-            dialect: Dialect::Linux,
+            stack: StackProfile::Linux,
             recovery: Recovery::Sack,
             packet: 1448,
             header: 52,
@@ -201,17 +201,17 @@ impl Options {
 
     /// Whether ACKs show the receiver's clock: ns-2's always do, others with the timestamp option.
     pub fn receiver_time(&self) -> bool {
-        self.timestamps || self.dialect == Dialect::Ns2
+        self.timestamps || self.stack == StackProfile::Ns2
     }
 
     /// Whether the SYN carries a Quick-Start request.
-    pub fn asks_for_quick_start(&self) -> bool {
+    pub fn requests_quick_start(&self) -> bool {
         self.quick_start.bps() > 0
     }
 
     /// How controllers of this flow count windows.
     pub fn arithmetic(&self) -> Arithmetic {
-        let ns2 = self.dialect == Dialect::Ns2;
+        let ns2 = self.stack == StackProfile::Ns2;
         Arithmetic {
             growth: if ns2 { Growth::PerAck } else { Growth::Counted },
             integer_windows: self.integer_windows,

@@ -1,9 +1,9 @@
 //! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks.
 
 use crate::blocks::{Block, Blocks, MAX_BLOCKS};
-use crate::context::{Timer, Wire};
-use crate::options::{Dialect, Options, Recovery};
-use net::{Kind, Packet};
+use crate::context::{FlowContext, FlowTimer};
+use crate::options::{Options, Recovery, StackProfile};
+use net::{Packet, PacketKind};
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -16,7 +16,7 @@ pub struct ReceiverStats {
     pub wire_bytes: u64,
     /// Arrivals of segments that had arrived before.
     pub duplicates: u64,
-    /// Sum of one-way delays, seconds.
+    /// Sum of one-path delays, seconds.
     pub delay_sum: f64,
     /// Sum of absolute differences of consecutive delays, seconds.
     pub jitter_sum: f64,
@@ -109,8 +109,8 @@ impl Receiver {
 
     /// A data packet arrived.
     #[inline]
-    pub fn on_data<W: Wire>(&mut self, wire: &mut W, packet: &Packet) {
-        let now = wire.now();
+    pub fn on_data<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) {
+        let now = context.now();
         let seq = packet.seq;
         let syn = seq == 0 && self.options.syn;
         if !syn {
@@ -134,19 +134,19 @@ impl Receiver {
         }
         if self.options.delayed_ack && self.may_wait(seq, in_order) {
             self.delayed = true;
-            wire.set_timer(Timer::AckDelay, now + self.options.ack_delay);
+            context.set_timer(FlowTimer::AckDelay, now + self.options.ack_delay);
             return;
         }
         if std::mem::take(&mut self.delayed) {
-            wire.set_timer(Timer::AckDelay, Time::NEVER);
+            context.set_timer(FlowTimer::AckDelay, Time::NEVER);
         }
-        self.acknowledge(wire, seq);
+        self.acknowledge(context, seq);
     }
 
     /// The delayed ACK is due.
-    pub fn on_ack_delay<W: Wire>(&mut self, wire: &mut W) {
+    pub fn on_ack_delay<W: FlowContext>(&mut self, context: &mut W) {
         if std::mem::take(&mut self.delayed) {
-            self.acknowledge(wire, self.next.wrapping_sub(1));
+            self.acknowledge(context, self.next.wrapping_sub(1));
         }
     }
 
@@ -154,7 +154,7 @@ impl Receiver {
     /// order (RFC 5681 section 4.2). ns-2 lets a repetition of the last segment in order wait too.
     fn may_wait(&mut self, seq: u32, in_order: bool) -> bool {
         let last = seq + 1 == self.next && self.beyond.is_empty();
-        let fresh = in_order || self.options.dialect == Dialect::Ns2;
+        let fresh = in_order || self.options.stack == StackProfile::Ns2;
         if seq == 0 || !last || !fresh || self.delayed {
             return false;
         }
@@ -214,15 +214,15 @@ impl Receiver {
         blocks
     }
 
-    fn acknowledge<W: Wire>(&mut self, wire: &mut W, seq: u32) {
+    fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
         let blocks = match self.options.recovery {
             Recovery::Sack => self.blocks(seq),
             _ => Blocks::NONE,
         };
         self.last_ack = self.next;
         let size = self.options.ack_size + 8 * blocks.as_slice().len() as u32;
-        let ack = Packet::new(Kind::Ack, self.flow, self.route, self.next, size, wire.now());
+        let ack = Packet::new(PacketKind::Ack, self.flow, self.route, self.next, size, context.now());
         let packet = Packet { echo: self.echo, ecn: self.echoing, ..ack };
-        wire.send(packet, &blocks);
+        context.send(packet, &blocks);
     }
 }

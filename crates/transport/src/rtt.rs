@@ -2,7 +2,7 @@
 //!
 //! An exact clock is a clock whose tick is one picosecond: one arithmetic serves both.
 
-use crate::options::{Dialect, Options};
+use crate::options::{Options, StackProfile};
 use units::{Span, Time};
 
 /// Smoothed round-trip time, its deviation, and the timeout that follows from them.
@@ -64,10 +64,12 @@ impl RttEstimator {
             self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
         }
         let (mean, deviation) = ((self.srtt8 >> 3) as u64, self.rttvar4 as u64);
-        self.current = match options.dialect {
-            Dialect::Ns2 => ((((self.rttvar4 << 3) + self.srtt8) >> 3) as u64).saturating_mul(tick(options)),
+        self.current = match options.stack {
+            StackProfile::Ns2 => {
+                ((((self.rttvar4 << 3) + self.srtt8) >> 3) as u64).saturating_mul(tick(options))
+            }
             // Linux puts the floor under the deviation, not under the sum.
-            Dialect::Linux => mean
+            StackProfile::Linux => mean
                 .saturating_mul(tick(options))
                 .saturating_add(deviation.saturating_mul(tick(options)).max(options.min_rto.ps())),
         };
@@ -87,7 +89,7 @@ impl RttEstimator {
             self.backoff = self.backoff.saturating_mul(2);
         }
         // So far off, ns-2 (and BSD) no longer trust the mean: it goes into the deviation.
-        if self.backoff > 8 && options.dialect == Dialect::Ns2 {
+        if self.backoff > 8 && options.stack == StackProfile::Ns2 {
             self.rttvar4 += self.srtt8 >> 3;
             self.srtt8 = 0;
         }

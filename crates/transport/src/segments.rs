@@ -14,20 +14,20 @@ pub struct Segment {
 
 /// The outstanding segments by number, in a ring that grows with the window; a small one lies within.
 #[derive(Clone, Debug)]
-pub struct Segments {
+pub struct SentSegments {
     ring: SmallVec<[Segment; SMALL]>,
 }
 
 const SMALL: usize = 8;
 const UNSENT: Segment = Segment { sent: Time::ZERO, transmits: 0 };
 
-impl Default for Segments {
-    fn default() -> Segments {
-        Segments { ring: smallvec![UNSENT; SMALL] }
+impl Default for SentSegments {
+    fn default() -> SentSegments {
+        SentSegments { ring: smallvec![UNSENT; SMALL] }
     }
 }
 
-impl Segments {
+impl SentSegments {
     /// Segment `seq`, which is outstanding.
     #[inline]
     pub fn get(&self, seq: u32) -> Segment {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn remembers_across_growth() {
-        let mut segments = Segments::default();
+        let mut segments = SentSegments::default();
         for seq in 10..20 {
             segments.sent(10, seq, seq, Time::from_ps(seq as u64));
         }

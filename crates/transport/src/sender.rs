@@ -2,20 +2,20 @@
 //!
 //! Segments are numbered from 0; with a handshake number 0 is the SYN. `una` is the oldest unacknowledged
 //! segment, `next` the next to send, `high` one past the highest ever sent. Windows are in segments.
-//! Sources: RFC 5681, 6298, 6582, 6675, 3042; the `ns2` dialect follows specs of ns-2.35's behaviour
+//! Sources: RFC 5681, 6298, 6582, 6675, 3042; the `ns2` stack follows notes of ns-2.35's behaviour
 //! (docs/validation.md).
 
-mod cuts;
 mod output;
+mod reductions;
 mod samples;
 
 use crate::blocks::Block;
-use crate::context::{Timer, Trigger, WindowRow, Wire};
-use crate::options::{Dialect, Options, Recovery};
+use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
+use crate::options::{Options, Recovery, StackProfile};
 use crate::rate::RateSampler;
 use crate::recovery::{self, Sack, VegasClock};
 use crate::rtt::RttEstimator;
-use crate::segments::Segments;
+use crate::segments::SentSegments;
 use cc::{Ack, AnyController, Controller, Phase, RateSample, Signals, Timeout};
 use net::Packet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use units::{Span, Time};
 
 /// Why the window was last cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastCut {
+pub(crate) enum LastReduction {
     None,
     DupAck,
     /// A fast recovery, since ended.
@@ -43,7 +43,7 @@ pub struct SenderStats {
     /// Retransmission timeouts with data outstanding.
     pub timeouts: u32,
     /// Reductions of the window.
-    pub cuts: u32,
+    pub cwnd_reductions: u32,
     /// Sum of the round-trip samples given to the controller, seconds.
     pub rtt_sum: f64,
     /// Smallest round-trip sample; meaningless if there was none.
@@ -58,7 +58,7 @@ pub struct SenderStats {
 
 /// Recovery-specific state.
 #[derive(Clone, Debug)]
-pub(crate) enum Machine {
+pub(crate) enum RecoveryState {
     Tahoe,
     Reno,
     NewReno {
@@ -91,7 +91,7 @@ pub struct Sender {
     route: u32,
     wire_size: u32,
     timed_seq: u32,
-    pub(crate) last_cut: LastCut,
+    pub(crate) last_reduction: LastReduction,
     phase: Phase,
     timing: bool,
     opened: bool,
@@ -102,15 +102,15 @@ pub struct Sender {
     echoed_at_one: bool,
     under_handoff: bool,
     /// Routers speak to it: ECN, or rates.
-    hears: bool,
+    uses_router_feedback: bool,
     quick_start_path: bool,
     needs: Signals,
     done: bool,
-    pub(crate) machine: Machine,
+    pub(crate) recovery_state: RecoveryState,
     timed_at: Time,
     pub(crate) options: Arc<Options>,
     rate: Option<Box<RateSampler>>,
-    pub(crate) segments: Segments,
+    pub(crate) segments: SentSegments,
     sample: Option<Span>,
     pub(crate) rtt: RttEstimator,
     seen: (f64, f64),
@@ -125,7 +125,7 @@ pub struct Sender {
     answered: u32,
 }
 
-/// What the world knows about a flow that its sender needs.
+/// What the simulation knows about a flow that its sender needs.
 pub struct Setup {
     /// Number of the flow.
     pub flow: u32,
@@ -143,13 +143,13 @@ impl Sender {
     /// A sender that has not started.
     pub fn new(setup: Setup, options: Arc<Options>, controller: AnyController) -> Sender {
         let needs = controller.needs();
-        let machine = match options.recovery {
-            Recovery::Tahoe => Machine::Tahoe,
-            Recovery::Reno if needs.has(Signals::FINE_CLOCK) => Machine::Vegas(VegasClock::default()),
-            Recovery::Reno => Machine::Reno,
-            Recovery::NewReno => Machine::NewReno { partial: false },
-            Recovery::Sack => Machine::Sack(Box::default()),
-            Recovery::WestwoodModule => Machine::WestwoodModule,
+        let recovery_state = match options.recovery {
+            Recovery::Tahoe => RecoveryState::Tahoe,
+            Recovery::Reno if needs.has(Signals::FINE_CLOCK) => RecoveryState::Vegas(VegasClock::default()),
+            Recovery::Reno => RecoveryState::Reno,
+            Recovery::NewReno => RecoveryState::NewReno { partial: false },
+            Recovery::Sack => RecoveryState::Sack(Box::default()),
+            Recovery::WestwoodModule => RecoveryState::WestwoodModule,
         };
         let syn = options.syn as u32;
         Sender {
@@ -160,7 +160,7 @@ impl Sender {
             dupacks: 0,
             dupwnd: 0,
             recover: 0,
-            last_cut: LastCut::None,
+            last_reduction: LastReduction::None,
             phase: Phase::Open,
             flow: setup.flow,
             route: setup.route,
@@ -174,13 +174,13 @@ impl Sender {
             echoed_at_one: false,
             under_handoff: false,
             quick_start_path: setup.quick_start_path,
-            hears: options.ecn
-                || options.asks_for_quick_start()
+            uses_router_feedback: options.ecn
+                || options.requests_quick_start()
                 || needs.has(Signals::ROUTER_RATE)
                 || needs.has(Signals::ROUTER_FEEDBACK),
             answered: 0,
-            machine,
-            segments: Segments::default(),
+            recovery_state,
+            segments: SentSegments::default(),
             rtt: RttEstimator::new(&options, setup.clock_phase),
             initial_window: options.initial_window,
             rate: needs.has(Signals::RATE).then(Box::default),
@@ -213,8 +213,8 @@ impl Sender {
     }
     /// Segments outstanding.
     pub fn in_flight(&self) -> u32 {
-        match &self.machine {
-            Machine::Sack(sack) => sack.in_flight(self),
+        match &self.recovery_state {
+            RecoveryState::Sack(sack) => sack.in_flight(self),
             _ => self.next.saturating_sub(self.una),
         }
     }
@@ -257,50 +257,50 @@ impl Sender {
     // ---- events -----------------------------------------------------------------------------------------
 
     /// The application starts.
-    pub fn on_start<W: Wire>(&mut self, wire: &mut W) {
-        self.seen_at = wire.now();
-        self.controller.on_open(wire.now());
+    pub fn on_start<W: FlowContext>(&mut self, context: &mut W) {
+        self.seen_at = context.now();
+        self.controller.on_open(context.now());
         if !self.options.delay_growth {
             self.opened = true;
         }
-        self.note(wire, Trigger::Start);
-        self.send_much(wire, self.options.max_burst);
-        self.after(wire);
+        self.note(context, Trigger::Start);
+        self.send_much(context, self.options.max_burst);
+        self.after(context);
     }
 
     /// The application has no more data.
-    pub fn on_stop<W: Wire>(&mut self, wire: &mut W) {
+    pub fn on_stop<W: FlowContext>(&mut self, context: &mut W) {
         self.limit = self.limit.min(self.high.max(self.options.syn as u32));
-        self.complete(wire);
+        self.complete(context);
     }
 
     /// An acknowledgement arrived: everything below `acked` is there.
-    pub fn on_ack<W: Wire>(&mut self, wire: &mut W, packet: &Packet, blocks: &[Block]) {
+    pub fn on_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet, blocks: &[Block]) {
         if self.done || packet.seq > self.high {
             return; // over, or an ACK for what was never sent
         }
         self.sample = None;
-        if self.hears {
-            self.hear(wire, packet);
+        if self.uses_router_feedback {
+            self.process_ecn_and_router_feedback(context, packet);
         }
         let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
-        match self.machine {
-            Machine::Tahoe => recovery::tahoe_ack(self, wire, packet),
-            Machine::Reno => recovery::reno_ack(self, wire, packet),
-            Machine::NewReno { .. } => recovery::newreno_ack(self, wire, packet),
-            Machine::Vegas(_) => recovery::vegas_ack(self, wire, packet),
-            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => {
-                recovery::sack1_ack(self, wire, packet, blocks)
+        match self.recovery_state {
+            RecoveryState::Tahoe => recovery::tahoe_ack(self, context, packet),
+            RecoveryState::Reno => recovery::reno_ack(self, context, packet),
+            RecoveryState::NewReno { .. } => recovery::newreno_ack(self, context, packet),
+            RecoveryState::Vegas(_) => recovery::vegas_ack(self, context, packet),
+            RecoveryState::Sack(_) if self.options.stack == StackProfile::Ns2 => {
+                recovery::sack1_ack(self, context, packet, blocks)
             }
-            Machine::Sack(_) => recovery::sack_ack(self, wire, packet, blocks),
-            Machine::WestwoodModule => recovery::westwood_module_ack(self, wire, packet),
+            RecoveryState::Sack(_) => recovery::sack_ack(self, context, packet, blocks),
+            RecoveryState::WestwoodModule => recovery::westwood_module_ack(self, context, packet),
         }
-        self.note(wire, trigger);
-        self.after(wire);
+        self.note(context, trigger);
+        self.after(context);
     }
 
     /// The retransmission timer expired.
-    pub fn on_retransmit_timer<W: Wire>(&mut self, wire: &mut W) {
+    pub fn on_retransmit_timer<W: FlowContext>(&mut self, context: &mut W) {
         if self.una == self.high || self.done {
             return; // nothing outstanding
         }
@@ -308,60 +308,63 @@ impl Sender {
         self.dupwnd = 0;
         self.dupacks = 0;
         self.recover = self.high - 1;
-        if self.una == 0 && !self.opened && !matches!(self.machine, Machine::Vegas(_)) {
+        if self.una == 0 && !self.opened && !matches!(self.recovery_state, RecoveryState::Vegas(_)) {
             self.initial_window = 1.0; // the first packet was lost: no larger window to begin with
         }
         let window = self.effective_window();
         self.stats.timeouts += 1;
-        self.stats.cuts += 1;
-        self.last_cut = LastCut::Timeout;
-        self.will_tell();
-        self.controller.on_rto(&Timeout { now: wire.now(), window, repeated: self.repeated_timeout });
+        self.stats.cwnd_reductions += 1;
+        self.last_reduction = LastReduction::Timeout;
+        self.set_cwr_pending();
+        self.controller.on_rto(&Timeout { now: context.now(), window, repeated: self.repeated_timeout });
         self.repeated_timeout = true;
         self.phase = Phase::Loss;
         self.rtt.back_off(&self.options);
-        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto(&self.options));
+        context.set_timer(FlowTimer::Retransmit, context.now() + self.rtt.rto(&self.options));
         self.timing = false;
-        match &mut self.machine {
-            Machine::Sack(sack) => sack.on_timeout(self.options.dialect),
-            Machine::NewReno { partial } => *partial = false,
-            Machine::Vegas(_) | Machine::Tahoe | Machine::Reno | Machine::WestwoodModule => {}
+        match &mut self.recovery_state {
+            RecoveryState::Sack(sack) => sack.on_timeout(self.options.stack),
+            RecoveryState::NewReno { partial } => *partial = false,
+            RecoveryState::Vegas(_)
+            | RecoveryState::Tahoe
+            | RecoveryState::Reno
+            | RecoveryState::WestwoodModule => {}
         }
         self.next = self.una;
-        self.send_much(wire, self.options.max_burst);
-        self.note(wire, Trigger::Rto);
-        self.after(wire);
+        self.send_much(context, self.options.max_burst);
+        self.note(context, Trigger::Rto);
+        self.after(context);
     }
 
     /// The next packet may leave.
-    pub fn on_pace_timer<W: Wire>(&mut self, wire: &mut W) {
+    pub fn on_pace_timer<W: FlowContext>(&mut self, context: &mut W) {
         if !self.done {
-            self.send_much(wire, self.options.max_burst);
+            self.send_much(context, self.options.max_burst);
         }
     }
 
     /// The controller asked to be woken.
-    pub fn on_wake_timer<W: Wire>(&mut self, wire: &mut W) {
+    pub fn on_wake_timer<W: FlowContext>(&mut self, context: &mut W) {
         if self.done {
             return;
         }
-        self.controller.on_timer(wire.now());
-        self.send_much(wire, self.options.max_burst);
-        self.note(wire, Trigger::Timer);
-        self.after(wire);
+        self.controller.on_timer(context.now());
+        self.send_much(context, self.options.max_burst);
+        self.note(context, Trigger::FlowTimer);
+        self.after(context);
     }
 
     /// An end of the flow comes under hand-off, or it is over.
-    pub fn on_handoff<W: Wire>(&mut self, wire: &mut W, begins: bool) {
+    pub fn on_handoff<W: FlowContext>(&mut self, context: &mut W, begins: bool) {
         self.under_handoff = begins;
         if self.done {
             return;
         }
-        let hint = if begins { cc::Hint::HandoffBegins } else { cc::Hint::HandoffEnds };
-        self.controller.on_hint(wire.now(), &hint);
+        let hint = if begins { cc::PathHint::HandoffBegins } else { cc::PathHint::HandoffEnds };
+        self.controller.on_hint(context.now(), &hint);
         if self.high > 0 {
-            self.note(wire, Trigger::Handoff);
-            self.after(wire);
+            self.note(context, Trigger::Handoff);
+            self.after(context);
         }
     }
 
@@ -383,8 +386,8 @@ impl Sender {
     /// Everything below `packet.seq` is acknowledged: clocks, timer, completion. The controller is told by
     /// [`Sender::grow`] or [`Sender::hold`].
     #[inline]
-    pub(crate) fn new_ack<W: Wire>(&mut self, wire: &mut W, packet: &Packet) -> Progress {
-        let now = wire.now();
+    pub(crate) fn new_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) -> Progress {
+        let now = context.now();
         let (from, to) = (self.una, packet.seq);
         let progress = Progress { acked: to - from, dupacks: self.dupacks, rate: self.delivered(now, to) };
         self.measure(now, packet);
@@ -395,25 +398,25 @@ impl Sender {
         if self.phase == Phase::Loss && to > self.recover {
             self.phase = Phase::Open;
         }
-        if self.last_cut == LastCut::Ecn {
+        if self.last_reduction == LastReduction::Ecn {
             self.leave_reduction(now);
         }
         if self.una >= self.limit {
-            self.complete(wire);
-        } else if self.options.dialect == Dialect::Linux && self.una == self.high {
-            wire.set_timer(Timer::Retransmit, Time::NEVER);
+            self.complete(context);
+        } else if self.options.stack == StackProfile::Linux && self.una == self.high {
+            context.set_timer(FlowTimer::Retransmit, Time::NEVER);
         } else {
-            wire.set_timer(Timer::Retransmit, now + self.rtt.rto(&self.options));
+            context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto(&self.options));
         }
         progress
     }
 
     /// Tells the controller of a new ACK outside recovery; the connection opens with the first.
     #[inline]
-    pub(crate) fn grow<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress) {
+    pub(crate) fn grow<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress) {
         let opening = !self.opened;
         if !(opening && self.options.syn) {
-            self.tell_growth(wire, packet, progress);
+            self.notify_growth(context, packet, progress);
         }
         if opening {
             // The first ACK sets the initial window, whatever the provisional one has become.
@@ -425,24 +428,29 @@ impl Sender {
     }
 
     /// Tells the controller of an ACK that lets the window grow.
-    pub(crate) fn tell_growth<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress) {
+    pub(crate) fn notify_growth<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress) {
         let phase = if self.phase == Phase::Loss { Phase::Loss } else { Phase::Open };
-        self.tell(wire, packet, progress, phase);
+        self.notify(context, packet, progress, phase);
     }
 
     /// Tells the controller of an ACK that must not make the window grow.
-    pub(crate) fn hold<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress) {
-        self.tell(wire, packet, progress, Phase::Recovery);
+    pub(crate) fn notify_without_growth<W: FlowContext>(
+        &mut self,
+        context: &W,
+        packet: &Packet,
+        progress: Progress,
+    ) {
+        self.notify(context, packet, progress, Phase::Recovery);
     }
 
     /// Tells the controller of a duplicate ACK, which has been counted.
-    pub(crate) fn tell_duplicate<W: Wire>(&mut self, wire: &W, packet: &Packet) {
+    pub(crate) fn notify_duplicate<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
         let progress = Progress { acked: 0, dupacks: self.dupacks, rate: None };
-        self.tell(wire, packet, progress, self.phase);
+        self.notify(context, packet, progress, self.phase);
     }
 
     #[inline(always)]
-    fn tell<W: Wire>(&mut self, wire: &W, packet: &Packet, progress: Progress, phase: Phase) {
+    fn notify<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress, phase: Phase) {
         let receiver_time = self.needs.has(Signals::RECEIVER_TIME).then(|| {
             // The receiver's clock shows whole quanta.
             let past = packet.sent.ps().checked_rem(self.options.timestamp_quantum.ps()).unwrap_or(0);
@@ -450,7 +458,7 @@ impl Sender {
         });
         let in_flight = (self.next - self.una) as f64;
         self.controller.on_ack(&Ack {
-            now: wire.now(),
+            now: context.now(),
             newly_acked: progress.acked,
             dupacks: progress.dupacks,
             acked_through: (self.una as u64).wrapping_sub(1),
@@ -465,12 +473,12 @@ impl Sender {
         });
     }
 
-    fn complete<W: Wire>(&mut self, wire: &mut W) {
+    fn complete<W: FlowContext>(&mut self, context: &mut W) {
         if self.una >= self.limit && !self.done {
             self.done = true;
-            self.completed = wire.now();
-            for timer in [Timer::Retransmit, Timer::Pace, Timer::Wake] {
-                wire.set_timer(timer, Time::NEVER);
+            self.completed = context.now();
+            for timer in [FlowTimer::Retransmit, FlowTimer::Pace, FlowTimer::Wake] {
+                context.set_timer(timer, Time::NEVER);
             }
         }
     }
@@ -486,16 +494,16 @@ impl Sender {
 
     /// After an event: integrate the window over time and write the trace.
     #[inline]
-    fn note<W: Wire>(&mut self, wire: &mut W, trigger: Trigger) {
+    fn note<W: FlowContext>(&mut self, context: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
         let changed = window != self.seen || matches!(trigger, Trigger::Start | Trigger::Handoff);
         if changed {
-            self.integrate(wire.now());
+            self.integrate(context.now());
             self.seen = window;
         }
         if W::WINDOWS && (changed || matches!(trigger, Trigger::Ack | Trigger::DupAck)) {
             let (cwnd, ssthresh) = self.shown_window();
-            wire.window(&WindowRow {
+            context.window(&WindowRow {
                 flow: self.flow(),
                 trigger,
                 rtt: self.sample,
@@ -518,14 +526,15 @@ impl Sender {
 
     /// After an event: the controller's timer.
     #[inline]
-    fn after<W: Wire>(&mut self, wire: &mut W) {
+    fn after<W: FlowContext>(&mut self, context: &mut W) {
         if self.rate.is_some() {
             self.note_application_limit();
         }
         if self.needs.has(Signals::TIMER) && !self.done {
             let at = self.controller.wake_at();
-            if at != wire.timer(Timer::Wake) {
-                wire.set_timer(Timer::Wake, if at == Time::NEVER { at } else { at.max(wire.now()) });
+            if at != context.timer(FlowTimer::Wake) {
+                context
+                    .set_timer(FlowTimer::Wake, if at == Time::NEVER { at } else { at.max(context.now()) });
             }
         }
     }

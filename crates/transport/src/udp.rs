@@ -1,9 +1,9 @@
 //! UDP sources: constant bit rate, with a schedule of steps.
 
 use crate::blocks::Blocks;
-use crate::context::{Timer, Wire};
+use crate::context::{FlowContext, FlowTimer};
 use engine::Stream;
-use net::{Kind, Packet};
+use net::{Packet, PacketKind};
 use units::{PS_PER_S, Rate, Span, Time};
 
 /// Sends packets of one size at a constant rate.
@@ -37,8 +37,8 @@ impl UdpSource {
     }
 
     /// Sends a packet if it is time, and asks for the next.
-    pub fn on_timer<W: Wire>(&mut self, wire: &mut W) {
-        let now = wire.now();
+    pub fn on_timer<W: FlowContext>(&mut self, context: &mut W) {
+        let now = context.now();
         if now >= self.stop {
             return;
         }
@@ -49,9 +49,10 @@ impl UdpSource {
             change
         } else {
             // Numbers on the wire start again after 2^32.
-            let packet = Packet::new(Kind::Udp, self.flow, self.route, self.sent as u32, self.size, now);
+            let packet =
+                Packet::new(PacketKind::Udp, self.flow, self.route, self.sent as u32, self.size, now);
             self.sent += 1;
-            wire.send(packet, &Blocks::NONE);
+            context.send(packet, &Blocks::NONE);
             let next = self.after_gap(now);
             match &mut self.jitter {
                 Some((part, stream)) if next != Time::NEVER => {
@@ -62,7 +63,7 @@ impl UdpSource {
             }
         };
         if next < self.stop {
-            wire.set_timer(Timer::Application, next);
+            context.set_timer(FlowTimer::Application, next);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Recoveries driven by hand, ACK by ACK, against numbers worked out from the RFCs.
 
 use cc::{AnyController, Controller, FlowInfo, Params};
-use net::{Kind, Packet};
+use net::{Packet, PacketKind};
 use std::sync::Arc;
-use transport::{Block, Blocks, Options, Recovery, Sender, Setup, Timer, WindowRow, Wire};
+use transport::{Block, Blocks, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
 use units::{Span, Time};
 
 /// A network that only notes what is sent.
@@ -11,10 +11,10 @@ use units::{Span, Time};
 struct Notes {
     now: Time,
     sent: Vec<u32>,
-    timers: [Option<Time>; Timer::COUNT as usize],
+    timers: [Option<Time>; FlowTimer::COUNT as usize],
 }
 
-impl Wire for Notes {
+impl FlowContext for Notes {
     const WINDOWS: bool = false;
     const SENDS: bool = true;
     fn now(&self) -> Time {
@@ -23,10 +23,10 @@ impl Wire for Notes {
     fn send(&mut self, packet: Packet, _blocks: &Blocks) {
         self.sent.push(packet.seq);
     }
-    fn set_timer(&mut self, timer: Timer, at: Time) {
+    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
         self.timers[timer as usize] = (at != Time::NEVER).then_some(at);
     }
-    fn timer(&self, timer: Timer) -> Time {
+    fn timer(&self, timer: FlowTimer) -> Time {
         self.timers[timer as usize].unwrap_or(Time::NEVER)
     }
     fn window(&mut self, _row: &WindowRow) {}
@@ -75,7 +75,7 @@ impl Driver {
     fn ack(&mut self, next: u32, blocks: &[Block]) -> Vec<u32> {
         self.notes.now += Span::from_ms(1);
         self.notes.sent.clear();
-        let packet = Packet::new(Kind::Ack, 0, 0, next, 40, self.notes.now);
+        let packet = Packet::new(PacketKind::Ack, 0, 0, next, 40, self.notes.now);
         self.sender.on_ack(&mut self.notes, &packet, blocks);
         self.notes.sent.clone()
     }
@@ -159,7 +159,7 @@ fn westwood_module_retransmits_at_every_third_duplicate_without_guard_or_inflati
     d.ack(3, &[]);
     assert_eq!(d.ack(3, &[]), [3]);
     assert_eq!(d.cwnd(), 2.125);
-    assert_eq!(d.sender.stats.cuts, 2);
+    assert_eq!(d.sender.stats.cwnd_reductions, 2);
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub enum Limit {
     Packets(u64),
     /// `"64kB"`: bytes on the wire; 1 kB is 1,000 bytes.
     Bytes(u64),
-    /// `"1.5bdp"`: multiples of the link's rate times the longest two-way propagation delay of the flows crossing it.
+    /// `"1.5bdp"`: multiples of the link's rate times the longest two-path propagation delay of the flows crossing it.
     Bdp(f64),
 }
 

@@ -37,7 +37,7 @@ class Local:
 
     def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
-        if study.core.has_guests:
+        if study.core.has_external:
             yield from ([finished] for finished, _ in _one_by_one(study, runs))
             return
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
@@ -170,7 +170,7 @@ def _ray_task(what: tuple[str, str, list[str], str], runs: list[Run]) -> tuple[B
     _core.allow_code(True)  # whoever sent the study has been asked
     study = Study.parse(text, overrides, file=file)
     finished, seconds = [], 0.0
-    if study.core.has_guests:
+    if study.core.has_external:
         for one, cpu_s in _one_by_one(study, runs):
             finished.append(one)
             seconds += cpu_s

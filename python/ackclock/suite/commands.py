@@ -27,7 +27,7 @@ def suite(
     engine: Literal["local", "ray"] = "local",
     allow_code: AllowCode = False,
 ) -> int:
-    """Try a controller in every situation of a suite: one page. May be killed and repeated.
+    """Run a controller through every situation of a suite and write one page. Resumable.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def suite(
     control
         A controller's name, FILE.py:CLASS, or a table such as '{ kind = "vegas", alpha = 1 }'.
     out
-        Folder for page, measures and runs; out/suites/NAME/CONTROL where nothing is said.
+        Folder for page, measures and runs; out/suites/NAME/CONTROL by default.
     quick
         Fewer seeds; the page says so.
     jobs
-        Threads (CPUs of a local Ray); by default all of the machine.
+        Number of threads (CPUs of a local Ray). Default: all.
     engine
-        Where the runs run.
+        Executor: this machine, or a Ray cluster.
     allow_code
         Let files name code and bases (`extends`) outside their own folder.
 
@@ -78,11 +78,11 @@ def compare(
     Parameters
     ----------
     a
-        Before, or the controller that is held up.
+        Results before, or of the reference controller.
     b
-        After, or the controller that is held against it.
+        Results after, or of the controller compared with it.
     tolerance
-        A change of the mean that is too small to matter.
+        Largest change of the mean that does not count.
     any_change
         Exit with 1 for any change, also for the better.
     as_json

@@ -56,7 +56,7 @@ impl AckRate {
         self.virtual_samples
     }
 
-    /// An ACK worth so many bits came.
+    /// An ACK for so many bits came.
     pub fn update(&mut self, now: Time, bits: f64) {
         let mut dt = now.since(self.last_at).seconds();
         let bits = bits + self.waiting;

@@ -2,20 +2,20 @@
 
 mod ack_rate;
 mod artt;
-mod credit;
+mod dupack_accounting;
+mod fair_share;
 mod min_rtt;
 mod response;
 mod round;
-mod share;
 mod smoothed;
-mod stable_rate;
+mod stability_filter;
 
 pub use ack_rate::{AckFilter, AckRate};
 pub use artt::{Arima, Artt, Innovation};
-pub use credit::Credit;
+pub use dupack_accounting::DupAckAccounting;
+pub use fair_share::{FairShareRate, share_params};
 pub use min_rtt::MinRtt;
 pub use response::Response;
 pub use round::Round;
-pub use share::{Share, share_params};
 pub use smoothed::Smoothed;
-pub use stable_rate::StableRate;
+pub use stability_filter::StabilityFilteredBandwidth;

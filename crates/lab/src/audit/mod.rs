@@ -8,7 +8,7 @@ mod radio;
 
 pub(crate) use radio::RadioAuditor;
 
-use net::{Kind, NodeId, PacketEvent, PacketStep};
+use net::{NodeId, PacketEvent, PacketKind, PacketStep};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
@@ -61,7 +61,7 @@ pub struct AuditedLink {
 struct Id {
     flow: u32,
     seq: u32,
-    kind: Kind,
+    kind: PacketKind,
     size: u32,
     sent: Time,
 }
@@ -84,8 +84,8 @@ struct Book {
 struct FlowBook {
     /// Its source and its destination.
     ends: [NodeId; 2],
-    /// It goes by radio for a part of its way: on links its packets come from the air and leave into it.
-    airborne: bool,
+    /// It goes by radio for a part of its path: on links its packets come from the air and leave into it.
+    radio_nodes: bool,
     /// The receiver's window, segments.
     window: u32,
     /// The last cumulative ACK that the receiver sent.
@@ -96,9 +96,9 @@ struct FlowBook {
 
 impl FlowBook {
     /// Where packets of this kind come from, and where they go.
-    fn ends(&self, kind: Kind) -> [NodeId; 2] {
+    fn ends(&self, kind: PacketKind) -> [NodeId; 2] {
         let [source, destination] = self.ends;
-        if kind == Kind::Ack { [destination, source] } else { [source, destination] }
+        if kind == PacketKind::Ack { [destination, source] } else { [source, destination] }
     }
 }
 
@@ -124,15 +124,15 @@ impl Auditor {
         let books = links.iter().map(|_| Book::default()).collect();
         let flow = |(number, ends): (usize, &[NodeId; 2])| {
             let window = windows.get(number).copied().unwrap_or(u32::MAX);
-            FlowBook { ends: *ends, airborne: false, window, last_ack: 0, acked: 0 }
+            FlowBook { ends: *ends, radio_nodes: false, window, last_ack: 0, acked: 0 }
         };
         let flows = ends.iter().enumerate().map(flow).collect();
         Auditor { links, books, flows, at_node: None, clock: Time::ZERO, violations: Vec::new(), count: 0 }
     }
 
-    /// Flow `flow` goes by radio for a part of its way.
-    pub fn flies(&mut self, flow: u32) {
-        self.flows[flow as usize].airborne = true;
+    /// Flow `flow` goes by radio for a part of its path.
+    pub fn has_radio_hop(&mut self, flow: u32) {
+        self.flows[flow as usize].radio_nodes = true;
     }
 
     fn complain(&mut self, at: Time, rule: &'static str, what: String) {
@@ -181,7 +181,7 @@ impl Auditor {
             return;
         }
         let flow = &self.flows[id.flow as usize];
-        let known = flow.airborne || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
+        let known = flow.radio_nodes || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
         if !known {
             let name = self.links[link].name.clone();
             self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
@@ -200,11 +200,11 @@ impl Auditor {
     /// A packet leaves its source: ACKs do not go back, data stays within the receiver's window.
     fn left_source(&mut self, at: Time, id: Id) {
         let flow = &mut self.flows[id.flow as usize];
-        if flow.airborne {
+        if flow.radio_nodes {
             return; // here it only left the air
         }
         match id.kind {
-            Kind::Ack => {
+            PacketKind::Ack => {
                 let last = flow.last_ack;
                 flow.last_ack = last.max(id.seq);
                 if id.seq < last {
@@ -212,7 +212,7 @@ impl Auditor {
                     self.complain(at, "cumulative ack", what);
                 }
             }
-            Kind::Data => {
+            PacketKind::Data => {
                 let (known, window) = (flow.acked, flow.window);
                 if id.seq >= known && id.seq - known >= window {
                     let what = format!(
@@ -222,7 +222,7 @@ impl Auditor {
                     self.complain(at, "window", what);
                 }
             }
-            Kind::Udp => {}
+            PacketKind::Udp => {}
         }
     }
 
@@ -317,10 +317,10 @@ impl Auditor {
         }
         let flow = &mut self.flows[id.flow as usize];
         let there = flow.ends(id.kind)[1].0 == node;
-        if there && id.kind == Kind::Ack {
+        if there && id.kind == PacketKind::Ack {
             flow.acked = flow.acked.max(id.seq);
         }
-        if !there && !flow.airborne {
+        if !there && !flow.radio_nodes {
             self.at_node = Some((at, node, id));
         }
     }
@@ -389,7 +389,7 @@ mod tests {
 
     /// An event of data packet `seq`, sent at `sent` ms, at `at` ps.
     fn event(at: u64, link: u32, step: PacketStep, seq: u32, sent: u64) -> PacketEvent {
-        let kind = if link == 2 { Kind::Ack } else { Kind::Data };
+        let kind = if link == 2 { PacketKind::Ack } else { PacketKind::Data };
         let packet = Packet::new(kind, 0, 0, seq, 1000, Time::from_ps(sent * MS));
         PacketEvent { at: Time::from_ps(at), link: LinkId(link), step, packet, node: None }
     }

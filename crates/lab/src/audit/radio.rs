@@ -5,7 +5,7 @@
 //! never form a loop, and every packet that entered the air has a fate.
 
 use super::Violation;
-use net::radio::{Fate, FrameKind, Load, Model, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
+use net::radio::{FrameKind, Load, Model, PacketFate, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -21,7 +21,7 @@ struct Sent {
 
 /// Watches the air of one run.
 pub(crate) struct RadioAuditor {
-    ways: Vec<Trajectory>,
+    paths: Vec<Trajectory>,
     propagation: Propagation,
     /// Frames that may still matter, in the order in which they began.
     recent: VecDeque<Sent>,
@@ -38,9 +38,9 @@ const CROSSING: Span = Span::from_ms(1);
 const MOST: usize = 20;
 
 impl RadioAuditor {
-    pub fn new(ways: Vec<Trajectory>, propagation: Propagation) -> RadioAuditor {
+    pub fn new(paths: Vec<Trajectory>, propagation: Propagation) -> RadioAuditor {
         RadioAuditor {
-            ways,
+            paths,
             propagation,
             recent: VecDeque::new(),
             longest: Span::ZERO,
@@ -69,7 +69,7 @@ impl RadioAuditor {
                         );
                     }
                     self.check(event.at, event.node, *kind, *contended);
-                    let place = self.ways[event.node as usize].at(event.at);
+                    let place = self.paths[event.node as usize].at(event.at);
                     let (node, to, start) = (event.node, *to, event.at);
                     self.longest = self.longest.max(until.since(start) + *duration);
                     self.recent.push_back(Sent { node, to, start, end: *until, duration: *duration, place });
@@ -84,7 +84,7 @@ impl RadioAuditor {
 
     /// When and how strongly `node` hears a frame.
     fn at_ears(&self, node: u32, sent: &Sent) -> (Time, Time, f64) {
-        let there = self.ways[node as usize].at(sent.start);
+        let there = self.paths[node as usize].at(sent.start);
         let (dx, dy) = (there[0] - sent.place[0], there[1] - sent.place[1]);
         let distance = (dx * dx + dy * dy).sqrt();
         let delay = Span::from_seconds(distance / LIGHT);
@@ -162,7 +162,7 @@ impl RadioAuditor {
         let dropped: u64 = counts.dropped.iter().sum();
         let flying = radio.in_flight();
         if sent != received + dropped + flying {
-            let by: Vec<String> = Fate::DROPS
+            let by: Vec<String> = PacketFate::DROPS
                 .iter()
                 .zip(counts.dropped)
                 .map(|(fate, n)| format!("{} {n}", fate.name()))
@@ -177,14 +177,14 @@ impl RadioAuditor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use net::Kind;
+    use net::PacketKind;
 
     const MS: u64 = 1_000_000_000;
 
     /// Four nodes in a row, 200 m apart: each receives its neighbours, and hears the next but one.
     fn auditor() -> RadioAuditor {
-        let ways = (0..4).map(|n| Trajectory::new([200.0 * n as f64, 0.0])).collect();
-        RadioAuditor::new(ways, Propagation::default())
+        let paths = (0..4).map(|n| Trajectory::new([200.0 * n as f64, 0.0])).collect();
+        RadioAuditor::new(paths, Propagation::default())
     }
 
     /// `node` sends a frame to `to` from `at` for 1 ms, and reserves the medium for 2 ms after it.
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(neighbour(2 * MS), ["nav"]);
         assert!(neighbour(4 * MS).is_empty());
         // Data to everybody, a loop of routes.
-        let load = Load::Data { kind: Kind::Data, flow: 0, seq: 0 };
+        let load = Load::Data { kind: PacketKind::Data, flow: 0, seq: 0 };
         let mut everybody = frame(0, 0, None, FrameKind::Data, true);
         if let RadioStep::Transmit { load: own, .. } = &mut everybody.step {
             *own = load;

@@ -1,11 +1,11 @@
 //! IPv4, TCP and UDP headers of the packets of a flow, as a Linux host would write them.
 
-use net::{Kind, Packet};
+use net::{Packet, PacketKind};
 use transport::{Block, Options, Recovery};
 use units::Time;
 
 /// What the headers of a flow's packets depend on.
-pub struct FlowWire {
+pub struct FlowStack {
     /// Of a TCP flow.
     pub tcp: Option<TcpWire>,
     /// Addresses of source and destination.
@@ -61,14 +61,14 @@ const CE: u8 = 3;
 /// The headers, and how many bytes the packet has on the wire. The wire size is the model's; a packet that the model makes
 /// smaller than its real headers and payload has the size of these.
 /// `echo` is the timestamp that it returns.
-pub fn headers(flow: &FlowWire, packet: &Packet, echo: Time, blocks: &[Block]) -> (Vec<u8>, u32) {
+pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) -> (Vec<u8>, u32) {
     let (transport, payload) = match &flow.tcp {
         Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
         None => udp_header(flow.ports, packet.size.saturating_sub(28)),
     };
     let ecn = match packet.kind {
         _ if packet.marked => CE,
-        Kind::Data if packet.ecn => ECT_0,
+        PacketKind::Data if packet.ecn => ECT_0,
         _ => 0,
     };
     let length = 20 + transport.len() as u32 + payload;
@@ -78,7 +78,7 @@ pub fn headers(flow: &FlowWire, packet: &Packet, echo: Time, blocks: &[Block]) -
     h.extend(u16::try_from(length).unwrap_or(0).to_be_bytes());
     h.extend([0, 0, 0x40, 0, 64, if flow.tcp.is_some() { 6 } else { 17 }, 0, 0]);
     let [source, destination] = flow.hosts;
-    let ends = if packet.kind == Kind::Ack { [destination, source] } else { [source, destination] };
+    let ends = if packet.kind == PacketKind::Ack { [destination, source] } else { [source, destination] };
     ends.iter().for_each(|host| h.extend(host));
     let sum: u32 = h.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     let sum = (sum & 0xffff) + (sum >> 16);
@@ -101,7 +101,7 @@ fn tcp_header(
     echo: Time,
     blocks: &[Block],
 ) -> (Vec<u8>, u32) {
-    let ack = packet.kind == Kind::Ack;
+    let ack = packet.kind == PacketKind::Ack;
     let syn = tcp.syn && !ack && packet.seq == 0;
     let syn_ack = ack && packet.cwr;
     let first = syn || syn_ack;

@@ -7,8 +7,8 @@
 mod headers;
 mod pcapng;
 
-use headers::{FlowWire, TcpWire, headers};
-use net::{Kind, LinkId, NodeId, Packet, PacketEvent, PacketStep, Topology};
+use headers::{FlowStack, TcpWire, headers};
+use net::{LinkId, NodeId, Packet, PacketEvent, PacketKind, PacketStep, Topology};
 use std::collections::BTreeMap;
 use transport::{BlockPool, Blocks, Options};
 use units::Time;
@@ -36,7 +36,7 @@ struct Capture {
 
 /// What is known of a flow at the present moment.
 struct FlowSight {
-    wire: FlowWire,
+    stack: FlowStack,
     /// Nodes of source and destination.
     ends: [u32; 2],
     /// When the last ACK that reached the source had been sent.
@@ -65,7 +65,7 @@ impl Captures {
     /// No captures yet. `ends` are the nodes of each flow, `options` the options of the TCP flows, which come first.
     pub fn new(topology: &Topology, ends: &[[NodeId; 2]], options: &[&Options]) -> Captures {
         let flow = |(number, nodes): (usize, &[NodeId; 2])| FlowSight {
-            wire: FlowWire {
+            stack: FlowStack {
                 tcp: options.get(number).map(|options| TcpWire::new(options)),
                 hosts: nodes.map(|node| address(node.0)),
                 ports: [1024 + (number % 64_000) as u16, 5001 + (number / 64_000) as u16],
@@ -160,15 +160,15 @@ impl Captures {
         )
     }
 
-    /// A packet has reached the end of its way: what its receiver, or its sender, will say from now on.
+    /// A packet has reached the end of its path: what its receiver, or its sender, will say from now on.
     pub fn arrived(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         match packet.kind {
-            Kind::Data => {
-                flow.syn = packet.seq == 0 && flow.wire.tcp.as_ref().is_some_and(|tcp| tcp.syn);
+            PacketKind::Data => {
+                flow.syn = packet.seq == 0 && flow.stack.tcp.as_ref().is_some_and(|tcp| tcp.syn);
             }
-            Kind::Ack => flow.echo = packet.sent,
-            Kind::Udp => {}
+            PacketKind::Ack => flow.echo = packet.sent,
+            PacketKind::Udp => {}
         }
     }
 
@@ -177,10 +177,10 @@ impl Captures {
     pub fn sends(&mut self, packet: &mut Packet) {
         let flow = &self.flows[packet.flow as usize];
         match packet.kind {
-            Kind::Data if flow.wire.tcp.as_ref().is_some_and(|tcp| tcp.timestamps) => {
+            PacketKind::Data if flow.stack.tcp.as_ref().is_some_and(|tcp| tcp.timestamps) => {
                 self.echoes.insert((packet.flow, packet.seq, packet.sent), flow.echo);
             }
-            Kind::Ack => packet.cwr = flow.syn,
+            PacketKind::Ack => packet.cwr = flow.syn,
             _ => {}
         }
     }
@@ -213,7 +213,7 @@ impl Captures {
     pub fn packet(&mut self, event: &PacketEvent) {
         let packet = &event.packet;
         let blocks = if packet.has_blocks() { self.told_blocks.take(packet.blocks) } else { Blocks::NONE };
-        let ack = packet.kind == Kind::Ack;
+        let ack = packet.kind == PacketKind::Ack;
         let flow = &self.flows[packet.flow as usize];
         let [source, destination] = if ack { [flow.ends[1], flow.ends[0]] } else { flow.ends };
         let [from, to] = self.links[event.link.0 as usize];
@@ -244,7 +244,7 @@ impl Captures {
                 _ => continue,
             };
             let (header, size) =
-                encoded.get_or_insert_with(|| headers(&flow.wire, packet, echo, blocks.as_slice()));
+                encoded.get_or_insert_with(|| headers(&flow.stack, packet, echo, blocks.as_slice()));
             pcapng::packet(&mut capture.file, interface, event.at, header, *size);
         }
         if !ack && (arrived == Some(destination) || matches!(event.step, PacketStep::Drop(_))) {

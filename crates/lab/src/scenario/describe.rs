@@ -107,9 +107,9 @@ impl Scenario {
             links: links.collect(),
             flows: flows.collect(),
             terminals: satellites.map_or(Vec::new(), |s| {
-                s.sky.terminals.iter().map(|t| (t.name.clone(), t.lat, t.lon)).collect()
+                s.system.terminals.iter().map(|t| (t.name.clone(), t.lat, t.lon)).collect()
             }),
-            satellites: satellites.map_or(0, |s| s.sky.constellation.len()),
+            satellites: satellites.map_or(0, |s| s.system.constellation.len()),
             satellite_links: transmitters,
             radio: self.radio.as_deref().map(|r| (r.nodes, r.area[0], r.area[1])),
         }

@@ -9,53 +9,53 @@ use toml::de::{DeTable, DeValue};
 
 /// A value with its origin.
 #[derive(Clone, Debug)]
-pub struct Item {
-    pub value: Value,
+pub struct TomlItem {
+    pub value: TomlValue,
     pub origin: Origin,
 }
 
 /// What TOML can say (dates left out: a scenario has none).
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum TomlValue {
     Text(String),
     Integer(i64),
     Float(f64),
     Switch(bool),
-    List(Vec<Item>),
-    Table(Vec<(String, Item)>),
+    List(Vec<TomlItem>),
+    Table(Vec<(String, TomlItem)>),
 }
 
-impl Value {
+impl TomlValue {
     /// For messages: what kind of value it is.
     pub fn kind(&self) -> &'static str {
         match self {
-            Value::Text(_) => "text",
-            Value::Integer(_) | Value::Float(_) => "a number",
-            Value::Switch(_) => "true or false",
-            Value::List(_) => "a list",
-            Value::Table(_) => "a table",
+            TomlValue::Text(_) => "text",
+            TomlValue::Integer(_) | TomlValue::Float(_) => "a number",
+            TomlValue::Switch(_) => "true or false",
+            TomlValue::List(_) => "a list",
+            TomlValue::Table(_) => "a table",
         }
     }
 }
 
-impl Item {
-    pub fn table(origin: Origin) -> Item {
-        Item { value: Value::Table(Vec::new()), origin }
+impl TomlItem {
+    pub fn table(origin: Origin) -> TomlItem {
+        TomlItem { value: TomlValue::Table(Vec::new()), origin }
     }
 }
 
 /// Parses a whole document called `file`.
-pub fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
+pub fn parse(file: &str, text: &str) -> Result<TomlItem, ScenarioError> {
     let file: Arc<str> = file.into();
     let lines = Lines::new(file.clone(), text);
     let table = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
     let value = lines.table(table.get_ref())?;
-    Ok(Item { value, origin: Origin::Line { file, line: 1 } })
+    Ok(TomlItem { value, origin: Origin::Line { file, line: 1 } })
 }
 
 /// Parses a scenario: `extends = "base.toml"` (named from the file's folder) puts it over another file. Tables are
 /// laid over each other key by key; everything else replaces what it finds.
-pub fn parse_scenario(file: &str, text: &str) -> Result<Item, ScenarioError> {
+pub fn parse_scenario(file: &str, text: &str) -> Result<TomlItem, ScenarioError> {
     extended(file, text, 0)
 }
 
@@ -97,13 +97,13 @@ pub(crate) fn check_inside(origin: &Origin, path: &Path) -> Result<(), String> {
 
 const DEEPEST: u32 = 8;
 
-fn extended(file: &str, text: &str, depth: u32) -> Result<Item, ScenarioError> {
+fn extended(file: &str, text: &str, depth: u32) -> Result<TomlItem, ScenarioError> {
     let mut document = parse(file, text)?;
-    let Value::Table(entries) = &mut document.value else { return Ok(document) };
+    let TomlValue::Table(entries) = &mut document.value else { return Ok(document) };
     let Some(index) = entries.iter().position(|(key, _)| key == "extends") else { return Ok(document) };
     let (_, base) = entries.remove(index);
     let refuse = |message: String| ScenarioError::new(&base.origin, "extends", message);
-    let Value::Text(name) = &base.value else {
+    let TomlValue::Text(name) = &base.value else {
         return Err(refuse(format!("must name a file, not {}", base.value.kind())));
     };
     let path = Path::new(file).with_file_name(name);
@@ -117,9 +117,9 @@ fn extended(file: &str, text: &str, depth: u32) -> Result<Item, ScenarioError> {
     Ok(base)
 }
 
-fn lay_over(base: &mut Item, own: Item) {
+fn lay_over(base: &mut TomlItem, own: TomlItem) {
     match (&mut base.value, own.value) {
-        (Value::Table(under), Value::Table(over)) => {
+        (TomlValue::Table(under), TomlValue::Table(over)) => {
             for (key, item) in over {
                 match under.iter_mut().find(|(k, _)| *k == key) {
                     Some((_, below)) => lay_over(below, item),
@@ -127,27 +127,27 @@ fn lay_over(base: &mut Item, own: Item) {
                 }
             }
         }
-        (_, value) => *base = Item { value, origin: own.origin },
+        (_, value) => *base = TomlItem { value, origin: own.origin },
     }
 }
 
 /// Parses the value of `--set key=value`; what is not TOML is taken as text, so `10ms` needs no quotes.
-pub fn parse_override(key: &str, text: &str) -> Result<Item, ScenarioError> {
+pub fn parse_override(key: &str, text: &str) -> Result<TomlItem, ScenarioError> {
     let origin = Origin::Set(key.into());
     let lines = Lines::new("--set".into(), text);
     let mut item = match DeValue::parse(text.trim()) {
         Ok(value) => lines.item(&value)?,
-        Err(_) => Item { value: Value::Text(text.trim().into()), origin: origin.clone() },
+        Err(_) => TomlItem { value: TomlValue::Text(text.trim().into()), origin: origin.clone() },
     };
     rename(&mut item, &origin);
     Ok(item)
 }
 
-fn rename(item: &mut Item, origin: &Origin) {
+fn rename(item: &mut TomlItem, origin: &Origin) {
     item.origin = origin.clone();
     match &mut item.value {
-        Value::List(items) => items.iter_mut().for_each(|i| rename(i, origin)),
-        Value::Table(entries) => entries.iter_mut().for_each(|(_, i)| rename(i, origin)),
+        TomlValue::List(items) => items.iter_mut().for_each(|i| rename(i, origin)),
+        TomlValue::Table(entries) => entries.iter_mut().for_each(|(_, i)| rename(i, origin)),
         _ => {}
     }
 }
@@ -179,38 +179,38 @@ impl Lines {
         ScenarioError::new(&self.at(offset), "", message)
     }
 
-    fn table(&self, table: &DeTable<'_>) -> Result<Value, ScenarioError> {
+    fn table(&self, table: &DeTable<'_>) -> Result<TomlValue, ScenarioError> {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let entries: Result<Vec<_>, _> = entries
             .into_iter()
             .map(|(key, value)| {
                 let mut item = self.item(value)?;
-                if matches!(item.value, Value::Table(_)) {
+                if matches!(item.value, TomlValue::Table(_)) {
                     item.origin = self.at(key.span().start);
                 }
                 Ok((key.get_ref().to_string(), item))
             })
             .collect();
-        Ok(Value::Table(entries?))
+        Ok(TomlValue::Table(entries?))
     }
 
-    fn item(&self, spanned: &Spanned<DeValue<'_>>) -> Result<Item, ScenarioError> {
+    fn item(&self, spanned: &Spanned<DeValue<'_>>) -> Result<TomlItem, ScenarioError> {
         let origin = self.at(spanned.span().start);
         let refuse = |what: &str| ScenarioError::new(&origin, "", what.to_string());
         let value = match spanned.get_ref() {
-            DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(n) => Value::Integer(
+            DeValue::String(text) => TomlValue::Text(text.to_string()),
+            DeValue::Integer(n) => TomlValue::Integer(
                 i64::from_str_radix(n.as_str(), n.radix()).map_err(|_| refuse("the number is too large"))?,
             ),
-            DeValue::Float(n) => Value::Float(n.as_str().parse().map_err(|_| refuse("not a number"))?),
-            DeValue::Boolean(on) => Value::Switch(*on),
+            DeValue::Float(n) => TomlValue::Float(n.as_str().parse().map_err(|_| refuse("not a number"))?),
+            DeValue::Boolean(on) => TomlValue::Switch(*on),
             DeValue::Datetime(_) => return Err(refuse("dates have no place in a scenario")),
             DeValue::Array(items) => {
-                Value::List(items.iter().map(|i| self.item(i)).collect::<Result<_, _>>()?)
+                TomlValue::List(items.iter().map(|i| self.item(i)).collect::<Result<_, _>>()?)
             }
             DeValue::Table(table) => self.table(table)?,
         };
-        Ok(Item { value, origin })
+        Ok(TomlItem { value, origin })
     }
 }

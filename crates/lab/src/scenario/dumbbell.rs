@@ -1,6 +1,6 @@
 //! The speed benchmark: a dumbbell of N flows, built without a file.
 
-use super::model::Control;
+use super::model::CongestionControl;
 use super::model::Queue;
 use super::model::TcpFlow;
 use super::model::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
@@ -32,7 +32,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         initial_ssthresh: window as f64,
         ..Options::ns2()
     };
-    let tcp = Arc::new(TcpFlow { control: Control::usual("reno"), options });
+    let tcp = Arc::new(TcpFlow { control: CongestionControl::with_defaults("reno"), options });
     let flows = (0..flows)
         .map(|i| Flow {
             name: format!("f{i}"),

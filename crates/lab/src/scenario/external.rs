@@ -1,7 +1,7 @@
 //! Controllers from outside the registry: loaded when a run begins, and checked then.
 
 use super::control::{LOADER, NO_LOADER};
-use super::model::{Control, Flow, FlowKind, GuestSource, Scenario, TcpFlow};
+use super::model::{CongestionControl, ExternalSource, Flow, FlowKind, Scenario, TcpFlow};
 use super::paths::Routers;
 use crate::error::{Origin, ScenarioError, nearest};
 use std::borrow::Cow;
@@ -11,15 +11,20 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 
 impl Scenario {
     /// Whether any flow's controller comes from outside the registry.
-    pub fn has_guests(&self) -> bool {
-        let guest = |tcp: &TcpFlow| matches!(tcp.control, Control::Guest(_) | Control::Source(_));
+    pub fn has_external(&self) -> bool {
+        let guest = |tcp: &TcpFlow| {
+            matches!(
+                tcp.control,
+                CongestionControl::ExternalController(_) | CongestionControl::ExternalSource(_)
+            )
+        };
         let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if guest(tcp)));
         flows || self.traffic.iter().any(|source| guest(&source.tcp))
     }
 
     /// The scenario with the code of its controllers loaded, which runs it.
     pub(crate) fn loaded(&self) -> Result<Cow<'_, Scenario>> {
-        let waits = |tcp: &TcpFlow| matches!(tcp.control, Control::Source(_));
+        let waits = |tcp: &TcpFlow| matches!(tcp.control, CongestionControl::ExternalSource(_));
         let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if waits(tcp)));
         if !flows && !self.traffic.iter().any(|table| waits(&table.tcp)) {
             return Ok(Cow::Borrowed(self));
@@ -27,13 +32,13 @@ impl Scenario {
         let mut loaded = self.clone();
         for flow in &mut loaded.flows {
             let FlowKind::Tcp(tcp) = &flow.kind else { continue };
-            let Control::Source(source) = &tcp.control else { continue };
+            let CongestionControl::ExternalSource(source) = &tcp.control else { continue };
             let source = source.clone();
             flow.kind = FlowKind::Tcp(Arc::new(load(tcp, &source)?));
             self.lacks(flow).map_or(Ok(()), |lacks| Err(source.refuse(lacks)))?;
         }
         for table in &mut loaded.traffic {
-            let Control::Source(source) = &table.tcp.control else { continue };
+            let CongestionControl::ExternalSource(source) = &table.tcp.control else { continue };
             let source = source.clone();
             table.tcp = Arc::new(load(&table.tcp, &source)?);
             let lacks = table.tcp.lacks_option().or_else(|| table.lacks_routers());
@@ -50,7 +55,7 @@ impl Scenario {
     }
 
     /// Gives the TCP flow called `name` another controller.
-    pub fn set_control(&mut self, name: &str, control: Control) -> Result<()> {
+    pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
         let origin = Origin::Set(format!("flow.{name}").into());
         let key = format!("flow.{name}.tcp.control");
         let known: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
@@ -71,9 +76,9 @@ impl Scenario {
     }
 }
 
-/// The flow's TCP with the law in place of its source.
-fn load(tcp: &TcpFlow, source: &GuestSource) -> Result<TcpFlow> {
-    let law = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
-    let law = law.map_err(|message| source.refuse(message))?;
-    Ok(TcpFlow { control: Control::Guest(law), options: tcp.options.clone() })
+/// The flow's TCP with the factory in place of its source.
+fn load(tcp: &TcpFlow, source: &ExternalSource) -> Result<TcpFlow> {
+    let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
+    let factory = factory.map_err(|message| source.refuse(message))?;
+    Ok(TcpFlow { control: CongestionControl::ExternalController(factory), options: tcp.options.clone() })
 }

@@ -1,10 +1,10 @@
 //! Reads `[[flow]]`.
 
-use super::document::{Item, Value};
+use super::document::{TomlItem, TomlValue};
 use super::links::FASTEST;
 use super::model::{Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
-use super::table::{Reader, quantity};
+use super::table::{TableReader, quantity};
 use super::tcp::TcpLayers;
 use crate::error::ScenarioError;
 use std::sync::Arc;
@@ -12,10 +12,15 @@ use units::{Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-pub(super) fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &Nodes) -> Result<Flow> {
-    let plain = Reader::new(format!("flow[{index}]"), item)?;
+pub(super) fn read_flow(
+    index: usize,
+    item: &TomlItem,
+    tcp: Option<&TomlItem>,
+    nodes: &Nodes,
+) -> Result<Flow> {
+    let plain = TableReader::new(format!("flow[{index}]"), item)?;
     let name = plain.text("name")?.map_or(format!("flow{index}"), str::to_string);
-    let reader = Reader::new(format!("flow.{name}"), item)?;
+    let reader = TableReader::new(format!("flow.{name}"), item)?;
     reader.text("name")?;
     let node = |key: &'static str| reader.need(key, reader.text(key)?, "name a node");
     let (from, to) = (node("from")?.to_string(), node("to")?.to_string());
@@ -49,7 +54,7 @@ pub(super) fn read_flow(index: usize, item: &Item, tcp: Option<&Item>, nodes: &N
     Ok(Flow { name, from, to, start, start_jitter, stop, bytes, kind })
 }
 
-fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {
+fn read_bytes(reader: &TableReader<'_>) -> Result<Option<u64>> {
     match reader.quantity::<Limit>("bytes", "10MB")? {
         None => Ok(None),
         Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n)),
@@ -57,14 +62,14 @@ fn read_bytes(reader: &Reader<'_>) -> Result<Option<u64>> {
     }
 }
 
-fn read_udp(udp: Reader<'_>) -> Result<FlowKind> {
+fn read_udp(udp: TableReader<'_>) -> Result<FlowKind> {
     let packet = udp.bytes("packet", 1, 65_535)?.unwrap_or(1000) as u32;
     let rate: Option<Rate> = udp.quantity("rate", "20kbps")?;
     let mut schedule: Vec<(Span, Rate)> = rate.map(|rate| (Span::ZERO, rate)).into_iter().collect();
     let mut last = None;
     for item in udp.list("schedule")?.unwrap_or(&[]) {
         let path = udp.path("schedule");
-        let Value::List(pair) = &item.value else {
+        let TomlValue::List(pair) = &item.value else {
             return Err(ScenarioError::new(
                 &item.origin,
                 &path,

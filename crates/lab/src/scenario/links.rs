@@ -1,9 +1,9 @@
 //! Reads `[[link]]`: rate, delay, queue, loss and router of both directions.
 
-use super::document::{Item, Value};
+use super::document::{TomlItem, TomlValue};
 use super::model::{Direction, Duplex, Loss, Queue};
 use super::router::read_router;
-use super::table::Reader;
+use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 use units::{Rate, Span};
 
@@ -15,17 +15,17 @@ pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 /// Eleven days.
 const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
-pub(super) fn read_link(index: usize, item: &Item) -> Result<Duplex> {
-    let plain = Reader::new(format!("link[{index}]"), item)?;
+pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
+    let plain = TableReader::new(format!("link[{index}]"), item)?;
     let given = plain.text("name")?.map(str::to_string);
     let name = given.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
-    let reader = Reader::new(name, item)?;
+    let reader = TableReader::new(name, item)?;
     reader.text("name")?;
     let ends =
         reader.need("ends", reader.list("ends")?, "name the two nodes, such as ends = [\"a\", \"b\"]")?;
     let ends: Vec<String> = ends
         .iter()
-        .filter_map(|e| if let Value::Text(t) = &e.value { Some(t.clone()) } else { None })
+        .filter_map(|e| if let TomlValue::Text(t) = &e.value { Some(t.clone()) } else { None })
         .filter(|t| !t.is_empty() && !t.contains("->"))
         .collect();
     let Ok(ends) = <[String; 2]>::try_from(ends) else {
@@ -54,11 +54,11 @@ pub(super) fn read_link(index: usize, item: &Item) -> Result<Duplex> {
     Ok(Duplex { name: given, ends, directions: [forward, back] })
 }
 
-pub(super) fn read_rate(reader: &Reader<'_>) -> Result<Option<Rate>> {
+pub(super) fn read_rate(reader: &TableReader<'_>) -> Result<Option<Rate>> {
     read_rate_key(reader, "rate")
 }
 
-pub(super) fn read_rate_key(reader: &Reader<'_>, key: &'static str) -> Result<Option<Rate>> {
+pub(super) fn read_rate_key(reader: &TableReader<'_>, key: &'static str) -> Result<Option<Rate>> {
     let rate: Option<Rate> = reader.quantity(key, "10Mbps")?;
     match rate {
         Some(rate) if rate.bps() == 0 => Err(reader.error(key, "must be more than zero")),
@@ -67,7 +67,7 @@ pub(super) fn read_rate_key(reader: &Reader<'_>, key: &'static str) -> Result<Op
     }
 }
 
-fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
+fn read_delay(reader: &TableReader<'_>) -> Result<Option<Span>> {
     let delay: Option<Span> = reader.quantity("delay", "10ms")?;
     match delay {
         Some(delay) if delay > LONGEST_DELAY => {
@@ -77,7 +77,7 @@ fn read_delay(reader: &Reader<'_>) -> Result<Option<Span>> {
     }
 }
 
-pub(super) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
+pub(super) fn read_loss(reader: &TableReader<'_>) -> Result<Option<Loss>> {
     let Some(loss) = reader.table("loss")? else { return Ok(None) };
     let kind = loss.need("kind", loss.text("kind")?, "such as kind = \"bernoulli\"")?;
     let read = match kind {
@@ -107,13 +107,13 @@ pub(super) fn read_loss(reader: &Reader<'_>) -> Result<Option<Loss>> {
     Ok(Some(read))
 }
 
-fn read_numbers(loss: &Reader<'_>) -> Result<Vec<u64>> {
+fn read_numbers(loss: &TableReader<'_>) -> Result<Vec<u64>> {
     let items =
         loss.need("packets", loss.list("packets")?, "packet numbers from 0, such as packets = [14, 26]")?;
     items
         .iter()
         .map(|item| match item.value {
-            Value::Integer(n) if n >= 0 => Ok(n as u64),
+            TomlValue::Integer(n) if n >= 0 => Ok(n as u64),
             _ => Err(ScenarioError::new(
                 &item.origin,
                 &loss.path("packets"),

@@ -29,11 +29,11 @@ mod traffic;
 
 pub use advice::advised;
 pub use cbrgen::cbrgen;
-pub use control::{GuestLoader, set_guest_loader};
+pub use control::{ExternalLoader, set_external_loader};
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use document::allow_code;
 pub use dumbbell::dumbbell;
 pub use model::{
-    Control, Direction, Duplex, Flow, FlowKind, GuestSource, Loss, Mobility, Queue, RadioNetwork, RedQueue,
-    Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
+    CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue,
+    RadioNetwork, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
 };

@@ -1,10 +1,10 @@
 //! What a scenario is, once it has been read: links, flows, traffic, satellites, radio.
 
 use crate::error::{Origin, ScenarioError};
-use cc::{GuestLaw, Params};
+use cc::{ExternalFactory, Params};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
 use net::{HandoffLoss, RouterConfig};
-use orbit::{Rules, Sky};
+use orbit::{Rules, SatelliteSystem};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -180,31 +180,31 @@ pub enum FlowKind {
 #[derive(Clone, Debug)]
 pub struct TcpFlow {
     /// The controller.
-    pub control: Control,
+    pub control: CongestionControl,
     /// Everything else.
     pub options: Options,
 }
 
 /// The controller of a flow.
 #[derive(Clone, Debug)]
-pub enum Control {
+pub enum CongestionControl {
     /// One of [`CONTROLLERS`], with its parameters.
     Registered(&'static str, Params),
     /// One from outside.
-    Guest(Arc<dyn GuestLaw>),
+    ExternalController(Arc<dyn ExternalFactory>),
     /// One from outside whose code has not been run: reading a scenario runs no code, a run does.
-    Source(Arc<GuestSource>),
+    ExternalSource(Arc<ExternalSource>),
 }
 
 /// A controller written in another language: where it is, and what it is given.
 #[derive(Clone)]
-pub struct GuestSource {
+pub struct ExternalSource {
     /// Its file.
     pub path: PathBuf,
     /// Its class in the file.
     pub class: String,
     /// Its parameters.
-    pub arguments: Vec<(String, cc::Value)>,
+    pub arguments: Vec<(String, cc::ParamValue)>,
     /// What decides which code it is: the class, and a hash of the file.
     pub(crate) identity: String,
     /// Where it is named, and by which key.
@@ -212,14 +212,14 @@ pub struct GuestSource {
     pub(crate) key: String,
 }
 
-impl GuestSource {
+impl ExternalSource {
     pub(crate) fn refuse(&self, message: String) -> ScenarioError {
         ScenarioError::new(&self.origin, &self.key, message)
     }
 }
 
 /// What decides results: part of a run's identity.
-impl fmt::Debug for GuestSource {
+impl fmt::Debug for ExternalSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.identity, self.arguments)
     }
@@ -244,7 +244,7 @@ pub struct Traffic {
     pub tcp: Arc<TcpFlow>,
 }
 
-/// How sizes are distributed: Pareto's law between two bounds, or one size for all.
+/// How sizes are distributed: The Pareto distribution between two bounds, or one size for all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
     /// Mean, bytes.
@@ -274,14 +274,14 @@ pub enum Mobility {
     /// At random, by the seed.
     Waypoint(RandomWaypoint),
     /// As written down.
-    Given(Arc<Vec<Trajectory>>),
+    ExplicitOptions(Arc<Vec<Trajectory>>),
 }
 
 /// Satellites, terminals, the links between them and what happens at hand-offs.
 #[derive(Clone, Debug)]
 pub struct Satellites {
     /// Who is where.
-    pub sky: Arc<Sky>,
+    pub system: Arc<SatelliteSystem>,
     /// Hand-offs and links between satellites.
     pub rules: Rules,
     /// Rate and queue of each link between satellites, in each direction.
@@ -300,7 +300,7 @@ pub struct Satellites {
     pub guard_before: Span,
     /// ... and over so long after.
     pub guard_after: Span,
-    /// Ways are computed anew so often; none: whenever a link changes.
+    /// Paths are computed anew so often; none: whenever a link changes.
     pub recompute: Option<Span>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("{}: is no text", path.display()))
 }
 
-/// The ways of `nodes` nodes. Lines about anything but the nodes' places and goals are passed over.
+/// The paths of `nodes` nodes. Lines about anything but the nodes' places and goals are passed over.
 pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String> {
     let mut places = vec![[None; 2]; nodes];
     let mut goals: Vec<(Time, usize, [f64; 3])> = Vec::new();
@@ -78,17 +78,17 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
         }
     }
     goals.sort_by_key(|(at, node, _)| (*node, *at)); // stable: the last of one instant counts
-    let mut ways = Vec::with_capacity(nodes);
+    let mut paths = Vec::with_capacity(nodes);
     for (node, place) in places.into_iter().enumerate() {
         let [Some(x), Some(y)] = place else {
             return Err(format!("node {node} has no place (\"$node_({node}) set X_ ...\", and Y_)"));
         };
-        ways.push(Trajectory::new([x, y]));
+        paths.push(Trajectory::new([x, y]));
     }
     for (at, node, [x, y, speed]) in goals {
-        ways[node].go(at, [x, y], speed);
+        paths[node].go(at, [x, y], speed);
     }
-    Ok(ways)
+    Ok(paths)
 }
 
 #[cfg(test)]
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn places_and_goals_are_read() {
-        let ways = parse(TEXT, 2).unwrap();
-        let at = |node: usize, s: f64| ways[node].at(Time::ZERO + Span::from_seconds(s));
+        let paths = parse(TEXT, 2).unwrap();
+        let at = |node: usize, s: f64| paths[node].at(Time::ZERO + Span::from_seconds(s));
         assert_eq!((at(0, 0.0), at(1, 9.0)), ([10.0, 20.0], [0.0, 0.0]));
         assert!((at(0, 2.5)[0] - 12.5).abs() < 1e-9);
         // Speed zero: it stands where it is.

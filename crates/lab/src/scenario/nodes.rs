@@ -2,7 +2,7 @@
 
 use super::model::{Duplex, RadioNetwork, Satellites};
 use super::paths::radio_names;
-use super::table::Reader;
+use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl Nodes {
     ) -> Nodes {
         let radios = radio_names(radio);
         let mut parts = BTreeMap::new();
-        let terminals = satellites.iter().flat_map(|s| &s.sky.terminals).map(|t| t.name.as_str());
+        let terminals = satellites.iter().flat_map(|s| &s.system.terminals).map(|t| t.name.as_str());
         let terminals: Vec<&str> = terminals.collect();
         let wired = links.iter().flat_map(|link| &link.ends).map(String::as_str);
         for name in terminals.iter().copied().chain(radios.iter().map(String::as_str)).chain(wired) {
@@ -37,7 +37,7 @@ impl Nodes {
             }
             part
         }
-        // The sky joins all terminals, the air all radio nodes.
+        // the satellites joins all terminals, the air all radio nodes.
         let skyward = terminals.windows(2).map(|pair| [pair[0], pair[1]]);
         let airward = radios.windows(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
         let wired = links.iter().map(|link| link.ends.each_ref().map(String::as_str));
@@ -52,7 +52,7 @@ impl Nodes {
 }
 
 /// Whether a flow can run between two nodes.
-pub(crate) fn check_ends(reader: &Reader<'_>, nodes: &Nodes, from: &str, to: &str) -> Result<()> {
+pub(crate) fn check_ends(reader: &TableReader<'_>, nodes: &Nodes, from: &str, to: &str) -> Result<()> {
     for (key, node) in [("from", from), ("to", to)] {
         if !nodes.parts.contains_key(node) {
             let remark = nearest(node, nodes.parts.keys().map(String::as_str));

@@ -1,11 +1,11 @@
 //! `--set KEY=VALUE`: one value of a scenario replaced before it is read.
 
-use super::document::{Item, Value, parse_override};
+use super::document::{TomlItem, TomlValue, parse_override};
 use crate::error::{Origin, ScenarioError, nearest};
 
 /// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table. A name with dots or
 /// equal signs stands in double quotes.
-pub fn apply(document: &mut Item, assignment: &str) -> Result<(), ScenarioError> {
+pub fn apply(document: &mut TomlItem, assignment: &str) -> Result<(), ScenarioError> {
     let equals = split_outside_quotes(assignment, '=').first().map_or(0, |key| key.len());
     let Some((key, text)) =
         assignment.split_at_checked(equals).and_then(|(key, rest)| Some((key, rest.strip_prefix('=')?)))
@@ -18,7 +18,7 @@ pub fn apply(document: &mut Item, assignment: &str) -> Result<(), ScenarioError>
 }
 
 /// Puts `value` in the place of what `key` names.
-pub fn assign(document: &mut Item, key: &str, value: Item) -> Result<(), ScenarioError> {
+pub fn assign(document: &mut TomlItem, key: &str, value: TomlItem) -> Result<(), ScenarioError> {
     let refuse = |message: String| ScenarioError::new(&value.origin, key, message);
     let parts: Vec<&str> =
         split_outside_quotes(key, '.').into_iter().map(|part| part.trim().trim_matches('"')).collect();
@@ -30,7 +30,7 @@ pub fn assign(document: &mut Item, key: &str, value: Item) -> Result<(), Scenari
     while let [part, tail @ ..] = rest {
         let kind = at.value.kind();
         at = match &mut at.value {
-            Value::List(items) => {
+            TomlValue::List(items) => {
                 let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
                 let Some(index) = names.iter().position(|n| n == part) else {
                     let remark = nearest(part, names.iter().map(String::as_str));
@@ -38,9 +38,9 @@ pub fn assign(document: &mut Item, key: &str, value: Item) -> Result<(), Scenari
                 };
                 &mut items[index]
             }
-            Value::Table(entries) => {
+            TomlValue::Table(entries) => {
                 let index = entries.iter().position(|(k, _)| k == part).unwrap_or_else(|| {
-                    entries.push((part.to_string(), Item::table(Origin::Set(key.into()))));
+                    entries.push((part.to_string(), TomlItem::table(Origin::Set(key.into()))));
                     entries.len() - 1
                 });
                 &mut entries[index].1
@@ -64,14 +64,16 @@ fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
 }
 
 /// By what name a table in a list goes: `name`, a link's ends joined by an arrow, or a flow's number.
-fn label(index: usize, item: &Item) -> String {
-    let Value::Table(entries) = &item.value else { return String::new() };
+fn label(index: usize, item: &TomlItem) -> String {
+    let TomlValue::Table(entries) = &item.value else { return String::new() };
     let find = |key: &str| entries.iter().find(|(k, _)| k == key).map(|(_, item)| &item.value);
     match (find("name"), find("ends")) {
-        (Some(Value::Text(name)), _) => name.clone(),
-        (None, Some(Value::List(ends))) => {
-            let ends: Vec<&str> =
-                ends.iter().map(|e| if let Value::Text(t) = &e.value { t.as_str() } else { "" }).collect();
+        (Some(TomlValue::Text(name)), _) => name.clone(),
+        (None, Some(TomlValue::List(ends))) => {
+            let ends: Vec<&str> = ends
+                .iter()
+                .map(|e| if let TomlValue::Text(t) = &e.value { t.as_str() } else { "" })
+                .collect();
             ends.join("->")
         }
         _ => format!("flow{index}"),
@@ -89,11 +91,11 @@ mod tests {
             [r#"sweep.mix."a=b;c=0.1""#, "2"]
         );
         assert_eq!(split_outside_quotes(r#"sweep.mix."a=b;c=0.1""#, '.'), ["sweep", "mix", r#""a=b;c=0.1""#]);
-        let mut document = Item::table(Origin::Set("".into()));
+        let mut document = TomlItem::table(Origin::Set("".into()));
         apply(&mut document, r#"sweep.loss."0.1"={ "tcp.window" = 3 }"#).unwrap();
-        let Value::Table(top) = &document.value else { panic!("a table") };
-        let Value::Table(axes) = &top[0].1.value else { panic!("a table") };
-        let Value::Table(labels) = &axes[0].1.value else { panic!("a table") };
+        let TomlValue::Table(top) = &document.value else { panic!("a table") };
+        let TomlValue::Table(axes) = &top[0].1.value else { panic!("a table") };
+        let TomlValue::Table(labels) = &axes[0].1.value else { panic!("a table") };
         assert_eq!(labels[0].0, "0.1");
         assert!(apply(&mut document, "duration").is_err());
     }

@@ -1,6 +1,6 @@
 //! Where nodes and links lie, the paths of flows, and what those paths must have.
 
-use super::document::Item;
+use super::document::TomlItem;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
 use crate::error::{Origin, ScenarioError};
 use net::{LinkId, NodeId, Route, RouterConfig, Topology};
@@ -64,11 +64,12 @@ pub(crate) fn flow_paths(
     let mut gateways: Vec<NodeId> = links.flat_map(|(a, b)| [a, b]).filter(|n| is_radio(*n)).collect();
     gateways.sort_unstable();
     gateways.dedup();
-    let wire = |from: NodeId, to: NodeId| topology.routes(&[(from, to)]).ok().and_then(|mut r| r.pop());
+    let links_between =
+        |from: NodeId, to: NodeId| topology.routes(&[(from, to)]).ok().and_then(|mut r| r.pop());
     // To or from the nearest gateway.
     let nearest = |wired: NodeId, leaving: bool| {
         let routes = gateways.iter().filter_map(|gateway| {
-            let route = if leaving { wire(wired, *gateway) } else { wire(*gateway, wired) };
+            let route = if leaving { links_between(wired, *gateway) } else { links_between(*gateway, wired) };
             route.map(|route| (*gateway, route))
         });
         routes.min_by_key(|(_, route)| route.len())
@@ -78,7 +79,7 @@ pub(crate) fn flow_paths(
             return Some(FlowPath { radio: Some([from.0, to.0]), ..FlowPath::default() });
         }
         // Links all the way, unless a radio node in the middle would have to forward packets by a link to another.
-        if let Some(route) = wire(from, to) {
+        if let Some(route) = links_between(from, to) {
             return Some(FlowPath::wired(route));
         }
         if is_radio(to) {
@@ -133,8 +134,8 @@ impl<'a> Routers<'a> {
     /// Flows beyond those of `flow_items` are generated, with the options of `defaults`, the table `[tcp]`.
     pub fn check(
         &self,
-        flow_items: &[Item],
-        defaults: Option<&Item>,
+        flow_items: &[TomlItem],
+        defaults: Option<&TomlItem>,
         flows: &[Flow],
     ) -> Result<(), ScenarioError> {
         let Some((flow, message)) = self.missing(flows) else { return Ok(()) };

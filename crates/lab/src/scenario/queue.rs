@@ -1,9 +1,9 @@
 //! Reads the queue of a link.
 
 use super::advice;
-use super::document::Value;
+use super::document::TomlValue;
 use super::model::{Queue, RedQueue};
-use super::table::{Reader, quantity};
+use super::table::{TableReader, quantity};
 use crate::error::{ScenarioError, nearest};
 use net::qdisc::QDISCS;
 use units::Limit;
@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 
 impl Queue {
     /// The queue that `reader`'s table names, if any.
-    pub(crate) fn read(reader: &Reader<'_>) -> Result<Option<Queue>> {
+    pub(crate) fn read(reader: &TableReader<'_>) -> Result<Option<Queue>> {
         let Some(queue) = reader.table("queue")? else { return Ok(None) };
         let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
         let limit = || queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"");
@@ -36,8 +36,8 @@ impl Queue {
     }
 }
 
-fn read_red(queue: &Reader<'_>, limit: Limit) -> Result<RedQueue> {
-    let automatic = |key: &'static str| matches!(queue.get(key).map(|item| &item.value), Some(Value::Text(word)) if word == "auto");
+fn read_red(queue: &TableReader<'_>, limit: Limit) -> Result<RedQueue> {
+    let automatic = |key: &'static str| matches!(queue.get(key).map(|item| &item.value), Some(TomlValue::Text(word)) if word == "auto");
     let bytes = matches!(limit, Limit::Bytes(_));
     let threshold = |key: &'static str, packets: u64, mean: u32| -> Result<Option<u64>> {
         let Some(item) = queue.get(key).filter(|_| !automatic(key)) else {
@@ -51,7 +51,7 @@ fn read_red(queue: &Reader<'_>, limit: Limit) -> Result<RedQueue> {
         }
     };
     let mean_packet = queue.bytes("mean_packet", 1, 65_535)?.unwrap_or(1000) as u32;
-    if let Some(Value::Integer(n)) = queue.get("mean_packet").map(|item| &item.value) {
+    if let Some(TomlValue::Integer(n)) = queue.get("mean_packet").map(|item| &item.value) {
         let message = format!("{n} has no unit and is taken in bytes: write \"{n}B\"");
         advice::give(queue.error("mean_packet", message));
     }

@@ -1,11 +1,11 @@
 //! Reads `[radio]`: nodes, movement, medium, MAC, routing, and the CMU generator's traffic.
 
 use super::cbrgen::cbrgen;
-use super::document::{Item, Value};
+use super::document::{TomlItem, TomlValue};
 use super::links::read_rate_key;
 use super::model::{Flow, FlowKind, Mobility, RadioNetwork};
 use super::movement;
-use super::table::Reader;
+use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::{ScenarioError, nearest};
 use engine::Stream;
@@ -43,10 +43,11 @@ impl RadioNetwork {
     /// Where the nodes are until `end`, under a seed.
     pub fn trajectories(&self, seed: u64, end: Time) -> Vec<Trajectory> {
         match &self.mobility {
-            Mobility::Given(ways) => ways.to_vec(),
+            Mobility::ExplicitOptions(paths) => paths.to_vec(),
             Mobility::Waypoint(model) => {
-                let way = |node| model.trajectory(&mut Stream::new(seed, "mobility", &Self::name(node)), end);
-                (0..self.nodes).map(way).collect()
+                let path =
+                    |node| model.trajectory(&mut Stream::new(seed, "mobility", &Self::name(node)), end);
+                (0..self.nodes).map(path).collect()
             }
         }
     }
@@ -57,7 +58,7 @@ impl RadioNetwork {
     }
 
     /// The radio of a scenario, if it has one, and the flows that it generates.
-    pub(crate) fn read(top: &Reader<'_>, duration: Span) -> Result<Option<(RadioNetwork, Vec<Flow>)>> {
+    pub(crate) fn read(top: &TableReader<'_>, duration: Span) -> Result<Option<(RadioNetwork, Vec<Flow>)>> {
         let Some(table) = top.table("radio")? else { return Ok(None) };
         let ns2 = match word(&table, "profile", &["std", "ns2"])? {
             None | Some("std") => false,
@@ -90,7 +91,7 @@ impl RadioNetwork {
 }
 
 /// One of some words.
-fn word<'a>(table: &Reader<'a>, key: &'static str, known: &[&'static str]) -> Result<Option<&'a str>> {
+fn word<'a>(table: &TableReader<'a>, key: &'static str, known: &[&'static str]) -> Result<Option<&'a str>> {
     match table.text(key)? {
         Some(other) if !known.contains(&other) => {
             let message = format!("unknown {key} \"{other}\"; {}", nearest(other, known.iter().copied()));
@@ -100,7 +101,7 @@ fn word<'a>(table: &Reader<'a>, key: &'static str, known: &[&'static str]) -> Re
     }
 }
 
-fn read_area(table: &Reader<'_>) -> Result<Option<[f64; 2]>> {
+fn read_area(table: &TableReader<'_>) -> Result<Option<[f64; 2]>> {
     let Some(items) = table.list("area")? else { return Ok(None) };
     let sides: Vec<f64> = items
         .iter()
@@ -113,7 +114,7 @@ fn read_area(table: &Reader<'_>) -> Result<Option<[f64; 2]>> {
 }
 
 fn read_mobility(
-    table: &Reader<'_>,
+    table: &TableReader<'_>,
     nodes: usize,
     area: Option<[f64; 2]>,
     duration: Span,
@@ -144,21 +145,21 @@ fn read_mobility(
                 return Err(inner.error("positions", message));
             }
             let places = positions.iter().map(|item| read_place(&inner, item).map(Trajectory::new));
-            Mobility::Given(Arc::new(places.collect::<Result<_>>()?))
+            Mobility::ExplicitOptions(Arc::new(places.collect::<Result<_>>()?))
         }
         _ => {
             let file = inner.need("file", inner.text("file")?, "a movement file of setdest or BonnMotion")?;
             let path = inner.get("file").map_or_else(|| file.into(), |item| inner.beside(item, file));
             let refuse = |message: String| inner.error("file", message);
             let text = movement::read_text(&path).map_err(refuse)?;
-            Mobility::Given(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
+            Mobility::ExplicitOptions(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
         }
     };
     inner.finish()?;
     Ok(mobility)
 }
 
-fn read_waypoint(inner: &Reader<'_>, area: [f64; 2]) -> Result<RandomWaypoint> {
+fn read_waypoint(inner: &TableReader<'_>, area: [f64; 2]) -> Result<RandomWaypoint> {
     let fast: Option<Speed> = inner.quantity("max_speed", "10mps")?;
     let fast = inner.need("max_speed", fast, "such as max_speed = \"10mps\"")?.metres_per_second();
     let slow: Option<Speed> = inner.quantity("min_speed", "1mps")?;
@@ -176,13 +177,13 @@ fn read_waypoint(inner: &Reader<'_>, area: [f64; 2]) -> Result<RandomWaypoint> {
     Ok(RandomWaypoint { area, speed: [slow, fast], pause, start })
 }
 
-fn read_place(inner: &Reader<'_>, item: &Item) -> Result<[f64; 2]> {
-    let number = |item: &Item| match item.value {
-        Value::Integer(n) => Some(n as f64),
-        Value::Float(n) if n.is_finite() => Some(n),
+fn read_place(inner: &TableReader<'_>, item: &TomlItem) -> Result<[f64; 2]> {
+    let number = |item: &TomlItem| match item.value {
+        TomlValue::Integer(n) => Some(n as f64),
+        TomlValue::Float(n) if n.is_finite() => Some(n),
         _ => None,
     };
-    if let Value::List(pair) = &item.value
+    if let TomlValue::List(pair) = &item.value
         && let [x, y] = &pair[..]
         && let (Some(x), Some(y)) = (number(x), number(y))
         && x.abs().max(y.abs()) <= 1e7
@@ -196,7 +197,7 @@ fn read_place(inner: &Reader<'_>, item: &Item) -> Result<[f64; 2]> {
     ))
 }
 
-fn read_propagation(table: &Reader<'_>) -> Result<Propagation> {
+fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
     let usual = Propagation::default();
     let Some(inner) = table.table("propagation")? else { return Ok(usual) };
     let model = match word(&inner, "kind", &["two_ray", "friis", "shadowing"])? {
@@ -238,12 +239,12 @@ fn read_propagation(table: &Reader<'_>) -> Result<Propagation> {
     Ok(read)
 }
 
-fn read_mac(table: &Reader<'_>, ns2: bool) -> Result<MacConfig> {
-    let empty = Item::table(crate::error::Origin::Set("radio.mac".into()));
+fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
+    let empty = TomlItem::table(crate::error::Origin::Set("radio.mac".into()));
     let given = table.table("mac")?;
     let inner = match given {
         Some(inner) => inner,
-        None => Reader::new(table.path("mac"), &empty)?,
+        None => TableReader::new(table.path("mac"), &empty)?,
     };
     let rate = |key: &'static str| -> Result<Rate> {
         let rate = read_rate_key(&inner, key)?.unwrap_or(Rate::from_bps(1_000_000));
@@ -291,7 +292,7 @@ fn read_mac(table: &Reader<'_>, ns2: bool) -> Result<MacConfig> {
     Ok(read)
 }
 
-fn read_queue(table: &Reader<'_>) -> Result<usize> {
+fn read_queue(table: &TableReader<'_>) -> Result<usize> {
     let Some(inner) = table.table("queue")? else { return Ok(49) };
     word(&inner, "kind", &["droptail"])?;
     let limit: Option<Limit> = inner.quantity("limit", "49p")?;
@@ -304,7 +305,7 @@ fn read_queue(table: &Reader<'_>) -> Result<usize> {
     Ok(limit)
 }
 
-fn read_routing(table: &Reader<'_>, ns2: bool) -> Result<Routing> {
+fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<Routing> {
     let Some(inner) = table.table("routing")? else {
         return Ok(Routing::Aodv(if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() }));
     };
@@ -365,7 +366,12 @@ fn read_routing(table: &Reader<'_>, ns2: bool) -> Result<Routing> {
 }
 
 /// The traffic of the CMU generator: flows to the next node and the one after it, started at random.
-fn read_traffic(top: &Reader<'_>, table: &Reader<'_>, nodes: usize, duration: Span) -> Result<Vec<Flow>> {
+fn read_traffic(
+    top: &TableReader<'_>,
+    table: &TableReader<'_>,
+    nodes: usize,
+    duration: Span,
+) -> Result<Vec<Flow>> {
     let Some(inner) = table.table("traffic")? else { return Ok(Vec::new()) };
     let kind = word(&inner, "kind", &["cbrgen", "none"])?;
     if inner.need("kind", kind, "such as kind = \"cbrgen\"")? == "none" {

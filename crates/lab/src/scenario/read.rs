@@ -1,12 +1,12 @@
 //! Reads a whole scenario.
 
-use super::document::{self as value, Item};
+use super::document::{self as value, TomlItem};
 use super::flows::read_flow;
 use super::links::read_link;
 use super::model::{Duplex, Flow, Loss, MOST_FLOWS, RadioNetwork, Satellites, Scenario, Traffic};
 use super::nodes::Nodes;
 use super::paths::Routers;
-use super::table::Reader;
+use super::table::TableReader;
 use super::tcp::TcpLayers;
 use super::{overrides, traffic};
 use crate::error::{ScenarioError, nearest};
@@ -27,8 +27,8 @@ impl Scenario {
     }
 
     /// Takes a scenario from a document, whatever its `sweep` says.
-    pub(crate) fn read(document: &Item) -> Result<Scenario> {
-        let top = Reader::new("", document)?;
+    pub(crate) fn read(document: &TomlItem) -> Result<Scenario> {
+        let top = TableReader::new("", document)?;
         let title = top.text("title")?.unwrap_or("").to_string();
         let duration: Span = top.need(
             "duration",
@@ -97,7 +97,7 @@ impl Scenario {
         traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
         Routers::new(&links, radio.as_deref(), satellites.is_some()).check(flow_items, tcp, &flows)?;
         if let Some(satellites) = &satellites {
-            check_ground(link_items, &links, &satellites.sky)?;
+            check_ground(link_items, &links, &satellites.system)?;
         }
         top.finish()?;
         Ok(Scenario {
@@ -126,7 +126,7 @@ impl Scenario {
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }
-        let top = Reader::new("", &document)?;
+        let top = TableReader::new("", &document)?;
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
         let found = Satellites::read(&top, until)?;
         Ok((top.need("constellation", found, "there are no satellites to follow")?, seed))
@@ -134,7 +134,12 @@ impl Scenario {
 }
 
 /// Names are unique, and losses name flows that exist.
-fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows: &[Flow]) -> Result<()> {
+fn check_names(
+    link_items: &[TomlItem],
+    links: &[Duplex],
+    flow_items: &[TomlItem],
+    flows: &[Flow],
+) -> Result<()> {
     let mut seen = BTreeSet::new();
     for (item, flow) in flow_items.iter().zip(flows) {
         if !seen.insert(flow.name.as_str()) {
@@ -144,7 +149,7 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
     }
     let mut named = BTreeSet::new();
     for (item, link) in link_items.iter().zip(links) {
-        let reader = Reader::new("link", item)?;
+        let reader = TableReader::new("link", item)?;
         if let Some(name) = reader.text("name")?
             && !named.insert(name)
         {
@@ -164,13 +169,13 @@ fn check_names(link_items: &[Item], links: &[Duplex], flow_items: &[Item], flows
 }
 
 /// Wires end on the ground.
-fn check_ground(link_items: &[Item], links: &[Duplex], sky: &orbit::Sky) -> Result<()> {
-    let satellites = (0..sky.constellation.len()).map(|s| sky.constellation.name(s));
+fn check_ground(link_items: &[TomlItem], links: &[Duplex], system: &orbit::SatelliteSystem) -> Result<()> {
+    let satellites = (0..system.constellation.len()).map(|s| system.constellation.name(s));
     let taken: BTreeSet<&str> = satellites.chain(["*", "seam"]).collect();
     for (item, link) in link_items.iter().zip(links) {
         if let Some(name) = link.ends.iter().find(|name| taken.contains(name.as_str())) {
-            let reader = Reader::new("link", item)?;
-            let message = format!("\"{name}\" is a name of the sky's: wires end at terminals and nodes");
+            let reader = TableReader::new("link", item)?;
+            let message = format!("\"{name}\" is a name of the satellites: wires end at terminals and nodes");
             return Err(reader.error("ends", message));
         }
     }

@@ -1,6 +1,6 @@
 //! The router before a link: read from a scenario.
 
-use super::table::Reader;
+use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 use net::{QuickStartConfig, RcpConfig, RouterConfig, XcpConfig};
 use units::Span;
@@ -8,7 +8,7 @@ use units::Span;
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Reads the key `router` of a direction of a link.
-pub(crate) fn read_router(reader: &Reader<'_>) -> Result<Option<RouterConfig>> {
+pub(crate) fn read_router(reader: &TableReader<'_>) -> Result<Option<RouterConfig>> {
     let Some(router) = reader.table("router")? else { return Ok(None) };
     let kind = router.need("kind", router.text("kind")?, "such as kind = \"rcp\"")?;
     if kind == "xcp" {

@@ -1,13 +1,13 @@
 //! Reads `[constellation]` and `[[terminal]]`.
 
-use super::document::{Item, Value};
+use super::document::{TomlItem, TomlValue};
 use super::links::{read_loss, read_rate};
 use super::model::{Loss, Queue, Satellites, Transmitter};
-use super::table::Reader;
+use super::table::TableReader;
 use super::tle;
 use crate::error::{ScenarioError, nearest};
 use net::HandoffLoss;
-use orbit::{Constellation, Rule, Rules, Sky, Terminal, Walker};
+use orbit::{Constellation, Rule, Rules, SatelliteSystem, Terminal, Walker};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Angle, Length, Limit, Rate, Span};
@@ -20,7 +20,7 @@ const MOST: u64 = 100_000;
 
 impl Satellites {
     /// The satellites of a scenario, if it has any. `until` is how far two-line elements are to reach.
-    pub(crate) fn read(top: &Reader<'_>, until: Span) -> Result<Option<Satellites>> {
+    pub(crate) fn read(top: &TableReader<'_>, until: Span) -> Result<Option<Satellites>> {
         let terminals = top.list("terminal")?;
         let Some(table) = top.table("constellation")? else {
             if terminals.is_some() {
@@ -63,7 +63,7 @@ impl Satellites {
         table.finish()?;
         let terminals = read_terminals(top, terminals.unwrap_or(&[]), &constellation)?;
         Ok(Some(Satellites {
-            sky: Arc::new(Sky { constellation, terminals, epoch: epoch.seconds() }),
+            system: Arc::new(SatelliteSystem { constellation, terminals, epoch: epoch.seconds() }),
             rules: Rules {
                 mask,
                 isl_latitude,
@@ -85,7 +85,7 @@ impl Satellites {
     }
 }
 
-fn read_walker(table: &Reader<'_>, iridium: bool) -> Result<Walker> {
+fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
     let known = iridium.then(Walker::iridium);
     let whole = |key: &'static str, most: u64, default: Option<usize>| -> Result<usize> {
         let given = table.integer(key, 1, most)?.map(|n| n as usize).or(default);
@@ -137,7 +137,7 @@ fn read_walker(table: &Reader<'_>, iridium: bool) -> Result<Walker> {
     })
 }
 
-fn read_tle(table: &Reader<'_>, epoch: Span, until: Span, cross_seam: bool) -> Result<Constellation> {
+fn read_tle(table: &TableReader<'_>, epoch: Span, until: Span, cross_seam: bool) -> Result<Constellation> {
     let file = table.need("file", table.text("file")?, "a file of two-line elements")?;
     let path = table.get("file").map_or_else(|| file.into(), |item| table.beside(item, file));
     let text = super::document::read_file(&path).map_err(|message| table.error("file", message))?;
@@ -157,7 +157,7 @@ fn read_tle(table: &Reader<'_>, epoch: Span, until: Span, cross_seam: bool) -> R
     Ok(Constellation::grid(motions, per_plane, None, cross_seam))
 }
 
-fn read_transmitter(table: &Reader<'_>, key: &'static str, rate: Option<u64>) -> Result<Transmitter> {
+fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64>) -> Result<Transmitter> {
     let usual = Queue::DropTail(Limit::Packets(49));
     let Some(inner) = table.table(key)? else {
         let rate = table.need(
@@ -172,14 +172,18 @@ fn read_transmitter(table: &Reader<'_>, key: &'static str, rate: Option<u64>) ->
     let queue = Queue::read(&inner)?.unwrap_or(usual);
     let loss = read_loss(&inner)?.unwrap_or(Loss::None);
     if matches!(loss, Loss::List { .. }) {
-        return Err(inner.error("loss", "\"list\" is for wires: packets go round these links as ways change"));
+        return Err(
+            inner.error("loss", "\"list\" is for wires: packets go round these links as paths change")
+        );
     }
     inner.finish()?;
     Ok(Transmitter { rate, queue, loss })
 }
 
-fn read_recompute(table: &Reader<'_>) -> Result<Option<Span>> {
-    if table.get("recompute").is_some_and(|item| matches!(&item.value, Value::Text(word) if word == "change"))
+fn read_recompute(table: &TableReader<'_>) -> Result<Option<Span>> {
+    if table
+        .get("recompute")
+        .is_some_and(|item| matches!(&item.value, TomlValue::Text(word) if word == "change"))
     {
         return Ok(None);
     }
@@ -202,7 +206,7 @@ struct HandoffKeys {
     guard_after: Span,
 }
 
-fn read_handoff(table: &Reader<'_>) -> Result<HandoffKeys> {
+fn read_handoff(table: &TableReader<'_>) -> Result<HandoffKeys> {
     let half = Span::from_ms(500);
     let mut keys = HandoffKeys {
         rule: Rule::Ns2,
@@ -249,11 +253,15 @@ fn read_handoff(table: &Reader<'_>) -> Result<HandoffKeys> {
     Ok(keys)
 }
 
-fn read_terminals(top: &Reader<'_>, items: &[Item], constellation: &Constellation) -> Result<Vec<Terminal>> {
+fn read_terminals(
+    top: &TableReader<'_>,
+    items: &[TomlItem],
+    constellation: &Constellation,
+) -> Result<Vec<Terminal>> {
     let mut terminals = Vec::new();
     let mut names = BTreeSet::new();
     for (i, item) in items.iter().enumerate() {
-        let reader = Reader::new(format!("terminal[{i}]"), item)?;
+        let reader = TableReader::new(format!("terminal[{i}]"), item)?;
         let name = reader.need("name", reader.text("name")?, "such as name = \"berkeley\"")?;
         if name.is_empty() || name.contains("->") || name.contains('*') {
             return Err(reader.error("name", "must not be empty, and without \"->\" and \"*\""));

@@ -1,6 +1,6 @@
 //! Typed reading of a table: what is not asked for is an unknown key, told with the nearest known one.
 
-use super::document::{Item, Value};
+use super::document::{TomlItem, TomlValue};
 use crate::error::{Origin, ScenarioError, nearest};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,20 @@ use units::Limit;
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A table being read.
-pub struct Reader<'a> {
+pub struct TableReader<'a> {
     path: String,
     origin: &'a Origin,
-    entries: &'a [(String, Item)],
+    entries: &'a [(String, TomlItem)],
     asked: RefCell<Vec<&'static str>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TableReader<'a> {
     /// Reads `item`, which must be a table; `path` names it in messages.
-    pub fn new(path: impl Into<String>, item: &'a Item) -> Result<Reader<'a>> {
+    pub fn new(path: impl Into<String>, item: &'a TomlItem) -> Result<TableReader<'a>> {
         let path = path.into();
         match &item.value {
-            Value::Table(entries) => {
-                Ok(Reader { path, origin: &item.origin, entries, asked: RefCell::default() })
+            TomlValue::Table(entries) => {
+                Ok(TableReader { path, origin: &item.origin, entries, asked: RefCell::default() })
             }
             other => {
                 Err(ScenarioError::new(&item.origin, &path, format!("must be a table, not {}", other.kind())))
@@ -40,13 +40,13 @@ impl<'a> Reader<'a> {
         self.entries.iter().map(|(key, _)| key.as_str())
     }
 
-    pub fn get(&self, key: &'static str) -> Option<&'a Item> {
+    pub fn get(&self, key: &'static str) -> Option<&'a TomlItem> {
         self.asked.borrow_mut().push(key);
         self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
     }
 
     /// The path of `file`, named from the folder of the scenario that `item` is in.
-    pub fn beside(&self, item: &Item, file: &str) -> PathBuf {
+    pub fn beside(&self, item: &TomlItem, file: &str) -> PathBuf {
         match &item.origin {
             Origin::Line { file: scenario, .. } => Path::new(&**scenario).with_file_name(file),
             Origin::Set(_) => file.into(),
@@ -64,9 +64,9 @@ impl<'a> Reader<'a> {
     fn typed<T>(
         &self,
         key: &str,
-        item: &'a Item,
+        item: &'a TomlItem,
         expected: &str,
-        pick: impl Fn(&'a Value) -> Option<T>,
+        pick: impl Fn(&'a TomlValue) -> Option<T>,
     ) -> Result<T> {
         pick(&item.value).ok_or_else(|| {
             ScenarioError::new(
@@ -80,12 +80,9 @@ impl<'a> Reader<'a> {
     pub fn text(&self, key: &'static str) -> Result<Option<&'a str>> {
         self.get(key)
             .map(|item| {
-                self.typed(
-                    key,
-                    item,
-                    "text",
-                    |v| if let Value::Text(t) = v { Some(t.as_str()) } else { None },
-                )
+                self.typed(key, item, "text", |v| {
+                    if let TomlValue::Text(t) = v { Some(t.as_str()) } else { None }
+                })
             })
             .transpose()
     }
@@ -93,12 +90,9 @@ impl<'a> Reader<'a> {
     pub fn switch(&self, key: &'static str) -> Result<Option<bool>> {
         self.get(key)
             .map(|item| {
-                self.typed(
-                    key,
-                    item,
-                    "true or false",
-                    |v| if let Value::Switch(b) = v { Some(*b) } else { None },
-                )
+                self.typed(key, item, "true or false", |v| {
+                    if let TomlValue::Switch(b) = v { Some(*b) } else { None }
+                })
             })
             .transpose()
     }
@@ -107,8 +101,8 @@ impl<'a> Reader<'a> {
     pub fn number(&self, key: &'static str, min: f64, max: f64) -> Result<Option<f64>> {
         let Some(item) = self.get(key) else { return Ok(None) };
         let n = self.typed(key, item, "a number", |v| match v {
-            Value::Integer(n) => Some(*n as f64),
-            Value::Float(n) => Some(*n),
+            TomlValue::Integer(n) => Some(*n as f64),
+            TomlValue::Float(n) => Some(*n),
             _ => None,
         })?;
         if (min..=max).contains(&n) {
@@ -120,13 +114,9 @@ impl<'a> Reader<'a> {
     /// A whole number between `min` and `max`, both included.
     pub fn integer(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
         let Some(item) = self.get(key) else { return Ok(None) };
-        let n =
-            self.typed(
-                key,
-                item,
-                "a whole number",
-                |v| if let Value::Integer(n) = v { Some(*n) } else { None },
-            )?;
+        let n = self.typed(key, item, "a whole number", |v| {
+            if let TomlValue::Integer(n) = v { Some(*n) } else { None }
+        })?;
         match u64::try_from(n) {
             Ok(n) if (min..=max).contains(&n) => Ok(Some(n)),
             _ => Err(self.error(key, format!("{n} is not between {min} and {max}"))),
@@ -135,7 +125,7 @@ impl<'a> Reader<'a> {
 
     /// A number of bytes between `min` and `max`, both included: `1000` or `"1000B"`.
     pub fn bytes(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
-        if !matches!(self.get(key), Some(Item { value: Value::Text(_), .. })) {
+        if !matches!(self.get(key), Some(TomlItem { value: TomlValue::Text(_), .. })) {
             return self.integer(key, min, max);
         }
         match self.quantity::<Limit>(key, "1000B")? {
@@ -156,15 +146,15 @@ impl<'a> Reader<'a> {
         quantity(item, &self.path(key), example).map(Some)
     }
 
-    pub fn table(&self, key: &'static str) -> Result<Option<Reader<'a>>> {
-        self.get(key).map(|item| Reader::new(self.path(key), item)).transpose()
+    pub fn table(&self, key: &'static str) -> Result<Option<TableReader<'a>>> {
+        self.get(key).map(|item| TableReader::new(self.path(key), item)).transpose()
     }
 
-    pub fn list(&self, key: &'static str) -> Result<Option<&'a [Item]>> {
+    pub fn list(&self, key: &'static str) -> Result<Option<&'a [TomlItem]>> {
         self.get(key)
             .map(|item| {
                 self.typed(key, item, "a list", |v| {
-                    if let Value::List(l) = v { Some(l.as_slice()) } else { None }
+                    if let TomlValue::List(l) = v { Some(l.as_slice()) } else { None }
                 })
             })
             .transpose()
@@ -195,15 +185,15 @@ impl<'a> Reader<'a> {
 }
 
 /// A quantity with a unit, in quotes.
-pub fn quantity<T: FromStr>(item: &Item, path: &str, example: &str) -> Result<T>
+pub fn quantity<T: FromStr>(item: &TomlItem, path: &str, example: &str) -> Result<T>
 where
     T::Err: std::fmt::Display,
 {
     let refuse = |message: String| ScenarioError::new(&item.origin, path, message);
     match &item.value {
-        Value::Text(text) => text.parse().map_err(|error: T::Err| refuse(error.to_string())),
-        Value::Integer(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
-        Value::Float(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
+        TomlValue::Text(text) => text.parse().map_err(|error: T::Err| refuse(error.to_string())),
+        TomlValue::Integer(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
+        TomlValue::Float(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
         other => Err(refuse(format!("must be a quantity like \"{example}\", not {}", other.kind()))),
     }
 }

@@ -1,9 +1,9 @@
 //! Reads the TCP options of a flow: profile, then `[tcp]`, then the flow's own.
 
 use super::control;
-use super::document::Item;
-use super::model::{Control, TcpFlow};
-use super::table::Reader;
+use super::document::TomlItem;
+use super::model::{CongestionControl, TcpFlow};
+use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 use cc::{FlowInfo, Signals};
 use net::{QUICK_START_LEAST, RouterConfig};
@@ -35,7 +35,7 @@ impl TcpFlow {
         }
         let routers = needs.has(Signals::ROUTER_RATE)
             || needs.has(Signals::ROUTER_FEEDBACK)
-            || self.options.asks_for_quick_start();
+            || self.options.requests_quick_start();
         (self.options.timestamps && routers)
             .then_some("the place of the timestamps for what routers say: say timestamps = false")
     }
@@ -63,9 +63,9 @@ impl TcpFlow {
 /// Where the options of a flow are written.
 pub struct TcpLayers<'a> {
     /// The table `[tcp]`.
-    pub defaults: Option<&'a Item>,
+    pub defaults: Option<&'a TomlItem>,
     /// The flow's own table.
-    pub own: Option<&'a Item>,
+    pub own: Option<&'a TomlItem>,
     /// How the flow's own table is called in messages.
     pub path: String,
 }
@@ -73,8 +73,8 @@ pub struct TcpLayers<'a> {
 impl TcpLayers<'_> {
     /// Reads all layers.
     pub fn read(&self) -> Result<TcpFlow> {
-        let defaults = self.defaults.map(|item| Reader::new("tcp", item)).transpose()?;
-        let own = self.own.map(|item| Reader::new(self.path.clone(), item)).transpose()?;
+        let defaults = self.defaults.map(|item| TableReader::new("tcp", item)).transpose()?;
+        let own = self.own.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
         let mut profile = "linux";
         for layer in [&defaults, &own].into_iter().flatten() {
             profile = match layer.text("profile")? {
@@ -90,10 +90,10 @@ impl TcpLayers<'_> {
         }
         let ns2 = profile == "ns2";
         let mut flow = TcpFlow {
-            control: Control::usual(if ns2 { "reno" } else { "cubic" }),
+            control: CongestionControl::with_defaults(if ns2 { "reno" } else { "cubic" }),
             options: if ns2 { Options::ns2() } else { Options::linux() },
         };
-        let mut given = Given::default();
+        let mut given = ExplicitOptions::default();
         for layer in [defaults, own].into_iter().flatten() {
             read_layer(&layer, &mut flow, &mut given)?;
             layer.finish()?;
@@ -114,7 +114,7 @@ impl TcpLayers<'_> {
         let Some(lacks) = flow.lacks_option() else { return Ok(()) };
         let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
         for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
-            let layer = Reader::new(path, item)?;
+            let layer = TableReader::new(path, item)?;
             if layer.keys().any(|key| key == "control") {
                 return Err(layer.error("control", lacks));
             }
@@ -124,14 +124,14 @@ impl TcpLayers<'_> {
 }
 
 #[derive(Default)]
-struct Given {
+struct ExplicitOptions {
     ssthresh: bool,
     header: bool,
 }
 
 const LONGEST: Span = Span::from_ms(1_000_000_000);
 
-fn read_layer(layer: &Reader<'_>, flow: &mut TcpFlow, given: &mut Given) -> Result<()> {
+fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitOptions) -> Result<()> {
     layer.text("profile")?;
     if let Some(control) = control::read(layer)? {
         flow.control = control;

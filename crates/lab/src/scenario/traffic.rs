@@ -1,9 +1,9 @@
 //! Traffic: flows that come by themselves, drawn under the run's seed. Poisson arrivals, sizes with a heavy tail.
 
-use super::document::{Item, Value};
+use super::document::{TomlItem, TomlValue};
 use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
 use super::nodes::{Nodes, check_ends};
-use super::table::Reader;
+use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::ScenarioError;
 use cc::detmath;
@@ -25,7 +25,7 @@ impl Sizes {
         Sizes { mean, smallest: mean, largest: mean, shape: f64::INFINITY }
     }
 
-    /// Pareto's law with `shape` above 1, cut at `largest`, with this mean; none if no smallest size gives it.
+    /// The Pareto distribution with `shape` above 1, cut at `largest`, with this mean; none if no smallest size gives it.
     pub fn pareto(mean: f64, shape: f64, largest: f64) -> Option<Sizes> {
         let with = |smallest: f64| Sizes { mean, smallest, largest, shape };
         let (mut low, mut high) = (1.0, mean);
@@ -40,7 +40,7 @@ impl Sizes {
         Some(with(low))
     }
 
-    /// Mean of the law cut at both ends.
+    /// Mean of the distribution cut at both ends.
     fn its_mean(&self) -> f64 {
         let (a, l, h) = (self.shape, self.smallest, self.largest);
         let kept = 1.0 - power(l / h, a);
@@ -61,14 +61,14 @@ impl Sizes {
 impl Traffic {
     pub(crate) fn read(
         index: usize,
-        item: &Item,
-        tcp: Option<&Item>,
+        item: &TomlItem,
+        tcp: Option<&TomlItem>,
         nodes: &Nodes,
         duration: Span,
     ) -> Result<Traffic> {
-        let plain = Reader::new(format!("traffic[{index}]"), item)?;
+        let plain = TableReader::new(format!("traffic[{index}]"), item)?;
         let name = plain.text("name")?.map_or(format!("traffic{index}-"), str::to_string);
-        let reader = Reader::new(format!("traffic.{name}"), item)?;
+        let reader = TableReader::new(format!("traffic.{name}"), item)?;
         reader.text("name")?;
         let ends = [read_nodes(&reader, "from")?, read_nodes(&reader, "to")?];
         for (from, to) in ends[0].iter().flat_map(|from| ends[1].iter().map(move |to| (from, to))) {
@@ -161,30 +161,30 @@ impl Traffic {
 }
 
 /// A node, or several.
-fn read_nodes(reader: &Reader<'_>, key: &'static str) -> Result<Vec<String>> {
+fn read_nodes(reader: &TableReader<'_>, key: &'static str) -> Result<Vec<String>> {
     let item = reader.need(key, reader.get(key), "name a node, or several in a list")?;
     let wrong = || Err(reader.error(key, "must be a node's name, or a list of such"));
     let names = match &item.value {
-        Value::Text(name) => return Ok(vec![name.clone()]),
-        Value::List(names) if !names.is_empty() => names,
+        TomlValue::Text(name) => return Ok(vec![name.clone()]),
+        TomlValue::List(names) if !names.is_empty() => names,
         _ => return wrong(),
     };
     let mut found = Vec::new();
     for name in names {
-        let Value::Text(name) = &name.value else { return wrong() };
+        let TomlValue::Text(name) = &name.value else { return wrong() };
         found.push(name.clone());
     }
     Ok(found)
 }
 
 /// No traffic takes the name of another, or makes flows of a name that there is.
-pub(crate) fn check_names(items: &[Item], traffic: &[Traffic], flows: &[Flow]) -> Result<()> {
+pub(crate) fn check_names(items: &[TomlItem], traffic: &[Traffic], flows: &[Flow]) -> Result<()> {
     for (item, source) in items.iter().zip(traffic) {
         let numbered =
             |flow: &&Flow| flow.name.strip_prefix(&source.name).is_some_and(|n| n.parse::<u64>().is_ok());
         let clash = flows.iter().find(numbered).map(|flow| flow.name.clone());
         let refuse = |message: String| {
-            Err(Reader::new(format!("traffic.{}", source.name), item)?.error("name", message))
+            Err(TableReader::new(format!("traffic.{}", source.name), item)?.error("name", message))
         };
         if let Some(clash) = clash {
             return refuse(format!("there is a flow \"{clash}\" already"));

@@ -1,22 +1,22 @@
-//! From a scenario to a world: nodes and routes, links, senders and receivers, in a fixed order.
+//! From a scenario to a simulation: nodes and routes, links, senders and receivers, in a fixed order.
 
-use super::{Plan, Settings, Warmup, World, satellites};
+use super::{FlowSchedule, Settings, Simulation, Warmup, satellites};
 use crate::audit::RadioAuditor;
 use crate::audit::{AuditedLink, Auditor};
 use crate::error::ScenarioError;
 use crate::scenario::paths::{FlowPath, flow_paths, lay_out, radio_names};
 use crate::scenario::{Direction, FlowKind, Loss, Scenario};
 use crate::simulation::recorder::Recorder;
-use engine::{Agenda, Stream};
+use engine::{EventQueue, Stream};
 use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
 use net::radio::Radio;
 use net::{LinkId, LinkSpec, Network, NodeId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use transport::{BlockPool, Options, Receiver, ReceiverStats, Sender, Setup, Timer, UdpSource};
+use transport::{BlockPool, FlowTimer, Options, Receiver, ReceiverStats, Sender, Setup, UdpSource};
 use units::{Span, Time};
 
-impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn build(
         scenario: &Scenario,
         settings: Settings,
@@ -24,14 +24,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     ) -> Result<Self, ScenarioError> {
         let seed = settings.seed.unwrap_or(scenario.seed);
         let end = Time::ZERO + scenario.duration;
-        let airborne = radio_names(scenario.radio.as_deref());
+        let radio_nodes = radio_names(scenario.radio.as_deref());
         let (topology, nodes, mut layout) = match (&scenario.satellites, &scenario.radio) {
             (Some(satellites), _) => {
                 let (topology, nodes, layout) = satellites::lay_out(scenario, satellites, seed, stop);
                 (topology, nodes, Some(layout))
             }
             _ => {
-                let (topology, nodes) = lay_out(&scenario.links, &airborne);
+                let (topology, nodes) = lay_out(&scenario.links, &radio_nodes);
                 (topology, nodes, None)
             }
         };
@@ -51,22 +51,23 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         // Over moving links paths are found hop by hop.
         let routes: Vec<FlowPath> = match &layout {
             Some(_) => Vec::new(),
-            None => flow_paths(&topology, airborne.len(), &pairs)
+            None => flow_paths(&topology, radio_nodes.len(), &pairs)
                 .unwrap_or_else(|| unreachable!("a scenario's flows have paths")),
         };
 
-        let moving = layout.as_mut().map_or(Vec::new(), |sky| std::mem::take(&mut sky.directions));
+        let moving =
+            layout.as_mut().map_or(Vec::new(), |satellites| std::mem::take(&mut satellites.directions));
         let directions: Vec<&Direction> =
             scenario.links.iter().flat_map(|l| &l.directions).chain(&moving).collect();
         let hops = routes.iter().map(|route| route.links().count() + 3).sum();
         let mut network = Network::new(end, directions.len(), hops);
-        if settings.unfolded {
-            network.unfold();
+        if settings.unfused {
+            network.unfuse();
         }
         let delay_of = |route: &FlowPath| {
             route.links().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay)
         };
-        let usual = layout.as_ref().map_or(Span::ZERO, |sky| sky.round_trip(&pairs));
+        let usual = layout.as_ref().map_or(Span::ZERO, |satellites| satellites.round_trip(&pairs));
         let mut round_trip = vec![usual; directions.len()];
         for pair in routes.chunks_exact(2) {
             let both = delay_of(&pair[0]) + delay_of(&pair[1]);
@@ -97,7 +98,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 let (from, to) = topology.ends(link);
                 let name = topology.link_name(link);
                 let known = match &layout {
-                    Some(sky) => sky.audited(i as u32, name, from, to, end),
+                    Some(satellites) => satellites.audited(i as u32, name, from, to, end),
                     None => AuditedLink {
                         name,
                         from: from.0..from.0 + 1,
@@ -111,34 +112,34 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             }
         }
         let tcp = numbered.iter().filter(|i| is_tcp(i)).count();
-        let plan = layout.as_ref().map(|sky| sky.plan(&ends, tcp, end));
-        if let Some(sky) = layout {
-            network.set_sky(sky.network);
+        let plan = layout.as_ref().map(|satellites| satellites.plan(&ends, tcp, end));
+        if let Some(satellites) = layout {
+            network.set_satellites(satellites.network);
         }
 
-        let mut agenda = Agenda::new();
-        agenda.add_timers(numbered.len() as u32 * Timer::COUNT + 1);
+        let mut event_queue = EventQueue::new();
+        event_queue.add_timers(numbered.len() as u32 * FlowTimer::COUNT + 1);
         if let Some(scene) = &scenario.radio {
-            let timer = agenda.add_timers(1);
+            let timer = event_queue.add_timers(1);
             let mut radio = Radio::new(scene.config(seed, end), timer, end);
             if PACKETS {
                 radio.watch();
             }
-            radio.start(&mut agenda);
+            radio.start(&mut event_queue);
             network.set_radio(radio);
         }
         let warmup = (scenario.warmup > Span::ZERO).then(|| {
-            let timer = agenda.add_timers(1);
+            let timer = event_queue.add_timers(1);
             let end = Time::ZERO + scenario.warmup;
             network.set_warmup(end);
             // It comes up when all that happens up to the end of the warm-up has happened.
-            agenda.set_timer(timer, end + Span::from_ps(1));
+            event_queue.set_timer(timer, end + Span::from_ps(1));
             Warmup { timer, duration: scenario.warmup, outcome: None }
         });
-        let mut world = Parts {
+        let mut simulation = FlowEndpoints {
             senders: engine::large_vec(numbered.len()),
             receivers: engine::large_vec(numbered.len()),
-            ..Parts::default()
+            ..FlowEndpoints::default()
         };
         let counters = ReceiverStats { delays: scenario.delays.then(Vec::new), ..ReceiverStats::default() };
         let mut probes = Vec::new();
@@ -146,24 +147,24 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         for (number, index) in numbered.iter().enumerate() {
             let flow = &scenario.flows[*index];
             let number = number as u32;
-            let mut way = |of: usize| match routes.get(2 * number as usize + of) {
+            let mut path = |of: usize| match routes.get(2 * number as usize + of) {
                 Some(FlowPath { before, radio: Some(ends), after }) => {
-                    network.add_air_route(before, *ends, after)
+                    network.add_radio_route(before, *ends, after)
                 }
                 Some(FlowPath { before, .. }) => network.add_route(before),
                 None => {
                     let (from, to) = pairs[2 * number as usize + of];
-                    network.add_way(from.0 as usize, to.0 as usize)
+                    network.add_path(from.0 as usize, to.0 as usize)
                 }
             };
-            let (forward, back) = (way(0), way(1));
+            let (forward, back) = (path(0), path(1));
             let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             let mut start = Time::ZERO + flow.start;
             if flow.start_jitter > Span::ZERO {
                 let part = Stream::new(seed, "start", &flow.name).uniform();
                 start += Span::from_ps((part * flow.start_jitter.ps() as f64) as u64);
             }
-            let mut timing = Plan { start, stop, started: false, segments: None, short: 0 };
+            let mut timing = FlowSchedule { start, stop, started: false, segments: None, short: 0 };
             match &flow.kind {
                 FlowKind::Tcp(tcp) => {
                     let options = shared.iter().find(|o| ***o == tcp.options).cloned().unwrap_or_else(|| {
@@ -182,16 +183,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                             (Stream::new(seed, "clock phase", &flow.name).uniform() * tick as f64) as u64,
                         )
                     });
-                    let quick_start_path = options.asks_for_quick_start()
+                    let quick_start_path = options.requests_quick_start()
                         && routes
                             .get(2 * number as usize)
-                            .is_some_and(|way| answers_quick_start(way, &directions));
+                            .is_some_and(|path| answers_quick_start(path, &directions));
                     let setup =
                         Setup { flow: number, route: forward, segments, clock_phase, quick_start_path };
                     let mut receiver = Receiver::new(number, back, options.clone());
                     receiver.stats = counters.clone();
-                    world.receivers.push(receiver);
-                    world.senders.push(Sender::new(setup, options, controller));
+                    simulation.receivers.push(receiver);
+                    simulation.senders.push(Sender::new(setup, options, controller));
                     let mut names = tcp.control.probes();
                     if plan.is_some() {
                         names.push(Recorder::<WINDOWS, PACKETS>::HANDOFF.into());
@@ -204,36 +205,36 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                     if *jitter > 0.0 {
                         source = source.with_jitter(*jitter, Stream::new(seed, "gaps", &flow.name));
                     }
-                    world.udp.push((source, counters.clone()));
+                    simulation.udp.push((source, counters.clone()));
                 }
             }
-            world.names.push(flow.name.clone());
-            world.plans.push(timing);
+            simulation.names.push(flow.name.clone());
+            simulation.schedules.push(timing);
         }
         let base = |number: usize, index: &usize| {
-            let way = routes.get(2 * number).filter(|way| way.radio.is_none())?;
+            let path = routes.get(2 * number).filter(|path| path.radio.is_none())?;
             let size = match &scenario.flows[*index].kind {
                 FlowKind::Tcp(tcp) => tcp.options.packet + tcp.options.header,
                 FlowKind::Udp { packet, .. } => *packet,
             };
-            let over = way.links().map(|link| directions[link.0 as usize]);
+            let over = path.links().map(|link| directions[link.0 as usize]);
             Some(over.fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64)))
         };
         let bases = numbered.iter().enumerate().map(|(number, index)| base(number, index)).collect();
         network.reroute(Time::ZERO);
-        if let Some((first, _)) = plan.as_ref().and_then(|sky| sky.events.first()) {
-            agenda.set_timer(numbered.len() as u32 * Timer::COUNT, *first);
+        if let Some((first, _)) = plan.as_ref().and_then(|satellites| satellites.events.first()) {
+            event_queue.set_timer(numbered.len() as u32 * FlowTimer::COUNT, *first);
         }
         // In the order of the file: flows that start at one instant start in that order.
         for number in &order {
-            let start = world.plans[*number as usize].start;
-            agenda.set_timer(number * Timer::COUNT + Timer::Application as u32, start);
+            let start = simulation.schedules[*number as usize].start;
+            event_queue.set_timer(number * FlowTimer::COUNT + FlowTimer::Application as u32, start);
         }
-        let windows: Vec<u32> = world.senders.iter().map(|sender| sender.options().window).collect();
+        let windows: Vec<u32> = simulation.senders.iter().map(|sender| sender.options().window).collect();
         let mut auditor = settings.recording.audit.then(|| Auditor::new(audited, &ends, &windows));
         for (number, pair) in routes.chunks_exact(2).enumerate() {
-            if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|way| way.radio.is_some())) {
-                auditor.flies(number as u32);
+            if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|path| path.radio.is_some())) {
+                auditor.has_radio_hop(number as u32);
             }
         }
         let mut recorder = Recorder::new(settings.recording, &probes, auditor, end);
@@ -241,34 +242,34 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             let config = scene.config(seed, end);
             recorder.air = Some(RadioAuditor::new(config.nodes, config.propagation));
         }
-        Ok(World {
+        Ok(Simulation {
             title: scenario.title.clone(),
             seed,
             duration: scenario.duration,
             end,
-            agenda,
+            event_queue,
             network,
             recorder,
             blocks: BlockPool::default(),
-            senders: world.senders,
-            receivers: world.receivers,
-            udp: world.udp,
-            plans: world.plans,
-            names: world.names,
+            senders: simulation.senders,
+            receivers: simulation.receivers,
+            udp: simulation.udp,
+            schedules: simulation.schedules,
+            names: simulation.names,
             ends,
             topology,
-            has_guests: scenario.has_guests(),
+            has_external: scenario.has_external(),
             bases,
             given_names: scenario.links.iter().map(|link| link.name.clone()).collect(),
             crowded: order.len() > 1000 && plan.is_none() && scenario.radio.is_none(),
             first_links: routes
                 .chunks_exact(2)
                 .map(|pair| {
-                    [&pair[0], &pair[1]].map(|way| way.before.first().map_or(LinkId(0), |link| *link))
+                    [&pair[0], &pair[1]].map(|path| path.before.first().map_or(LinkId(0), |link| *link))
                 })
                 .collect(),
             order,
-            sky: plan,
+            satellites: plan,
             warmup,
             cpu: 0,
             wall: 0,
@@ -278,18 +279,18 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
 
 /// What is being built for each flow.
 #[derive(Default)]
-struct Parts {
+struct FlowEndpoints {
     senders: Vec<Sender>,
     receivers: Vec<Receiver>,
     udp: Vec<(UdpSource, ReceiverStats)>,
-    plans: Vec<Plan>,
+    schedules: Vec<FlowSchedule>,
     names: Vec<String>,
 }
 
 /// Whether every router of a path answers Quick-Start requests; the first link is the host's own.
-fn answers_quick_start(way: &FlowPath, directions: &[&Direction]) -> bool {
-    way.radio.is_none()
-        && way
+fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
+    path.radio.is_none()
+        && path
             .links()
             .skip(1)
             .all(|link| matches!(directions[link.0 as usize].router, Some(net::RouterConfig::QuickStart(_))))

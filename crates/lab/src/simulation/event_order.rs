@@ -1,28 +1,28 @@
 //! Packet events in the order of their time.
 //!
-//! The network tells departures, losses and arrivals over folded links ahead of their time. Who reads events (log,
+//! The network tells departures, losses and arrivals over fused links ahead of their time. Who reads events (log,
 //! auditor, capture) gets them in order, those of one instant in the order in which they were told.
 
-use engine::{Agenda, Hint, Next};
+use engine::{EventQueue, LaneHint, Next};
 use net::{PacketEvent, PacketStep};
 use units::Time;
 
 /// Events that have been told and have not yet happened.
-pub(crate) struct Stream {
-    ahead: Agenda<PacketEvent>,
+pub(crate) struct EventOrder {
+    ahead: EventQueue<PacketEvent>,
     /// What lies beyond the end of the run is left out.
     end: Time,
     /// Of each link one for each kind of step: the times of each kind do not go back.
-    hints: Vec<[Hint; 3]>,
+    hints: Vec<[LaneHint; 3]>,
 }
 
-impl Stream {
+impl EventOrder {
     /// No events yet, of a run that ends at `end`.
-    pub fn new(end: Time) -> Stream {
-        Stream { ahead: Agenda::new(), end, hints: Vec::new() }
+    pub fn new(end: Time) -> EventOrder {
+        EventOrder { ahead: EventQueue::new(), end, hints: Vec::new() }
     }
 
-    /// See [`Agenda::growth`].
+    /// See [`EventQueue::growth`].
     pub fn growth(&self) -> usize {
         self.ahead.growth()
     }

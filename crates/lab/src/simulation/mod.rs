@@ -19,14 +19,16 @@ use crate::audit::Violation;
 use crate::capture::Captures;
 use crate::error::ScenarioError;
 use crate::scenario::Scenario;
-use engine::{Agenda, Next};
-use net::radio::Handed;
-use net::{Arrival, Kind, LinkId, Network, NodeId, Packet, Topology};
+use engine::{EventQueue, Next};
+use net::radio::RadioOutput;
+use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
 use recorder::Recorder;
 use rustix::time::{ClockId, clock_gettime};
-use satellites::{SkyEvent, SkyPlan};
+use satellites::{ConstellationSchedule, SatelliteEvent};
 use std::sync::atomic::AtomicBool;
-use transport::{BlockPool, Blocks, Receiver, ReceiverStats, Sender, Timer, UdpSource, WindowRow, Wire};
+use transport::{
+    BlockPool, Blocks, FlowContext, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource, WindowRow,
+};
 use units::{Span, Time};
 
 /// How a run is to be made.
@@ -38,7 +40,7 @@ pub struct Settings {
     pub recording: Recording,
     /// Give every hop an event of its own, where otherwise hops that cannot interfere are computed at once: for
     /// tests; the results are the same, but for ties between links (docs/adr/0002-ties.md).
-    pub unfolded: bool,
+    pub unfused: bool,
 }
 
 /// A run in progress.
@@ -50,17 +52,17 @@ pub struct Run {
 
 /// Three ways to run, so that what is off costs nothing.
 enum Inner {
-    Plain(Box<World<false, false>>),
-    Windows(Box<World<true, false>>),
-    Full(Box<World<true, true>>),
+    Plain(Box<Simulation<false, false>>),
+    Windows(Box<Simulation<true, false>>),
+    Full(Box<Simulation<true, true>>),
 }
 
 macro_rules! each {
-    ($run:expr, $world:ident => $what:expr) => {
+    ($run:expr, $simulation:ident => $what:expr) => {
         match $run {
-            Inner::Plain($world) => $what,
-            Inner::Windows($world) => $what,
-            Inner::Full($world) => $what,
+            Inner::Plain($simulation) => $what,
+            Inner::Windows($simulation) => $what,
+            Inner::Full($simulation) => $what,
         }
     };
 }
@@ -83,18 +85,18 @@ impl Run {
         let scenario = &*drawn;
         let r = settings.recording;
         let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio {
-            Inner::Full(Box::new(World::build(scenario, settings, stop)?))
+            Inner::Full(Box::new(Simulation::build(scenario, settings, stop)?))
         } else if r.trace != TraceMode::Off {
-            Inner::Windows(Box::new(World::build(scenario, settings, stop)?))
+            Inner::Windows(Box::new(Simulation::build(scenario, settings, stop)?))
         } else {
-            Inner::Plain(Box::new(World::build(scenario, settings, stop)?))
+            Inner::Plain(Box::new(Simulation::build(scenario, settings, stop)?))
         };
         Ok(Run { inner, looks: 0 })
     }
 
     /// Processes up to `events` events; whether the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
-        each!(&mut self.inner, world => world.advance(events))
+        each!(&mut self.inner, simulation => simulation.advance(events))
     }
 
     /// Runs to the end.
@@ -109,7 +111,7 @@ impl Run {
         if !self.looks.is_multiple_of(4) {
             return Ok(());
         }
-        let needs = each!(&self.inner, world => world.memory_needs());
+        let needs = each!(&self.inner, simulation => simulation.memory_needs());
         let all: u64 = needs.iter().map(|need| need.1).sum();
         if all < memory::SMALL {
             return Ok(());
@@ -128,54 +130,54 @@ impl Run {
     /// The first controller that could not go on, with its flow's name; only guests fail. A run with such a one is to
     /// be given up.
     pub fn failure(&self) -> Option<(&str, &cc::Failure)> {
-        each!(&self.inner, world => world.failure())
+        each!(&self.inner, simulation => simulation.failure())
     }
 
     /// Whether any controller is a guest: then one may fail, and an event may take long.
-    pub fn has_guests(&self) -> bool {
-        each!(&self.inner, world => world.has_guests)
+    pub fn has_external(&self) -> bool {
+        each!(&self.inner, simulation => simulation.has_external)
     }
 
     /// Simulated time so far over the whole, 0 to 1.
     pub fn progress(&self) -> f64 {
-        each!(&self.inner, world => world.agenda.now().seconds() / world.end.seconds())
+        each!(&self.inner, simulation => simulation.event_queue.now().seconds() / simulation.end.seconds())
     }
 
     /// The result. Call when the run has ended.
     pub fn outcome(&mut self) -> Outcome {
-        let mut outcome = each!(&mut self.inner, world => world.outcome());
+        let mut outcome = each!(&mut self.inner, simulation => simulation.outcome());
         outcome.links.retain(|link| !link.unused);
         outcome
     }
 
     /// What the run cost so far, and the goodput of all TCP flows together, bit/s: the outcome without its lists.
     pub fn cost(&self) -> (EngineCost, f64) {
-        each!(&self.inner, world => world.cost())
+        each!(&self.inner, simulation => simulation.cost())
     }
 
     /// The window trace.
     pub fn windows(&self) -> &WindowLog {
-        each!(&self.inner, world => &world.recorder.windows)
+        each!(&self.inner, simulation => &simulation.recorder.windows)
     }
 
     /// The packet events so far, in order; all of them when the run has ended.
     pub fn packets(&self) -> &PacketLog {
-        each!(&self.inner, world => &world.recorder.packets)
+        each!(&self.inner, simulation => &simulation.recorder.packets)
     }
 
     /// Every step of the radio, in order.
     pub fn radio_log(&self) -> &RadioLog {
-        each!(&self.inner, world => &world.recorder.radio_log)
+        each!(&self.inner, simulation => &simulation.recorder.radio_log)
     }
 
     /// What the auditor found, the first of it, and how much there is. Call once, when the run has ended.
     pub fn audit(&mut self) -> (Vec<Violation>, u64) {
-        each!(&mut self.inner, world => {
-            let accounts = world.network.account(&world.agenda, world.duration);
-            let end = world.end;
-            let wired = world.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
-            let air = world.recorder.air.take();
-            let air = air.zip(world.network.radio()).map(|(auditor, radio)| auditor.close(end, radio));
+        each!(&mut self.inner, simulation => {
+            let accounts = simulation.network.account(&simulation.event_queue, simulation.duration);
+            let end = simulation.end;
+            let wired = simulation.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
+            let air = simulation.recorder.air.take();
+            let air = air.zip(simulation.network.radio()).map(|(auditor, radio)| auditor.close(end, radio));
             let (mut found, mut count) = wired.unwrap_or_default();
             if let Some((more, number)) = air {
                 found.extend(more);
@@ -187,25 +189,25 @@ impl Run {
 
     /// A hash of every packet event, in hexadecimal.
     pub fn fingerprint(&self) -> String {
-        each!(&self.inner, world => world.recorder.hasher.finalize().to_hex().to_string())
+        each!(&self.inner, simulation => simulation.recorder.hasher.finalize().to_hex().to_string())
     }
 
     /// Names of the links, by number.
     pub fn link_names(&self) -> Vec<String> {
-        each!(&self.inner, world => world.link_names())
+        each!(&self.inner, simulation => simulation.link_names())
     }
 
     /// Names of the flows, by the numbers in the logs.
     pub fn flow_names(&self) -> Vec<String> {
-        each!(&self.inner, world => world.names.clone())
+        each!(&self.inner, simulation => simulation.names.clone())
     }
 
     /// Adds a capture at the node or the link of this name (`a->b`; `a-b` for both directions), at all sending hosts if it
     /// is empty. Call before the run, which records captures. Fails with what there is.
     pub fn capture(&mut self, place: &str) -> Result<(), String> {
-        each!(&mut self.inner, world => {
-            let names = world.link_names();
-            let World { topology, recorder, ends, senders, given_names, .. } = &mut **world;
+        each!(&mut self.inner, simulation => {
+            let names = simulation.link_names();
+            let Simulation { topology, recorder, ends, senders, given_names, .. } = &mut **simulation;
             let options: Vec<_> = senders.iter().map(Sender::options).collect();
             let captures = recorder.captures.get_or_insert_with(|| Captures::new(topology, ends, &options));
             captures.add(topology, &names, given_names, place)
@@ -214,17 +216,17 @@ impl Run {
 
     /// The captures as pcapng files, in the order in which they were added. Call once, when the run has ended.
     pub fn captured(&mut self) -> Vec<Vec<u8>> {
-        each!(&mut self.inner, world => world.recorder.captures.take().map(Captures::files).unwrap_or_default())
+        each!(&mut self.inner, simulation => simulation.recorder.captures.take().map(Captures::files).unwrap_or_default())
     }
 }
 
 /// Everything that moves.
-struct World<const WINDOWS: bool, const PACKETS: bool> {
+struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     title: String,
     seed: u64,
     duration: Span,
     end: Time,
-    agenda: Agenda<Packet>,
+    event_queue: EventQueue<Packet>,
     network: Network,
     topology: Topology,
     recorder: Recorder<WINDOWS, PACKETS>,
@@ -233,7 +235,7 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     senders: Vec<Sender>,
     receivers: Vec<Receiver>,
     udp: Vec<(UdpSource, ReceiverStats)>,
-    plans: Vec<Plan>,
+    schedules: Vec<FlowSchedule>,
     names: Vec<String>,
     ends: Vec<[NodeId; 2]>,
     /// Of each flow what a full packet takes on an empty path, if that is one path.
@@ -242,13 +244,13 @@ struct World<const WINDOWS: bool, const PACKETS: bool> {
     given_names: Vec<Option<String>>,
     /// Whether memory should be asked for ahead.
     crowded: bool,
-    has_guests: bool,
+    has_external: bool,
     /// Of each flow: the first link of its data and of its ACKs.
     first_links: Vec<[LinkId; 2]>,
     /// The scenario's order: numbers of flows.
     order: Vec<u32>,
-    /// What is going to happen in the sky, if there is one.
-    sky: Option<SkyPlan>,
+    /// What is going to happen in the satellites, if there is one.
+    satellites: Option<ConstellationSchedule>,
     warmup: Option<Warmup>,
     /// What the event loop took so far, ns.
     cpu: u64,
@@ -265,7 +267,7 @@ struct Warmup {
 
 /// When a flow starts and stops, and how much of its last segment is payload.
 #[derive(Clone, Copy)]
-struct Plan {
+struct FlowSchedule {
     start: Time,
     stop: Time,
     started: bool,
@@ -275,22 +277,22 @@ struct Plan {
     short: u64,
 }
 
-/// The world as one flow's state machines see it.
-struct Port<'a, const WINDOWS: bool, const PACKETS: bool> {
-    agenda: &'a mut Agenda<Packet>,
+/// The simulation as one flow's state machines see it.
+struct SimulationContext<'a, const WINDOWS: bool, const PACKETS: bool> {
+    event_queue: &'a mut EventQueue<Packet>,
     network: &'a mut Network,
     recorder: &'a mut Recorder<WINDOWS, PACKETS>,
     blocks: &'a mut BlockPool,
     flow: u32,
 }
 
-impl<const WINDOWS: bool, const PACKETS: bool> Wire for Port<'_, WINDOWS, PACKETS> {
+impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext<'_, WINDOWS, PACKETS> {
     const WINDOWS: bool = WINDOWS;
     const SENDS: bool = PACKETS;
 
     #[inline]
     fn now(&self) -> Time {
-        self.agenda.now()
+        self.event_queue.now()
     }
     #[inline]
     fn send(&mut self, mut packet: Packet, blocks: &Blocks) {
@@ -300,50 +302,50 @@ impl<const WINDOWS: bool, const PACKETS: bool> Wire for Port<'_, WINDOWS, PACKET
         if PACKETS {
             self.recorder.sends(&mut packet, blocks);
         }
-        if !self.network.send(self.agenda, self.recorder, &packet) && packet.has_blocks() {
+        if !self.network.send(self.event_queue, self.recorder, &packet) && packet.has_blocks() {
             self.blocks.take(packet.blocks);
         }
     }
     #[inline]
-    fn set_timer(&mut self, timer: Timer, at: Time) {
-        self.agenda.set_timer(self.flow * Timer::COUNT + timer as u32, at);
+    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
+        self.event_queue.set_timer(self.flow * FlowTimer::COUNT + timer as u32, at);
     }
     #[inline]
-    fn timer(&self, timer: Timer) -> Time {
-        self.agenda.timer(self.flow * Timer::COUNT + timer as u32)
+    fn timer(&self, timer: FlowTimer) -> Time {
+        self.event_queue.timer(self.flow * FlowTimer::COUNT + timer as u32)
     }
     #[inline]
     fn window(&mut self, row: &WindowRow) {
-        self.recorder.window(self.agenda.now(), row);
+        self.recorder.window(self.event_queue.now(), row);
     }
     #[inline]
     fn sending(&mut self, in_flight: u32, window: u32) {
-        self.recorder.sending(self.agenda.now(), self.flow, in_flight, window);
+        self.recorder.sending(self.event_queue.now(), self.flow, in_flight, window);
     }
 }
 
-/// The port of flow `$flow`, borrowing the parts of the world that state machines touch.
-macro_rules! port {
-    ($world:ident, $flow:expr) => {
-        Port {
-            agenda: &mut $world.agenda,
-            network: &mut $world.network,
-            recorder: &mut $world.recorder,
-            blocks: &mut $world.blocks,
+/// The context of flow `$flow`, borrowing the parts of the simulation that state machines touch.
+macro_rules! flow_context {
+    ($simulation:ident, $flow:expr) => {
+        SimulationContext {
+            event_queue: &mut $simulation.event_queue,
+            network: &mut $simulation.network,
+            recorder: &mut $simulation.recorder,
+            blocks: &mut $simulation.blocks,
             flow: $flow,
         }
     };
 }
 
-impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn advance(&mut self, events: u64) -> bool {
         let (cpu, wall) = (cpu_time(), wall_time());
-        let until = self.agenda.events().saturating_add(events);
+        let until = self.event_queue.events().saturating_add(events);
         let mut ended = false;
-        while self.agenda.events() < until {
-            let next = self.agenda.pop(self.end);
+        while self.event_queue.events() < until {
+            let next = self.event_queue.pop(self.end);
             if PACKETS {
-                self.recorder.reach(self.agenda.now());
+                self.recorder.reach(self.event_queue.now());
             }
             match next {
                 Next::Item(packet) => {
@@ -368,7 +370,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 
     fn failure(&self) -> Option<(&str, &cc::Failure)> {
-        if !self.has_guests {
+        if !self.has_external {
             return None;
         }
         let each = self.names.iter().zip(&self.senders);
@@ -379,32 +381,32 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     /// With more flows than the caches hold, memory is asked for some events before it is needed.
     #[inline]
     fn look_ahead(&self) {
-        self.agenda.prefetch_ahead(24);
-        if let Some(packet) = self.agenda.ahead(16) {
+        self.event_queue.prefetch_ahead(24);
+        if let Some(packet) = self.event_queue.ahead(16) {
             self.network.prefetch_route(packet);
         }
-        if let Some(packet) = self.agenda.ahead(10)
+        if let Some(packet) = self.event_queue.ahead(10)
             && self.network.prefetch_link(packet)
         {
             let flow = packet.flow as usize;
             match packet.kind {
-                Kind::Data => {
+                PacketKind::Data => {
                     engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
                     self.network.prefetch_first_link(self.first_links[flow][1]);
                 }
-                Kind::Ack => {
+                PacketKind::Ack => {
                     self.senders[flow].prefetch();
-                    self.agenda.prefetch_timer(packet.flow * Timer::COUNT);
+                    self.event_queue.prefetch_timer(packet.flow * FlowTimer::COUNT);
                     self.network.prefetch_first_link(self.first_links[flow][0]);
                 }
-                Kind::Udp => {}
+                PacketKind::Udp => {}
             }
         }
     }
 
     #[inline]
     fn arrive(&mut self, packet: &Packet) {
-        match self.network.arrive(&mut self.agenda, &mut self.recorder, packet) {
+        match self.network.arrive(&mut self.event_queue, &mut self.recorder, packet) {
             Arrival::Forwarded => {}
             Arrival::Dropped => {
                 if packet.has_blocks() {
@@ -417,16 +419,22 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 }
                 let flow = packet.flow as usize;
                 match packet.kind {
-                    Kind::Data => self.receivers[flow].on_data(&mut port!(self, packet.flow), packet),
-                    Kind::Ack => {
+                    PacketKind::Data => {
+                        self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet)
+                    }
+                    PacketKind::Ack => {
                         let blocks = match packet.blocks {
                             Packet::NO_BLOCKS => Blocks::NONE,
                             place => self.blocks.take(place),
                         };
-                        self.senders[flow].on_ack(&mut port!(self, packet.flow), packet, blocks.as_slice());
+                        self.senders[flow].on_ack(
+                            &mut flow_context!(self, packet.flow),
+                            packet,
+                            blocks.as_slice(),
+                        );
                     }
-                    Kind::Udp => {
-                        let now = self.agenda.now();
+                    PacketKind::Udp => {
+                        let now = self.event_queue.now();
                         self.udp[flow - self.senders.len()].1.arrived(packet, now);
                     }
                 }
@@ -436,39 +444,39 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
 
     fn fire(&mut self, id: u32) {
         self.network.timer_event();
-        let flow = id / Timer::COUNT;
+        let flow = id / FlowTimer::COUNT;
         let index = flow as usize;
-        if index >= self.plans.len() {
+        if index >= self.schedules.len() {
             return self.network_event(id);
         }
-        match Timer::from_number(id % Timer::COUNT) {
-            Timer::Retransmit => self.senders[index].on_retransmit_timer(&mut port!(self, flow)),
-            Timer::AckDelay => self.receivers[index].on_ack_delay(&mut port!(self, flow)),
-            Timer::Pace => self.senders[index].on_pace_timer(&mut port!(self, flow)),
-            Timer::Wake => self.senders[index].on_wake_timer(&mut port!(self, flow)),
-            Timer::Application => self.application(flow),
+        match FlowTimer::from_number(id % FlowTimer::COUNT) {
+            FlowTimer::Retransmit => self.senders[index].on_retransmit_timer(&mut flow_context!(self, flow)),
+            FlowTimer::AckDelay => self.receivers[index].on_ack_delay(&mut flow_context!(self, flow)),
+            FlowTimer::Pace => self.senders[index].on_pace_timer(&mut flow_context!(self, flow)),
+            FlowTimer::Wake => self.senders[index].on_wake_timer(&mut flow_context!(self, flow)),
+            FlowTimer::Application => self.application(flow),
         }
     }
 
-    /// The timer after all flows' is the sky's, the one behind it is the radio's.
+    /// The timer after all flows' is the satellites's, the one behind it is the radio's.
     #[cold]
     fn network_event(&mut self, id: u32) {
-        if id == self.plans.len() as u32 * Timer::COUNT {
+        if id == self.schedules.len() as u32 * FlowTimer::COUNT {
             return self.sky_event();
         }
         if self.warmup.as_ref().is_some_and(|warmup| warmup.timer == id) {
             return self.end_warmup();
         }
         let Some(radio) = self.network.radio() else { return };
-        radio.on_timer(&mut self.agenda);
+        radio.on_timer(&mut self.event_queue);
         if PACKETS {
             let events = radio.events();
             self.recorder.radio(&events);
         }
-        while let Some(handed) = self.network.radio().and_then(net::radio::Radio::next_handed) {
+        while let Some(handed) = self.network.radio().and_then(net::radio::Radio::poll_output) {
             match handed {
                 // Copies of the packet may still be about: their blocks stay until they are gone.
-                Handed::Delivered(mut packet, way) => {
+                RadioOutput::Delivered(mut packet, path) => {
                     if packet.has_blocks() {
                         let blocks = self.blocks.get(packet.blocks);
                         packet.blocks = self.blocks.put(&blocks);
@@ -476,9 +484,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                             self.recorder.sends_blocks(packet.blocks, &blocks);
                         }
                     }
-                    self.network.land(&mut self.agenda, &packet, way);
+                    self.network.land(&mut self.event_queue, &packet, path);
                 }
-                Handed::Gone(packet) => {
+                RadioOutput::Gone(packet) => {
                     if packet.has_blocks() {
                         self.blocks.take(packet.blocks);
                     }
@@ -487,26 +495,28 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         }
     }
 
-    /// Ways change, or a flow comes under hand-off.
+    /// Paths change, or a flow comes under hand-off.
     #[cold]
     fn sky_event(&mut self) {
-        let now = self.agenda.now();
+        let now = self.event_queue.now();
         loop {
-            let Some(sky) = &mut self.sky else { return };
-            let timer = self.plans.len() as u32 * Timer::COUNT;
-            let Some(&(at, event)) = sky.events.get(sky.next) else {
-                return self.agenda.set_timer(timer, Time::NEVER);
+            let Some(satellites) = &mut self.satellites else { return };
+            let timer = self.schedules.len() as u32 * FlowTimer::COUNT;
+            let Some(&(at, event)) = satellites.events.get(satellites.next) else {
+                return self.event_queue.set_timer(timer, Time::NEVER);
             };
             if at > now {
-                return self.agenda.set_timer(timer, at);
+                return self.event_queue.set_timer(timer, at);
             }
-            sky.next += 1;
+            satellites.next += 1;
             match event {
-                SkyEvent::Reroute => self.network.reroute(now),
-                SkyEvent::Begins(flow) => {
-                    self.senders[flow as usize].on_handoff(&mut port!(self, flow), true)
+                SatelliteEvent::Reroute => self.network.reroute(now),
+                SatelliteEvent::Begins(flow) => {
+                    self.senders[flow as usize].on_handoff(&mut flow_context!(self, flow), true)
                 }
-                SkyEvent::Ends(flow) => self.senders[flow as usize].on_handoff(&mut port!(self, flow), false),
+                SatelliteEvent::Ends(flow) => {
+                    self.senders[flow as usize].on_handoff(&mut flow_context!(self, flow), false)
+                }
             }
         }
     }
@@ -515,19 +525,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     fn application(&mut self, flow: u32) {
         let index = flow as usize;
         if let Some(udp) = index.checked_sub(self.senders.len()) {
-            self.udp[udp].0.on_timer(&mut port!(self, flow));
+            self.udp[udp].0.on_timer(&mut flow_context!(self, flow));
             return;
         }
-        let plan = &mut self.plans[index];
+        let plan = &mut self.schedules[index];
         if plan.started {
-            self.senders[index].on_stop(&mut port!(self, flow));
+            self.senders[index].on_stop(&mut flow_context!(self, flow));
             return;
         }
         plan.started = true;
         let stop = plan.stop;
-        self.senders[index].on_start(&mut port!(self, flow));
+        self.senders[index].on_start(&mut flow_context!(self, flow));
         if stop != Time::NEVER {
-            self.agenda.set_timer(flow * Timer::COUNT + Timer::Application as u32, stop);
+            self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, stop);
         }
     }
 }

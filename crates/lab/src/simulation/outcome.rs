@@ -70,7 +70,7 @@ pub struct FlowOutcome {
     pub mean_rtt_s: Option<f64>,
     /// Smallest of them.
     pub min_rtt_s: Option<f64>,
-    /// Mean one-way delay of data packets that arrived.
+    /// Mean one-path delay of data packets that arrived.
     pub mean_delay_s: Option<f64>,
     /// Mean time between arrivals of data packets.
     pub mean_gap_s: Option<f64>,
@@ -82,11 +82,11 @@ pub struct FlowOutcome {
     pub delivery_ratio: Option<f64>,
     /// From the start to the last acknowledgement; null for a flow that did not end.
     pub completion_s: Option<f64>,
-    /// One-way delay of a full packet on an empty path; null where the path changes (satellites, radio).
+    /// One-path delay of a full packet on an empty path; null where the path changes (satellites, radio).
     pub base_delay_s: Option<f64>,
-    /// Smallest one-way delay of the whole run, warm-up included; with `delays = true` only, as the quantiles.
+    /// Smallest one-path delay of the whole run, warm-up included; with `delays = true` only, as the quantiles.
     pub min_delay_s: Option<f64>,
-    /// Median of the one-way delays.
+    /// Median of the one-path delays.
     pub p50_delay_s: Option<f64>,
     /// The delay that 95 % of the packets do not exceed.
     pub p95_delay_s: Option<f64>,
@@ -98,7 +98,7 @@ pub struct FlowOutcome {
     /// Data packets that arrived, duplicates included: what the means above are over.
     #[serde(skip)]
     pub arrived_packets: u64,
-    /// Every one-way delay, seconds, in the order of arrival; empty where they were not wanted.
+    /// Every one-path delay, seconds, in the order of arrival; empty where they were not wanted.
     #[serde(skip)]
     pub delays: Vec<f64>,
     /// Round-trip samples that the mean is over.
@@ -126,7 +126,7 @@ pub struct LinkOutcome {
     /// Packets taken by the queue: what the mean sojourn is over.
     #[serde(skip)]
     pub accepted_packets: u64,
-    /// A link of the sky that no packet came to: such are left out.
+    /// A satellite link that no packet came to: such are left out.
     #[serde(skip)]
     pub unused: bool,
 }
@@ -142,7 +142,7 @@ pub struct Drops {
     pub list: u64,
     /// A terminal changed its satellite while they waited or flew.
     pub handoff: u64,
-    /// There was no way to their destination.
+    /// There was no path to their destination.
     pub route: u64,
 }
 
@@ -151,7 +151,7 @@ pub struct Drops {
 pub struct RadioOutcome {
     /// Data packets that sources handed to the radio.
     pub offered_packets: u64,
-    /// Distinct ones that reached the end of their way.
+    /// Distinct ones that reached the end of their path.
     pub received_packets: u64,
     /// Received over offered; null if none was offered.
     pub delivery_ratio: Option<f64>,
@@ -167,7 +167,7 @@ pub struct RadioOutcome {
     pub dropped_packets: BTreeMap<&'static str, u64>,
 }
 
-/// What happened in the sky.
+/// What happened to the satellites.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SatelliteOutcome {
     /// Every change of a terminal's satellite after its first, in the order of time.

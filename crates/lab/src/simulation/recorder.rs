@@ -3,10 +3,10 @@
 use crate::audit::Auditor;
 use crate::audit::RadioAuditor;
 use crate::capture::Captures;
-use crate::simulation::event_order::Stream;
+use crate::simulation::event_order::EventOrder;
 use cc::Controller;
 use net::radio::{FrameKind, Load, RadioEvent, RadioStep};
-use net::{Kind, Packet, PacketEvent, PacketStep, Tap};
+use net::{Packet, PacketEvent, PacketKind, PacketStep, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -78,7 +78,7 @@ impl RadioLog {
                     (FrameKind::Rts, _) => (0, Self::NOBODY),
                     (FrameKind::Cts, _) => (1, Self::NOBODY),
                     (FrameKind::Ack, _) => (2, Self::NOBODY),
-                    (_, Load::Data { kind: Kind::Ack, flow, .. }) => (4, *flow),
+                    (_, Load::Data { kind: PacketKind::Ack, flow, .. }) => (4, *flow),
                     (_, Load::Data { flow, .. }) => (3, *flow),
                     (_, Load::Routing) => (5, Self::NOBODY),
                     (_, Load::Arp | Load::None) => (6, Self::NOBODY),
@@ -152,7 +152,7 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
     pub windows: WindowLog,
     pub packets: PacketLog,
-    pub stream: Stream,
+    pub stream: EventOrder,
     pub captures: Option<Captures>,
     pub auditor: Option<Auditor>,
     pub air: Option<RadioAuditor>,
@@ -192,7 +192,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             recording,
             windows,
             packets: PacketLog::default(),
-            stream: Stream::new(end),
+            stream: EventOrder::new(end),
             captures: None,
             auditor,
             air: None,
@@ -313,7 +313,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// A packet has reached the end of its way.
+    /// A packet has reached the end of its path.
     pub fn arrived(&mut self, packet: &Packet) {
         if let Some(captures) = &mut self.captures {
             captures.arrived(packet);
@@ -378,7 +378,7 @@ fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
         PacketStep::Deliver => (3, PacketLog::NO_REASON),
     };
     let packet = &event.packet;
-    (step, reason, if packet.kind == Kind::Ack { packet.seq as i64 - 1 } else { packet.seq as i64 })
+    (step, reason, if packet.kind == PacketKind::Ack { packet.seq as i64 - 1 } else { packet.seq as i64 })
 }
 
 impl PacketLog {
@@ -394,7 +394,7 @@ impl PacketLog {
         self.event.push(step);
         self.reason.push(reason);
         self.flow.push(event.packet.flow);
-        self.kind.push((event.packet.kind == Kind::Ack) as u8);
+        self.kind.push((event.packet.kind == PacketKind::Ack) as u8);
         self.seq.push(seq);
         self.size.push(event.packet.size as i32);
         self.marked.push(event.packet.marked);

@@ -1,17 +1,17 @@
-//! What a finished world says: the outcome.
+//! What a finished simulation says: the outcome.
 
-use super::World;
+use super::Simulation;
 use crate::simulation::memory;
 use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain,
 };
-use net::radio::Fate;
+use net::radio::PacketFate;
 use net::{LinkId, Reason};
 use std::collections::BTreeMap;
 use transport::ReceiverStats;
 use units::{Span, Time};
 
-impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn links(&self) -> impl Iterator<Item = LinkId> + use<WINDOWS, PACKETS> {
         (0..self.topology.links() as u32).map(LinkId)
     }
@@ -30,9 +30,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     /// What will soon be asked of the memory, or when the run has ended: what needs it, bytes, and what to do.
     pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
         let mut needs = self.recorder.memory_needs();
-        let growth = self.agenda.growth() as u64;
+        let growth = self.event_queue.growth() as u64;
         if growth >= memory::SMALL {
-            let accounts = self.network.account(&self.agenda, self.duration);
+            let accounts = self.network.account(&self.event_queue, self.duration);
             let links = self.link_names().into_iter().zip(accounts.iter().map(|account| account.in_flight));
             let (link, packets) = links.max_by_key(|(_, packets)| *packets).unwrap_or_default();
             needs.push((
@@ -45,10 +45,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     }
 
     pub(super) fn cost(&self) -> (EngineCost, f64) {
-        let wired: u64 = self.network.account(&self.agenda, self.duration).iter().map(|a| a.delivered).sum();
+        let wired: u64 =
+            self.network.account(&self.event_queue, self.duration).iter().map(|a| a.delivered).sum();
         let hops = wired + self.network.radio_hops();
         let cost = EngineCost {
-            events: self.agenda.events(),
+            events: self.event_queue.events(),
             packet_hops: hops,
             cpu_s: self.cpu as f64 / 1e9,
             wall_s: self.wall as f64 / 1e9,
@@ -61,7 +62,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     fn delivered_bytes(&self, number: usize) -> u64 {
         let (sender, received) = (&self.senders[number], self.receivers[number].in_order());
         let in_order = (received - (sender.options().syn && received > 0) as u32) as u64;
-        let plan = &self.plans[number];
+        let plan = &self.schedules[number];
         let complete = plan.segments.is_some_and(|n| in_order >= n as u64);
         in_order * sender.options().packet as u64 - if complete { plan.short } else { 0 }
     }
@@ -88,7 +89,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
     /// What has happened up to the end of the first `duration` of the run.
     fn outcome_at(&mut self, span: Span) -> Outcome {
         let duration = span.seconds();
-        let accounts = self.network.account(&self.agenda, span);
+        let accounts = self.network.account(&self.event_queue, span);
         let flows: Vec<FlowOutcome> =
             self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
         let goodputs = |kind: &str| -> Vec<f64> {
@@ -114,7 +115,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 mean_queue_packets: a.mean_queue_packets,
                 mean_sojourn_s: a.mean_sojourn_s,
                 accepted_packets: a.accepted,
-                unused: self.sky.is_some() && a.offered == 0,
+                unused: self.satellites.is_some() && a.offered == 0,
             })
             .collect();
         Outcome {
@@ -125,7 +126,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             version: crate::VERSION,
             flows,
             radio: self.radio_outcome(),
-            satellite: self.sky.as_ref().map(|sky| sky.outcome.clone()),
+            satellite: self.satellites.as_ref().map(|satellites| satellites.outcome.clone()),
             fairness: Fairness { jain: jain(&compared) },
             engine: self.cost().0,
             links,
@@ -137,7 +138,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
         let counts = radio.counts();
         let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
         let drops = |list: &[u64]| -> BTreeMap<&'static str, u64> {
-            Fate::DROPS.iter().zip(list).map(|(fate, n)| (fate.name(), *n)).collect()
+            PacketFate::DROPS.iter().zip(list).map(|(fate, n)| (fate.name(), *n)).collect()
         };
         let mac = [
             ("retry", counts.retries_exhausted),
@@ -172,7 +173,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
                 ..arrivals(self.names[number].clone(), stats, self.bases[number], duration)
             };
         }
-        let (end, plan, delivered) = (Time::ZERO + span, self.plans[number], self.delivered_bytes(number));
+        let (end, plan, delivered) =
+            (Time::ZERO + span, self.schedules[number], self.delivered_bytes(number));
         let sender = &mut self.senders[number];
         if plan.started {
             sender.finish(end);
@@ -193,7 +195,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> World<WINDOWS, PACKETS> {
             acked_packets: Some(sender.acked_segments() as u64),
             retransmitted_packets: Some(stats.retransmitted as u64),
             timeouts: Some(stats.timeouts as u64),
-            window_cuts: Some(stats.cuts as u64),
+            window_cuts: Some(stats.cwnd_reductions as u64),
             mean_cwnd: mean(stats.cwnd_area),
             mean_ssthresh: mean(stats.ssthresh_area),
             final_cwnd: finite(cwnd),

@@ -3,7 +3,7 @@
 use super::outcome::{HandoffOutcome, SatelliteOutcome};
 use crate::audit::AuditedLink;
 use crate::scenario::{Direction, Satellites, Scenario, Transmitter};
-use net::{Ends, HandoffLoss, NodeId, SkyNetwork, Topology};
+use net::{Ends, HandoffLoss, NodeId, SatelliteNetwork, Topology};
 use orbit::{Graph, IslKind, Timeline};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ const ANYBODY: &str = "*";
 /// The far end of a link across the seam.
 const SEAM: &str = "seam";
 
-/// What happens to the sky's network at a moment, in this order.
+/// What happens to the satellites's network at a moment, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum SkyEvent {
-    /// Ways are computed anew.
+pub(super) enum SatelliteEvent {
+    /// Paths are computed anew.
     Reroute,
     /// A flow comes under hand-off.
     Begins(u32),
@@ -30,17 +30,17 @@ pub(super) enum SkyEvent {
 }
 
 /// What is going to happen, in order.
-pub(super) struct SkyPlan {
-    pub events: Vec<(Time, SkyEvent)>,
+pub(super) struct ConstellationSchedule {
+    pub events: Vec<(Time, SatelliteEvent)>,
     pub next: usize,
     pub outcome: SatelliteOutcome,
 }
 
-/// A sky laid out beneath a topology: its nodes come first, with the numbers that they have there.
-pub(super) struct SkyLayout<'a> {
+/// A system laid out beneath a topology: its nodes come first, with the numbers that they have there.
+pub(super) struct SatelliteLayout<'a> {
     satellites: &'a Arc<Satellites>,
-    pub network: SkyNetwork,
-    /// The sky's links.
+    pub network: SatelliteNetwork,
+    /// the satellites's links.
     pub directions: Vec<Direction>,
     radii: OnceCell<(f64, f64)>,
 }
@@ -51,20 +51,20 @@ pub(super) fn lay_out<'a>(
     satellites: &'a Arc<Satellites>,
     seed: u64,
     stop: &AtomicBool,
-) -> (Topology, BTreeMap<&'a str, NodeId>, SkyLayout<'a>) {
-    let sky = &satellites.sky;
+) -> (Topology, BTreeMap<&'a str, NodeId>, SatelliteLayout<'a>) {
+    let system = &satellites.system;
     let mut topology = Topology::default();
     let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
-    for node in 0..sky.nodes() {
-        nodes.insert(sky.name(node), topology.add_node(sky.name(node)));
+    for node in 0..system.nodes() {
+        nodes.insert(system.name(node), topology.add_node(system.name(node)));
     }
-    let mut wires = Vec::new();
+    let mut fixed_links = Vec::new();
     for link in &scenario.links {
         let [a, b] =
             link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
         for ([from, to], direction) in [[a, b], [b, a]].into_iter().zip(&link.directions) {
             topology.add_link(from, to, direction.delay);
-            wires.push((from.0 as usize, to.0 as usize, direction.delay.seconds()));
+            fixed_links.push((from.0 as usize, to.0 as usize, direction.delay.seconds()));
         }
     }
     let grounded = topology.nodes();
@@ -77,31 +77,31 @@ pub(super) fn lay_out<'a>(
         directions.push(Direction { rate, delay: Span::ZERO, queue, loss, router: None });
     };
     // In the order of `orbit::Graph`.
-    for isl in &sky.constellation.isls {
+    for isl in &system.constellation.isls {
         let far = if isl.kind == IslKind::CrossSeam { seam } else { node(isl.b) };
         add(node(isl.a), far, &satellites.isl);
         add(far, node(isl.a), &satellites.isl);
     }
-    for satellite in 0..sky.constellation.len() {
+    for satellite in 0..system.constellation.len() {
         add(node(satellite), anybody, &satellites.down);
     }
-    for terminal in 0..sky.terminals.len() {
-        add(node(sky.constellation.len() + terminal), anybody, &satellites.up);
+    for terminal in 0..system.terminals.len() {
+        add(node(system.constellation.len() + terminal), anybody, &satellites.up);
     }
-    let network = SkyNetwork {
-        sky: sky.clone(),
+    let network = SatelliteNetwork {
+        system: system.clone(),
         line: satellites.timeline(Time::ZERO + scenario.duration, seed, stop),
         header: satellites.header,
         loss: satellites.loss,
         pause: satellites.pause,
-        wires,
+        fixed_links,
         nodes: grounded,
     };
-    (topology, nodes, SkyLayout { satellites, network, directions, radii: OnceCell::new() })
+    (topology, nodes, SatelliteLayout { satellites, network, directions, radii: OnceCell::new() })
 }
 
-impl SkyLayout<'_> {
-    /// Twice the longest way of the pairs at the start; without a way, as round the Earth.
+impl SatelliteLayout<'_> {
+    /// Twice the longest path of the pairs at the start; without a path, as round the Earth.
     pub fn round_trip(&self, pairs: &[(NodeId, NodeId)]) -> Span {
         let graph = self.network.graph(Time::ZERO);
         let delays = pairs.iter().map(|(a, b)| graph.path(a.0 as usize, b.0 as usize).map(|path| path.delay));
@@ -111,27 +111,27 @@ impl SkyLayout<'_> {
 
     /// The terminals over which a flow's data leaves the ground and comes back; none for a flow that stays there.
     fn terminals_of(&self, graph: &Graph, [from, to]: [usize; 2]) -> Vec<usize> {
-        let satellites = self.network.sky.constellation.len();
+        let satellites = self.network.system.constellation.len();
         let on_path: Vec<usize> = match graph.path(from, to) {
             Some(path) if path.nodes.iter().all(|node| *node >= satellites) => Vec::new(),
             Some(path) => path.nodes,
-            // No way at the start: the terminals next to its ends.
+            // No path at the start: the terminals next to its ends.
             None => [from, to].into_iter().filter_map(|node| self.nearest_terminal(node)).collect(),
         };
-        let terminals = satellites..self.network.sky.nodes();
+        let terminals = satellites..self.network.system.nodes();
         on_path.into_iter().filter(|node| terminals.contains(node)).map(|node| node - satellites).collect()
     }
 
-    /// A terminal as a node: `node` itself, or the first that is met over wires.
+    /// A terminal as a node: `node` itself, or the first that is met over fixed_links.
     fn nearest_terminal(&self, node: usize) -> Option<usize> {
-        let terminals = self.network.sky.constellation.len()..self.network.sky.nodes();
+        let terminals = self.network.system.constellation.len()..self.network.system.nodes();
         let mut near = vec![node];
         let mut at = 0;
         while at < near.len() {
             if terminals.contains(&near[at]) {
                 return Some(near[at]);
             }
-            for &(from, to, _) in &self.network.wires {
+            for &(from, to, _) in &self.network.fixed_links {
                 if from == near[at] && !near.contains(&to) {
                     near.push(to);
                 }
@@ -142,13 +142,13 @@ impl SkyLayout<'_> {
     }
 
     /// What is going to happen to flows between these ends, of which the first `tcp` listen.
-    pub fn plan(&self, ends: &[[NodeId; 2]], tcp: usize, until: Time) -> SkyPlan {
+    pub fn plan(&self, ends: &[[NodeId; 2]], tcp: usize, until: Time) -> ConstellationSchedule {
         let (satellites, line) = (self.satellites, &self.network.line);
-        let mut events: Vec<(Time, SkyEvent)> =
-            line.changes().into_iter().map(|at| (at, SkyEvent::Reroute)).collect();
+        let mut events: Vec<(Time, SatelliteEvent)> =
+            line.changes().into_iter().map(|at| (at, SatelliteEvent::Reroute)).collect();
         if let Some(every) = satellites.recompute {
             let times = std::iter::successors(Some(Time::ZERO + every), |at| Some(*at + every));
-            events.extend(times.take_while(|at| *at <= until).map(|at| (at, SkyEvent::Reroute)));
+            events.extend(times.take_while(|at| *at <= until).map(|at| (at, SatelliteEvent::Reroute)));
         }
         let graph = self.network.graph(Time::ZERO);
         for (flow, pair) in ends.iter().enumerate().take(tcp) {
@@ -165,31 +165,36 @@ impl SkyLayout<'_> {
                 }
             }
             for (from, to) in apart {
-                events.push((from, SkyEvent::Begins(flow as u32)));
-                events.push((to, SkyEvent::Ends(flow as u32)));
+                events.push((from, SatelliteEvent::Begins(flow as u32)));
+                events.push((to, SatelliteEvent::Ends(flow as u32)));
             }
         }
         events.sort_unstable();
         events.dedup();
-        SkyPlan { events, next: 0, outcome: SatelliteOutcome { handoffs: satellites.handoffs(line) } }
+        ConstellationSchedule {
+            events,
+            next: 0,
+            outcome: SatelliteOutcome { handoffs: satellites.handoffs(line) },
+        }
     }
 
     /// The least and the greatest distance of a satellite from the Earth's centre, km, looked at every five minutes.
     fn radii(&self, until: Time) -> (f64, f64) {
-        let sky = &self.network.sky;
+        let system = &self.network.system;
         let looks = (0..=until.seconds() as u64 / 300).map(|i| 300.0 * i as f64);
-        let radii = looks.flat_map(|t| (0..sky.constellation.len()).map(move |s| sky.position(s, t).norm()));
+        let radii =
+            looks.flat_map(|t| (0..system.constellation.len()).map(move |s| system.position(s, t).norm()));
         radii.fold((f64::MAX, 0.0), |(low, high), r| (r.min(low), r.max(high)))
     }
 
     /// Between which times of flight a packet on a link must stay, and between which nodes it may go.
     pub fn audited(&self, link: u32, name: String, from: NodeId, to: NodeId, until: Time) -> AuditedLink {
-        let sky = &self.network.sky;
-        let satellites = 0..sky.constellation.len() as u32;
-        let terminals = satellites.end..sky.nodes() as u32;
+        let system = &self.network.system;
+        let satellites = 0..system.constellation.len() as u32;
+        let terminals = satellites.end..system.nodes() as u32;
         let one = |node: NodeId| node.0..node.0 + 1;
         let ends = self.network.ends(link);
-        if let Some((_, _, delay)) = self.network.wires.get(link as usize) {
+        if let Some((_, _, delay)) = self.network.fixed_links.get(link as usize) {
             let delay = Span::from_seconds(*delay);
             return AuditedLink {
                 name,
@@ -231,19 +236,19 @@ impl SkyLayout<'_> {
 impl Satellites {
     /// Who is linked with whom, when, up to `until`; given up when `stop` is set.
     pub fn timeline(&self, until: Time, seed: u64, stop: &AtomicBool) -> Timeline {
-        let mut streams: Vec<Option<engine::Stream>> = vec![None; self.sky.nodes()];
-        Timeline::new(&self.sky, &self.rules, until, stop, |node| {
+        let mut streams: Vec<Option<engine::Stream>> = vec![None; self.system.nodes()];
+        Timeline::new(&self.system, &self.rules, until, stop, |node| {
             let stream = streams[node]
-                .get_or_insert_with(|| engine::Stream::new(seed, "handoff check", self.sky.name(node)));
+                .get_or_insert_with(|| engine::Stream::new(seed, "handoff check", self.system.name(node)));
             2.0 * stream.uniform() - 1.0
         })
     }
 
     /// Every change of a terminal's satellite after its first, in order of time.
     pub(crate) fn handoffs(&self, line: &Timeline) -> Vec<HandoffOutcome> {
-        let name = |satellite: Option<usize>| satellite.map(|s| self.sky.name(s).to_string());
+        let name = |satellite: Option<usize>| satellite.map(|s| self.system.name(s).to_string());
         let each = line.handoffs().into_iter().map(|handoff| HandoffOutcome {
-            terminal: self.sky.terminals[handoff.terminal].name.clone(),
+            terminal: self.system.terminals[handoff.terminal].name.clone(),
             time_s: handoff.at.seconds(),
             from: name(handoff.from),
             to: name(handoff.to),

@@ -9,9 +9,9 @@ pub use pool::{Done, Job, Pool};
 
 use crate::error::{Origin, ScenarioError};
 use crate::scenario::Scenario;
-use crate::scenario::document::{self, Item, Value};
+use crate::scenario::document::{self, TomlItem, TomlValue};
 use crate::scenario::overrides;
-use crate::scenario::table::Reader;
+use crate::scenario::table::TableReader;
 use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -22,7 +22,7 @@ const MOST_RUNS: usize = 10_000_000;
 /// A scenario with axes.
 #[derive(Clone, Debug)]
 pub struct Study {
-    document: Item,
+    document: TomlItem,
     /// What varies, in the order of the file; seeds apart.
     pub axes: Vec<Axis>,
     /// The seeds of each point.
@@ -30,7 +30,7 @@ pub struct Study {
     /// Title of the scenario.
     pub title: String,
     /// Whether any point has a controller from outside the registry.
-    pub has_guests: bool,
+    pub has_external: bool,
     /// What decides the results of each point, seeds apart.
     digests: Vec<blake3::Hash>,
     /// Points that cannot be run, and why.
@@ -51,7 +51,7 @@ pub struct Axis {
 pub struct Step {
     /// How it is called in results.
     pub label: String,
-    assignments: Vec<(String, Item)>,
+    assignments: Vec<(String, TomlItem)>,
 }
 
 impl Study {
@@ -69,12 +69,12 @@ impl Study {
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }
-        let title = Reader::new("", &document)?.text("title")?.unwrap_or("").to_string();
+        let title = TableReader::new("", &document)?.text("title")?.unwrap_or("").to_string();
         let mut study = Study {
             axes: Vec::new(),
             seeds: Vec::new(),
             title,
-            has_guests: false,
+            has_external: false,
             digests: Vec::new(),
             refused: Vec::new(),
             document,
@@ -91,7 +91,7 @@ impl Study {
         for point in first..all.min(first.saturating_add(count)) {
             let found = match self.scenario(point) {
                 Ok(scenario) => {
-                    self.has_guests |= scenario.has_guests();
+                    self.has_external |= scenario.has_external();
                     digest(&scenario)
                 }
                 Err(error) => {
@@ -110,12 +110,12 @@ impl Study {
     }
 
     fn read_sweep(&mut self) -> Result<()> {
-        let top = Reader::new("", &self.document)?;
+        let top = TableReader::new("", &self.document)?;
         let mut seeds = vec![top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1)];
         let mut axes = Vec::new();
         if let Some(sweep) = top.get("sweep") {
-            Reader::new("sweep", sweep)?;
-            let Value::Table(entries) = &sweep.value else { unreachable!("read as a table") };
+            TableReader::new("sweep", sweep)?;
+            let TomlValue::Table(entries) = &sweep.value else { unreachable!("read as a table") };
             for (key, item) in entries {
                 if key == "seed" {
                     seeds = read_seeds(item)?;
@@ -166,7 +166,7 @@ impl Study {
     /// The scenario of a point.
     pub fn scenario(&self, point: usize) -> Result<Scenario> {
         let mut document = self.document.clone();
-        if let Value::Table(entries) = &mut document.value {
+        if let TomlValue::Table(entries) = &mut document.value {
             entries.retain(|(key, _)| key != "sweep");
         }
         for (key, item) in self.steps(point).into_iter().flat_map(|step| &step.assignments) {
@@ -181,19 +181,19 @@ fn refuse(origin: &Origin, key: &str, message: impl Into<String>) -> ScenarioErr
 }
 
 /// A list of whole numbers, or a range such as `"1..30"`, both ends included.
-fn read_seeds(item: &Item) -> Result<Vec<u64>> {
+fn read_seeds(item: &TomlItem) -> Result<Vec<u64>> {
     let bad = |origin: &Origin| {
         refuse(origin, "seed", "must be whole numbers such as [1, 2, 3], or a range such as \"1..30\"")
     };
     let seeds: Vec<u64> = match &item.value {
-        Value::List(items) => items
+        TomlValue::List(items) => items
             .iter()
             .map(|i| match i.value {
-                Value::Integer(n) if n >= 0 => Ok(n as u64),
+                TomlValue::Integer(n) if n >= 0 => Ok(n as u64),
                 _ => Err(bad(&i.origin)),
             })
             .collect::<Result<_>>()?,
-        Value::Text(range) => {
+        TomlValue::Text(range) => {
             let ends = range.split_once("..").ok_or_else(|| bad(&item.origin))?;
             let number = |text: &str| match text.trim().parse::<i64>() {
                 Ok(n) if n >= 0 => Ok(n as u64),
@@ -221,20 +221,20 @@ fn too_many_seeds(first: u64, last: u64) -> bool {
     last.saturating_sub(first) >= MOST_RUNS as u64
 }
 
-fn read_axis(key: &str, item: &Item) -> Result<Axis> {
+fn read_axis(key: &str, item: &TomlItem) -> Result<Axis> {
     let keys: Vec<&str> = key.split(',').map(str::trim).collect();
     let steps: Vec<Step> = match &item.value {
-        Value::Table(variants) => {
+        TomlValue::Table(variants) => {
             variants.iter().map(|(label, set)| read_variant(key, label, set)).collect::<Result<_>>()?
         }
-        Value::List(values) if keys.len() == 1 => values
+        TomlValue::List(values) if keys.len() == 1 => values
             .iter()
             .map(|v| Step { label: label(v), assignments: vec![(key.to_string(), v.clone())] })
             .collect(),
-        Value::List(values) => values
+        TomlValue::List(values) => values
             .iter()
             .map(|v| match &v.value {
-                Value::List(parts) if parts.len() == keys.len() => Ok(Step {
+                TomlValue::List(parts) if parts.len() == keys.len() => Ok(Step {
                     label: parts.iter().map(label).collect::<Vec<_>>().join(", "),
                     assignments: keys.iter().map(|k| k.to_string()).zip(parts.iter().cloned()).collect(),
                 }),
@@ -256,9 +256,9 @@ fn read_axis(key: &str, item: &Item) -> Result<Axis> {
     Ok(Axis { name: key.to_string(), steps })
 }
 
-fn read_variant(axis: &str, label: &str, set: &Item) -> Result<Step> {
+fn read_variant(axis: &str, label: &str, set: &TomlItem) -> Result<Step> {
     match &set.value {
-        Value::Table(assignments) => Ok(Step { label: label.into(), assignments: assignments.clone() }),
+        TomlValue::Table(assignments) => Ok(Step { label: label.into(), assignments: assignments.clone() }),
         other => Err(refuse(
             &set.origin,
             &format!("{axis}.{label}"),
@@ -271,14 +271,14 @@ fn read_variant(axis: &str, label: &str, set: &Item) -> Result<Step> {
 }
 
 /// A value as a short text.
-fn label(item: &Item) -> String {
+fn label(item: &TomlItem) -> String {
     match &item.value {
-        Value::Text(text) => text.clone(),
-        Value::Integer(n) => n.to_string(),
-        Value::Float(n) => n.to_string(),
-        Value::Switch(on) => on.to_string(),
-        Value::List(items) => format!("[{}]", items.iter().map(label).collect::<Vec<_>>().join(", ")),
-        Value::Table(entries) => match &entries[..] {
+        TomlValue::Text(text) => text.clone(),
+        TomlValue::Integer(n) => n.to_string(),
+        TomlValue::Float(n) => n.to_string(),
+        TomlValue::Switch(on) => on.to_string(),
+        TomlValue::List(items) => format!("[{}]", items.iter().map(label).collect::<Vec<_>>().join(", ")),
+        TomlValue::Table(entries) => match &entries[..] {
             [(key, kind)] if key == "kind" => label(kind),
             _ => {
                 let parts = entries.iter().map(|(key, item)| match key.as_str() {

@@ -141,7 +141,7 @@ impl Work {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let chunk = if run.has_guests() { FEW } else { CHUNK };
+            let chunk = if run.has_external() { FEW } else { CHUNK };
             while !run.advance(chunk) {
                 if self.stop.load(Ordering::Relaxed) {
                     return None;

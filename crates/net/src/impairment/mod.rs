@@ -2,11 +2,11 @@
 
 mod bernoulli;
 mod gilbert_elliott;
-mod list;
+mod scripted;
 
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
-pub use list::List;
+pub use scripted::List;
 
 use crate::model::{Model, field};
 use crate::packet::Packet;

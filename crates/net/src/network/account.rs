@@ -2,10 +2,10 @@
 //! happen to it; what lies beyond the end of the warm-up or of the run is left out here.
 
 use super::Network;
-use crate::link::{Beyond, Guard, LinkAccount};
+use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::packet::Packet;
 use crate::tap::Reason;
-use engine::Agenda;
+use engine::EventQueue;
 use units::{Span, Time};
 
 impl Network {
@@ -30,7 +30,7 @@ impl Network {
         }
     }
 
-    /// An arrival at the end of link `id`, before a folded link, after the warm-up or after the run: whether it is the
+    /// An arrival at the end of link `id`, before a fused link, after the warm-up or after the run: whether it is the
     /// latter.
     #[cold]
     pub(super) fn arrives_late(&mut self, id: u32, arrival: Time) -> bool {
@@ -52,18 +52,18 @@ impl Network {
         self.beyond = Vec::new();
     }
 
-    /// The account of every link over `duration`, from the start to the end of the run, or of the warm-up; `agenda` holds
+    /// The account of every link over `duration`, from the start to the end of the run, or of the warm-up; `event_queue` holds
     /// what is in flight.
-    pub fn account(&self, agenda: &Agenda<Packet>, duration: Span) -> Vec<LinkAccount> {
+    pub fn account(&self, event_queue: &EventQueue<Packet>, duration: Span) -> Vec<LinkAccount> {
         let mut in_flight = vec![0u64; self.links.len()];
-        for (_, packet) in agenda.in_flight() {
+        for (_, packet) in event_queue.in_flight() {
             // One that has just come down from the air is on no link.
             if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize] as usize) {
                 *count += 1;
             }
         }
         let seconds = duration.seconds();
-        let (none, nothing) = (Guard::default(), Beyond::default());
+        let (none, nothing) = (IngressState::default(), Beyond::default());
         self.links
             .iter()
             .zip(in_flight)

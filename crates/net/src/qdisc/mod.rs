@@ -9,7 +9,7 @@ mod offer;
 mod red;
 
 pub use droptail::DropTail;
-pub use offer::{Offer, Verdict};
+pub use offer::{Admission, Offer};
 pub use red::{Red, RedConfig};
 
 use crate::model::{Field, Model, field};
@@ -29,14 +29,14 @@ pub enum Qdisc {
 impl Qdisc {
     /// What becomes of a packet; `ect`: its sender knows ECN.
     #[inline]
-    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Verdict {
+    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
         match self {
-            Qdisc::Unlimited => Verdict::Take,
+            Qdisc::Unlimited => Admission::Take,
             Qdisc::DropTail(queue) => {
                 if queue.admit(offer) {
-                    Verdict::Take
+                    Admission::Take
                 } else {
-                    Verdict::Refuse
+                    Admission::Refuse
                 }
             }
             Qdisc::Red(queue) => queue.admit(offer, ect),

@@ -4,7 +4,7 @@ use units::Time;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Admission {
     /// It is taken.
     Take,
     /// It is taken, and marked: congestion experienced (RFC 3168).

@@ -4,7 +4,7 @@
 //! A packet is judged when it arrives and served first in, first out, so its departure is known at once.
 
 use super::fifo::Fifo;
-use super::offer::{Offer, Verdict};
+use super::offer::{Admission, Offer};
 use engine::Stream;
 use units::{Span, Time};
 
@@ -133,7 +133,7 @@ impl Red {
 
     /// What becomes of a packet; `ect`: its sender knows ECN.
     #[inline]
-    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Verdict {
+    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
         let idle = self.queue.settle(offer);
         let waiting = if self.config.bytes { self.queue.bytes() } else { self.queue.packets() };
         let length = if self.config.count_in_service && !idle {
@@ -150,7 +150,7 @@ impl Red {
         }
         self.count += 1;
         self.count_bytes += offer.size as u64;
-        let mut verdict = Verdict::Take;
+        let mut verdict = Admission::Take;
         if self.average >= self.config.min && length > 1 {
             if self.above {
                 verdict = self.judge(offer.size, ect);
@@ -163,12 +163,12 @@ impl Red {
         } else {
             self.above = false;
         }
-        if waiting >= self.config.limit && !idle && verdict != Verdict::Refuse {
+        if waiting >= self.config.limit && !idle && verdict != Admission::Refuse {
             self.count = 0;
             self.count_bytes = 0;
-            verdict = Verdict::Refuse;
+            verdict = Admission::Refuse;
         }
-        if verdict != Verdict::Refuse {
+        if verdict != Admission::Refuse {
             self.queue.take(offer, idle);
         }
         verdict
@@ -186,15 +186,15 @@ impl Red {
     }
 
     #[inline]
-    fn judge(&mut self, size: u32, ect: bool) -> Verdict {
+    fn judge(&mut self, size: u32, ect: bool) -> Admission {
         let p = base_probability(&self.config, self.max_p, self.average);
         let chance = spread(&self.config, p, self.count, self.count_bytes, size);
         if self.stream.uniform() > chance {
-            return Verdict::Take;
+            return Admission::Take;
         }
         self.count = 0;
         self.count_bytes = 0;
-        if self.config.ecn && ect && p < self.config.mark_p { Verdict::Mark } else { Verdict::Refuse }
+        if self.config.ecn && ect && p < self.config.mark_p { Admission::Mark } else { Admission::Refuse }
     }
 
     /// Adaptive RED: keeps the average in the middle fifth between the thresholds.
@@ -310,9 +310,9 @@ mod tests {
                 let now = 1.0 + i as f64 * 1e-6;
                 queue.average = 12.0;
                 match queue.admit(&at(now, busy_until), ect) {
-                    Verdict::Mark => marks += 1,
-                    Verdict::Refuse => drops += 1,
-                    Verdict::Take => {}
+                    Admission::Mark => marks += 1,
+                    Admission::Refuse => drops += 1,
+                    Admission::Take => {}
                 }
                 busy_until = now + 1e-3;
                 queue.queue = Fifo::default(); // the length is the test's own
@@ -335,11 +335,11 @@ mod tests {
     #[test]
     fn a_full_queue_drops_and_adaptive_red_moves_its_probability() {
         let mut queue = red(RedConfig { limit: 3, ..config() });
-        let verdicts: Vec<Verdict> = (0..6)
+        let verdicts: Vec<Admission> = (0..6)
             .map(|i| queue.admit(&at(1.0 + i as f64 * 1e-9, if i == 0 { 0.5 } else { 2.0 }), true))
             .collect();
-        assert_eq!(verdicts[..4], [Verdict::Take; 4]); // one in transmission, three wait
-        assert_eq!(verdicts[4..], [Verdict::Refuse; 2]);
+        assert_eq!(verdicts[..4], [Admission::Take; 4]); // one in transmission, three wait
+        assert_eq!(verdicts[4..], [Admission::Refuse; 2]);
 
         let mut queue = red(RedConfig { adaptive_bottom: Some(0.01), ..config() });
         queue.average = 14.0;

@@ -5,17 +5,17 @@ mod links;
 
 pub use config::AodvConfig;
 
-use super::routes::{NO_HOPS, Route, State};
-use super::store::{BROADCAST, Body, Item, NOWHERE, Reply, Request};
-use super::{Clock, Fate, Radio, RadioStep, Timer};
+use super::routes::{AodvRoute, NO_HOPS, State};
+use super::store::{BROADCAST, NOWHERE, Payload, QueuedFrame, Reply, Request};
+use super::{Clock, PacketFate, Radio, RadioStep, RadioTimer};
 use engine::Stream;
 use std::collections::{BTreeMap, VecDeque};
 use units::{Span, Time};
 
 /// Something that a node does later.
 #[derive(Clone, Copy, Debug)]
-enum Later {
-    Send(Item),
+enum DeferredAction {
+    Send(QueuedFrame),
     /// Looks through its routes.
     Purge,
     Hello,
@@ -31,12 +31,12 @@ enum Later {
 pub(super) struct Agent {
     seq: u32,
     requests: u32,
-    pub routes: BTreeMap<u32, Route>,
+    pub routes: BTreeMap<u32, AodvRoute>,
     /// Requests seen: source and number, and until when they are remembered.
     seen: BTreeMap<(u32, u32), Time>,
     /// Packets without a route: destination, and until when they wait.
-    buffer: VecDeque<(Item, u32, Time)>,
-    later: BTreeMap<(Time, u64), Later>,
+    buffer: VecDeque<(QueuedFrame, u32, Time)>,
+    later: BTreeMap<(Time, u64), DeferredAction>,
     order: u64,
     /// Neighbours heard by their hellos, and until when that holds.
     neighbours: BTreeMap<u32, Time>,
@@ -70,7 +70,7 @@ impl Agent {
     }
 
     /// The route to `to` if it can be used now.
-    fn usable(&self, to: u32, now: Time, ns2: bool) -> Option<&Route> {
+    fn usable(&self, to: u32, now: Time, ns2: bool) -> Option<&AodvRoute> {
         self.routes.get(&to).filter(|r| r.state == State::Up && (ns2 || r.expire > now))
     }
 }
@@ -83,20 +83,20 @@ impl Radio {
     pub(super) fn start_routing(&mut self, clock: &mut Clock) {
         let Some(aodv) = self.aodv.clone() else { return };
         for node in 0..self.agents.len() as u32 {
-            self.later(clock, node, clock.now() + PURGE, Later::Purge);
+            self.later(clock, node, clock.now() + PURGE, DeferredAction::Purge);
             if aodv.hello.is_some() {
-                self.later(clock, node, clock.now(), Later::Hello);
-                self.later(clock, node, clock.now() + SECOND, Later::Neighbours);
+                self.later(clock, node, clock.now(), DeferredAction::Hello);
+                self.later(clock, node, clock.now() + SECOND, DeferredAction::Neighbours);
             }
         }
     }
 
-    fn later(&mut self, clock: &mut Clock, node: u32, at: Time, what: Later) {
+    fn later(&mut self, clock: &mut Clock, node: u32, at: Time, what: DeferredAction) {
         let agent = &mut self.agents[node as usize];
         agent.order += 1;
         agent.later.insert((at, agent.order), what);
         if let Some((&(first, _), _)) = agent.later.first_key_value() {
-            clock.set(node, Timer::Routing, first);
+            clock.set(node, RadioTimer::Routing, first);
         }
     }
 
@@ -105,41 +105,49 @@ impl Radio {
         while let Some(entry) = self.agents[node as usize].later.first_entry() {
             if entry.key().0 > now {
                 let at = entry.key().0;
-                return clock.set(node, Timer::Routing, at);
+                return clock.set(node, RadioTimer::Routing, at);
             }
             match entry.remove() {
-                Later::Send(item) => self.message_or_packet(clock, node, item),
-                Later::Purge => {
+                DeferredAction::Send(item) => self.message_or_packet(clock, node, item),
+                DeferredAction::Purge => {
                     self.purge(clock, node);
-                    self.later(clock, node, now + PURGE, Later::Purge);
+                    self.later(clock, node, now + PURGE, DeferredAction::Purge);
                 }
-                Later::Hello => self.hello(clock, node),
-                Later::Neighbours => {
+                DeferredAction::Hello => self.hello(clock, node),
+                DeferredAction::Neighbours => {
                     self.purge_neighbours(clock, node);
-                    self.later(clock, node, now + SECOND, Later::Neighbours);
+                    self.later(clock, node, now + SECOND, DeferredAction::Neighbours);
                 }
-                Later::Retry(to) => self.retry(clock, node, to),
-                Later::Repair(to) => self.end_repair(clock, node, to),
+                DeferredAction::Retry(to) => self.retry(clock, node, to),
+                DeferredAction::Repair(to) => self.end_repair(clock, node, to),
             }
         }
     }
 
-    fn message_or_packet(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    fn message_or_packet(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
         self.counts.routing += item.urgent as u64;
         self.send_down(clock, node, item);
     }
 
     /// Sends a message of AODV, `jitter` and the TTL as given.
-    fn send_message(&mut self, clock: &mut Clock, node: u32, next: u32, ttl: u8, jitter: bool, body: Body) {
+    fn send_message(
+        &mut self,
+        clock: &mut Clock,
+        node: u32,
+        next: u32,
+        ttl: u8,
+        jitter: bool,
+        payload: Payload,
+    ) {
         let aodv = self.aodv();
         let bytes = aodv.ip_header
-            + match &body {
-                Body::Request(_) => aodv.request_bytes,
-                Body::Error(list) => 4 + 8 * list.len() as u32,
+            + match &payload {
+                Payload::Request(_) => aodv.request_bytes,
+                Payload::Error(list) => 4 + 8 * list.len() as u32,
                 _ => aodv.reply_bytes,
             };
         let most = aodv.jitter;
-        let item = Item { body: self.store.put(body), next, bytes, hops: 0, ttl, urgent: true };
+        let item = QueuedFrame { payload: self.store.put(payload), next, bytes, hops: 0, ttl, urgent: true };
         if !jitter {
             return self.message_or_packet(clock, node, item);
         }
@@ -147,28 +155,28 @@ impl Radio {
     }
 
     /// Sends an item down after up to `most`, at random.
-    pub(super) fn jittered(&mut self, clock: &mut Clock, node: u32, item: Item, most: Span) {
+    pub(super) fn jittered(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame, most: Span) {
         let part = self.agents[node as usize].stream.uniform();
         let delay = Span::from_ps((part * most.ps() as f64) as u64);
-        self.later(clock, node, clock.now() + delay, Later::Send(item));
+        self.later(clock, node, clock.now() + delay, DeferredAction::Send(item));
     }
 
-    fn target_of(&self, item: &Item) -> u32 {
-        match self.store.get(item.body) {
-            Body::Data { way, .. } => self.ways[*way as usize].1,
+    fn target_of(&self, item: &QueuedFrame) -> u32 {
+        match self.store.get(item.payload) {
+            Payload::Data { path, .. } => self.paths[*path as usize].1,
             _ => BROADCAST,
         }
     }
 
-    fn source_of(&self, item: &Item) -> u32 {
-        match self.store.get(item.body) {
-            Body::Data { way, .. } => self.ways[*way as usize].0,
+    fn source_of(&self, item: &QueuedFrame) -> u32 {
+        match self.store.get(item.payload) {
+            Payload::Data { path, .. } => self.paths[*path as usize].0,
             _ => BROADCAST,
         }
     }
 
     /// A packet wants to go on from `node`, its source or one on its way.
-    pub(super) fn resolve(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    pub(super) fn resolve(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
         let (now, ns2) = (clock.now(), self.aodv().ns2);
         let (source, to) = (self.source_of(&item), self.target_of(&item));
         let agent = &mut self.agents[node as usize];
@@ -186,25 +194,25 @@ impl Radio {
         // RFC 3561 section 6.11, case ii: the number goes up first.
         let route = self.agents[node as usize].routes.entry(to).or_default();
         route.seq = if ns2 { route.seq } else { route.seq.wrapping_add(1) };
-        let error = Body::Error(vec![(to, route.seq)]);
+        let error = Payload::Error(vec![(to, route.seq)]);
         self.send_message(clock, node, BROADCAST, 1, false, error);
-        self.drop_item(now, node, item, Fate::Route);
+        self.drop_item(now, node, item, PacketFate::AodvRoute);
     }
 
     /// Sends a packet over a route that is up: at once, or after a delay. What is sent by and by sets out on its own: sending
     /// one may end the route.
-    fn forward(&mut self, clock: &mut Clock, node: u32, to: u32, item: Item, delay: Option<Span>) {
+    fn forward(&mut self, clock: &mut Clock, node: u32, to: u32, item: QueuedFrame, delay: Option<Span>) {
         let (now, active, ns2) = (clock.now(), self.aodv().active_route, self.aodv().ns2);
         let source = self.source_of(&item);
         let routes = &mut self.agents[node as usize].routes;
         let Some(route) = routes.get_mut(&to).filter(|route| route.state == State::Up) else {
-            return self.drop_item(now, node, item, Fate::Route);
+            return self.drop_item(now, node, item, PacketFate::AodvRoute);
         };
         let next = route.next;
         if ns2 {
             route.expire = now + active;
         } else {
-            // The way onward, the way back, and the neighbours on both are in use.
+            // The path onward, the path back, and the neighbours on both are in use.
             let back = routes.get(&source).map_or(source, |route| route.next);
             for used in [to, next, source, back] {
                 if let Some(route) = routes.get_mut(&used).filter(|route| route.state == State::Up) {
@@ -212,15 +220,15 @@ impl Radio {
                 }
             }
         }
-        let item = Item { next, ..item };
+        let item = QueuedFrame { next, ..item };
         match delay {
-            Some(delay) => self.later(clock, node, now + delay, Later::Send(item)),
+            Some(delay) => self.later(clock, node, now + delay, DeferredAction::Send(item)),
             None => self.send_down(clock, node, item),
         }
     }
 
     /// Keeps a packet that has no route yet.
-    fn keep(&mut self, now: Time, node: u32, item: Item, to: u32) {
+    fn keep(&mut self, now: Time, node: u32, item: QueuedFrame, to: u32) {
         self.forget_old(now, node);
         let (room, time) = (self.aodv().buffer, self.aodv().buffer_time);
         let buffer = &mut self.agents[node as usize].buffer;
@@ -228,22 +236,22 @@ impl Radio {
         if buffer.len() > room
             && let Some((oldest, ..)) = buffer.pop_front()
         {
-            self.drop_item(now, node, oldest, Fate::Buffer);
+            self.drop_item(now, node, oldest, PacketFate::Buffer);
         }
     }
 
     fn forget_old(&mut self, now: Time, node: u32) {
         let buffer = &mut self.agents[node as usize].buffer;
-        let old = |entry: &&(Item, u32, Time)| entry.2 < now;
-        let gone: Vec<Item> = buffer.iter().filter(old).map(|(item, ..)| *item).collect();
+        let old = |entry: &&(QueuedFrame, u32, Time)| entry.2 < now;
+        let gone: Vec<QueuedFrame> = buffer.iter().filter(old).map(|(item, ..)| *item).collect();
         buffer.retain(|(.., until)| *until >= now);
         for item in gone {
-            self.drop_item(now, node, item, Fate::Timeout);
+            self.drop_item(now, node, item, PacketFate::Timeout);
         }
     }
 
     /// Takes everything that waits for a route to `to`.
-    fn waiting(&mut self, now: Time, node: u32, to: u32) -> Vec<Item> {
+    fn waiting(&mut self, now: Time, node: u32, to: u32) -> Vec<QueuedFrame> {
         self.forget_old(now, node);
         let buffer = &mut self.agents[node as usize].buffer;
         let found = buffer.iter().filter(|(_, target, _)| *target == to).map(|(item, ..)| *item).collect();
@@ -253,12 +261,12 @@ impl Radio {
 
     fn drop_waiting(&mut self, now: Time, node: u32, to: u32) {
         for item in self.waiting(now, node, to) {
-            self.drop_item(now, node, item, Fate::Route);
+            self.drop_item(now, node, item, PacketFate::AodvRoute);
         }
     }
 
     /// Sends what waited for a route; the packets follow each other at a distance that gives ARP its time.
-    fn release(&mut self, clock: &mut Clock, node: u32, to: u32, gap: Span) {
+    fn send_buffered(&mut self, clock: &mut Clock, node: u32, to: u32, gap: Span) {
         let mut delay = Span::ZERO;
         for item in self.waiting(clock.now(), node, to) {
             self.forward(clock, node, to, item, Some(delay));
@@ -289,7 +297,7 @@ impl Radio {
             }
             if agent.sent.len() >= aodv.rate_limit as usize {
                 route.wait_until = now + Span::from_ms(100);
-                return self.later(clock, node, now + Span::from_ms(100), Later::Retry(to));
+                return self.later(clock, node, now + Span::from_ms(100), DeferredAction::Retry(to));
             }
             agent.sent.push_back(now);
         }
@@ -327,12 +335,12 @@ impl Radio {
         agent.requests += 1;
         if !aodv.ns2 {
             agent.seen.insert((node, id), now + aodv.reverse_route);
-            self.later(clock, node, retry_at, Later::Retry(to));
+            self.later(clock, node, retry_at, DeferredAction::Retry(to));
         }
         let source_seq = self.agents[node as usize].seq;
         let request = Request { source: node, id, source_seq, target: to, target_seq, hops: 1, asked: now };
         // Two that ask at the same instant would for ever do so (RFC 5148); ns-2 leaves that to the backoff.
-        self.send_message(clock, node, BROADCAST, ttl, !aodv.ns2, Body::Request(request));
+        self.send_message(clock, node, BROADCAST, ttl, !aodv.ns2, Payload::Request(request));
     }
 
     fn retry(&mut self, clock: &mut Clock, node: u32, to: u32) {
@@ -378,7 +386,7 @@ impl Radio {
         if !aodv.ns2 {
             self.hear_neighbour(now, node, from, now + aodv.active_route);
         }
-        // The way back.
+        // The path back.
         let holds = now + aodv.reverse_route;
         let back = self.agents[node as usize].routes.entry(source).or_default();
         back.expire = back.expire.max(holds);
@@ -393,7 +401,7 @@ impl Radio {
                 back.expire = now + aodv.active_route;
             }
             self.route_changed(now, node, source);
-            self.release(clock, node, source, Span::ZERO);
+            self.send_buffered(clock, node, source, Span::ZERO);
         }
         if target == node {
             let agent = &mut self.agents[node as usize];
@@ -407,10 +415,10 @@ impl Radio {
             let seq = agent.seq;
             return self.reply(clock, node, &request, (1, seq, aodv.my_route));
         }
-        let usable = |r: &&Route| {
+        let usable = |r: &&AodvRoute| {
             if aodv.ns2 { r.leads_on() } else { r.state == State::Up && r.expire > now && r.seq_known }
         };
-        let fresh = |r: &&Route| request.target_seq.is_none_or(|asked| !newer(aodv.ns2, asked, r.seq));
+        let fresh = |r: &&AodvRoute| request.target_seq.is_none_or(|asked| !newer(aodv.ns2, asked, r.seq));
         let agent = &mut self.agents[node as usize];
         let known = agent.routes.get(&target);
         if let Some(route) = known.filter(usable).filter(fresh).filter(|r| aodv.ns2 || r.next != from) {
@@ -434,7 +442,7 @@ impl Radio {
         };
         if ttl > 1 {
             let onward = Request { hops: hops + 1, target_seq, ..request };
-            self.send_message(clock, node, BROADCAST, ttl - 1, true, Body::Request(onward));
+            self.send_message(clock, node, BROADCAST, ttl - 1, true, Payload::Request(onward));
         }
     }
 
@@ -445,10 +453,10 @@ impl Radio {
         let Some(back) = self.agents[node as usize].routes.get(&source) else { return };
         let next = back.next;
         if next == NOWHERE {
-            return; // ns-2 may know of a newer way than the one that the request took, and that one is down
+            return; // ns-2 may know of a newer path than the one that the request took, and that one is down
         }
         let reply = Reply { source, target, target_seq, hops, lifetime, asked, hello: false };
-        self.send_message(clock, node, next, self.aodv().net_diameter, false, Body::Reply(reply));
+        self.send_message(clock, node, next, self.aodv().net_diameter, false, Payload::Reply(reply));
     }
 
     pub(super) fn on_reply(&mut self, clock: &mut Clock, node: u32, from: u32, reply: Reply) {
@@ -471,7 +479,7 @@ impl Radio {
                 route.learn_latency(Span::from_ps(now.since(reply.asked).ps() / hops.max(1) as u64));
             }
             self.route_changed(now, node, target);
-            self.release(clock, node, target, gap);
+            self.send_buffered(clock, node, target, gap);
         }
         if source == node || !better {
             return;
@@ -490,7 +498,7 @@ impl Radio {
             back.expire = if ns2 { now + active } else { back.expire.max(now + active) };
         }
         let onward = Reply { hops: hops + 1, ..reply };
-        self.send_message(clock, node, next, self.aodv().net_diameter, false, Body::Reply(onward));
+        self.send_message(clock, node, next, self.aodv().net_diameter, false, Payload::Reply(onward));
     }
 
     pub(super) fn on_error(&mut self, clock: &mut Clock, node: u32, from: u32, list: &[(u32, u32)]) {
@@ -513,7 +521,7 @@ impl Radio {
             }
         }
         if !onward.is_empty() {
-            self.send_message(clock, node, BROADCAST, 1, true, Body::Error(onward));
+            self.send_message(clock, node, BROADCAST, 1, true, Payload::Error(onward));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Between routing and MAC: address resolution, and the interface queue (specs/manet.md section 4).
 
-use super::store::{BROADCAST, Body, Item};
-use super::{Clock, Fate, Radio, Timer};
+use super::store::{BROADCAST, Payload, QueuedFrame};
+use super::{Clock, PacketFate, Radio, RadioTimer};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Span, Time};
 
@@ -11,16 +11,16 @@ struct Address {
     known: bool,
     requests: u8,
     /// The packet that waits for it.
-    held: Option<Item>,
+    held: Option<QueuedFrame>,
 }
 
 /// A node's addresses and queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interface {
     addresses: BTreeMap<u32, Address>,
-    queue: VecDeque<Item>,
+    queue: VecDeque<QueuedFrame>,
     /// What is between routing and queue, and until when.
-    descending: VecDeque<(Time, Item)>,
+    descending: VecDeque<(Time, QueuedFrame)>,
 }
 
 /// Requests for an address before its packets fail.
@@ -30,7 +30,7 @@ const ARP_JITTER: Span = Span::from_ms(1);
 
 impl Radio {
     /// Sends an item to its next hop, whose address may have to be asked for.
-    pub(super) fn send_down(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    pub(super) fn send_down(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
         if !self.arp || item.next == BROADCAST {
             return self.descend(clock, node, item);
         }
@@ -41,20 +41,20 @@ impl Radio {
         if address.requests >= ARP_REQUESTS {
             address.requests = 0;
             for item in [address.held.take(), Some(item)].into_iter().flatten() {
-                self.link_failed(clock, node, item, Fate::Arp);
+                self.link_failed(clock, node, item, PacketFate::Arp);
             }
             return;
         }
         address.requests += 1;
         if let Some(before) = address.held.replace(item) {
-            self.drop_item(clock.now(), node, before, Fate::Arp);
+            self.drop_item(clock.now(), node, before, PacketFate::Arp);
         }
-        self.send_arp(clock, node, BROADCAST, Body::ArpRequest { from: node, target: item.next });
+        self.send_arp(clock, node, BROADCAST, Payload::ArpRequest { from: node, target: item.next });
     }
 
-    fn send_arp(&mut self, clock: &mut Clock, node: u32, next: u32, body: Body) {
-        let body = self.store.put(body);
-        let item = Item { body, next, bytes: ARP_BYTES, hops: 0, ttl: 1, urgent: false };
+    fn send_arp(&mut self, clock: &mut Clock, node: u32, next: u32, payload: Payload) {
+        let payload = self.store.put(payload);
+        let item = QueuedFrame { payload, next, bytes: ARP_BYTES, hops: 0, ttl: 1, urgent: false };
         if next == BROADCAST && !self.timing.always_back_off {
             // Without a backoff before it, two that ask at the same instant would for ever do so.
             return self.jittered(clock, node, item, ARP_JITTER);
@@ -62,15 +62,15 @@ impl Radio {
         self.descend(clock, node, item);
     }
 
-    /// On its way to the queue an item takes the link layer's time.
-    fn descend(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    /// On its path to the queue an item takes the link layer's time.
+    fn descend(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
         if self.link_delay == Span::ZERO {
             return self.enqueue(clock, node, item);
         }
         let at = clock.now() + self.link_delay;
         let descending = &mut self.interfaces[node as usize].descending;
         if descending.is_empty() {
-            clock.set(node, Timer::Interface, at);
+            clock.set(node, RadioTimer::Interface, at);
         }
         descending.push_back((at, item));
     }
@@ -78,7 +78,7 @@ impl Radio {
     pub(super) fn on_interface(&mut self, clock: &mut Clock, node: u32) {
         while let Some(&(at, item)) = self.interfaces[node as usize].descending.front() {
             if at > clock.now() {
-                return clock.set(node, Timer::Interface, at);
+                return clock.set(node, RadioTimer::Interface, at);
             }
             self.interfaces[node as usize].descending.pop_front();
             self.enqueue(clock, node, item);
@@ -96,12 +96,12 @@ impl Radio {
             self.descend(clock, node, item);
         }
         if let Some(asks) = asks {
-            self.send_arp(clock, node, asks, Body::ArpReply { from: node });
+            self.send_arp(clock, node, asks, Payload::ArpReply { from: node });
         }
     }
 
     /// Puts an item before the MAC.
-    fn enqueue(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    fn enqueue(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
         let queue = &mut self.interfaces[node as usize].queue;
         if queue.is_empty() && self.stations[node as usize].current.is_none() {
             return self.load(clock, node, item);
@@ -116,7 +116,7 @@ impl Radio {
             None
         };
         if let Some(refused) = refused {
-            self.drop_item(clock.now(), node, refused, Fate::Queue);
+            self.drop_item(clock.now(), node, refused, PacketFate::Queue);
         }
     }
 
@@ -130,16 +130,16 @@ impl Radio {
     /// Drops everything that waits for a neighbour that is gone.
     pub(super) fn drop_queued(&mut self, now: Time, node: u32, neighbour: u32) {
         let queue = &mut self.interfaces[node as usize].queue;
-        let gone: Vec<Item> = queue.iter().filter(|item| item.next == neighbour).copied().collect();
+        let gone: Vec<QueuedFrame> = queue.iter().filter(|item| item.next == neighbour).copied().collect();
         queue.retain(|item| item.next != neighbour);
         for item in gone {
-            self.drop_item(now, node, item, Fate::Broken);
+            self.drop_item(now, node, item, PacketFate::Broken);
         }
     }
 
     /// The link to an item's next hop failed, or its address could not be had.
-    pub(super) fn link_failed(&mut self, clock: &mut Clock, node: u32, item: Item, fate: Fate) {
-        let data = matches!(self.store.get(item.body), Body::Data { .. });
+    pub(super) fn link_failed(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame, fate: PacketFate) {
+        let data = matches!(self.store.get(item.payload), Payload::Data { .. });
         if self.aodv.is_some() && data {
             self.route_failed(clock, node, item, fate);
         } else {

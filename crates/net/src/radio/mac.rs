@@ -2,8 +2,8 @@
 
 use super::propagation::LIGHT;
 use super::station::{Capture, Current, Doing, Frame, FrameKind, Signal, Timing, WINDOW_MIN};
-use super::store::{BROADCAST, Body, Item};
-use super::{Clock, Fate, Load, Radio, RadioStep, Timer};
+use super::store::{BROADCAST, Payload, QueuedFrame};
+use super::{Clock, Load, PacketFate, Radio, RadioStep, RadioTimer};
 use units::{PS_PER_S, Rate, Span, Time};
 
 /// The MAC's settings.
@@ -100,10 +100,10 @@ impl Radio {
         let before = std::mem::replace(&mut station.on_air, frame);
         // What was on the air may just be reaching its last hearers until now.
         if let Some(item) = before.item {
-            self.let_go(item, Fate::Sent);
+            self.release(item, PacketFate::Sent);
         }
         if let Some(item) = frame.item {
-            self.store.hold(item.body);
+            self.store.retain(item.payload);
         }
         let [x, y] = self.medium.place(node, now);
         let neighbours = self.medium.neighbours(node, now);
@@ -148,11 +148,11 @@ impl Radio {
         self.counts.collisions += station.hear(signal, t) as u64;
         if interrupted {
             station.resumed = station.free_from(signal.start, t);
-            clock.set(node, Timer::Access, station.deadline(t));
+            clock.set(node, RadioTimer::Access, station.deadline(t));
         }
         // One that has ended but was not looked at yet comes first.
         if signal.mine && station.rx.mine && !station.rx.bad && station.ended.end <= clock.now() {
-            clock.set(node, Timer::Receive, station.rx.end);
+            clock.set(node, RadioTimer::Receive, station.rx.end);
         }
     }
 
@@ -164,7 +164,7 @@ impl Radio {
         let signal = station.ended;
         let next = station.rx;
         if next.mine && next.end > now {
-            clock.set(node, Timer::Receive, next.end);
+            clock.set(node, RadioTimer::Receive, next.end);
         }
         if signal.end != now || signal.bad || station.tx_until > now {
             return;
@@ -203,8 +203,8 @@ impl Radio {
         self.go_on(clock, node);
     }
 
-    fn on_data(&mut self, clock: &mut Clock, node: u32, from: u32, frame: &Frame, item: Item) {
-        let item = Item { hops: item.hops + 1, ..item };
+    fn on_data(&mut self, clock: &mut Clock, node: u32, from: u32, frame: &Frame, item: QueuedFrame) {
+        let item = QueuedFrame { hops: item.hops + 1, ..item };
         if frame.to == BROADCAST {
             return self.arrived(clock, node, from, item);
         }
@@ -223,10 +223,10 @@ impl Radio {
             self.counts.duplicates += 1;
             return;
         }
-        self.store.hold(item.body);
+        self.store.retain(item.payload);
         self.counts.hops += 1;
         self.arrived(clock, node, from, item);
-        self.let_go(item, Fate::Sent);
+        self.release(item, PacketFate::Sent);
     }
 
     fn on_ack(&mut self, clock: &mut Clock, node: u32) {
@@ -238,16 +238,16 @@ impl Radio {
         (station.short_retries, station.long_retries) = (0, 0);
         station.window = WINDOW_MIN;
         self.begin_backoff(node);
-        self.let_go(current.item, Fate::Sent);
+        self.release(current.item, PacketFate::Sent);
         self.go_on(clock, node);
     }
 
-    pub(super) fn begins_with_rts(&self, item: &Item) -> bool {
+    pub(super) fn begins_with_rts(&self, item: &QueuedFrame) -> bool {
         item.next != BROADCAST && item.bytes + self.mac.header >= self.mac.rts_threshold
     }
 
     /// A new frame for the MAC, which has none.
-    pub(super) fn load(&mut self, clock: &mut Clock, node: u32, item: Item) {
+    pub(super) fn load(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
         let rts = self.begins_with_rts(&item);
         let t = &self.timing;
         let station = &mut self.stations[node as usize];
@@ -265,7 +265,7 @@ impl Radio {
             let since = heard.max(station.nav).max(station.eifs);
             station.resumed = Time::from_ps(since.ps().max(now.ps().saturating_sub(t.difs.ps())));
             station.counting = true;
-            clock.set(node, Timer::Access, station.deadline(t));
+            clock.set(node, RadioTimer::Access, station.deadline(t));
             return;
         }
         self.begin_backoff(node);
@@ -290,7 +290,7 @@ impl Radio {
         station.settle(now, t);
         station.resumed = station.free_from(now, t);
         station.counting = true;
-        clock.set(node, Timer::Access, station.deadline(t));
+        clock.set(node, RadioTimer::Access, station.deadline(t));
     }
 
     /// The station becomes busy itself.
@@ -300,7 +300,7 @@ impl Radio {
         if station.counting {
             station.pause(clock.now(), t);
             station.counting = false;
-            clock.set(node, Timer::Access, Time::NEVER);
+            clock.set(node, RadioTimer::Access, Time::NEVER);
         }
     }
 
@@ -323,7 +323,7 @@ impl Radio {
         let duration = SIFS + self.mac.basic(CTS) + SIFS + data + SIFS + self.mac.basic(ACK);
         let frame = Frame { kind: FrameKind::Rts, to: current.item.next, duration, item: None, number: 0 };
         let end = self.transmit(clock, node, frame);
-        clock.set(node, Timer::Exchange, end + self.margin + SIFS + self.mac.basic(CTS) + self.margin);
+        clock.set(node, RadioTimer::Exchange, end + self.margin + SIFS + self.mac.basic(CTS) + self.margin);
     }
 
     fn send_data(&mut self, clock: &mut Clock, node: u32, current: &Current) {
@@ -335,7 +335,7 @@ impl Radio {
         let end = self.transmit(clock, node, frame);
         let answer =
             if to == BROADCAST { Span::ZERO } else { self.margin + SIFS + self.mac.basic(ACK) + self.margin };
-        clock.set(node, Timer::Exchange, end + answer);
+        clock.set(node, RadioTimer::Exchange, end + answer);
     }
 
     /// SIFS is over, or an answer did not come, or the station has ended what it was sending.
@@ -375,7 +375,7 @@ impl Radio {
             station.current = None;
             station.window = WINDOW_MIN;
             self.begin_backoff(node);
-            return self.let_go(current.item, Fate::Sent);
+            return self.release(current.item, PacketFate::Sent);
         }
         let with_rts = self.begins_with_rts(&current.item);
         let limit = if with_rts { self.mac.long_retries } else { self.mac.short_retries };
@@ -403,7 +403,7 @@ impl Radio {
         let Some(current) = station.current else { return };
         self.counts.retries_exhausted += 1;
         // The frame stays until routing has done its work, as the next one must not be loaded before.
-        self.link_failed(clock, node, current.item, Fate::Retry);
+        self.link_failed(clock, node, current.item, PacketFate::Retry);
         self.stations[node as usize].current = None;
     }
 
@@ -432,7 +432,7 @@ impl Radio {
         if kind == FrameKind::Ack {
             self.stations[node as usize].doing = Doing::Ack;
             let end = self.transmit(clock, node, frame);
-            return clock.set(node, Timer::Exchange, end);
+            return clock.set(node, RadioTimer::Exchange, end);
         }
         if ns2 && !idle || reserved {
             station.reply = None;
@@ -442,25 +442,25 @@ impl Radio {
         station.doing = Doing::Cts;
         let end = self.transmit(clock, node, frame);
         let data = less(duration, SIFS + self.mac.basic(ACK));
-        clock.set(node, Timer::Exchange, end + self.margin + data + self.margin);
+        clock.set(node, RadioTimer::Exchange, end + self.margin + data + self.margin);
     }
 
     /// What comes next at a station that has ended something.
     fn go_on(&mut self, clock: &mut Clock, node: u32) {
         let now = clock.now();
-        clock.set(node, Timer::Exchange, Time::NEVER);
+        clock.set(node, RadioTimer::Exchange, Time::NEVER);
         let station = &mut self.stations[node as usize];
         let sent_rts = station.doing == Doing::Rts;
         if station.reply.is_some() {
             station.doing = Doing::Sifs;
             self.stop_counting(clock, node);
-            return clock.set(node, Timer::Exchange, now + SIFS);
+            return clock.set(node, RadioTimer::Exchange, now + SIFS);
         }
         station.doing = Doing::Idle;
         match station.current {
             Some(current) if sent_rts && !current.rts && !station.pending => {
                 station.doing = Doing::Sifs; // the CTS came: data follows
-                return clock.set(node, Timer::Exchange, now + SIFS);
+                return clock.set(node, RadioTimer::Exchange, now + SIFS);
             }
             Some(_) => {
                 if !station.pending {
@@ -473,10 +473,12 @@ impl Radio {
     }
 
     fn watch_transmission(&mut self, now: Time, node: u32, frame: &Frame, until: Time) {
-        let load = frame.item.map_or(Load::None, |item| match self.store.get(item.body) {
-            Body::Data { packet, .. } => Load::Data { flow: packet.flow, kind: packet.kind, seq: packet.seq },
-            Body::ArpRequest { .. } | Body::ArpReply { .. } => Load::Arp,
-            Body::Request(_) | Body::Reply(_) | Body::Error(_) => Load::Routing,
+        let load = frame.item.map_or(Load::None, |item| match self.store.get(item.payload) {
+            Payload::Data { packet, .. } => {
+                Load::Data { flow: packet.flow, kind: packet.kind, seq: packet.seq }
+            }
+            Payload::ArpRequest { .. } | Payload::ArpReply { .. } => Load::Arp,
+            Payload::Request(_) | Payload::Reply(_) | Payload::Error(_) => Load::Routing,
         });
         let (kind, to, duration) = (frame.kind, frame.to, frame.duration);
         // What was contended for: everything but replies, and data that follows a CTS.

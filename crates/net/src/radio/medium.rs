@@ -30,8 +30,8 @@ pub(super) struct Medium {
 const SLACK: f64 = 0.1;
 
 impl Medium {
-    pub fn new(ways: Vec<Trajectory>, reach: f64) -> Medium {
-        let walkers: Vec<Walker> = ways.into_iter().map(Walker::new).collect();
+    pub fn new(paths: Vec<Trajectory>, reach: f64) -> Medium {
+        let walkers: Vec<Walker> = paths.into_iter().map(Walker::new).collect();
         let fastest = walkers.iter().map(Walker::top_speed).fold(0.0, f64::max);
         let slack = SLACK * reach;
         let lasts = if fastest > 0.0 { slack / (2.0 * fastest) } else { f64::INFINITY };
@@ -128,14 +128,14 @@ mod tests {
         };
         let mut stream = Stream::new(1, "mobility", "test");
         let end = Time::ZERO + Span::from_seconds(60.0);
-        let ways: Vec<Trajectory> = (0..80).map(|_| model.trajectory(&mut stream, end)).collect();
-        let mut medium = Medium::new(ways.clone(), 550.0);
+        let paths: Vec<Trajectory> = (0..80).map(|_| model.trajectory(&mut stream, end)).collect();
+        let mut medium = Medium::new(paths.clone(), 550.0);
         for step in 0..300u64 {
             let (now, node) = (Time::ZERO + Span::from_ms(200 * step), (step * 7 % 80) as u32);
             let list = medium.neighbours(node, now);
-            let here = ways[node as usize].at(now);
+            let here = paths[node as usize].at(now);
             let near = |k: &u32| {
-                let there = ways[*k as usize].at(now);
+                let there = paths[*k as usize].at(now);
                 let (dx, dy) = (there[0] - here[0], there[1] - here[1]);
                 *k != node && dx * dx + dy * dy <= 550.0 * 550.0
             };

@@ -5,7 +5,7 @@ use units::{PS_PER_S, Span, Time};
 
 const SECONDS_PER_PS: f64 = 1.0 / PS_PER_S as f64;
 
-/// A straight stretch of a way, from a moment on.
+/// A straight stretch of a path, from a moment on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Leg {
     from: Time,
@@ -15,7 +15,7 @@ struct Leg {
     velocity: [f64; 2],
 }
 
-/// A node's way over the plane.
+/// A node's path over the plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     legs: Vec<Leg>,
@@ -34,13 +34,13 @@ impl Trajectory {
         while self.legs.last().is_some_and(|leg| leg.from >= when) {
             self.legs.pop();
         }
-        let way = [goal[0] - at[0], goal[1] - at[1]];
-        let length = (way[0] * way[0] + way[1] * way[1]).sqrt();
+        let path = [goal[0] - at[0], goal[1] - at[1]];
+        let length = (path[0] * path[0] + path[1] * path[1]).sqrt();
         if speed <= 0.0 || length == 0.0 {
             self.legs.push(Leg { from: when, at, velocity: [0.0; 2] });
             return when;
         }
-        self.legs.push(Leg { from: when, at, velocity: way.map(|w| w / length * speed) });
+        self.legs.push(Leg { from: when, at, velocity: path.map(|w| w / length * speed) });
         let arrival = when + Span::from_ps((length / speed * PS_PER_S as f64) as u64);
         self.legs.push(Leg { from: arrival, at: goal, velocity: [0.0; 2] });
         arrival
@@ -52,7 +52,7 @@ impl Trajectory {
         self.legs[leg].place(when)
     }
 
-    /// The highest speed on the way, m/s.
+    /// The highest speed on the path, m/s.
     pub fn top_speed(&self) -> f64 {
         let squares = self.legs.iter().map(|l| l.velocity[0] * l.velocity[0] + l.velocity[1] * l.velocity[1]);
         squares.fold(0.0, f64::max).sqrt()
@@ -138,19 +138,19 @@ impl RandomWaypoint {
         (moving + self.pause.seconds(), moving)
     }
 
-    /// One node's way until `horizon`.
+    /// One node's path until `horizon`.
     pub fn trajectory(&self, stream: &mut Stream, horizon: Time) -> Trajectory {
         let [slow, fast] = self.speed;
-        let (mut way, mut free) = match self.start {
+        let (mut path, mut free) = match self.start {
             Start::Cmu => (Trajectory::new(self.point(stream)), Time::ZERO + self.pause),
             Start::Steady => self.steady(stream),
         };
         while free < horizon {
             let goal = self.point(stream);
             let speed = slow + (fast - slow) * stream.uniform();
-            free = way.go(free, goal, speed) + self.pause.max(Span::from_ps(1));
+            free = path.go(free, goal, speed) + self.pause.max(Span::from_ps(1));
         }
-        way
+        path
     }
 
     fn point(&self, stream: &mut Stream) -> [f64; 2] {
@@ -178,10 +178,10 @@ impl RandomWaypoint {
         };
         let part = stream.uniform();
         let speed = slow * libm::exp(ratio * stream.uniform());
-        let mut way =
+        let mut path =
             Trajectory::new([from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])]);
-        let free = way.go(Time::ZERO, to, speed) + self.pause.max(Span::from_ps(1));
-        (way, free)
+        let free = path.go(Time::ZERO, to, speed) + self.pause.max(Span::from_ps(1));
+        (path, free)
     }
 }
 
@@ -206,17 +206,17 @@ mod tests {
     #[test]
     fn a_way_can_be_cut_short() {
         let s = |s: f64| Time::ZERO + Span::from_seconds(s);
-        let mut way = Trajectory::new([0.0, 0.0]);
-        assert_eq!(way.go(s(1.0), [10.0, 0.0], 1.0), s(11.0));
-        assert_eq!(way.at(s(0.5)), [0.0, 0.0]);
-        assert!((way.at(s(3.0))[0] - 2.0).abs() < 1e-9);
-        assert_eq!(way.at(s(20.0)), [10.0, 0.0]);
-        way.go(s(6.0), [5.0, 5.0], 5.0);
-        assert!((way.at(s(6.5))[1] - 2.5).abs() < 1e-9);
-        assert_eq!(way.at(s(8.0)), [5.0, 5.0]);
-        let mut walker = Walker::new(way.clone());
+        let mut path = Trajectory::new([0.0, 0.0]);
+        assert_eq!(path.go(s(1.0), [10.0, 0.0], 1.0), s(11.0));
+        assert_eq!(path.at(s(0.5)), [0.0, 0.0]);
+        assert!((path.at(s(3.0))[0] - 2.0).abs() < 1e-9);
+        assert_eq!(path.at(s(20.0)), [10.0, 0.0]);
+        path.go(s(6.0), [5.0, 5.0], 5.0);
+        assert!((path.at(s(6.5))[1] - 2.5).abs() < 1e-9);
+        assert_eq!(path.at(s(8.0)), [5.0, 5.0]);
+        let mut walker = Walker::new(path.clone());
         for k in 0..100 {
-            assert_eq!(walker.at(s(k as f64 * 0.1)), way.at(s(k as f64 * 0.1)));
+            assert_eq!(walker.at(s(k as f64 * 0.1)), path.at(s(k as f64 * 0.1)));
         }
     }
 
@@ -231,14 +231,14 @@ mod tests {
         };
         let mut stream = Stream::new(1, "mobility", "test");
         let end = Time::ZERO + Span::from_seconds(300.0);
-        let ways: Vec<Trajectory> = (0..4000).map(|_| model.trajectory(&mut stream, end)).collect();
+        let paths: Vec<Trajectory> = (0..4000).map(|_| model.trajectory(&mut stream, end)).collect();
         for at in [1.0, 299.0] {
             let (a, b) = (Time::ZERO + Span::from_seconds(at), Time::ZERO + Span::from_seconds(at + 0.01));
             let speed = |w: &Trajectory| {
                 let (p, q) = (w.at(a), w.at(b));
                 ((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1])).sqrt() / 0.01
             };
-            let mean = ways.iter().map(speed).sum::<f64>() / ways.len() as f64;
+            let mean = paths.iter().map(speed).sum::<f64>() / paths.len() as f64;
             // Its standard error is 0.04 m/s.
             assert!((mean - 3.9087).abs() < 0.13, "{mean} m/s at {at} s");
         }

@@ -21,19 +21,19 @@ pub use mobility::{RandomWaypoint, Start, Trajectory};
 pub use propagation::{Model, Propagation};
 pub use station::{Capture, FrameKind};
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 use aodv::Agent;
 use deadlines::Deadlines;
-use engine::{Agenda, Stream};
+use engine::{EventQueue, Stream};
 use interface::Interface;
 use medium::Medium;
 use propagation::Attenuation;
 use station::{Station, Timing};
 use std::collections::{BTreeMap, VecDeque};
-use store::{Body, Item, Store};
+use store::{Payload, QueuedFrame, Store};
 use units::{Span, Time};
 
-/// How packets find their way.
+/// How packets find their path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Routing {
     /// Straight to the destination, which must be a neighbour.
@@ -57,7 +57,7 @@ pub struct RadioConfig {
     pub queue: usize,
     /// What the link layer takes for a packet on its way to the queue.
     pub link_delay: Span,
-    /// How packets find their way.
+    /// How packets find their path.
     pub routing: Routing,
     /// Seed of everything random.
     pub seed: u64,
@@ -65,7 +65,7 @@ pub struct RadioConfig {
 
 /// What became of a packet, or of a copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
+pub enum PacketFate {
     /// Nothing bad: it was sent on, or arrived.
     Sent,
     /// The interface queue was full.
@@ -75,7 +75,7 @@ pub enum Fate {
     /// It was pushed out while its next hop's address was asked for.
     Arp,
     /// There was no route.
-    Route,
+    AodvRoute,
     /// It waited in a queue behind a link that broke.
     Broken,
     /// It was pushed out of the buffer of packets without a route...
@@ -88,40 +88,40 @@ pub enum Fate {
     Loop,
 }
 
-impl Fate {
+impl PacketFate {
     /// Every way to be dropped, in the order of their numbers.
-    pub const DROPS: [Fate; 9] = [
-        Fate::Queue,
-        Fate::Retry,
-        Fate::Arp,
-        Fate::Route,
-        Fate::Broken,
-        Fate::Buffer,
-        Fate::Timeout,
-        Fate::Ttl,
-        Fate::Loop,
+    pub const DROPS: [PacketFate; 9] = [
+        PacketFate::Queue,
+        PacketFate::Retry,
+        PacketFate::Arp,
+        PacketFate::AodvRoute,
+        PacketFate::Broken,
+        PacketFate::Buffer,
+        PacketFate::Timeout,
+        PacketFate::Ttl,
+        PacketFate::Loop,
     ];
     /// Its name in output.
     pub const fn name(self) -> &'static str {
         match self {
-            Fate::Sent => "sent",
-            Fate::Queue => "queue",
-            Fate::Retry => "retry",
-            Fate::Arp => "arp",
-            Fate::Route => "route",
-            Fate::Broken => "broken",
-            Fate::Buffer => "buffer",
-            Fate::Timeout => "timeout",
-            Fate::Ttl => "ttl",
-            Fate::Loop => "loop",
+            PacketFate::Sent => "sent",
+            PacketFate::Queue => "queue",
+            PacketFate::Retry => "retry",
+            PacketFate::Arp => "arp",
+            PacketFate::AodvRoute => "route",
+            PacketFate::Broken => "broken",
+            PacketFate::Buffer => "buffer",
+            PacketFate::Timeout => "timeout",
+            PacketFate::Ttl => "ttl",
+            PacketFate::Loop => "loop",
         }
     }
 }
 
 /// What the radio hands to whoever drives it.
 #[derive(Clone, Copy, Debug)]
-pub enum Handed {
-    /// A packet is at the end of its way. Copies of it may still be on the air.
+pub enum RadioOutput {
+    /// A packet is at the end of its path. Copies of it may still be on the air.
     Delivered(Packet, u32),
     /// No copy of a packet is left.
     Gone(Packet),
@@ -137,7 +137,7 @@ pub enum Load {
         /// Which flow.
         flow: u32,
         /// Data or ACK.
-        kind: Kind,
+        kind: PacketKind,
         /// Its number.
         seq: u32,
     },
@@ -165,7 +165,7 @@ pub enum RadioStep {
         /// What it carries.
         load: Load,
     },
-    /// A packet is at the end of its way.
+    /// A packet is at the end of its path.
     Deliver {
         /// Which flow's.
         flow: u32,
@@ -175,7 +175,7 @@ pub enum RadioStep {
         /// Which flow's.
         flow: u32,
         /// Why.
-        fate: Fate,
+        fate: PacketFate,
     },
     /// A node's route changed: to whom, and over which neighbour if there is one.
     Route {
@@ -204,15 +204,15 @@ pub struct RadioEvent {
 pub struct RadioCounts {
     /// Data packets that sources handed to it.
     pub offered: u64,
-    /// Distinct data packets that reached the end of their way.
+    /// Distinct data packets that reached the end of their path.
     pub received: u64,
     /// Hops that these had made.
     pub received_hops: u64,
-    /// Packets of any kind that had to be given up, by [`Fate::DROPS`]: no copy of them arrived.
-    pub dropped: [u64; Fate::DROPS.len()],
+    /// Packets of any kind that had to be given up, by [`PacketFate::DROPS`]: no copy of them arrived.
+    pub dropped: [u64; PacketFate::DROPS.len()],
     /// The same, data packets alone.
-    pub dropped_data: [u64; Fate::DROPS.len()],
-    /// Packets of any kind that sources handed to it, and those that reached the end of their way.
+    pub dropped_data: [u64; PacketFate::DROPS.len()],
+    /// Packets of any kind that sources handed to it, and those that reached the end of their path.
     pub packets: (u64, u64),
     /// Transmissions of routing messages asked of the link layer.
     pub routing: u64,
@@ -235,7 +235,7 @@ const MOST_AT_ONCE: u32 = 10_000;
 
 /// The timers of a node.
 #[derive(Clone, Copy, Debug)]
-enum Timer {
+enum RadioTimer {
     Access,
     Receive,
     Exchange,
@@ -243,13 +243,18 @@ enum Timer {
     Interface,
 }
 
-impl Timer {
+impl RadioTimer {
     /// Every timer of a node, in the order of their numbers.
-    const ALL: [Timer; 5] =
-        [Timer::Access, Timer::Receive, Timer::Exchange, Timer::Routing, Timer::Interface];
+    const ALL: [RadioTimer; 5] = [
+        RadioTimer::Access,
+        RadioTimer::Receive,
+        RadioTimer::Exchange,
+        RadioTimer::Routing,
+        RadioTimer::Interface,
+    ];
 }
 
-/// The time, and the timers of all nodes: the agenda knows the first of them alone.
+/// The time, and the timers of all nodes: the event queue knows the first of them alone.
 #[derive(Clone, Debug, Default)]
 struct Clock {
     now: Time,
@@ -263,7 +268,7 @@ impl Clock {
         self.now
     }
     #[inline]
-    fn set(&mut self, node: u32, timer: Timer, at: Time) {
+    fn set(&mut self, node: u32, timer: RadioTimer, at: Time) {
         self.deadlines.set(timer as usize * self.nodes + node as usize, at);
     }
 }
@@ -295,19 +300,19 @@ pub struct Radio {
     aodv: Option<AodvConfig>,
     store: Store,
     /// Source and destination node of each way.
-    ways: Vec<(u32, u32)>,
+    paths: Vec<(u32, u32)>,
     clock: Clock,
-    /// Its timer in the agenda, and the end of the run.
+    /// Its timer in the event_queue, and the end of the run.
     timer: u32,
     horizon: Time,
-    handed: VecDeque<Handed>,
+    handed: VecDeque<RadioOutput>,
     counts: RadioCounts,
     watching: bool,
     events: Vec<RadioEvent>,
 }
 
 impl Radio {
-    /// A network that has timer `timer` in the agenda, for a run until `horizon`.
+    /// A network that has timer `timer` in the event_queue, for a run until `horizon`.
     pub fn new(config: RadioConfig, timer: u32, horizon: Time) -> Radio {
         let p = &config.propagation;
         let reach = p.reach();
@@ -336,11 +341,11 @@ impl Radio {
             agents: nodes.clone().map(|n| Agent::new(stream("aodv", n))).collect(),
             aodv,
             store: Store::default(),
-            ways: Vec::new(),
+            paths: Vec::new(),
             clock: Clock {
                 now: Time::ZERO,
                 nodes: nodes.len(),
-                deadlines: Deadlines::new(Timer::ALL.len() * nodes.len()),
+                deadlines: Deadlines::new(RadioTimer::ALL.len() * nodes.len()),
             },
             timer,
             horizon,
@@ -351,10 +356,10 @@ impl Radio {
         }
     }
 
-    /// Adds a way from node to node; what to give to [`Radio::send`].
-    pub fn add_way(&mut self, from: u32, to: u32) -> u32 {
-        self.ways.push((from, to));
-        self.ways.len() as u32 - 1
+    /// Adds a path from node to node; what to give to [`Radio::send`].
+    pub fn add_path(&mut self, from: u32, to: u32) -> u32 {
+        self.paths.push((from, to));
+        self.paths.len() as u32 - 1
     }
 
     /// From now on every step is written down, for [`Radio::events`].
@@ -363,47 +368,50 @@ impl Radio {
     }
 
     /// Sets the first timers. Call once, at time zero.
-    pub fn start(&mut self, agenda: &mut Agenda<Packet>) {
+    pub fn start(&mut self, event_queue: &mut EventQueue<Packet>) {
         let mut clock = std::mem::take(&mut self.clock);
         self.start_routing(&mut clock);
-        self.rest(agenda, clock);
+        self.rest(event_queue, clock);
     }
 
-    /// Gives the clock back; the agenda wakes the radio at its first deadline, or before.
-    fn rest(&mut self, agenda: &mut Agenda<Packet>, clock: Clock) {
-        agenda.set_timer(self.timer, clock.deadlines.bound().max(clock.now));
+    /// Gives the clock back; the event queue wakes the radio at its first deadline, or before.
+    fn rest(&mut self, event_queue: &mut EventQueue<Packet>, clock: Clock) {
+        event_queue.set_timer(self.timer, clock.deadlines.bound().max(clock.now));
         self.clock = clock;
     }
 
-    /// A packet sets out at the beginning of a way.
-    pub fn send(&mut self, agenda: &mut Agenda<Packet>, packet: &Packet, way: u32) {
+    /// A packet sets out at the beginning of a path.
+    pub fn send(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
         let mut clock = std::mem::take(&mut self.clock);
-        clock.now = agenda.now();
-        self.set_out(&mut clock, packet, way);
-        self.rest(agenda, clock);
+        clock.now = event_queue.now();
+        self.enqueue_at_source(&mut clock, packet, path);
+        self.rest(event_queue, clock);
         if !self.handed.is_empty() {
-            agenda.set_timer(self.timer, agenda.now()); // whoever drives the radio asks for them then
+            event_queue.set_timer(self.timer, event_queue.now()); // whoever drives the radio asks for them then
         }
     }
 
-    fn set_out(&mut self, clock: &mut Clock, packet: &Packet, way: u32) {
+    fn enqueue_at_source(&mut self, clock: &mut Clock, packet: &Packet, path: u32) {
         self.counts.packets.0 += 1;
-        self.counts.offered += (packet.kind != Kind::Ack) as u64;
-        let body = self.store.put(Body::Data { packet: *packet, way, delivered: false, lost: None });
-        let (from, to) = self.ways[way as usize];
+        self.counts.offered += (packet.kind != PacketKind::Ack) as u64;
+        let payload = self.store.put(Payload::Data { packet: *packet, path, delivered: false, lost: None });
+        let (from, to) = self.paths[path as usize];
         // What UDP sends has no header yet; TCP's segments have theirs.
-        let header =
-            if packet.kind == Kind::Udp { self.aodv.as_ref().map_or(0, |aodv| aodv.ip_header) } else { 0 };
+        let header = if packet.kind == PacketKind::Udp {
+            self.aodv.as_ref().map_or(0, |aodv| aodv.ip_header)
+        } else {
+            0
+        };
         let bytes = packet.size + header;
-        let item = Item { body, next: to, bytes, hops: 0, ttl: u8::MAX, urgent: false };
+        let item = QueuedFrame { payload, next: to, bytes, hops: 0, ttl: u8::MAX, urgent: false };
         if from == to {
             self.deliver(clock.now(), from, &item);
-            return self.let_go(item, Fate::Sent);
+            return self.release(item, PacketFate::Sent);
         }
         match &self.aodv {
             None => self.send_down(clock, from, item),
             Some(aodv) => {
-                let item = Item { ttl: aodv.net_diameter, ..item };
+                let item = QueuedFrame { ttl: aodv.net_diameter, ..item };
                 self.resolve(clock, from, item);
             }
         }
@@ -411,36 +419,36 @@ impl Radio {
 
     /// The radio's timer has fired. It goes on from event to event for as long as nothing else happens and nothing is handed
     /// out.
-    pub fn on_timer(&mut self, agenda: &mut Agenda<Packet>) {
+    pub fn on_timer(&mut self, event_queue: &mut EventQueue<Packet>) {
         let mut clock = std::mem::take(&mut self.clock);
-        clock.now = agenda.now();
+        clock.now = event_queue.now();
         for _ in 0..MOST_AT_ONCE {
             let Some((at, place)) = clock.deadlines.first() else { break };
             if at > clock.now {
-                if at > self.horizon || !agenda.pass(at) {
+                if at > self.horizon || !event_queue.pass(at) {
                     break;
                 }
                 clock.now = at;
             }
             let (timer, node) = (place / clock.nodes, (place % clock.nodes) as u32);
             clock.deadlines.set(place, Time::NEVER);
-            match Timer::ALL[timer] {
-                Timer::Access => self.on_access(&mut clock, node),
-                Timer::Receive => self.on_receive(&mut clock, node),
-                Timer::Exchange => self.on_exchange(&mut clock, node),
-                Timer::Routing => self.on_routing(&mut clock, node),
-                Timer::Interface => self.on_interface(&mut clock, node),
+            match RadioTimer::ALL[timer] {
+                RadioTimer::Access => self.on_access(&mut clock, node),
+                RadioTimer::Receive => self.on_receive(&mut clock, node),
+                RadioTimer::Exchange => self.on_exchange(&mut clock, node),
+                RadioTimer::Routing => self.on_routing(&mut clock, node),
+                RadioTimer::Interface => self.on_interface(&mut clock, node),
             }
             if !self.handed.is_empty() {
                 break; // it arrives before anything else happens
             }
         }
-        self.rest(agenda, clock);
+        self.rest(event_queue, clock);
     }
 
     /// The next of what has been handed out, in order.
     #[inline]
-    pub fn next_handed(&mut self) -> Option<Handed> {
+    pub fn poll_output(&mut self) -> Option<RadioOutput> {
         self.handed.pop_front()
     }
 
@@ -456,7 +464,7 @@ impl Radio {
 
     /// Packets that are on their way.
     pub fn in_flight(&self) -> u64 {
-        let waits = |body: &&Body| matches!(body, Body::Data { delivered: false, .. });
+        let waits = |payload: &&Payload| matches!(payload, Payload::Data { delivered: false, .. });
         self.store.held().filter(waits).count() as u64
     }
 
@@ -466,92 +474,95 @@ impl Radio {
     }
 
     /// A frame's contents have come to `node` from its neighbour `from`. Whoever keeps the item holds it.
-    fn arrived(&mut self, clock: &mut Clock, node: u32, from: u32, item: Item) {
-        match self.store.get(item.body) {
-            Body::Data { way, .. } => {
-                let (source, target) = self.ways[*way as usize];
+    fn arrived(&mut self, clock: &mut Clock, node: u32, from: u32, item: QueuedFrame) {
+        match self.store.get(item.payload) {
+            Payload::Data { path, .. } => {
+                let (source, target) = self.paths[*path as usize];
                 if target == node {
                     return self.deliver(clock.now(), node, &item);
                 }
-                self.store.hold(item.body);
+                self.store.retain(item.payload);
                 if self.aodv.is_none() || source == node {
-                    return self.let_go(item, if source == node { Fate::Loop } else { Fate::Route });
+                    return self.release(
+                        item,
+                        if source == node { PacketFate::Loop } else { PacketFate::AodvRoute },
+                    );
                 }
                 if item.ttl <= 1 {
-                    return self.let_go(item, Fate::Ttl);
+                    return self.release(item, PacketFate::Ttl);
                 }
-                self.resolve(clock, node, Item { ttl: item.ttl - 1, ..item });
+                self.resolve(clock, node, QueuedFrame { ttl: item.ttl - 1, ..item });
             }
-            Body::ArpRequest { from, target } => {
+            Payload::ArpRequest { from, target } => {
                 let (asks, target) = (*from, *target);
                 self.on_arp(clock, node, asks, (target == node).then_some(asks));
             }
-            Body::ArpReply { from } => {
+            Payload::ArpReply { from } => {
                 let known = *from;
                 self.on_arp(clock, node, known, None);
             }
-            Body::Request(request) => {
+            Payload::Request(request) => {
                 let request = *request;
                 self.on_request(clock, node, from, item.ttl, request);
             }
-            Body::Reply(reply) => {
+            Payload::Reply(reply) => {
                 let reply = *reply;
                 self.on_reply(clock, node, from, reply);
             }
-            Body::Error(list) => {
+            Payload::Error(list) => {
                 let list = list.clone();
                 self.on_error(clock, node, from, &list);
             }
         }
     }
 
-    /// A packet is at the end of its way.
-    fn deliver(&mut self, now: Time, node: u32, item: &Item) {
-        let Body::Data { packet, way, delivered, .. } = self.store.get_mut(item.body) else { return };
+    /// A packet is at the end of its path.
+    fn deliver(&mut self, now: Time, node: u32, item: &QueuedFrame) {
+        let Payload::Data { packet, path, delivered, .. } = self.store.get_mut(item.payload) else { return };
         let again = std::mem::replace(delivered, true);
-        let (packet, way) = (*packet, *way);
+        let (packet, path) = (*packet, *path);
         if !again {
             self.counts.packets.1 += 1;
-            if packet.kind != Kind::Ack {
+            if packet.kind != PacketKind::Ack {
                 self.counts.received += 1;
                 self.counts.received_hops += item.hops as u64;
             }
         }
-        self.handed.push_back(Handed::Delivered(packet, way));
+        self.handed.push_back(RadioOutput::Delivered(packet, path));
         if self.watching {
             self.tell(now, node, RadioStep::Deliver { flow: packet.flow });
         }
     }
 
     /// Lets a copy go; what becomes of the packet if it was the last.
-    fn let_go(&mut self, item: Item, fate: Fate) {
-        if let Body::Data { lost, .. } = self.store.get_mut(item.body)
-            && fate != Fate::Sent
+    fn release(&mut self, item: QueuedFrame, fate: PacketFate) {
+        if let Payload::Data { lost, .. } = self.store.get_mut(item.payload)
+            && fate != PacketFate::Sent
         {
             *lost = Some(fate);
         }
-        if !self.store.release(item.body) {
+        if !self.store.release(item.payload) {
             return;
         }
-        if let Body::Data { packet, delivered, lost, .. } = self.store.get(item.body) {
-            self.handed.push_back(Handed::Gone(*packet));
+        if let Payload::Data { packet, delivered, lost, .. } = self.store.get(item.payload) {
+            self.handed.push_back(RadioOutput::Gone(*packet));
             if let (false, Some(fate)) = (delivered, lost) {
                 let place = *fate as usize - 1;
                 self.counts.dropped[place] += 1;
-                self.counts.dropped_data[place] += (packet.kind != Kind::Ack) as u64;
+                self.counts.dropped_data[place] += (packet.kind != PacketKind::Ack) as u64;
             }
         }
     }
 
     /// Drops a copy at a node.
-    fn drop_item(&mut self, now: Time, node: u32, item: Item, fate: Fate) {
+    fn drop_item(&mut self, now: Time, node: u32, item: QueuedFrame, fate: PacketFate) {
         if self.watching
-            && let Body::Data { packet, .. } = self.store.get(item.body)
+            && let Payload::Data { packet, .. } = self.store.get(item.payload)
         {
             let flow = packet.flow;
             self.tell(now, node, RadioStep::Drop { flow, fate });
         }
-        self.let_go(item, fate);
+        self.release(item, fate);
     }
 
     fn tell(&mut self, at: Time, node: u32, step: RadioStep) {

@@ -16,9 +16,9 @@ pub(super) enum State {
 /// Hops of a route that is down.
 pub(super) const NO_HOPS: u16 = 255;
 
-/// What a node knows of the way to a destination.
+/// What a node knows of the path to a destination.
 #[derive(Clone, Debug)]
-pub(super) struct Route {
+pub(super) struct AodvRoute {
     pub state: State,
     /// Sequence number, and whether one is known (in ns-2 zero says that).
     pub seq: u32,
@@ -39,9 +39,9 @@ pub(super) struct Route {
     at: usize,
 }
 
-impl Default for Route {
-    fn default() -> Route {
-        Route {
+impl Default for AodvRoute {
+    fn default() -> AodvRoute {
+        AodvRoute {
             state: State::Down,
             seq: 0,
             seq_known: false,
@@ -59,7 +59,7 @@ impl Default for Route {
     }
 }
 
-impl Route {
+impl AodvRoute {
     pub fn set(&mut self, seq: u32, hops: u16, next: u32, expire: Time) {
         (self.seq, self.seq_known, self.hops) = (seq, true, hops);
         (self.next, self.expire, self.state) = (next, expire, State::Up);

@@ -4,7 +4,7 @@
 //! business of its own costs no event: its idea of when the medium will be free, and the deadline of its backoff, are
 //! computed ahead and corrected by whatever it hears until then.
 
-use super::store::Item;
+use super::store::QueuedFrame;
 use engine::Stream;
 use units::{Span, Time};
 
@@ -41,7 +41,7 @@ pub(super) struct Frame {
     /// For how long after its end it reserves the medium.
     pub duration: Span,
     /// Data: what it carries.
-    pub item: Option<Item>,
+    pub item: Option<QueuedFrame>,
     /// Data: its number at the sender.
     pub number: u32,
 }
@@ -106,7 +106,7 @@ pub(super) enum Doing {
 /// What a station has to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Current {
-    pub item: Item,
+    pub item: QueuedFrame,
     pub number: u32,
     /// An RTS goes first.
     pub rts: bool,

@@ -1,6 +1,6 @@
 //! What stations carry: packets and messages, shared by the copies of them that are under way.
 
-use super::Fate;
+use super::PacketFate;
 use crate::packet::Packet;
 use units::Time;
 
@@ -30,11 +30,11 @@ pub(super) struct Request {
 pub(super) struct Reply {
     /// To whom it goes.
     pub source: u32,
-    /// The way to this node, its sequence number, and hops to it from whoever receives this.
+    /// The path to this node, its sequence number, and hops to it from whoever receives this.
     pub target: u32,
     pub target_seq: u32,
     pub hops: u16,
-    /// How long the way holds.
+    /// How long the path holds.
     pub lifetime: units::Span,
     /// When it was asked for.
     pub asked: Time,
@@ -43,14 +43,14 @@ pub(super) struct Reply {
 
 /// The contents of a frame.
 #[derive(Clone, Debug)]
-pub(super) enum Body {
-    /// A packet between the ends of a way.
+pub(super) enum Payload {
+    /// A packet between the ends of a path.
     Data {
         packet: Packet,
-        way: u32,
+        path: u32,
         delivered: bool,
         /// What the last one to drop a copy of it said.
-        lost: Option<Fate>,
+        lost: Option<PacketFate>,
     },
     Request(Request),
     Reply(Reply),
@@ -67,11 +67,11 @@ pub(super) enum Body {
     },
 }
 
-/// A copy of a body in somebody's hands.
+/// A frame in the queue of a station: a copy of a payload.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
-    /// Place of the body.
-    pub body: u32,
+pub(super) struct QueuedFrame {
+    /// Place of the payload.
+    pub payload: u32,
     /// The next hop, or [`BROADCAST`].
     pub next: u32,
     /// Size above the MAC.
@@ -84,43 +84,43 @@ pub(super) struct Item {
     pub urgent: bool,
 }
 
-/// All bodies. One goes when the last copy of it is let go.
+/// All payloads. One goes when the last copy of it is released.
 #[derive(Default)]
 pub(super) struct Store {
-    bodies: Vec<(Body, u32)>,
+    payloads: Vec<(Payload, u32)>,
     free: Vec<u32>,
 }
 
 impl Store {
-    /// Takes a body in, held once.
-    pub fn put(&mut self, body: Body) -> u32 {
+    /// Takes a payload in, held once.
+    pub fn put(&mut self, payload: Payload) -> u32 {
         match self.free.pop() {
             Some(place) => {
-                self.bodies[place as usize] = (body, 1);
+                self.payloads[place as usize] = (payload, 1);
                 place
             }
             None => {
-                self.bodies.push((body, 1));
-                self.bodies.len() as u32 - 1
+                self.payloads.push((payload, 1));
+                self.payloads.len() as u32 - 1
             }
         }
     }
     #[inline]
-    pub fn get(&self, place: u32) -> &Body {
-        &self.bodies[place as usize].0
+    pub fn get(&self, place: u32) -> &Payload {
+        &self.payloads[place as usize].0
     }
-    pub fn get_mut(&mut self, place: u32) -> &mut Body {
-        &mut self.bodies[place as usize].0
+    pub fn get_mut(&mut self, place: u32) -> &mut Payload {
+        &mut self.payloads[place as usize].0
     }
     /// One more holds it.
     #[inline]
-    pub fn hold(&mut self, place: u32) {
-        self.bodies[place as usize].1 += 1;
+    pub fn retain(&mut self, place: u32) {
+        self.payloads[place as usize].1 += 1;
     }
     /// One fewer holds it; whether that was the last.
     #[inline]
     pub fn release(&mut self, place: u32) -> bool {
-        let holders = &mut self.bodies[place as usize].1;
+        let holders = &mut self.payloads[place as usize].1;
         debug_assert!(*holders > 0, "let go twice");
         *holders -= 1;
         if *holders == 0 {
@@ -129,7 +129,7 @@ impl Store {
         *holders == 0
     }
     /// Everything that is held.
-    pub fn held(&self) -> impl Iterator<Item = &Body> {
-        self.bodies.iter().filter(|(_, holders)| *holders > 0).map(|(body, _)| body)
+    pub fn held(&self) -> impl Iterator<Item = &Payload> {
+        self.payloads.iter().filter(|(_, holders)| *holders > 0).map(|(payload, _)| payload)
     }
 }

@@ -2,68 +2,68 @@
 //! retransmits the next hole.
 
 use super::{DUP_THRESH, reno};
-use crate::context::{Timer, Wire};
-use crate::options::Dialect;
-use crate::sender::{LastCut, Machine, Progress, Sender};
+use crate::context::{FlowContext, FlowTimer};
+use crate::options::StackProfile;
+use crate::sender::{LastReduction, Progress, RecoveryState, Sender};
 use cc::{Controller, Phase};
 use net::Packet;
 
-pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
+pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
     if packet.seq > s.una {
-        if packet.seq > s.recover || s.last_cut != LastCut::DupAck {
-            full_ack(s, wire, packet);
+        if packet.seq > s.recover || s.last_reduction != LastReduction::DupAck {
+            full_ack(s, context, packet);
         } else {
-            partial_ack(s, wire, packet);
+            partial_ack(s, context, packet);
         }
     } else if packet.seq == s.una {
         s.dupacks += 1;
-        s.tell_duplicate(wire, packet);
+        s.notify_duplicate(context, packet);
         if s.dupacks == DUP_THRESH {
             if s.may_recover() {
-                reno::fast_retransmit(s, wire);
+                reno::fast_retransmit(s, context);
             }
         } else if s.dupacks > DUP_THRESH {
-            s.dupwnd += (s.last_cut == LastCut::DupAck) as u32;
+            s.dupwnd += (s.last_reduction == LastReduction::DupAck) as u32;
         } else if s.options.limited_transmit {
-            s.send_one(wire);
+            s.send_one(context);
         }
     }
     if s.dupacks == 0 {
-        s.send_much(wire, s.options.max_burst);
+        s.send_much(context, s.options.max_burst);
     } else if s.dupacks >= DUP_THRESH {
         // ns-2 sends at most two packets an ACK in recovery.
-        let burst = if s.options.dialect == Dialect::Ns2 { 2 } else { s.options.max_burst };
-        s.send_much(wire, burst);
+        let burst = if s.options.stack == StackProfile::Ns2 { 2 } else { s.options.max_burst };
+        s.send_much(context, burst);
     }
 }
 
-fn full_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
+fn full_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
     let recovering = s.dupwnd > 0 || s.phase() == Phase::Recovery;
     if recovering {
         s.dupwnd = 0;
-        s.leave_recovery(wire.now());
+        s.leave_recovery(context.now());
     }
-    s.machine = Machine::NewReno { partial: false };
-    let progress = s.new_ack(wire, packet);
-    if recovering && s.options.dialect == Dialect::Linux {
+    s.recovery_state = RecoveryState::NewReno { partial: false };
+    let progress = s.new_ack(context, packet);
+    if recovering && s.options.stack == StackProfile::Linux {
         // RFC 6582 section 3.2 step 3: no burst if little is in flight.
         let flight = (s.next - s.una).max(1) as f64;
         s.controller.set_window(s.controller.ssthresh().min(flight + 1.0));
-        s.hold(wire, packet, progress);
+        s.notify_without_growth(context, packet, progress);
     } else {
-        s.grow(wire, packet, progress);
+        s.grow(context, packet, progress);
     }
 }
 
-fn partial_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
+fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
     let acked = packet.seq - s.una;
-    let first = !matches!(s.machine, Machine::NewReno { partial: true });
+    let first = !matches!(s.recovery_state, RecoveryState::NewReno { partial: true });
     if !s.options.partial_deflation {
         s.dupwnd = 0;
     }
     if first || !s.options.impatient {
-        s.machine = Machine::NewReno { partial: true };
-        wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto(&s.options));
+        s.recovery_state = RecoveryState::NewReno { partial: true };
+        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto(&s.options));
     }
     if s.options.partial_deflation {
         if s.dupwnd > acked {
@@ -73,11 +73,11 @@ fn partial_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
             s.dupwnd = 1; // still inflated: that tells recovery
         }
     }
-    let rate = s.delivered(wire.now(), packet.seq);
+    let rate = s.delivered(context.now(), packet.seq);
     s.una = packet.seq;
     s.next = s.next.max(s.una);
     s.drop_timing(s.una - 1);
-    s.hold(wire, packet, Progress { acked, dupacks: s.dupacks, rate });
+    s.notify_without_growth(context, packet, Progress { acked, dupacks: s.dupacks, rate });
     let una = s.una;
-    s.output(wire, una);
+    s.output(context, una);
 }

@@ -2,39 +2,39 @@
 //! the first new ACK ends it.
 
 use super::DUP_THRESH;
-use crate::context::Wire;
-use crate::sender::{LastCut, Sender};
+use crate::context::FlowContext;
+use crate::sender::{LastReduction, Sender};
 use net::Packet;
 
-pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
+pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
     if packet.seq > s.una {
-        s.leave_recovery(wire.now());
+        s.leave_recovery(context.now());
         s.dupwnd = 0;
-        let progress = s.new_ack(wire, packet);
-        s.grow(wire, packet, progress);
+        let progress = s.new_ack(context, packet);
+        s.grow(context, packet, progress);
     } else if packet.seq == s.una {
         s.dupacks += 1;
-        s.tell_duplicate(wire, packet);
+        s.notify_duplicate(context, packet);
         if s.dupacks == DUP_THRESH {
-            if s.may_recover() || s.last_cut == LastCut::DupAck {
-                fast_retransmit(s, wire);
+            if s.may_recover() || s.last_reduction == LastReduction::DupAck {
+                fast_retransmit(s, context);
             }
         } else if s.dupacks > DUP_THRESH {
-            s.dupwnd += (s.last_cut == LastCut::DupAck) as u32;
+            s.dupwnd += (s.last_reduction == LastReduction::DupAck) as u32;
         } else if s.options.limited_transmit {
-            s.send_one(wire);
+            s.send_one(context);
         }
     }
     if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
-        s.send_much(wire, s.options.max_burst);
+        s.send_much(context, s.options.max_burst);
     }
 }
 
 /// Retransmits the first unacknowledged segment and halves; the window is inflated by what has left.
-pub(crate) fn fast_retransmit<W: Wire>(s: &mut Sender, wire: &mut W) {
+pub(crate) fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
     let una = s.una;
-    s.enter_recovery(wire, una);
-    s.reset_timer(wire, false);
-    s.output(wire, una);
+    s.enter_recovery(context, una);
+    s.reset_timer(context, false);
+    s.output(context, una);
     s.dupwnd = DUP_THRESH;
 }

@@ -5,10 +5,10 @@
 
 use super::DUP_THRESH;
 use crate::blocks::Block;
-use crate::context::Wire;
-use crate::options::Dialect;
+use crate::context::FlowContext;
+use crate::options::StackProfile;
 use crate::scoreboard::Scoreboard;
-use crate::sender::{Machine, Sender};
+use crate::sender::{RecoveryState, Sender};
 use cc::Phase;
 use net::Packet;
 
@@ -28,9 +28,9 @@ pub(crate) struct Sack {
 }
 
 pub(crate) fn board(s: &mut Sender) -> &mut Sack {
-    match &mut s.machine {
-        Machine::Sack(sack) => sack,
-        _ => unreachable!("SACK recovery runs on its own machine"),
+    match &mut s.recovery_state {
+        RecoveryState::Sack(sack) => sack,
+        _ => unreachable!("SACK recovery runs on its own recovery_state"),
     }
 }
 
@@ -44,8 +44,8 @@ impl Sack {
         self.retransmitted_to = self.retransmitted_to.max(seq + 1);
     }
 
-    pub fn on_timeout(&mut self, dialect: Dialect) {
-        if dialect == Dialect::Ns2 {
+    pub fn on_timeout(&mut self, stack: StackProfile) {
+        if stack == StackProfile::Ns2 {
             self.board.clear();
         }
         self.retransmitted_to = 0;
@@ -54,7 +54,7 @@ impl Sack {
     }
 
     pub fn in_flight(&self, s: &Sender) -> u32 {
-        if s.options.dialect == Dialect::Ns2 {
+        if s.options.stack == StackProfile::Ns2 {
             if self.recovering { self.pipe.max(0) as u32 } else { s.next.saturating_sub(s.una) }
         } else {
             self.pipe(s.una, s.next, s.high)
@@ -100,51 +100,51 @@ impl Sack {
     }
 }
 
-pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blocks: &[Block]) {
+pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
     let (una, high) = (s.una.max(packet.seq), s.high);
     let mut news = false;
     for block in blocks {
         news |= board(s).board.add(*block, una, high);
     }
     if packet.seq > s.una {
-        let progress = s.new_ack(wire, packet);
+        let progress = s.new_ack(context, packet);
         let una = s.una;
         board(s).board.advance(una);
         if board(s).recovering {
-            s.hold(wire, packet, progress);
+            s.notify_without_growth(context, packet, progress);
             if s.una > s.recover {
                 board(s).recovering = false;
-                s.leave_recovery(wire.now());
+                s.leave_recovery(context.now());
             }
         } else {
-            s.grow(wire, packet, progress);
+            s.grow(context, packet, progress);
         }
     } else if packet.seq == s.una && news {
         s.dupacks += 1;
-        s.tell_duplicate(wire, packet);
+        s.notify_duplicate(context, packet);
     }
     let una = s.una;
     let lost = s.dupacks >= DUP_THRESH || una < board(s).board.lost_below();
     if lost && s.phase() == Phase::Open && una < s.high {
-        enter(s, wire);
+        enter(s, context);
     }
-    s.send_much(wire, s.options.max_burst);
+    s.send_much(context, s.options.max_burst);
 }
 
-fn enter<W: Wire>(s: &mut Sender, wire: &mut W) {
+fn enter<W: FlowContext>(s: &mut Sender, context: &mut W) {
     let una = s.una;
-    s.enter_recovery(wire, una);
+    s.enter_recovery(context, una);
     s.next = s.high;
     let sack = board(s);
     sack.recovering = true;
     sack.rescued = false;
     sack.retransmitted_to = una + 1;
-    s.reset_timer(wire, false);
-    s.output(wire, una);
+    s.reset_timer(context, false);
+    s.output(context, una);
 }
 
 /// Sends while the window exceeds the pipe.
-pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
+pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W, burst: u32) {
     let mut packets = 0;
     loop {
         let (una, next, high) = (s.una, s.next, s.high);
@@ -152,7 +152,7 @@ pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
         if board(s).pipe(una, next, high) >= window {
             break;
         }
-        if !s.may_leave(wire) {
+        if !s.may_leave(context) {
             break;
         }
         let seq = if board(s).recovering {
@@ -169,7 +169,7 @@ pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
             seq
         };
         s.next = s.next.max(seq + 1);
-        s.output(wire, seq);
+        s.output(context, seq);
         packets += 1;
         if packets == burst {
             break;

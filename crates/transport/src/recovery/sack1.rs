@@ -3,32 +3,32 @@
 use super::DUP_THRESH;
 use super::sack::{Sack, board};
 use crate::blocks::Block;
-use crate::context::{Timer, Wire};
+use crate::context::{FlowContext, FlowTimer};
 use crate::sender::Sender;
 use cc::Controller;
 use net::Packet;
 
-pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blocks: &[Block]) {
+pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
     if !board(s).recovering {
         if packet.seq > s.una {
-            let progress = s.new_ack(wire, packet);
+            let progress = s.new_ack(context, packet);
             board(s).forget();
             board(s).timed_out = false;
-            s.grow(wire, packet, progress);
+            s.grow(context, packet, progress);
         } else if packet.seq == s.una && !board(s).timed_out && report(s, blocks) {
             // Only an ACK that reports something new counts as a duplicate.
             s.dupacks += 1;
-            s.tell_duplicate(wire, packet);
+            s.notify_duplicate(context, packet);
             if s.dupacks == DUP_THRESH {
                 if s.may_recover() {
-                    fast_retransmit(s, wire);
+                    fast_retransmit(s, context);
                 }
             } else if s.dupacks < DUP_THRESH && s.options.limited_transmit {
-                s.send_one(wire);
+                s.send_one(context);
             }
         }
         if s.dupacks == 0 {
-            s.send_much(wire, s.options.max_burst);
+            s.send_much(context, s.options.max_burst);
         }
         return;
     }
@@ -36,26 +36,26 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet, blo
     if packet.seq > s.recover && packet.seq > s.una {
         s.recover = 0;
         board(s).recovering = false;
-        let progress = s.new_ack(wire, packet);
+        let progress = s.new_ack(context, packet);
         board(s).forget();
         board(s).timed_out = false;
-        s.hold(wire, packet, progress);
-        s.leave_recovery(wire.now());
+        s.notify_without_growth(context, packet, progress);
+        s.leave_recovery(context.now());
     } else if packet.seq > s.una {
         let acked = packet.seq - s.una;
-        let rate = s.delivered(wire.now(), packet.seq);
+        let rate = s.delivered(context.now(), packet.seq);
         s.una = packet.seq;
         s.next = s.next.max(s.una);
         report(s, blocks);
         board(s).pipe -= 1; // the retransmission has left, and so had what it replaced
-        wire.set_timer(Timer::Retransmit, wire.now() + s.rtt.rto(&s.options));
+        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto(&s.options));
         s.rtt.end_backoff();
-        s.hold(wire, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate });
+        s.notify_without_growth(context, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate });
     } else if !board(s).timed_out && report(s, blocks) {
         s.dupacks += (s.dupacks > 0) as u32;
-        s.tell_duplicate(wire, packet);
+        s.notify_duplicate(context, packet);
     }
-    s.send_much(wire, s.options.max_burst);
+    s.send_much(context, s.options.max_burst);
 }
 
 /// Takes the blocks into the scoreboard; whether they said something new.
@@ -69,16 +69,16 @@ fn report(s: &mut Sender, blocks: &[Block]) -> bool {
     news
 }
 
-fn fast_retransmit<W: Wire>(s: &mut Sender, wire: &mut W) {
+fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
     let una = s.una;
-    s.enter_recovery(wire, una);
-    s.reset_timer(wire, false);
+    s.enter_recovery(context, una);
+    s.reset_timer(context, false);
     let pipe = (s.high - una) as i64 - DUP_THRESH as i64;
     let sack = board(s);
     sack.pipe = pipe;
     sack.recovering = true;
     sack.mark_retransmitted(una);
-    s.output(wire, una);
+    s.output(context, una);
 }
 
 impl Sack {
@@ -90,7 +90,7 @@ impl Sack {
 }
 
 /// Sends while the pipe (in recovery) or the window has room.
-pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
+pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W, burst: u32) {
     let window = s.window();
     let mut packets = 0;
     while s.una < s.limit {
@@ -115,12 +115,12 @@ pub(crate) fn send<W: Wire>(s: &mut Sender, wire: &mut W, burst: u32) {
                 s.next
             }
         };
-        if !s.may_leave(wire) {
+        if !s.may_leave(context) {
             break;
         }
         s.next = s.next.max(seq + 1);
         board(s).pipe += 1;
-        s.output(wire, seq);
+        s.output(context, seq);
         packets += 1;
         if packets == burst {
             break;

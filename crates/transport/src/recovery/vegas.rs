@@ -2,9 +2,9 @@
 //! first two new ACKs after a retransmission, look at the age of the first unacknowledged segment.
 
 use super::DUP_THRESH;
-use crate::context::Wire;
-use crate::sender::Machine;
-use crate::sender::{LastCut, Sender};
+use crate::context::FlowContext;
+use crate::sender::RecoveryState;
+use crate::sender::{LastReduction, Sender};
 use cc::Controller;
 use net::Packet;
 use units::Time;
@@ -24,27 +24,27 @@ fn expired(s: &Sender, now: Time) -> bool {
 }
 
 fn clock(s: &mut Sender) -> &mut VegasClock {
-    match &mut s.machine {
-        Machine::Vegas(clock) => clock,
-        _ => unreachable!("Vegas's recovery runs on its own machine"),
+    match &mut s.recovery_state {
+        RecoveryState::Vegas(clock) => clock,
+        _ => unreachable!("Vegas's recovery runs on its own recovery_state"),
     }
 }
 
-pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
-    let now = wire.now();
+pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
+    let now = context.now();
     if packet.seq > s.una {
         if s.una == 1 && !s.opened() {
             s.open_late();
         }
-        let progress = s.new_ack(wire, packet);
+        let progress = s.new_ack(context, packet);
         s.leave_recovery(now);
-        s.tell_growth(wire, packet, progress);
+        s.notify_growth(context, packet, progress);
         if clock(s).worried > 0 && s.completed().is_none() {
             clock(s).worried -= 1;
             if expired(s, now) && s.una < s.limit {
                 s.dupacks = DUP_THRESH;
                 let una = s.una;
-                s.output(wire, una);
+                s.output(context, una);
             } else {
                 clock(s).worried = 0;
             }
@@ -52,25 +52,25 @@ pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
     } else if packet.seq == s.una {
         s.dupacks += 1;
         if expired(s, now) || s.dupacks == DUP_THRESH {
-            if s.may_recover() || s.last_cut != LastCut::Timeout {
-                retransmit(s, wire);
+            if s.may_recover() || s.last_reduction != LastReduction::Timeout {
+                retransmit(s, context);
             }
         } else if s.dupacks > DUP_THRESH {
-            s.tell_duplicate(wire, packet);
+            s.notify_duplicate(context, packet);
         }
     }
     if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
-        s.send_much(wire, s.options.max_burst);
+        s.send_much(context, s.options.max_burst);
     }
 }
 
-fn retransmit<W: Wire>(s: &mut Sender, wire: &mut W) {
+fn retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
     let una = s.una;
     let first = s.segments.get(una).transmits == 1;
     clock(s).worried = (s.next - una + 1).min(2);
-    s.enter_recovery(wire, una);
-    s.reset_timer(wire, true);
-    s.output(wire, una);
+    s.enter_recovery(context, una);
+    s.reset_timer(context, true);
+    s.output(context, una);
     if first {
         s.dupacks = DUP_THRESH;
     }

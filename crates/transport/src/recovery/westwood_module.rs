@@ -8,27 +8,27 @@
 //! `clock_rtt = true` the module's round-trip times.
 
 use super::DUP_THRESH;
-use crate::context::Wire;
+use crate::context::FlowContext;
 use crate::sender::Sender;
 use cc::Cause;
 use net::Packet;
 
-pub(crate) fn on_ack<W: Wire>(s: &mut Sender, wire: &mut W, packet: &Packet) {
+pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
     if packet.seq > s.una {
-        let progress = s.new_ack(wire, packet);
-        s.grow(wire, packet, progress);
+        let progress = s.new_ack(context, packet);
+        s.grow(context, packet, progress);
     } else if packet.seq == s.una {
         s.dupacks += 1;
-        s.tell_duplicate(wire, packet);
+        s.notify_duplicate(context, packet);
         if s.dupacks == DUP_THRESH {
             let una = s.una;
             s.recover = s.high - 1;
-            s.cut(wire, una, Cause::FastRetransmit);
-            s.reset_timer(wire, false);
-            s.output(wire, una);
+            s.reduce_cwnd(context, una, Cause::FastRetransmit);
+            s.reset_timer(context, false);
+            s.output(context, una);
         }
     }
     if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
-        s.send_much(wire, s.options.max_burst);
+        s.send_much(context, s.options.max_burst);
     }
 }

@@ -1,31 +1,31 @@
 //! Sending: what the window allows, when pacing lets it, and the retransmission timer.
 
-use super::{Machine, Sender};
+use super::{RecoveryState, Sender};
 use crate::blocks::Blocks;
-use crate::context::{Timer, Wire};
-use crate::options::Dialect;
+use crate::context::{FlowContext, FlowTimer};
+use crate::options::StackProfile;
 use crate::recovery;
 use cc::{Controller, Signals};
-use net::{Kind, Packet};
+use net::{Packet, PacketKind};
 use units::{Rate, Time};
 
 impl Sender {
     /// Sends what the window allows, at most `burst` packets if that is not zero.
     #[inline]
-    pub(crate) fn send_much<W: Wire>(&mut self, wire: &mut W, burst: u32) {
-        match self.machine {
-            Machine::Sack(_) if self.options.dialect == Dialect::Ns2 => {
-                return recovery::sack1_send(self, wire, burst);
+    pub(crate) fn send_much<W: FlowContext>(&mut self, context: &mut W, burst: u32) {
+        match self.recovery_state {
+            RecoveryState::Sack(_) if self.options.stack == StackProfile::Ns2 => {
+                return recovery::sack1_send(self, context, burst);
             }
-            Machine::Sack(_) => return recovery::sack_send(self, wire, burst),
+            RecoveryState::Sack(_) => return recovery::sack_send(self, context, burst),
             _ => {}
         }
         let window = self.window();
         let mut packets = 0;
-        while self.next - self.una < window && self.next < self.limit && self.may_leave(wire) {
+        while self.next - self.una < window && self.next < self.limit && self.may_leave(context) {
             let seq = self.next;
             self.next += 1;
-            self.output(wire, seq);
+            self.output(context, seq);
             packets += 1;
             if packets == burst {
                 break;
@@ -34,27 +34,27 @@ impl Sender {
     }
 
     /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
-    pub(crate) fn send_one<W: Wire>(&mut self, wire: &mut W) {
+    pub(crate) fn send_one<W: FlowContext>(&mut self, context: &mut W) {
         let flight = self.next - self.una;
         let allowed = flight < self.options.window
             && flight as f64 + 1.0 <= self.controller.cwnd() + self.dupacks as f64
             && self.next < self.limit;
-        if allowed && self.may_leave(wire) {
+        if allowed && self.may_leave(context) {
             let seq = self.next;
             self.next += 1;
-            self.output(wire, seq);
+            self.output(context, seq);
         }
     }
 
     /// Whether pacing lets a packet go now; if not, a timer is set for when it does.
     #[inline]
-    pub(crate) fn may_leave<W: Wire>(&mut self, wire: &mut W) -> bool {
+    pub(crate) fn may_leave<W: FlowContext>(&mut self, context: &mut W) -> bool {
         if !self.options.pacing && !self.needs.has(Signals::PACING) {
             return true;
         }
-        let now = wire.now();
+        let now = context.now();
         if self.pace_at > now {
-            wire.set_timer(Timer::Pace, self.pace_at);
+            context.set_timer(FlowTimer::Pace, self.pace_at);
             return false;
         }
         if let Some(rate) = self.pacing_rate() {
@@ -76,18 +76,18 @@ impl Sender {
 
     /// Sends segment `seq`. The caller moves `next`.
     #[inline]
-    pub(crate) fn output<W: Wire>(&mut self, wire: &mut W, seq: u32) {
-        let now = wire.now();
+    pub(crate) fn output<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+        let now = context.now();
         let syn = seq == 0 && self.options.syn;
         let size = if syn { self.options.syn_size } else { self.wire_size };
-        let mut packet = Packet::new(Kind::Data, self.flow, self.route, seq, size, now);
+        let mut packet = Packet::new(PacketKind::Data, self.flow, self.route, seq, size, now);
         let nothing_outstanding = self.una == self.high;
         let again = seq < self.high;
-        if self.hears {
-            packet = self.ask(packet, syn, again);
+        if self.uses_router_feedback {
+            packet = self.set_request_headers(packet, syn, again);
         }
         if W::SENDS && !again {
-            wire.sending(self.in_flight(), self.allowance());
+            context.sending(self.in_flight(), self.allowance());
         }
         if let Some(rate) = &mut self.rate {
             rate.on_send(self.una, seq, now, nothing_outstanding);
@@ -105,21 +105,21 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        wire.send(packet, &Blocks::NONE);
-        let restart = nothing_outstanding && !matches!(self.machine, Machine::Vegas(_));
-        if restart || wire.timer(Timer::Retransmit) == Time::NEVER {
-            wire.set_timer(Timer::Retransmit, now + self.rtt.rto(&self.options));
+        context.send(packet, &Blocks::NONE);
+        let restart = nothing_outstanding && !matches!(self.recovery_state, RecoveryState::Vegas(_));
+        if restart || context.timer(FlowTimer::Retransmit) == Time::NEVER {
+            context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto(&self.options));
         }
     }
 
     /// The most that may be outstanding with limited transmit and inflation: what an auditor compares with.
     pub(super) fn allowance(&self) -> u32 {
-        let inflation = match &self.machine {
+        let inflation = match &self.recovery_state {
             // ns-2's pipe counts retransmissions too, and only cwnd bounds it; new data stays within the receiver's window.
-            Machine::Sack(sack) if sack.recovering => {
+            RecoveryState::Sack(sack) if sack.recovering => {
                 return (self.controller.cwnd() as u32).max(self.window());
             }
-            Machine::Vegas(_) | Machine::WestwoodModule => 0,
+            RecoveryState::Vegas(_) | RecoveryState::WestwoodModule => 0,
             _ if self.options.limited_transmit => self.dupacks.min(2),
             _ => 0,
         };
@@ -127,11 +127,11 @@ impl Sender {
     }
 
     /// Sets the retransmission timer anew after a fast retransmit and stops timing (Karn).
-    pub(crate) fn reset_timer<W: Wire>(&mut self, wire: &mut W, back_off: bool) {
+    pub(crate) fn reset_timer<W: FlowContext>(&mut self, context: &mut W, back_off: bool) {
         if back_off {
             self.rtt.back_off(&self.options);
         }
-        wire.set_timer(Timer::Retransmit, wire.now() + self.rtt.rto(&self.options));
+        context.set_timer(FlowTimer::Retransmit, context.now() + self.rtt.rto(&self.options));
         self.timing = false;
     }
 

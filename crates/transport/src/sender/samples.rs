@@ -1,7 +1,7 @@
 //! What an ACK measures: round-trip times and delivery rates.
 
-use super::{Machine, Sender};
-use crate::options::Dialect;
+use super::{RecoveryState, Sender};
+use crate::options::StackProfile;
 use cc::RateSample;
 use net::Packet;
 use units::{Span, Time};
@@ -16,7 +16,7 @@ impl Sender {
         let oldest = self.options.timestamps.then(|| now.since(packet.echo));
         if let Some(rtt) = oldest {
             by_clock = Some(self.rtt.stamped(&self.options, rtt));
-            if self.options.dialect == Dialect::Linux {
+            if self.options.stack == StackProfile::Linux {
                 self.rtt.end_backoff();
             }
         }
@@ -57,7 +57,7 @@ impl Sender {
     fn sample_of_several(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
         let segment = self.segments.get(newest);
         let age = (segment.transmits == 1).then(|| now.since(segment.sent));
-        if oldest.is_none() && matches!(self.machine, Machine::Vegas(_)) {
+        if oldest.is_none() && matches!(self.recovery_state, RecoveryState::Vegas(_)) {
             return age;
         }
         let clean = (self.una..newest).all(|seq| self.segments.get(seq).transmits == 1);
@@ -67,7 +67,7 @@ impl Sender {
     /// The age of the newest segment that no SACK block has reported before; none where that is the newest of all.
     #[inline]
     fn unreported_age(&self, now: Time, newest: u32) -> Option<Span> {
-        let Machine::Sack(sack) = &self.machine else { return None };
+        let RecoveryState::Sack(sack) = &self.recovery_state else { return None };
         if !sack.board.has(newest) {
             return None;
         }

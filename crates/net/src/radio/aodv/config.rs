@@ -12,7 +12,7 @@ pub struct AodvConfig {
     pub active_route: Span,
     /// How long a destination's own reply holds.
     pub my_route: Span,
-    /// How long the way back to a requester holds, and its request is remembered.
+    /// How long the path back to a requester holds, and its request is remembered.
     pub reverse_route: Span,
     /// What a node is thought to take for a packet.
     pub node_traversal: Span,
@@ -36,7 +36,7 @@ pub struct AodvConfig {
     pub allowed_hello_loss: u32,
     /// Whether the MAC tells of broken links.
     pub link_layer_detection: bool,
-    /// Whether a node nearer to the destination than to the source looks for another way itself.
+    /// Whether a node nearer to the destination than to the source looks for another path itself.
     pub local_repair: bool,
     /// How many packets may wait for a route, and for how long.
     pub buffer: usize,

@@ -1,21 +1,27 @@
 //! What AODV does when links break or neighbours are heard: errors, local repair, hellos.
 
-use super::Later;
+use super::DeferredAction;
 use crate::radio::routes::State;
-use crate::radio::store::{BROADCAST, Body, Item, NOWHERE, Reply};
-use crate::radio::{Clock, Fate, Radio};
+use crate::radio::store::{BROADCAST, NOWHERE, Payload, QueuedFrame, Reply};
+use crate::radio::{Clock, PacketFate, Radio};
 use units::{Span, Time};
 
 impl Radio {
     /// The MAC could not send a packet to its next hop.
-    pub(in crate::radio) fn route_failed(&mut self, clock: &mut Clock, node: u32, item: Item, fate: Fate) {
+    pub(in crate::radio) fn route_failed(
+        &mut self,
+        clock: &mut Clock,
+        node: u32,
+        item: QueuedFrame,
+        fate: PacketFate,
+    ) {
         let (now, aodv) = (clock.now(), self.aodv().clone());
         let (to, broken) = (self.target_of(&item), item.next);
         let route = self.agents[node as usize].routes.entry(to).or_default();
         if !aodv.link_layer_detection {
             return self.drop_item(now, node, item, fate);
         }
-        // Nearer to the destination than to the source: look for another way from here.
+        // Nearer to the destination than to the source: look for another path from here.
         let near = if aodv.ns2 { item.hops > route.hops } else { item.hops >= route.hops && item.hops > 0 };
         if aodv.local_repair && near && (aodv.ns2 || route.next == broken) {
             route.state = State::Repair;
@@ -31,7 +37,7 @@ impl Radio {
             // ns-2 waits for the time of day at which the request ends, counted from now.
             let wait = self.agents[node as usize].routes.get(&to).map_or(Time::ZERO, |r| r.wait_until);
             let wait = if aodv.ns2 { now + wait.since(Time::ZERO) } else { wait.max(now) };
-            return self.later(clock, node, wait, Later::Repair(to));
+            return self.later(clock, node, wait, DeferredAction::Repair(to));
         }
         self.drop_item(now, node, item, fate);
         self.drop_queued(now, node, broken);
@@ -51,7 +57,7 @@ impl Radio {
             let seq = route.seq;
             self.route_changed(now, node, to);
             self.drop_waiting(now, node, to);
-            self.send_message(clock, node, BROADCAST, 1, false, Body::Error(vec![(to, seq)]));
+            self.send_message(clock, node, BROADCAST, 1, false, Payload::Error(vec![(to, seq)]));
         }
     }
 
@@ -78,7 +84,7 @@ impl Radio {
             self.route_changed(now, node, to);
         }
         if !list.is_empty() {
-            self.send_message(clock, node, BROADCAST, 1, false, Body::Error(list));
+            self.send_message(clock, node, BROADCAST, 1, false, Payload::Error(list));
         }
     }
 
@@ -106,7 +112,7 @@ impl Radio {
         if speaks {
             let losses = aodv.allowed_hello_loss as u64 + aodv.ns2 as u64;
             let lifetime = Span::from_ps(interval.ps().saturating_mul(losses));
-            let body = Reply {
+            let payload = Reply {
                 source: BROADCAST,
                 target: node,
                 target_seq,
@@ -115,9 +121,9 @@ impl Radio {
                 asked: now,
                 hello: true,
             };
-            self.send_message(clock, node, BROADCAST, 1, !aodv.ns2, Body::Reply(body));
+            self.send_message(clock, node, BROADCAST, 1, !aodv.ns2, Payload::Reply(payload));
         }
-        self.later(clock, node, now + Span::from_ps(wait as u64), Later::Hello);
+        self.later(clock, node, now + Span::from_ps(wait as u64), DeferredAction::Hello);
     }
 
     pub(super) fn on_hello(&mut self, now: Time, node: u32, from: u32, hello: &Reply) {

@@ -1,7 +1,7 @@
 //! What happens next: items in flight and timers, merged into one total order.
 
 use crate::heap::Heap;
-use crate::lanes::{Hint, Lanes};
+use crate::lanes::{LaneHint, Lanes};
 use crate::timers::Timers;
 use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, time_of};
 use units::Time;
@@ -21,7 +21,7 @@ pub enum Next<T> {
 ///
 /// The heads of the lanes, the first timer and the overflow are the leaves of a winner tree; its root is the
 /// next event. Adding to a lane that is not empty does not touch the tree.
-pub struct Agenda<T> {
+pub struct EventQueue<T> {
     lanes: Lanes<T>,
     timers: Timers,
     /// Items that no lane would take (never seen outside tests): a plain heap over a slab.
@@ -41,17 +41,17 @@ const TIMERS: usize = 0;
 const OVERFLOW: usize = 1;
 const LANES: usize = 2;
 
-impl<T: Copy> Default for Agenda<T> {
+impl<T: Copy> Default for EventQueue<T> {
     fn default() -> Self {
-        Agenda::new()
+        EventQueue::new()
     }
 }
 
-impl<T: Copy> Agenda<T> {
-    /// An empty agenda at time zero.
-    pub fn new() -> Agenda<T> {
+impl<T: Copy> EventQueue<T> {
+    /// An empty event queue at time zero.
+    pub fn new() -> EventQueue<T> {
         let lanes = Lanes::new();
-        let mut agenda = Agenda {
+        let mut event_queue = EventQueue {
             lanes,
             timers: Timers::default(),
             overflow: Heap::default(),
@@ -63,8 +63,8 @@ impl<T: Copy> Agenda<T> {
             events: 0,
             last_lane: 0,
         };
-        agenda.rebuild();
-        agenda
+        event_queue.rebuild();
+        event_queue
     }
 
     /// The time of the event that happened last.
@@ -85,7 +85,7 @@ impl<T: Copy> Agenda<T> {
 
     /// Schedules `item` at `at`, not before the present; `edit` changes what differs from the original in place.
     #[inline(always)] // or the item goes through memory twice
-    pub fn push(&mut self, at: Time, item: &T, hint: &mut Hint, edit: impl FnOnce(&mut T)) {
+    pub fn push(&mut self, at: Time, item: &T, hint: &mut LaneHint, edit: impl FnOnce(&mut T)) {
         debug_assert!(at >= self.now, "an event in the past");
         let before = self.lanes.count();
         let lane = self.lanes.choose(at, hint);
@@ -197,7 +197,7 @@ impl<T: Copy> Agenda<T> {
         self.lanes.peek(self.last_lane, places)
     }
 
-    /// Asks for the memory of what [`Agenda::ahead`] will look at.
+    /// Asks for the memory of what [`EventQueue::ahead`] will look at.
     #[inline]
     pub fn prefetch_ahead(&self, places: usize) {
         self.lanes.prefetch(self.last_lane, places);

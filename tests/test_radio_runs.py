@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario
-from ackclock.airmap import Air, draw
 from ackclock.files import BadInput
+from ackclock.radio_map import RadioRecording, draw
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 MANET, GATEWAY = "scenarios/manet.toml", "scenarios/gateway.toml"
@@ -67,10 +67,10 @@ def test_radio_keys_can_be_axes(ackclock: Run, tmp_path: Path) -> None:
 
 
 def test_a_map_and_a_film(ackclock: Run, tmp_path: Path) -> None:
-    plot, film = tmp_path / "air.png", tmp_path / "air.gif"
+    plot, animation = tmp_path / "air.png", tmp_path / "air.gif"
     made = ackclock(
         *("radio", MANET, "--plot", str(plot), "--at", "20s"),
-        *("--animate", str(film), "--from", "18s", "--until", "22s"),
+        *("--animate", str(animation), "--from", "18s", "--until", "22s"),
     )
     assert made.returncode == 0, made.stderr
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -80,24 +80,24 @@ def test_a_map_and_a_film(ackclock: Run, tmp_path: Path) -> None:
     assert "▶" in page.read_text()
     from PIL import Image
 
-    with Image.open(film) as picture:
+    with Image.open(animation) as picture:
         assert getattr(picture, "n_frames", 1) == 4
 
 
 def test_what_the_map_shows_is_what_was_sent(tmp_path: Path) -> None:
     file = tmp_path / "line.toml"
     file.write_text(LINE)
-    air = Air(file)
-    steps = air.between(0.0, 5.0)
-    assert air.range_m == pytest.approx(250.0, abs=0.1)
-    assert np.allclose(air.places(3.0), [[0, 0], [200, 0], [400, 0]])
+    recording = RadioRecording(file)
+    steps = recording.between(0.0, 5.0)
+    assert recording.range_m == pytest.approx(250.0, abs=0.1)
+    assert np.allclose(recording.places(3.0), [[0, 0], [200, 0], [400, 0]])
     hops = [(a, b) for kind, a, b in steps if kind == "data"]
     # Twenty packets a second over two hops; a route is asked for first, by broadcasts and one reply back.
     assert set(hops) == {(0, 1), (1, 2)}
     assert len(hops) == pytest.approx(2 * 5 * 20, abs=4)
     assert any(kind == "routing" and to is None for kind, _, to in steps)
     assert {(a, b) for kind, a, b in steps if kind == "routing" and b is not None} >= {(2, 1), (1, 0)}
-    title = draw(air, 1.0, 1.0).axes[0].get_title()
+    title = draw(recording, 1.0, 1.0).axes[0].get_title()
     assert "40 data frames" in title
 
 
@@ -134,4 +134,4 @@ def test_mistakes(ackclock: Run, tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text(LINE)
     with pytest.raises(BadInput):
-        Air("scenarios/dumbbell.toml")
+        RadioRecording("scenarios/dumbbell.toml")

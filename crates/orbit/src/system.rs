@@ -18,7 +18,7 @@ pub struct Terminal {
 
 /// Satellites, and terminals that turn with the Earth. Nodes are numbered: satellites first, then terminals.
 #[derive(Clone, Debug)]
-pub struct Sky {
+pub struct SatelliteSystem {
     /// The satellites.
     pub constellation: Constellation,
     /// The terminals.
@@ -38,7 +38,7 @@ pub struct Place {
     pub altitude: f64,
 }
 
-impl Sky {
+impl SatelliteSystem {
     /// Satellites and terminals.
     pub fn nodes(&self) -> usize {
         self.constellation.len() + self.terminals.len()
@@ -113,9 +113,9 @@ mod tests {
     use super::*;
     use crate::constellation::Walker;
 
-    fn sky() -> Sky {
+    fn system() -> SatelliteSystem {
         let terminal = |name: &str, lat, lon| Terminal { name: name.into(), lat, lon };
-        Sky {
+        SatelliteSystem {
             constellation: Constellation::walker(&Walker::iridium(), false),
             terminals: vec![terminal("berkeley", 37.9, -122.3), terminal("boston", 42.3, -71.1)],
             epoch: 0.0,
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn published_places() {
-        let sky = sky();
-        let place = sky.place(0, 600.0);
+        let system = system();
+        let place = system.place(0, 600.0);
         assert!((place.lat - 35.757364).abs() < 1e-5 && (place.altitude - 780.0).abs() < 1e-6);
         assert!((place.lon - (2.596637 - 600.0 * 360.0 / 86164.0)).abs() < 1e-5);
-        let place = sky.place(66, 1234.0);
+        let place = system.place(66, 1234.0);
         assert!((place.lat - 37.9).abs() < 1e-9 && (place.lon + 122.3).abs() < 1e-9);
     }
 
@@ -139,16 +139,17 @@ mod tests {
 
     #[test]
     fn published_elevations_and_delays() {
-        let sky = sky();
+        let system = system();
         let elevation = |satellite, terminal| {
-            libm::asin(sin_elevation(sky.position(satellite, 0.0), sky.position(terminal, 0.0))).to_degrees()
+            libm::asin(sin_elevation(system.position(satellite, 0.0), system.position(terminal, 0.0)))
+                .to_degrees()
         };
         assert!((elevation(26, 66) - 25.110875).abs() < 1e-4);
         assert!((elevation(48, 67) - 24.180321).abs() < 1e-4);
         let above: Vec<_> = (0..66).filter(|s| elevation(*s, 66) > 8.2).collect();
         assert_eq!(above, [26]);
         let path = [66, 26, 37, 48, 67];
-        let delay: f64 = path.windows(2).map(|pair| sky.delay(pair[0], pair[1], 0.0)).sum();
+        let delay: f64 = path.windows(2).map(|pair| system.delay(pair[0], pair[1], 0.0)).sum();
         assert!((delay - 0.033881832).abs() < 1e-9, "{delay}");
     }
 }

@@ -1,4 +1,4 @@
-"""Maps of the air: radio nodes as they move, who can receive whom, packets by kind, drops (`ackclock radio`)."""
+"""Maps of a radio channel: nodes as they move, who receives whom, packets by kind (`ackclock radio`)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ackclock import _core
+from ackclock.animation import save
 from ackclock.experiment import read_text
 from ackclock.files import BadInput
-from ackclock.film import save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ EVERYBODY_CLOSE = 150
 """With more nodes than this names and lines of range are left out."""
 
 
-class Air:
+class RadioRecording:
     """The radio of a run up to `until_s`: places of the nodes, and every step of their packets between two moments.
 
     `moments` must lie within the run; each comes with the option that named it. Raises ScenarioError, and BadInput of a
@@ -72,7 +72,7 @@ class Air:
         return [(self.steps[step], int(node), None if to == NOBODY else int(to)) for step, node, to in columns]
 
 
-def _figure(air: Air) -> tuple[Figure, Axes]:
+def _figure(recording: RadioRecording) -> tuple[Figure, Axes]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -80,9 +80,9 @@ def _figure(air: Air) -> tuple[Figure, Axes]:
     mpl.rcParams["svg.hashsalt"] = "ackclock"
     figure = Figure(figsize=(8.2, 7.0), layout="constrained")
     axes = figure.subplots()
-    places = air.places(0.0)
-    if min(air.area) > 0:
-        low, high = np.zeros(2), np.array(air.area)
+    places = recording.places(0.0)
+    if min(recording.area) > 0:
+        low, high = np.zeros(2), np.array(recording.area)
     else:
         low, high = places.min(axis=0), places.max(axis=0)
         spare = max(50.0, 0.1 * float((high - low).max()))
@@ -99,22 +99,22 @@ def _figure(air: Air) -> tuple[Figure, Axes]:
             [], [], color=ROUTING, marker="o", markersize=11, markerfacecolor="none", linestyle="", label="broadcast"
         ),
         Line2D([], [], color=DROP, marker="x", markersize=8, markeredgewidth=2, linestyle="", label="drop"),
-        Line2D([], [], color=RANGE, linewidth=1, label=f"in range ({air.range_m:.0f} m)"),
+        Line2D([], [], color=RANGE, linewidth=1, label=f"in range ({recording.range_m:.0f} m)"),
     ]
     figure.legend(handles=keys, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     return figure, axes
 
 
-def _draw(axes: Axes, air: Air, at_s: float, span_s: float) -> list[Any]:
+def _draw(axes: Axes, recording: RadioRecording, at_s: float, span_s: float) -> list[Any]:
     """Draw the places at a moment and what was sent in the span that begins there; the artists."""
     from matplotlib.collections import LineCollection
 
-    places = air.places(at_s)
-    steps = air.between(at_s, at_s + span_s)
+    places = recording.places(at_s)
+    steps = recording.between(at_s, at_s + span_s)
     made: list[Any] = []
     if len(places) <= EVERYBODY_CLOSE:
         apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)
-        near = [(places[a], places[b]) for a, b in np.argwhere(np.triu(apart <= air.range_m, 1))]
+        near = [(places[a], places[b]) for a, b in np.argwhere(np.triu(apart <= recording.range_m, 1))]
         made.append(axes.add_collection(LineCollection(near, colors=RANGE, linewidths=0.6, zorder=1)))
     for kind, colour, level in (("data", DATA, 2), ("routing", ROUTING, 3), ("ack", ACK, 4)):
         sent = Counter((a, b) for step, a, b in steps if step == kind and b is not None)
@@ -146,22 +146,22 @@ def _draw(axes: Axes, air: Air, at_s: float, span_s: float) -> list[Any]:
 _COUNTED = (("data", "data frames"), ("ack", "TCP ACKs"), ("routing", "routing"), ("arp", "ARP"), ("drop", "drops"))
 
 
-def draw(air: Air, at_s: float, span_s: float) -> Figure:
+def draw(recording: RadioRecording, at_s: float, span_s: float) -> Figure:
     """A map of a moment: nodes, who can receive whom, and what was sent in the span that begins there."""
-    figure, axes = _figure(air)
-    _draw(axes, air, at_s, span_s)
+    figure, axes = _figure(recording)
+    _draw(axes, recording, at_s, span_s)
     return figure
 
 
 def animate(
-    air: Air,
+    recording: RadioRecording,
     from_s: float,
     until_s: float,
     every_s: float,
     target: Path,
     progress: Callable[[float], object] | None = None,
 ) -> None:
-    """Write a film of the air from a moment to another, a frame for every `every_s` seconds."""
-    figure, axes = _figure(air)
+    """Write an animation of the recording from a moment to another, a frame for every `every_s` seconds."""
+    figure, axes = _figure(recording)
     frames = max(1, int((until_s - from_s) / every_s + 1e-9))
-    save(figure, lambda i: _draw(axes, air, from_s + i * every_s, every_s), frames, target, progress)
+    save(figure, lambda i: _draw(axes, recording, from_s + i * every_s, every_s), frames, target, progress)

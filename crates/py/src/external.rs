@@ -1,10 +1,11 @@
 //! Controllers written in Python: guests of `cc`. What a class must look like: python/ackclock/control.py.
 
 use cc::{
-    Ack, Arithmetic, Congestion, Controller, EchoAnswer, Failure, FlowInfo, Growth, Guest, GuestLaw, Hint,
+    Ack, Arithmetic, Congestion, Controller, EcnResponse, ExternalController, ExternalFactory, Failure,
+    FlowInfo, Growth, PathHint,
 };
 use cc::{Restart, Signals, Timeout};
-use lab::GuestSource;
+use lab::ExternalSource;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -118,7 +119,7 @@ pub struct PyRestart {
 }
 
 /// News from lower layers.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Hint")]
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "PathHint")]
 pub struct PyHint {
     now_s: f64,
     kind: &'static str,
@@ -126,12 +127,12 @@ pub struct PyHint {
 }
 
 impl PyHint {
-    fn new(now: Time, hint: &Hint) -> PyHint {
+    fn new(now: Time, hint: &PathHint) -> PyHint {
         let (kind, value) = match hint {
-            Hint::HandoffBegins => ("handoff_begins", None),
-            Hint::HandoffEnds => ("handoff_ends", None),
-            Hint::RouterRate(rate) => ("router_rate", Some(rate.bps() as f64)),
-            Hint::RouterFeedback(feedback) => ("router_feedback", Some(*feedback)),
+            PathHint::HandoffBegins => ("handoff_begins", None),
+            PathHint::HandoffEnds => ("handoff_ends", None),
+            PathHint::RouterRate(rate) => ("router_rate", Some(rate.bps() as f64)),
+            PathHint::RouterFeedback(feedback) => ("router_feedback", Some(*feedback)),
         };
         PyHint { now_s: now.seconds(), kind, value }
     }
@@ -148,29 +149,29 @@ const SIGNALS: [(&str, Signals); 7] = [
 ];
 
 /// A class of controllers with its parameters.
-pub struct PyLaw {
+pub struct PyFactory {
     class: Py<PyAny>,
-    arguments: Vec<(String, cc::Value)>,
+    arguments: Vec<(String, cc::ParamValue)>,
     name: String,
     identity: String,
     probes: Vec<String>,
     needs: Signals,
 }
 
-impl fmt::Debug for PyLaw {
+impl fmt::Debug for PyFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.identity, self.arguments)
     }
 }
 
-impl PyLaw {
-    /// A class as the law of a flow. `name` goes into outcomes, `identity` decides what counts as the same class.
+impl PyFactory {
+    /// A class as the factory of a flow. `name` goes into outcomes, `identity` decides what counts as the same class.
     pub fn new(
         class: &Bound<'_, PyAny>,
-        arguments: Vec<(String, cc::Value)>,
+        arguments: Vec<(String, cc::ParamValue)>,
         name: String,
         identity: String,
-    ) -> PyResult<PyLaw> {
+    ) -> PyResult<PyFactory> {
         let py = class.py();
         let words = |attribute: &Bound<'_, PyString>| -> PyResult<Vec<String>> {
             class
@@ -185,7 +186,7 @@ impl PyLaw {
             })?;
             needs = needs.and(known.1);
         }
-        Ok(PyLaw {
+        Ok(PyFactory {
             class: class.clone().unbind(),
             arguments,
             name,
@@ -207,17 +208,17 @@ impl PyLaw {
     }
 
     /// Runs the file that a scenario names, and finds the class.
-    pub fn load(source: &GuestSource) -> Result<Arc<dyn GuestLaw>, String> {
+    pub fn load(source: &ExternalSource) -> Result<Arc<dyn ExternalFactory>, String> {
         Python::attach(|py| {
-            let load = || -> PyResult<PyLaw> {
+            let load = || -> PyResult<PyFactory> {
                 let loader = py.import("ackclock.control")?.getattr("load")?;
                 let names: Vec<&str> = source.arguments.iter().map(|(name, _)| name.as_str()).collect();
                 let (class, identity): (Bound<'_, PyAny>, String) =
                     loader.call1((source.path.to_string_lossy(), &source.class, names))?.extract()?;
-                PyLaw::new(&class, source.arguments.clone(), source.class.clone(), identity)
+                PyFactory::new(&class, source.arguments.clone(), source.class.clone(), identity)
             };
             match load() {
-                Ok(law) => Ok(Arc::new(law) as Arc<dyn GuestLaw>),
+                Ok(factory) => Ok(Arc::new(factory) as Arc<dyn ExternalFactory>),
                 Err(error) => {
                     let message = error.value(py).to_string();
                     // Ctrl-C in the file is raised again at the caller's next look at signals.
@@ -235,16 +236,16 @@ impl PyLaw {
         let keywords = PyDict::new(py);
         for (name, value) in &self.arguments {
             match value {
-                cc::Value::Number(n) => keywords.set_item(name, n)?,
-                cc::Value::Switch(on) => keywords.set_item(name, on)?,
-                cc::Value::Word(word) => keywords.set_item(name, word)?,
+                cc::ParamValue::Number(n) => keywords.set_item(name, n)?,
+                cc::ParamValue::Switch(on) => keywords.set_item(name, on)?,
+                cc::ParamValue::Word(word) => keywords.set_item(name, word)?,
             }
         }
         Ok(self.class.bind(py).call((PyFlowInfo::from(flow),), Some(&keywords))?.unbind())
     }
 }
 
-impl GuestLaw for PyLaw {
+impl ExternalFactory for PyFactory {
     fn name(&self) -> &str {
         &self.name
     }
@@ -254,7 +255,7 @@ impl GuestLaw for PyLaw {
     fn needs(&self) -> Signals {
         self.needs
     }
-    fn make(&self, flow: &FlowInfo) -> Box<dyn Guest> {
+    fn make(&self, flow: &FlowInfo) -> Box<dyn ExternalController> {
         Python::attach(|py| {
             let mut guest = PyGuest {
                 object: py.None(),
@@ -285,7 +286,7 @@ struct Shown {
     pacing: Option<Rate>,
     wake_at: Option<Time>,
     fine_timeout: Option<Span>,
-    echo: Option<EchoAnswer>,
+    echo: Option<EcnResponse>,
 }
 
 /// An object of such a class. Its answers are read once, after each event.
@@ -393,13 +394,13 @@ impl PyGuest {
             let age = number(object, intern!(py, "fine_timeout_s"))?.filter(|age| age.is_finite());
             shown.fine_timeout = age.map(|age| Span::from_seconds(age.max(0.0)));
         }
-        if let Some(echo) = object.getattr_opt(intern!(py, "echo_answer"))? {
+        if let Some(echo) = object.getattr_opt(intern!(py, "ecn_response"))? {
             shown.echo = Some(match echo.extract::<String>()?.as_str() {
-                "reduce" => EchoAnswer::Reduce,
-                "confirm" => EchoAnswer::Confirm,
-                "ignore" => EchoAnswer::Ignore,
+                "reduce" => EcnResponse::Reduce,
+                "confirm" => EcnResponse::CwrOnly,
+                "ignore" => EcnResponse::NoCwr,
                 other => {
-                    let message = format!("echo_answer is \"{other}\", not reduce, confirm or ignore");
+                    let message = format!("ecn_response is \"{other}\", not reduce, confirm or ignore");
                     return Err(PyValueError::new_err(message));
                 }
             });
@@ -456,8 +457,8 @@ impl Controller for PyGuest {
         };
         self.tell(event.now, method!("on_congestion"), |py| told.into_bound_py_any(py));
     }
-    fn echo_answer(&self) -> EchoAnswer {
-        self.shown.echo.unwrap_or(EchoAnswer::Reduce)
+    fn ecn_response(&self) -> EcnResponse {
+        self.shown.echo.unwrap_or(EcnResponse::Reduce)
     }
     fn on_rto(&mut self, event: &Timeout) {
         let told = PyTimeout { now_s: event.now.seconds(), window: event.window, repeated: event.repeated };
@@ -477,7 +478,7 @@ impl Controller for PyGuest {
     fn on_timer(&mut self, now: Time) {
         self.mention(now, method!("on_timer"), |py| now.seconds().into_bound_py_any(py));
     }
-    fn on_hint(&mut self, now: Time, hint: &Hint) {
+    fn on_hint(&mut self, now: Time, hint: &PathHint) {
         let told = PyHint::new(now, hint);
         self.mention(now, method!("on_hint"), |py| told.into_bound_py_any(py));
     }
@@ -510,7 +511,7 @@ impl Controller for PyGuest {
     }
 }
 
-impl Guest for PyGuest {
+impl ExternalController for PyGuest {
     fn name(&self) -> &str {
         &self.name
     }

@@ -1,13 +1,13 @@
 //! The share of a link that an end host reckons for itself (RCP+, Enhanced RCP).
 
 use super::{MinRtt, Round, Smoothed};
-use crate::params::{Kind, Param, Params};
+use crate::params::{Param, ParamKind, Params};
 use crate::{Ack, FlowInfo};
 use units::{Segments, Span, Time};
 
 /// What an end host of the RCP family measures and is told: capacity, flows, own rate, queue.
 #[derive(Clone, Debug)]
-pub struct Share {
+pub struct FairShareRate {
     /// Bit/s.
     capacity: f64,
     flows: f64,
@@ -28,29 +28,29 @@ pub const fn share_params(alpha: f64) -> [Param; 3] {
     [
         Param {
             name: "capacity",
-            kind: Kind::Number { default: 1e6, min: 1.0, max: 1e13 },
+            kind: ParamKind::Number { default: 1e6, min: 1.0, max: 1e13 },
             unit: "bit/s",
             doc: "C: of the narrowest link",
         },
         Param {
             name: "flows",
-            kind: Kind::Number { default: 1.0, min: 1.0, max: 1e6 },
+            kind: ParamKind::Number { default: 1.0, min: 1.0, max: 1e6 },
             unit: "",
             doc: "N: that share it",
         },
         Param {
             name: "alpha",
-            kind: Kind::Number { default: alpha, min: 0.0, max: 10.0 },
+            kind: ParamKind::Number { default: alpha, min: 0.0, max: 10.0 },
             unit: "",
             doc: "a: part of the free capacity that is taken",
         },
     ]
 }
 
-impl Share {
+impl FairShareRate {
     /// `params` have those of [`share_params`].
-    pub fn new(params: &Params, flow: &FlowInfo) -> Share {
-        Share {
+    pub fn new(params: &Params, flow: &FlowInfo) -> FairShareRate {
+        FairShareRate {
             capacity: params.number("capacity"),
             flows: params.number("flows"),
             alpha: params.number("alpha"),
@@ -88,7 +88,7 @@ impl Share {
     }
 
     /// `(a C - a y)/N`, bit/s.
-    pub fn free(&self) -> f64 {
+    pub fn spare_rate(&self) -> f64 {
         self.alpha * (self.capacity - self.own) / self.flows
     }
 

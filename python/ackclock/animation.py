@@ -1,4 +1,4 @@
-"""Films: a figure drawn again and again, into one file."""
+"""Animations: a figure drawn again and again, into one file."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def save(
         told = {"save_all": True, "append_images": rest, "duration": 1000 // RATE, "loop": 0}
         write(target, lambda file: first.save(file, format="gif", **told))
         return
-    film = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
+    animation = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
     mpl.rcParams["animation.embed_limit"] = 500
     make: Any
     if target.suffix == ".mp4":
@@ -84,8 +84,8 @@ def save(
 
     def keep(file: BinaryIO) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            named = Path(folder) / f"film{target.suffix}"  # writers go by the name's ending
-            film.save(str(named), writer=make, dpi=DPI)
+            named = Path(folder) / f"animation{target.suffix}"  # writers go by the name's ending
+            animation.save(str(named), writer=make, dpi=DPI)
             if target.suffix == ".html":
                 file.write(_self_contained(named.read_text(encoding="utf-8")).encode("utf-8"))
             else:

@@ -5,7 +5,7 @@
 //! event. What a hand-off does to packets follows specs/iridium.md section 5.
 
 use crate::link::Link;
-use orbit::{Graph, Held, Sky, Timeline};
+use orbit::{Graph, Held, SatelliteSystem, Timeline};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{PS_PER_S, Span, Time};
@@ -14,13 +14,13 @@ use units::{PS_PER_S, Span, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HandoffLoss {
     /// ns-2's: what waits at the terminal goes out with the old satellite's address and is discarded by the new one, what
-    /// waits at the old satellite is sent to nobody; what flies arrives.
+    /// waits at the old satellite is sent to nobody; what is in flight arrives.
     #[default]
     Ns2,
     /// What waits at the terminal goes to the new satellite (once there is one), what waits at the old one still reaches the
     /// terminal.
     Lossless,
-    /// As ns-2's, and what flies between terminal and old satellite is lost too.
+    /// As ns-2's, and what is in flight between terminal and old satellite is lost too.
     InFlight,
 }
 
@@ -28,7 +28,7 @@ pub enum HandoffLoss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// Two nodes on the ground.
-    Wire,
+    FlowContext,
     /// Two satellites.
     Isl,
     /// A terminal, and the satellite that it uses.
@@ -43,10 +43,10 @@ pub enum Ends {
     },
 }
 
-/// Everything that a network over a sky needs to know.
-pub struct SkyNetwork {
+/// Everything that a network over satellites needs to know.
+pub struct SatelliteNetwork {
     /// Satellites and terminals.
-    pub sky: Arc<Sky>,
+    pub system: Arc<SatelliteSystem>,
     /// Who is linked with whom, when.
     pub line: Timeline,
     /// Bytes added to every packet on links to and between satellites.
@@ -55,21 +55,21 @@ pub struct SkyNetwork {
     pub loss: HandoffLoss,
     /// For how long nothing is sent to or from a terminal after a hand-off.
     pub pause: Span,
-    /// The wires, which have the first numbers among the links: where they begin and end, and their delay, s. The sky's
+    /// The fixed links, which have the first numbers among the links: where they begin and end, and their delay, s. the satellites's
     /// links follow in the order of [`Graph::new`].
-    pub wires: Vec<(usize, usize, f64)>,
+    pub fixed_links: Vec<(usize, usize, f64)>,
     /// All nodes.
     pub nodes: usize,
 }
 
-impl SkyNetwork {
+impl SatelliteNetwork {
     /// All links that are up at a moment.
     pub fn graph(&self, at: Time) -> Graph {
-        let mut graph = Graph::new(&self.sky, &self.line, at, self.wires.len() as u32);
-        for _ in self.sky.nodes()..self.nodes {
+        let mut graph = Graph::new(&self.system, &self.line, at, self.fixed_links.len() as u32);
+        for _ in self.system.nodes()..self.nodes {
             graph.add_node();
         }
-        for (link, &(from, to, delay)) in self.wires.iter().enumerate() {
+        for (link, &(from, to, delay)) in self.fixed_links.iter().enumerate() {
             graph.add(from, to, delay, link as u32);
         }
         graph
@@ -77,19 +77,19 @@ impl SkyNetwork {
 
     /// What a link joins.
     pub fn ends(&self, link: u32) -> Ends {
-        let wires = self.wires.len();
-        let Some(number) = (link as usize).checked_sub(wires) else { return Ends::Wire };
-        let isls = 2 * self.sky.constellation.isls.len();
+        let fixed_links = self.fixed_links.len();
+        let Some(number) = (link as usize).checked_sub(fixed_links) else { return Ends::FlowContext };
+        let isls = 2 * self.system.constellation.isls.len();
         match number.checked_sub(isls) {
             None => Ends::Isl,
-            Some(satellite) if satellite < self.sky.constellation.len() => Ends::Down { satellite },
-            Some(node) => Ends::Up { terminal: node - self.sky.constellation.len() },
+            Some(satellite) if satellite < self.system.constellation.len() => Ends::Down { satellite },
+            Some(node) => Ends::Up { terminal: node - self.system.constellation.len() },
         }
     }
 }
 
-/// A way out of a node: over a link to another node.
-pub(super) struct Port {
+/// A path out of a node: over a link to another node.
+pub(super) struct OutgoingLink {
     pub link: u32,
     pub head: u32,
     /// Its places in the table of routes begin here: two for each destination.
@@ -98,52 +98,52 @@ pub(super) struct Port {
     moving: Option<Moving>,
 }
 
-/// The delay between two nodes, straight lines between knots.
+/// The delay between two nodes, straight lines between steps.
 struct Moving {
     tail: usize,
     head: usize,
-    knot: u64,
-    /// Delay at the knot and its change until the next, ps.
+    step: u64,
+    /// Delay at the step and its change until the next, ps.
     delay: f64,
     change: f64,
 }
 
-/// Between knots the error of a straight line is below 10 ns.
-const KNOT_PS: u64 = PS_PER_S / 4;
+/// Between steps the error of a straight line is below 10 ns.
+const INTERPOLATION_STEP_PS: u64 = PS_PER_S / 4;
 
 impl Moving {
     #[inline]
-    fn delay(&mut self, sky: &Sky, at: Time) -> Span {
-        let knot = at.ps() / KNOT_PS;
-        if knot != self.knot {
-            self.tie(sky, knot);
+    fn delay(&mut self, system: &SatelliteSystem, at: Time) -> Span {
+        let step = at.ps() / INTERPOLATION_STEP_PS;
+        if step != self.step {
+            self.interpolate(system, step);
         }
-        let part = (at.ps() - knot * KNOT_PS) as f64 / KNOT_PS as f64;
+        let part = (at.ps() - step * INTERPOLATION_STEP_PS) as f64 / INTERPOLATION_STEP_PS as f64;
         Span::from_ps((self.delay + self.change * part) as u64)
     }
 
     #[cold]
-    fn tie(&mut self, sky: &Sky, knot: u64) {
-        let at = |knot: u64| {
-            let seconds = knot as f64 * (KNOT_PS as f64 / PS_PER_S as f64);
-            sky.delay(self.tail, self.head, seconds) * PS_PER_S as f64
+    fn interpolate(&mut self, system: &SatelliteSystem, step: u64) {
+        let at = |step: u64| {
+            let seconds = step as f64 * (INTERPOLATION_STEP_PS as f64 / PS_PER_S as f64);
+            system.delay(self.tail, self.head, seconds) * PS_PER_S as f64
         };
-        self.delay = at(knot);
-        self.change = at(knot + 1) - self.delay;
-        self.knot = knot;
+        self.delay = at(step);
+        self.change = at(step + 1) - self.delay;
+        self.step = step;
     }
 }
 
 /// Routing tables over moving links.
 pub(super) struct Tables {
-    net: SkyNetwork,
+    net: SatelliteNetwork,
     /// The node of each destination.
     targets: Vec<u32>,
-    /// For each destination and node the port to take; `NOWHERE` if there is no way.
+    /// For each destination and node the port to take; `NOWHERE` if there is no path.
     next: Vec<u32>,
-    pub ports: Vec<Port>,
+    pub outgoing: Vec<OutgoingLink>,
     known: BTreeMap<(u32, u32, u32), u32>,
-    /// Of each node the link at which packets without a way end.
+    /// Of each node the link at which packets without a path end.
     ending: Vec<u32>,
     /// Of each terminal what was last looked up.
     held: Vec<Held>,
@@ -154,7 +154,7 @@ pub(super) struct Tables {
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// What happens to a packet on its link.
-pub(super) enum Fate {
+pub(super) enum LinkOutcome {
     /// It arrives at the head of this port.
     Arrives(u32),
     /// A hand-off takes it.
@@ -162,24 +162,24 @@ pub(super) enum Fate {
 }
 
 impl Tables {
-    pub fn new(net: SkyNetwork) -> Tables {
+    pub fn new(net: SatelliteNetwork) -> Tables {
         let mut ending = vec![NOWHERE; net.nodes];
-        let transmitters = net.wires.len() + 2 * net.sky.constellation.isls.len();
-        for (node, link) in ending.iter_mut().zip(transmitters..).take(net.sky.nodes()) {
+        let transmitters = net.fixed_links.len() + 2 * net.system.constellation.isls.len();
+        for (node, link) in ending.iter_mut().zip(transmitters..).take(net.system.nodes()) {
             *node = link as u32;
         }
         for (link, &(from, _, _)) in
-            net.wires.iter().enumerate().filter(|(_, wire)| wire.0 >= net.sky.nodes())
+            net.fixed_links.iter().enumerate().filter(|(_, link)| link.0 >= net.system.nodes())
         {
             ending[from] = link as u32;
         }
         let never = Held { from: Time::NEVER, until: Time::ZERO, satellite: None };
         Tables {
-            held: vec![never; net.sky.terminals.len()],
+            held: vec![never; net.system.terminals.len()],
             net,
             targets: Vec::new(),
             next: Vec::new(),
-            ports: Vec::new(),
+            outgoing: Vec::new(),
             known: BTreeMap::new(),
             ending,
             sources: Vec::new(),
@@ -200,7 +200,7 @@ impl Tables {
     /// Of a packet at the end of the link at this place of the table of routes: the number of its destination, and the node.
     pub fn arrival(&self, route: u32) -> (u32, u32) {
         let (place, rows) = ((route - self.sources.len() as u32) / 2, self.rows());
-        (place % rows, self.ports[(place / rows) as usize].head)
+        (place % rows, self.outgoing[(place / rows) as usize].head)
     }
 
     /// Number of destinations.
@@ -214,7 +214,7 @@ impl Tables {
         self.targets[row as usize] == node
     }
 
-    /// The port from `node` towards destination `row`, or the link where packets without a way end.
+    /// The port from `node` towards destination `row`, or the link where packets without a path end.
     #[inline]
     pub fn port(&self, row: u32, node: u32) -> Result<u32, u32> {
         match self.next[row as usize * self.net.nodes + node as usize] {
@@ -224,10 +224,10 @@ impl Tables {
     }
 
     pub fn header(&self, port: u32) -> u32 {
-        if self.ports[port as usize].ends == Ends::Wire { 0 } else { self.net.header }
+        if self.outgoing[port as usize].ends == Ends::FlowContext { 0 } else { self.net.header }
     }
 
-    /// Computes all ways at a moment. `places` gives a new port its places in the table of routes.
+    /// Computes all paths at a moment. `places` gives a new port its places in the table of routes.
     pub fn reroute(&mut self, at: Time, mut places: impl FnMut(u32) -> u32) {
         let graph = self.net.graph(at);
         let nodes = self.net.nodes;
@@ -239,12 +239,15 @@ impl Tables {
                 }
             }
         }
-        // Wired nodes whose terminal has no satellite send on to it all the same: there the packet's way ends.
-        for link in 0..self.net.wires.len() {
-            let (from, to, _) = self.net.wires[link];
+        // Wired nodes whose terminal has no satellite send on to it all the same: there the packet's path ends.
+        for link in 0..self.net.fixed_links.len() {
+            let (from, to, _) = self.net.fixed_links[link];
             for row in 0..self.targets.len() {
                 let place = row * nodes + from;
-                if self.next[place] == NOWHERE && from >= self.net.sky.nodes() && to < self.net.sky.nodes() {
+                if self.next[place] == NOWHERE
+                    && from >= self.net.system.nodes()
+                    && to < self.net.system.nodes()
+                {
                     self.next[place] = self.port_over(link as u32, from, to, &mut places);
                 }
             }
@@ -252,27 +255,27 @@ impl Tables {
     }
 
     fn port_over(&mut self, link: u32, tail: usize, head: usize, places: &mut impl FnMut(u32) -> u32) -> u32 {
-        let ports = &mut self.ports;
+        let outgoing = &mut self.outgoing;
         let ends = self.net.ends(link);
         *self.known.entry((link, tail as u32, head as u32)).or_insert_with(|| {
-            let moving = (ends != Ends::Wire).then_some(Moving {
+            let moving = (ends != Ends::FlowContext).then_some(Moving {
                 tail,
                 head,
-                knot: u64::MAX,
+                step: u64::MAX,
                 delay: 0.0,
                 change: 0.0,
             });
-            ports.push(Port { link, head: head as u32, place: places(link), ends, moving });
-            ports.len() as u32 - 1
+            outgoing.push(OutgoingLink { link, head: head as u32, place: places(link), ends, moving });
+            outgoing.len() as u32 - 1
         })
     }
 
     /// The terminal at an end of this port's link, if there is one.
     fn terminal(&self, port: u32) -> Option<usize> {
-        let port = &self.ports[port as usize];
+        let port = &self.outgoing[port as usize];
         match port.ends {
             Ends::Up { terminal } => Some(terminal),
-            Ends::Down { .. } => Some(port.head as usize - self.net.sky.constellation.len()),
+            Ends::Down { .. } => Some(port.head as usize - self.net.system.constellation.len()),
             _ => None,
         }
     }
@@ -310,8 +313,8 @@ impl Tables {
     /// The delay over a port for a transmission that begins at `start`; that of the link itself if it does not move.
     #[inline]
     pub fn delay(&mut self, port: u32, start: Time, link: &Link) -> Span {
-        match &mut self.ports[port as usize].moving {
-            Some(moving) => moving.delay(&self.net.sky, start),
+        match &mut self.outgoing[port as usize].moving {
+            Some(moving) => moving.delay(&self.net.system, start),
             None => link.delay,
         }
     }
@@ -319,34 +322,39 @@ impl Tables {
     /// What becomes of a packet enqueued for `port` whose transmission begins at `start`; a hand-off may come before. `places`
     /// as in [`Tables::reroute`].
     #[inline]
-    pub fn fate(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> Fate {
-        let Some(terminal) = self.terminal(port) else { return Fate::Arrives(port) };
+    pub fn fate(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> LinkOutcome {
+        let Some(terminal) = self.terminal(port) else { return LinkOutcome::Arrives(port) };
         let held = self.held(terminal, start);
-        let Port { ends, head, .. } = self.ports[port as usize];
+        let OutgoingLink { ends, head, .. } = self.outgoing[port as usize];
         let addressed = match ends {
             Ends::Down { satellite } => satellite,
             _ => head as usize,
         };
         if held.satellite == Some(addressed) {
-            return Fate::Arrives(port);
+            return LinkOutcome::Arrives(port);
         }
         self.moved(port, held.satellite, places)
     }
 
     #[cold]
-    fn moved(&mut self, port: u32, satellite: Option<usize>, mut places: impl FnMut(u32) -> u32) -> Fate {
-        let Port { ends, link, .. } = self.ports[port as usize];
+    fn moved(
+        &mut self,
+        port: u32,
+        satellite: Option<usize>,
+        mut places: impl FnMut(u32) -> u32,
+    ) -> LinkOutcome {
+        let OutgoingLink { ends, link, .. } = self.outgoing[port as usize];
         match (self.net.loss, ends, satellite) {
             (HandoffLoss::Lossless, Ends::Up { terminal }, Some(new)) => {
-                let tail = self.net.sky.constellation.len() + terminal;
-                Fate::Arrives(self.port_over(link, tail, new, &mut places))
+                let tail = self.net.system.constellation.len() + terminal;
+                LinkOutcome::Arrives(self.port_over(link, tail, new, &mut places))
             }
-            (HandoffLoss::Lossless, Ends::Down { .. }, _) => Fate::Arrives(port),
-            _ => Fate::Lost,
+            (HandoffLoss::Lossless, Ends::Down { .. }, _) => LinkOutcome::Arrives(port),
+            _ => LinkOutcome::Lost,
         }
     }
 
-    /// Whether a hand-off between `start` and `arrival` takes what flies.
+    /// Whether a hand-off between `start` and `arrival` takes what is in flight.
     #[inline]
     pub fn lost_in_flight(&mut self, port: u32, start: Time, arrival: Time) -> bool {
         if self.net.loss != HandoffLoss::InFlight {

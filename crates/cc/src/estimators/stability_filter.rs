@@ -6,7 +6,7 @@ use units::Time;
 
 /// The estimator. Bits and bit/s.
 #[derive(Clone, Debug)]
-pub struct StableRate {
+pub struct StabilityFilteredBandwidth {
     /// Gain of the instability.
     keep: f64,
     /// Instabilities that the largest is taken of.
@@ -18,10 +18,10 @@ pub struct StableRate {
     estimate: f64,
 }
 
-impl StableRate {
+impl StabilityFilteredBandwidth {
     /// With gain `keep` in (0, 1), 0.8 in the paper, over the last `window` instabilities.
-    pub fn new(keep: f64, window: usize) -> StableRate {
-        StableRate {
+    pub fn new(keep: f64, window: usize) -> StabilityFilteredBandwidth {
+        StabilityFilteredBandwidth {
             keep,
             window: window.max(1),
             last_stamp: None,
@@ -45,7 +45,7 @@ impl StableRate {
         self.recent.back().copied().unwrap_or(0.0)
     }
 
-    /// An ACK worth so many bits, sent by the receiver at `stamp` by its clock. Bits of ACKs with one stamp, or with
+    /// An ACK for so many bits, sent by the receiver at `stamp` by its clock. Bits of ACKs with one stamp, or with
     /// an older one, wait for the next.
     pub fn update(&mut self, stamp: Time, bits: f64) {
         let Some(last) = self.last_stamp else {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn one_late_packet_leaves_the_estimate_untouched() {
-        let mut rate = StableRate::new(0.8, 9);
+        let mut rate = StabilityFilteredBandwidth::new(0.8, 9);
         let expected =
             [(2e6, 0.0), (2e6, 0.0), (2e6, 0.0), (1e6, 2e5), (2e6, 3.6e5), (2e6, 2.88e5), (2e6, 2.304e5)];
         rate.update(ms(0), 8000.0);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_step_is_followed_as_published() {
-        let mut rate = StableRate::new(0.8, 9);
+        let mut rate = StabilityFilteredBandwidth::new(0.8, 9);
         for i in 0..20 {
             rate.update(ms(4 * i), 8000.0);
         }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_makes_fewer_samples_not_infinite_ones() {
-        let mut rate = StableRate::new(0.8, 9);
+        let mut rate = StabilityFilteredBandwidth::new(0.8, 9);
         for stamp in [0, 0, 0, 10, 10, 5, 20] {
             rate.update(ms(stamp), 8000.0);
         }

@@ -1,4 +1,4 @@
-"""Maps of the sky: coastlines, satellites, their links, terminals and the path between them."""
+"""Maps of the satellites: coastlines, satellites, their links, terminals and the path between them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.film import save
-from ackclock.sky import Sky
+from ackclock.animation import save
+from ackclock.satellites import SatelliteView
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -163,25 +163,27 @@ def _figure() -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def draw(sky: Sky, at_s: float) -> Figure:
+def draw(satellites: SatelliteView, at_s: float) -> Figure:
     """A map of a moment: satellites (dots), links that are up, terminals (triangles) and the path between the ends.
 
     Dotted: what the first and the last satellite of the path can serve.
     """
     figure, axes = _figure()
-    seen = sky.picture(at_s)
+    seen = satellites.picture(at_s)
     _draw(axes, seen)
     axes.set_title(drawn(_title(seen)), fontsize=11)
     return figure
 
 
-def animate(sky: Sky, every_s: float, target: Path, progress: Callable[[float], object] | None = None) -> None:
-    """Write a film of the sky to a .gif, .mp4 (needs ffmpeg) or .html file, a frame every `every_s` seconds."""
+def animate(
+    satellites: SatelliteView, every_s: float, target: Path, progress: Callable[[float], object] | None = None
+) -> None:
+    """Write an animation to a .gif, .mp4 (needs ffmpeg) or .html file, a frame every `every_s` seconds."""
     figure, axes = _figure()
 
     def frame(i: int) -> list[Any]:
-        seen = sky.picture(i * every_s)
+        seen = satellites.picture(i * every_s)
         axes.set_title(drawn(_title(seen)), fontsize=11)
         return _draw(axes, seen)
 
-    save(figure, frame, int(sky.until_s / every_s + 1e-9) + 1, target, progress)
+    save(figure, frame, int(satellites.until_s / every_s + 1e-9) + 1, target, progress)

@@ -12,7 +12,7 @@ from ackclock.experiment import read_text, utf8
 from ackclock.files import BadInput
 
 
-class Sky:
+class SatelliteView:
     """The satellites and terminals of a scenario, worked out from its start up to `until_s` seconds, inclusive.
 
     `ends` are the names of two terminals between which paths are looked for; `seed` (the scenario's if none) decides
@@ -29,7 +29,7 @@ class Sky:
         seed: int | None = None,
     ) -> None:
         utf8(*overrides, *(ends or ()))
-        self._core = _core.Sky(str(file), read_text(file), list(overrides), until_s, seed)
+        self._core = _core.SatelliteView(str(file), read_text(file), list(overrides), until_s, seed)
         self._start: str | None
         self._end: str | None
         self._start, self._end = ends or (None, None)

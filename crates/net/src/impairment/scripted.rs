@@ -1,6 +1,6 @@
 //! Named packets, for tests.
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 
 /// Drops the n-th data packets of one flow that come to the link, counted from 0; its ACKs are left alone.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ impl List {
     }
     /// Whether this one is among them.
     pub fn drops(&mut self, packet: &Packet) -> bool {
-        if packet.flow != self.flow || packet.kind == Kind::Ack {
+        if packet.flow != self.flow || packet.kind == PacketKind::Ack {
             return false;
         }
         self.seen += 1;
