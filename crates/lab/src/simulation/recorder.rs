@@ -147,6 +147,9 @@ const SHORTER: [&str; 3] = [
     "shorten the duration, or run without --pcap",
 ];
 
+/// A column of the window trace that the sender itself fills: whether either end is under hand-off.
+pub(crate) const HANDOFF: &str = "handoff";
+
 /// Collects; `WINDOWS` and `PACKETS` say at compile time what may be asked for.
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
@@ -155,20 +158,17 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub stream: EventOrder,
     pub captures: Option<Captures>,
     pub auditor: Option<Auditor>,
-    pub air: Option<RadioAuditor>,
+    pub radio_auditor: Option<RadioAuditor>,
     pub radio_log: RadioLog,
     pub hasher: blake3::Hasher,
     /// For each flow the columns of its controller's internals.
     probes: Vec<Vec<usize>>,
-    /// The last of them is the sender's own, [`Recorder::HANDOFF`].
+    /// The last of them is the sender's own, [`HANDOFF`].
     handoff: bool,
     scratch: Vec<f64>,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
-    /// An internal of the sender itself: whether either end is under hand-off.
-    pub const HANDOFF: &'static str = "handoff";
-
     /// `probes` names the internals of each flow's controller; `HANDOFF` may come last.
     /// The run ends at `end`.
     pub fn new(recording: Recording, probes: &[Vec<String>], auditor: Option<Auditor>, end: Time) -> Self {
@@ -195,10 +195,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             stream: EventOrder::new(end),
             captures: None,
             auditor,
-            air: None,
+            radio_auditor: None,
             radio_log: RadioLog::default(),
             hasher: blake3::Hasher::new(),
-            handoff: probes.iter().any(|names| names.last().is_some_and(|name| name == Self::HANDOFF)),
+            handoff: probes.iter().any(|names| names.last().is_some_and(|name| name == HANDOFF)),
             probes: columns,
             scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
         }
@@ -247,7 +247,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     /// Steps of the radio.
     pub fn radio(&mut self, events: &[RadioEvent]) {
-        if let Some(auditor) = &mut self.air {
+        if let Some(auditor) = &mut self.radio_auditor {
             auditor.watch(events);
         }
         if self.recording.radio {

@@ -1,6 +1,7 @@
 //! What a finished simulation says: the outcome.
 
-use super::Simulation;
+use super::endpoints::Endpoints;
+use super::event_loop::Simulation;
 use crate::simulation::memory;
 use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain,
@@ -161,7 +162,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn flow_outcome(&mut self, number: usize, span: Span) -> FlowOutcome {
         let duration = span.seconds();
         let rate = |bytes: u64| bytes as f64 * 8.0 / duration;
-        if let Some(index) = number.checked_sub(self.senders.len()) {
+        if let Endpoints::Udp(index) = self.endpoints[number] {
             let (source, stats) = &self.udp[index];
             let sent = source.sent();
             return FlowOutcome {

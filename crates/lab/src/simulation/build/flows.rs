@@ -1,0 +1,176 @@
+//! Adds the flows: routes, senders and receivers, sources and sinks.
+
+use super::{Layout, Plan};
+use crate::scenario::paths::FlowPath;
+use crate::scenario::{Direction, Flow, FlowKind, TcpFlow};
+use crate::simulation::endpoints::{Endpoints, FlowSchedule};
+use crate::simulation::recorder::HANDOFF;
+use engine::Stream;
+use net::Network;
+use std::sync::Arc;
+use transport::{Options, Receiver, ReceiverStats, Sender, Setup, UdpSource};
+use units::{Rate, Span, Time};
+
+/// The flows of a simulation, by number.
+pub(super) struct Flows {
+    pub endpoints: Vec<Endpoints>,
+    pub senders: Vec<Sender>,
+    pub receivers: Vec<Receiver>,
+    pub udp: Vec<(UdpSource, ReceiverStats)>,
+    pub schedules: Vec<FlowSchedule>,
+    pub names: Vec<String>,
+    /// See `Simulation::bases`.
+    pub bases: Vec<Option<Span>>,
+    /// Of each TCP flow the names of the internals that go to the trace.
+    pub probes: Vec<Vec<String>>,
+    /// Options that several flows have.
+    shared: Vec<Arc<Options>>,
+}
+
+/// Adds every flow, with its routes.
+pub(super) fn add_flows(
+    plan: &Plan<'_>,
+    layout: &Layout<'_>,
+    directions: &[&Direction],
+    network: &mut Network,
+) -> Flows {
+    let count = plan.numbered.len();
+    let mut flows = Flows {
+        endpoints: Vec::with_capacity(count),
+        senders: engine::large_vec(count),
+        receivers: engine::large_vec(count),
+        udp: Vec::new(),
+        schedules: Vec::new(),
+        names: Vec::new(),
+        bases: Vec::new(),
+        probes: Vec::new(),
+        shared: Vec::new(),
+    };
+    for (number, index) in plan.numbered.iter().enumerate() {
+        let flow = &plan.scenario.flows[*index];
+        let routes = [2 * number, 2 * number + 1].map(|pair| add_route(layout, pair, network));
+        let path = layout.paths.get(2 * number);
+        flows.bases.push(path.and_then(|path| empty_path_delay(flow, path, directions)));
+        flows.names.push(flow.name.clone());
+        flows.schedules.push(schedule(plan, flow));
+        match &flow.kind {
+            FlowKind::Tcp(tcp) => {
+                let answered = path.is_some_and(|path| answers_quick_start(path, directions));
+                flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
+            }
+            FlowKind::Udp { packet, schedule, jitter } => {
+                flows.add_udp(plan, number as u32, flow, (*packet, schedule, *jitter), routes[0]);
+            }
+        }
+    }
+    flows
+}
+
+/// The route of data or of ACKs: what to put into [`net::Packet::route`].
+fn add_route(layout: &Layout<'_>, pair: usize, network: &mut Network) -> u32 {
+    match layout.paths.get(pair) {
+        Some(FlowPath { before, radio: Some(ends), after }) => network.add_radio_route(before, *ends, after),
+        Some(FlowPath { before, .. }) => network.add_route(before),
+        None => {
+            let (from, to) = layout.pairs[pair];
+            network.add_path(from.0 as usize, to.0 as usize)
+        }
+    }
+}
+
+fn schedule(plan: &Plan<'_>, flow: &Flow) -> FlowSchedule {
+    let mut start = Time::ZERO + flow.start;
+    if flow.start_jitter > Span::ZERO {
+        let part = Stream::new(plan.seed, "start", &flow.name).uniform();
+        start += Span::from_ps((part * flow.start_jitter.ps() as f64) as u64);
+    }
+    let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+    let (mut segments, mut short) = (None, 0);
+    if let (FlowKind::Tcp(tcp), Some(bytes)) = (&flow.kind, flow.bytes) {
+        let mss = tcp.options.packet as u64;
+        segments = Some(bytes.div_ceil(mss) as u32);
+        short = bytes.div_ceil(mss) * mss - bytes;
+    }
+    FlowSchedule { start, stop, started: false, segments, short }
+}
+
+/// What a full packet takes on an empty path, if that is one path over links.
+fn empty_path_delay(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> Option<Span> {
+    let size = match &flow.kind {
+        FlowKind::Tcp(tcp) => tcp.options.packet + tcp.options.header,
+        FlowKind::Udp { packet, .. } => *packet,
+    };
+    let over = path.links().map(|link| directions[link.0 as usize]);
+    let delay = over.fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64));
+    path.radio.is_none().then_some(delay)
+}
+
+/// Whether every router of a path answers Quick-Start requests; the first link is the host's own.
+fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
+    path.radio.is_none()
+        && path
+            .links()
+            .skip(1)
+            .all(|link| matches!(directions[link.0 as usize].router, Some(net::RouterConfig::QuickStart(_))))
+}
+
+impl Flows {
+    fn add_tcp(
+        &mut self,
+        plan: &Plan<'_>,
+        number: u32,
+        flow: &Flow,
+        tcp: &TcpFlow,
+        [forward, back]: [u32; 2],
+        quick_start_answered: bool,
+    ) {
+        let options = self.shared.iter().find(|o| ***o == tcp.options).cloned().unwrap_or_else(|| {
+            self.shared.push(Arc::new(tcp.options.clone()));
+            self.shared[self.shared.len() - 1].clone()
+        });
+        let info = tcp.flow_info(Stream::new(plan.seed, "controller", &flow.name).bits());
+        let controller = tcp.control.make(&info);
+        let tick = options.clock_tick.ps() as f64;
+        let phase = || Stream::new(plan.seed, "clock phase", &flow.name).uniform() * tick;
+        let setup = Setup {
+            flow: number,
+            route: forward,
+            segments: self.schedules[number as usize].segments,
+            clock_phase: options.clock_phase.unwrap_or_else(|| Span::from_ps(phase() as u64)),
+            quick_start_path: options.requests_quick_start() && quick_start_answered,
+        };
+        let mut receiver = Receiver::new(number, back, options.clone());
+        receiver.stats = counters(plan);
+        self.endpoints.push(Endpoints::Tcp(self.senders.len()));
+        self.receivers.push(receiver);
+        self.senders.push(Sender::new(setup, options, controller));
+        let mut probes = tcp.control.probes();
+        if plan.scenario.satellites.is_some() {
+            probes.push(HANDOFF.into());
+        }
+        self.probes.push(probes);
+    }
+
+    fn add_udp(
+        &mut self,
+        plan: &Plan<'_>,
+        number: u32,
+        flow: &Flow,
+        (packet, schedule, jitter): (u32, &[(Span, Rate)], f64),
+        route: u32,
+    ) {
+        let schedule = schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
+        let stop = self.schedules[number as usize].stop;
+        let mut source = UdpSource::new(number, route, packet, schedule, stop);
+        if jitter > 0.0 {
+            source = source.with_jitter(jitter, Stream::new(plan.seed, "gaps", &flow.name));
+        }
+        self.endpoints.push(Endpoints::Udp(self.udp.len()));
+        self.udp.push((source, counters(plan)));
+    }
+}
+
+/// Counters of a receiver or a sink; with every packet's delay if the scenario asks for quantiles.
+fn counters(plan: &Plan<'_>) -> ReceiverStats {
+    ReceiverStats { delays: plan.scenario.delays.then(Vec::new), ..ReceiverStats::default() }
+}

@@ -1,0 +1,98 @@
+//! Adds the links, each with its queue, impairment and router.
+
+use super::{Layout, Plan};
+use crate::audit::AuditedLink;
+use crate::scenario::paths::FlowPath;
+use crate::scenario::{Direction, Loss};
+use engine::Stream;
+use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
+use net::{LinkId, LinkSpec, Network};
+use units::Span;
+
+/// The network with its links, and what the auditor is to know of each if the run is audited.
+pub(super) fn add_links(
+    plan: &Plan<'_>,
+    layout: &Layout<'_>,
+    directions: &[&Direction],
+) -> (Network, Vec<AuditedLink>) {
+    let topology = &layout.topology;
+    let hops = layout.paths.iter().map(|path| path.links().count() + 3).sum();
+    let mut network = Network::new(plan.end, directions.len(), hops);
+    if plan.settings.unfused {
+        network.unfuse();
+    }
+    let round_trips = longest_round_trips(layout, directions);
+    let mut audited = Vec::new();
+    for (i, (direction, rtt)) in directions.iter().zip(round_trips).enumerate() {
+        let link = LinkId(i as u32);
+        let stream = |purpose: &str| {
+            // Parallel links have one name: the later ones add their number.
+            let twin = (0..i).any(|other| topology.ends(LinkId(other as u32)) == topology.ends(link));
+            let number = if twin { format!("#{i}") } else { String::new() };
+            Stream::new(plan.seed, purpose, &format!("{}{number}", topology.link_name(link)))
+        };
+        let (rate, delay) = (direction.rate, direction.delay);
+        let qdisc = direction.queue.build(rate, delay, rtt, || stream("red"));
+        let impairment = impairment(plan, &direction.loss, || stream("loss"));
+        network.add_link(LinkSpec { rate, delay, qdisc, impairment, router: direction.router.clone() });
+        if plan.settings.recording.audit {
+            audited.push(audited_link(plan, layout, link, direction, rtt));
+        }
+    }
+    (network, audited)
+}
+
+/// For each link the longest round trip, by propagation, of the flows over it; without a flow that of its own two directions.
+fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]) -> Vec<Span> {
+    let delay_of =
+        |path: &FlowPath| path.links().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay);
+    let moving = layout.satellites.as_ref().map_or(Span::ZERO, |s| s.round_trip(&layout.pairs));
+    let mut round_trips = vec![moving; directions.len()];
+    for pair in layout.paths.chunks_exact(2) {
+        let both = delay_of(&pair[0]) + delay_of(&pair[1]);
+        for link in pair.iter().flat_map(FlowPath::links) {
+            let longest = &mut round_trips[link.0 as usize];
+            *longest = both.max(*longest);
+        }
+    }
+    let own = |i: usize| directions[i].delay + directions.get(i ^ 1).map_or(Span::ZERO, |back| back.delay);
+    let each = round_trips.into_iter().enumerate();
+    each.map(|(i, longest)| if longest == Span::ZERO { own(i) } else { longest }).collect()
+}
+
+fn audited_link(
+    plan: &Plan<'_>,
+    layout: &Layout<'_>,
+    link: LinkId,
+    direction: &Direction,
+    rtt: Span,
+) -> AuditedLink {
+    let (from, to) = layout.topology.ends(link);
+    let name = layout.topology.link_name(link);
+    let known = match &layout.satellites {
+        Some(satellites) => satellites.audited(link.0, name, from, to, plan.end),
+        None => AuditedLink {
+            name,
+            from: from.0..from.0 + 1,
+            to: to.0..to.0 + 1,
+            delay: (direction.delay, direction.delay),
+            ..AuditedLink::default()
+        },
+    };
+    let limit = direction.queue.limit(direction.rate, rtt);
+    AuditedLink { rate: direction.rate, limit, limit_before: direction.queue.limits_before(), ..known }
+}
+
+fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> Impairment {
+    match loss {
+        Loss::None => Impairment::None,
+        Loss::Bernoulli { rate } => Impairment::Bernoulli(Bernoulli::new(*rate, stream())),
+        Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
+            Impairment::GilbertElliott(GilbertElliott::new(*p, *r, *loss_good, *loss_bad, stream()))
+        }
+        Loss::List { flow, packets } => {
+            let index = plan.scenario.flows.iter().position(|f| f.name == *flow);
+            index.map_or(Impairment::None, |i| Impairment::List(List::new(plan.order[i], packets.clone())))
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! From a scenario to a simulation, in six steps: number the flows and lay out nodes and paths, add links, add satellites,
+//! radio and warm-up, add flows, make the recorder, set the first timers. The order decides numbers, and those decide ties.
+
+mod flows;
+mod links;
+
+use super::Settings;
+use super::endpoints::TimerOwner;
+use super::event_loop::{Simulation, Warmup};
+use super::recorder::Recorder;
+use super::satellites::{self, ConstellationSchedule, SatelliteLayout};
+use crate::audit::{AuditedLink, Auditor, RadioAuditor};
+use crate::error::ScenarioError;
+use crate::scenario::paths::{FlowPath, flow_paths, lay_out, radio_names};
+use crate::scenario::{Direction, FlowKind, Scenario};
+use engine::EventQueue;
+use flows::{Flows, add_flows};
+use links::add_links;
+use net::radio::Radio;
+use net::{LinkId, Network, NodeId, Packet, Topology};
+use std::sync::atomic::AtomicBool;
+use transport::{BlockPool, FlowTimer};
+use units::{Span, Time};
+
+/// What all steps know of the run.
+struct Plan<'a> {
+    scenario: &'a Scenario,
+    settings: Settings,
+    seed: u64,
+    end: Time,
+    /// Indices of the flows in the scenario, by number: TCP flows first, UDP flows after them.
+    numbered: Vec<usize>,
+    /// Numbers of the flows, in the order of the scenario.
+    order: Vec<u32>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(scenario: &'a Scenario, settings: Settings) -> Plan<'a> {
+        let is_tcp = |i: &usize| matches!(scenario.flows[*i].kind, FlowKind::Tcp(_));
+        let all = || 0..scenario.flows.len();
+        let numbered: Vec<usize> = all().filter(is_tcp).chain(all().filter(|i| !is_tcp(i))).collect();
+        let mut order = vec![0u32; numbered.len()];
+        for (number, index) in numbered.iter().enumerate() {
+            order[*index] = number as u32;
+        }
+        let seed = settings.seed.unwrap_or(scenario.seed);
+        Plan { scenario, settings, seed, end: Time::ZERO + scenario.duration, numbered, order }
+    }
+
+    fn tcp_flows(&self) -> usize {
+        self.scenario.flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Tcp(_))).count()
+    }
+}
+
+/// Nodes, and the paths of flows.
+struct Layout<'a> {
+    topology: Topology,
+    satellites: Option<SatelliteLayout<'a>>,
+    /// Of each flow the node that sends data and the one that receives it.
+    ends: Vec<[NodeId; 2]>,
+    /// Source and destination of data, and of ACKs, of each flow in turn.
+    pairs: Vec<(NodeId, NodeId)>,
+    /// The path of each pair. None over moving links, where paths are found hop by hop.
+    paths: Vec<FlowPath>,
+}
+
+impl<'a> Layout<'a> {
+    fn new(plan: &Plan<'a>, radio_nodes: &'a [String], stop: &AtomicBool) -> Layout<'a> {
+        let scenario = plan.scenario;
+        let (topology, nodes, satellites) = match &scenario.satellites {
+            Some(constellation) => {
+                let (topology, nodes, layout) = satellites::lay_out(scenario, constellation, plan.seed, stop);
+                (topology, nodes, Some(layout))
+            }
+            None => {
+                let (topology, nodes) = lay_out(&scenario.links, radio_nodes);
+                (topology, nodes, None)
+            }
+        };
+        let node = |name: &String| nodes[name.as_str()];
+        let flows = plan.numbered.iter().map(|index| &scenario.flows[*index]);
+        let ends: Vec<[NodeId; 2]> = flows.map(|flow| [node(&flow.from), node(&flow.to)]).collect();
+        let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
+        let paths = match &satellites {
+            Some(_) => Vec::new(),
+            None => flow_paths(&topology, radio_nodes.len(), &pairs)
+                .unwrap_or_else(|| unreachable!("a scenario's flows have paths")),
+        };
+        Layout { topology, satellites, ends, pairs, paths }
+    }
+}
+
+/// What a run has beside links and flows, and whose the timers behind those of the flows are.
+struct Media {
+    timers: Vec<TimerOwner>,
+    satellites: Option<ConstellationSchedule>,
+    warmup: Option<Warmup>,
+}
+
+/// Adds satellites, radio and warm-up to the network, with their timers.
+fn add_media(
+    plan: &Plan<'_>,
+    layout: &mut Layout<'_>,
+    network: &mut Network,
+    event_queue: &mut EventQueue<Packet>,
+    watched: bool,
+) -> Media {
+    let tcp = plan.tcp_flows();
+    let schedule = layout.satellites.as_ref().map(|s| s.plan(&layout.ends, tcp, plan.end));
+    if let Some(satellites) = layout.satellites.take() {
+        network.set_satellites(satellites.network);
+    }
+    event_queue.add_timers(1);
+    let mut timers = vec![TimerOwner::Satellites];
+    if let Some(scene) = &plan.scenario.radio {
+        timers.push(TimerOwner::Radio);
+        let mut radio = Radio::new(scene.config(plan.seed, plan.end), event_queue.add_timers(1), plan.end);
+        if watched {
+            radio.watch();
+        }
+        radio.start(event_queue);
+        network.set_radio(radio);
+    }
+    let warmup = (plan.scenario.warmup > Span::ZERO).then(|| {
+        timers.push(TimerOwner::Warmup);
+        let end = Time::ZERO + plan.scenario.warmup;
+        network.set_warmup(end);
+        // It comes up when all that happens up to the end of the warm-up has happened.
+        let timer = event_queue.add_timers(1);
+        event_queue.set_timer(timer, end + Span::from_ps(1));
+        Warmup { duration: plan.scenario.warmup, outcome: None }
+    });
+    Media { timers, satellites: schedule, warmup }
+}
+
+/// The recorder, with the auditors that are asked for.
+fn recorder<const WINDOWS: bool, const PACKETS: bool>(
+    plan: &Plan<'_>,
+    layout: &Layout<'_>,
+    flows: &Flows,
+    audited: Vec<AuditedLink>,
+) -> Recorder<WINDOWS, PACKETS> {
+    let recording = plan.settings.recording;
+    let windows: Vec<u32> = flows.senders.iter().map(|sender| sender.options().window).collect();
+    let mut auditor = recording.audit.then(|| Auditor::new(audited, &layout.ends, &windows));
+    for (number, pair) in layout.paths.chunks_exact(2).enumerate() {
+        if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|path| path.radio.is_some())) {
+            auditor.has_radio_hop(number as u32);
+        }
+    }
+    let mut recorder = Recorder::new(recording, &flows.probes, auditor, plan.end);
+    if let (Some(scene), true) = (&plan.scenario.radio, recording.audit) {
+        let config = scene.config(plan.seed, plan.end);
+        recorder.radio_auditor = Some(RadioAuditor::new(config.nodes, config.propagation));
+    }
+    recorder
+}
+
+/// Sets the first timers. Flows that start at one instant start in the order of the file.
+fn set_first_timers(plan: &Plan<'_>, flows: &Flows, media: &Media, event_queue: &mut EventQueue<Packet>) {
+    if let Some((first, _)) = media.satellites.as_ref().and_then(|schedule| schedule.events.first()) {
+        event_queue.set_timer(plan.numbered.len() as u32 * FlowTimer::COUNT, *first);
+    }
+    for number in &plan.order {
+        let start = flows.schedules[*number as usize].start;
+        event_queue.set_timer(number * FlowTimer::COUNT + FlowTimer::Application as u32, start);
+    }
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
+    pub(super) fn build(
+        scenario: &Scenario,
+        settings: Settings,
+        stop: &AtomicBool,
+    ) -> Result<Self, ScenarioError> {
+        let plan = Plan::new(scenario, settings);
+        let radio_nodes = radio_names(scenario.radio.as_deref());
+        let mut layout = Layout::new(&plan, &radio_nodes, stop);
+        let moving = layout.satellites.as_mut().map_or(Vec::new(), |s| std::mem::take(&mut s.directions));
+        let directions: Vec<&Direction> =
+            scenario.links.iter().flat_map(|link| &link.directions).chain(&moving).collect();
+        let (mut network, audited) = add_links(&plan, &layout, &directions);
+        let mut event_queue = EventQueue::new();
+        event_queue.add_timers(plan.numbered.len() as u32 * FlowTimer::COUNT);
+        let media = add_media(&plan, &mut layout, &mut network, &mut event_queue, PACKETS);
+        let flows = add_flows(&plan, &layout, &directions, &mut network);
+        network.reroute(Time::ZERO);
+        let recorder = recorder(&plan, &layout, &flows, audited);
+        set_first_timers(&plan, &flows, &media, &mut event_queue);
+        let first_link = |path: &FlowPath| path.before.first().map_or(LinkId(0), |link| *link);
+        let first_links =
+            layout.paths.chunks_exact(2).map(|pair| [first_link(&pair[0]), first_link(&pair[1])]).collect();
+        Ok(Simulation {
+            title: scenario.title.clone(),
+            seed: plan.seed,
+            duration: scenario.duration,
+            end: plan.end,
+            event_queue,
+            network,
+            recorder,
+            blocks: BlockPool::default(),
+            endpoints: flows.endpoints,
+            senders: flows.senders,
+            receivers: flows.receivers,
+            udp: flows.udp,
+            schedules: flows.schedules,
+            names: flows.names,
+            ends: layout.ends,
+            topology: layout.topology,
+            has_external: scenario.has_external(),
+            bases: flows.bases,
+            given_names: scenario.links.iter().map(|link| link.name.clone()).collect(),
+            crowded: plan.order.len() > 1000 && media.satellites.is_none() && scenario.radio.is_none(),
+            first_links,
+            order: plan.order,
+            network_timers: media.timers,
+            satellites: media.satellites,
+            warmup: media.warmup,
+            cpu: 0,
+            wall: 0,
+        })
+    }
+}

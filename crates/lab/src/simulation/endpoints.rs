@@ -1,0 +1,100 @@
+//! What stands at the ends of a flow's path, whose each timer is, and how a flow's state machines reach the simulation.
+
+use super::recorder::Recorder;
+use engine::EventQueue;
+use net::{Network, Packet};
+use transport::{BlockPool, Blocks, FlowContext, FlowTimer, WindowRow};
+use units::Time;
+
+/// What stands at the ends of a flow's path; the index of each in its list.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Endpoints {
+    /// A TCP sender and its receiver. TCP flows have the first numbers, so the index is that of the flow.
+    Tcp(usize),
+    /// A UDP source and the counters of its sink.
+    Udp(usize),
+}
+
+/// Whose a timer is that belongs to no flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimerOwner {
+    /// The next change of a path over satellites, or of a hand-off.
+    Satellites,
+    /// The radio channel.
+    Radio,
+    /// The end of the warm-up.
+    Warmup,
+}
+
+/// When a flow starts and stops, and how much of its last segment is payload.
+#[derive(Clone, Copy)]
+pub(super) struct FlowSchedule {
+    pub start: Time,
+    pub stop: Time,
+    pub started: bool,
+    /// Segments of the whole file; none for a flow without end.
+    pub segments: Option<u32>,
+    /// Bytes by which the last of them falls short of a full one.
+    pub short: u64,
+}
+
+/// The simulation as one flow's state machines see it.
+pub(super) struct SimulationContext<'a, const WINDOWS: bool, const PACKETS: bool> {
+    pub event_queue: &'a mut EventQueue<Packet>,
+    pub network: &'a mut Network,
+    pub recorder: &'a mut Recorder<WINDOWS, PACKETS>,
+    pub blocks: &'a mut BlockPool,
+    pub flow: u32,
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext<'_, WINDOWS, PACKETS> {
+    const WINDOWS: bool = WINDOWS;
+    const SENDS: bool = PACKETS;
+
+    #[inline]
+    fn now(&self) -> Time {
+        self.event_queue.now()
+    }
+    #[inline]
+    fn send(&mut self, mut packet: Packet, blocks: &Blocks) {
+        if !blocks.as_slice().is_empty() {
+            packet.blocks = self.blocks.put(blocks);
+        }
+        if PACKETS {
+            self.recorder.sends(&mut packet, blocks);
+        }
+        if !self.network.send(self.event_queue, self.recorder, &packet) && packet.has_blocks() {
+            self.blocks.take(packet.blocks);
+        }
+    }
+    #[inline]
+    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
+        self.event_queue.set_timer(self.flow * FlowTimer::COUNT + timer as u32, at);
+    }
+    #[inline]
+    fn timer(&self, timer: FlowTimer) -> Time {
+        self.event_queue.timer(self.flow * FlowTimer::COUNT + timer as u32)
+    }
+    #[inline]
+    fn window(&mut self, row: &WindowRow) {
+        self.recorder.window(self.event_queue.now(), row);
+    }
+    #[inline]
+    fn sending(&mut self, in_flight: u32, window: u32) {
+        self.recorder.sending(self.event_queue.now(), self.flow, in_flight, window);
+    }
+}
+
+/// The context of flow `$flow`, borrowing the parts of the simulation that state machines touch.
+macro_rules! flow_context {
+    ($simulation:ident, $flow:expr) => {
+        SimulationContext {
+            event_queue: &mut $simulation.event_queue,
+            network: &mut $simulation.network,
+            recorder: &mut $simulation.recorder,
+            blocks: &mut $simulation.blocks,
+            flow: $flow,
+        }
+    };
+}
+pub(super) use flow_context;

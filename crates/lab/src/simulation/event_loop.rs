@@ -1,0 +1,285 @@
+//! The event loop: packets arrive, timers expire.
+
+use super::endpoints::{Endpoints, FlowSchedule, SimulationContext, TimerOwner, flow_context};
+use super::outcome::Outcome;
+use super::recorder::Recorder;
+use super::satellites::{ConstellationSchedule, SatelliteEvent};
+use engine::{EventQueue, Next};
+use net::radio::RadioOutput;
+use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
+use rustix::time::{ClockId, clock_gettime};
+use transport::{BlockPool, Blocks, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
+use units::{Span, Time};
+
+/// Everything that moves.
+pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
+    pub(super) title: String,
+    pub(super) seed: u64,
+    pub(super) duration: Span,
+    pub(super) end: Time,
+    pub(super) event_queue: EventQueue<Packet>,
+    pub(super) network: Network,
+    pub(super) topology: Topology,
+    pub(super) recorder: Recorder<WINDOWS, PACKETS>,
+    pub(super) blocks: BlockPool,
+    /// Of each flow, by number.
+    pub(super) endpoints: Vec<Endpoints>,
+    pub(super) senders: Vec<Sender>,
+    pub(super) receivers: Vec<Receiver>,
+    pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
+    pub(super) schedules: Vec<FlowSchedule>,
+    pub(super) names: Vec<String>,
+    pub(super) ends: Vec<[NodeId; 2]>,
+    /// Of each flow what a full packet takes on an empty path, if that is one path.
+    pub(super) bases: Vec<Option<Span>>,
+    /// Names of links in the scenario, each of both directions.
+    pub(super) given_names: Vec<Option<String>>,
+    /// Whether memory should be asked for ahead.
+    pub(super) crowded: bool,
+    pub(super) has_external: bool,
+    /// Of each flow: the first link of its data and of its ACKs.
+    pub(super) first_links: Vec<[LinkId; 2]>,
+    /// The scenario's order: numbers of flows.
+    pub(super) order: Vec<u32>,
+    /// Whose the timers behind those of the flows are.
+    pub(super) network_timers: Vec<TimerOwner>,
+    /// What is going to happen to the satellites, if there are any.
+    pub(super) satellites: Option<ConstellationSchedule>,
+    pub(super) warmup: Option<Warmup>,
+    /// What the event loop took so far, ns.
+    pub(super) cpu: u64,
+    pub(super) wall: u64,
+}
+
+/// The beginning of a run, which its outcome leaves out.
+pub(super) struct Warmup {
+    pub(super) duration: Span,
+    /// What had happened when it ended.
+    pub(super) outcome: Option<Box<Outcome>>,
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
+    pub(super) fn advance(&mut self, events: u64) -> bool {
+        let (cpu, wall) = (cpu_time(), wall_time());
+        let until = self.event_queue.events().saturating_add(events);
+        let mut ended = false;
+        while self.event_queue.events() < until {
+            let next = self.event_queue.pop(self.end);
+            if PACKETS {
+                self.recorder.reach(self.event_queue.now());
+            }
+            match next {
+                Next::Item(packet) => {
+                    if self.crowded {
+                        self.look_ahead();
+                    }
+                    self.arrive(&packet);
+                }
+                Next::Timer(id) => self.fire(id),
+                Next::Nothing => {
+                    if PACKETS {
+                        self.recorder.finish(self.end);
+                    }
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        self.cpu += cpu_time() - cpu;
+        self.wall += wall_time() - wall;
+        ended
+    }
+
+    pub(super) fn failure(&self) -> Option<(&str, &cc::Failure)> {
+        if !self.has_external {
+            return None;
+        }
+        let each = self.names.iter().zip(&self.senders);
+        let failed = each.filter_map(|(name, sender)| Some((name.as_str(), sender.controller().failure()?)));
+        failed.min_by_key(|(_, failure)| failure.at)
+    }
+
+    /// With more flows than the caches hold, memory is asked for some events before it is needed.
+    #[inline]
+    fn look_ahead(&self) {
+        self.event_queue.prefetch_ahead(24);
+        if let Some(packet) = self.event_queue.ahead(16) {
+            self.network.prefetch_route(packet);
+        }
+        if let Some(packet) = self.event_queue.ahead(10)
+            && self.network.prefetch_link(packet)
+        {
+            let flow = packet.flow as usize;
+            match packet.kind {
+                PacketKind::Data => {
+                    engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
+                    self.network.prefetch_first_link(self.first_links[flow][1]);
+                }
+                PacketKind::Ack => {
+                    self.senders[flow].prefetch();
+                    self.event_queue.prefetch_timer(packet.flow * FlowTimer::COUNT);
+                    self.network.prefetch_first_link(self.first_links[flow][0]);
+                }
+                PacketKind::Udp => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, packet: &Packet) {
+        match self.network.arrive(&mut self.event_queue, &mut self.recorder, packet) {
+            Arrival::Forwarded => {}
+            Arrival::Dropped => {
+                if packet.has_blocks() {
+                    self.blocks.take(packet.blocks);
+                }
+            }
+            Arrival::Delivered => {
+                if PACKETS {
+                    self.recorder.arrived(packet);
+                }
+                let flow = packet.flow as usize;
+                match packet.kind {
+                    PacketKind::Data => {
+                        self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet)
+                    }
+                    PacketKind::Ack => {
+                        let blocks = match packet.blocks {
+                            Packet::NO_BLOCKS => Blocks::NONE,
+                            place => self.blocks.take(place),
+                        };
+                        self.senders[flow].on_ack(
+                            &mut flow_context!(self, packet.flow),
+                            packet,
+                            blocks.as_slice(),
+                        );
+                    }
+                    PacketKind::Udp => {
+                        let now = self.event_queue.now();
+                        if let Endpoints::Udp(index) = self.endpoints[flow] {
+                            self.udp[index].1.arrived(packet, now);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn fire(&mut self, id: u32) {
+        self.network.timer_event();
+        let flow = id / FlowTimer::COUNT;
+        let index = flow as usize;
+        if index >= self.schedules.len() {
+            return self.network_event(id);
+        }
+        match FlowTimer::from_number(id % FlowTimer::COUNT) {
+            FlowTimer::Retransmit => self.senders[index].on_retransmit_timer(&mut flow_context!(self, flow)),
+            FlowTimer::AckDelay => self.receivers[index].on_ack_delay(&mut flow_context!(self, flow)),
+            FlowTimer::Pace => self.senders[index].on_pace_timer(&mut flow_context!(self, flow)),
+            FlowTimer::Wake => self.senders[index].on_wake_timer(&mut flow_context!(self, flow)),
+            FlowTimer::Application => self.application(flow),
+        }
+    }
+
+    /// A timer that belongs to no flow.
+    #[cold]
+    fn network_event(&mut self, id: u32) {
+        match self.network_timers[(id - self.first_network_timer()) as usize] {
+            TimerOwner::Satellites => self.satellite_event(),
+            TimerOwner::Warmup => self.end_warmup(),
+            TimerOwner::Radio => self.radio_event(),
+        }
+    }
+
+    /// Number of the first timer behind those of the flows: the satellites'.
+    fn first_network_timer(&self) -> u32 {
+        self.schedules.len() as u32 * FlowTimer::COUNT
+    }
+
+    fn radio_event(&mut self) {
+        let Some(radio) = self.network.radio() else { return };
+        radio.on_timer(&mut self.event_queue);
+        if PACKETS {
+            let events = radio.events();
+            self.recorder.radio(&events);
+        }
+        while let Some(handed) = self.network.radio().and_then(net::radio::Radio::poll_output) {
+            match handed {
+                // Copies of the packet may still be about: their blocks stay until they are gone.
+                RadioOutput::Delivered(mut packet, path) => {
+                    if packet.has_blocks() {
+                        let blocks = self.blocks.get(packet.blocks);
+                        packet.blocks = self.blocks.put(&blocks);
+                        if PACKETS {
+                            self.recorder.sends_blocks(packet.blocks, &blocks);
+                        }
+                    }
+                    self.network.land(&mut self.event_queue, &packet, path);
+                }
+                RadioOutput::Gone(packet) => {
+                    if packet.has_blocks() {
+                        self.blocks.take(packet.blocks);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Paths change, or a flow comes under hand-off.
+    #[cold]
+    fn satellite_event(&mut self) {
+        let (now, timer) = (self.event_queue.now(), self.first_network_timer());
+        loop {
+            let Some(satellites) = &mut self.satellites else { return };
+            let Some(&(at, event)) = satellites.events.get(satellites.next) else {
+                return self.event_queue.set_timer(timer, Time::NEVER);
+            };
+            if at > now {
+                return self.event_queue.set_timer(timer, at);
+            }
+            satellites.next += 1;
+            match event {
+                SatelliteEvent::Reroute => self.network.reroute(now),
+                SatelliteEvent::Begins(flow) => {
+                    self.senders[flow as usize].on_handoff(&mut flow_context!(self, flow), true)
+                }
+                SatelliteEvent::Ends(flow) => {
+                    self.senders[flow as usize].on_handoff(&mut flow_context!(self, flow), false)
+                }
+            }
+        }
+    }
+
+    /// A flow starts or stops, or a UDP source sends.
+    fn application(&mut self, flow: u32) {
+        let index = match self.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => index,
+            Endpoints::Udp(index) => return self.udp[index].0.on_timer(&mut flow_context!(self, flow)),
+        };
+        let schedule = &mut self.schedules[flow as usize];
+        if schedule.started {
+            return self.senders[index].on_stop(&mut flow_context!(self, flow));
+        }
+        schedule.started = true;
+        let stop = schedule.stop;
+        self.senders[index].on_start(&mut flow_context!(self, flow));
+        if stop != Time::NEVER {
+            self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, stop);
+        }
+    }
+}
+
+/// CPU time of this thread, ns.
+pub(crate) fn cpu_time() -> u64 {
+    clock(ClockId::ThreadCPUTime)
+}
+
+/// Elapsed time, ns since some moment.
+fn wall_time() -> u64 {
+    clock(ClockId::Monotonic)
+}
+
+fn clock(id: ClockId) -> u64 {
+    let t = clock_gettime(id);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
