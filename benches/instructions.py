@@ -36,7 +36,7 @@ def main() -> int:
     if shutil.which("valgrind") is None:
         print("instructions: valgrind is not installed; not counted", file=sys.stderr)
         return 0
-    build = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "lab", "--example", "dumbbell"]
+    build = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "ackclock-lab", "--example", "dumbbell"]
     subprocess.run(build, cwd=ROOT, check=True)
     counts = {name: round(count(*case), 1) for name, case in CASES.items()}
     if "--write" in sys.argv:

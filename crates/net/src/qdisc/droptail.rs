@@ -22,7 +22,7 @@ impl DropTail {
     }
 
     /// Whether the packet is taken.
-    #[inline]
+    #[inline(always)] // or a packet pays a call for it
     pub fn admit(&mut self, offer: &Offer) -> bool {
         let idle = self.queue.settle(offer);
         let full = self.queue.packets() >= self.packets

@@ -28,7 +28,7 @@ pub enum Qdisc {
 
 impl Qdisc {
     /// What becomes of a packet; `ect`: its sender knows ECN.
-    #[inline]
+    #[inline(always)] // or a packet pays a call for it
     pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
         match self {
             Qdisc::Unlimited => Admission::Take,
