@@ -19,7 +19,7 @@ NETWORK = {
 
 print(f"{'controller':12} {'goodput':>12} {'mean queue':>12} {'drops':>7}")
 for controller in ("reno", "vegas", "cubic"):
-    result = Scenario.build(NETWORK, [f"flow.f.tcp.control={controller}"]).run()
+    result = Scenario.build(NETWORK, [f"flow.f.tcp.congestion_control={controller}"]).run()
     flow, link = result.outcome["flows"][0], result.outcome["links"][0]
     print(
         f"{controller:12} {flow['goodput_bps'] / 1e6:7.2f} Mb/s {link['mean_queue_packets']:10.1f} p"

@@ -1,6 +1,6 @@
 """Reno's window law in Python (RFC 5681), bit for bit the registered `reno`: docs/python-controllers.md explains it.
 
-ackclock run scenarios/dumbbell.toml --set 'flow.reno.tcp.control={ python = "examples/reno.py:Reno" }'
+ackclock run scenarios/dumbbell.toml --set 'flow.reno.tcp.congestion_control={ python = "examples/reno.py:Reno" }'
 """
 
 import math

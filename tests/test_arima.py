@@ -72,7 +72,7 @@ def test_more_parameters_never_fit_worse() -> None:
 def test_forecast_is_that_of_the_controller() -> None:
     """The estimator in Rust, fed with samples of a run, against the same recursion on the trace."""
     text = Path("papers/ca-artt/studies/network.toml").read_text()
-    control = 'flow.fwd.tcp.control={ kind = "ca_artt", phi1 = -0.2, phi2 = 0.1, theta1 = -0.7 }'
+    control = 'flow.fwd.tcp.congestion_control={ kind = "ca_artt", phi1 = -0.2, phi2 = 0.1, theta1 = -0.7 }'
     trace = Scenario.parse(text, [control, "duration=60s"]).run(trace="ack").trace
     rows = trace.filter((pl.col("flow") == "fwd") & pl.col("rtt_s").is_not_null() & (pl.col("event") == "ack"))
     x, artt = rows["rtt_s"].to_numpy(), rows["artt"].to_numpy()
@@ -131,7 +131,7 @@ def test_a_fit_runs_in_a_scenario(ackclock: Command, tmp_path: Path) -> None:
     assert ackclock("run", scenario, "--trace", trace, "--trace-every", "ack", "--set", "duration=60s").returncode == 0
     assert "several flows" in ackclock("identify", trace).stderr
     assert ackclock("identify", trace, "--flow", "fwd", "--fit", tmp_path / "fit.toml").returncode == 0
-    control = 'flow.fwd.tcp.control={ kind = "ca_artt", fit = "fit.toml" }'
+    control = 'flow.fwd.tcp.congestion_control={ kind = "ca_artt", fit = "fit.toml" }'
     done = ackclock("run", scenario, "--json", "--set", control, "--set", "duration=20s", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "fit.toml").write_text("phi9 = 1\n")

@@ -30,7 +30,7 @@ queue = { kind = "droptail", limit = "7p" }
 name = "f"
 from = "a"
 to = "b"
-tcp = { profile = "ns2", control = "reno", recovery = "newreno", window = 100 }
+tcp = { profile = "ns2", congestion_control = "reno", recovery = "newreno", receive_window = 100 }
 """
 
 FLOW_KEYS = [
@@ -122,7 +122,7 @@ def test_seed_and_set(ackclock: Run, small: Path) -> None:
         "--set",
         "link.bottleneck.rate=2Mbps",
         "--set",
-        "flow.f.tcp.control=cubic",
+        "flow.f.tcp.congestion_control=cubic",
         "--set",
         "duration=2s",
     ]
@@ -188,8 +188,8 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
     "arguments, message",
     [
         (["run", "nope.toml"], "nope.toml: No such file or directory"),
-        (["run", "{small}", "--set", "tcp.windw=3"], "tcp.windw: unknown key; did you mean"),
-        (["run", "{small}", "--set", "flow.g.tcp.window=3"], 'there is no "g" here'),
+        (["run", "{small}", "--set", "tcp.receive_windw=3"], "tcp.receive_windw: unknown key; did you mean"),
+        (["run", "{small}", "--set", "flow.g.tcp.receive_window=3"], 'there is no "g" here'),
         (["run", "{small}", "--seed", "-1"], "not a whole number"),
         (["run", "{small}", "--seed", "1.5"], "not a whole number"),
         (["run", "{small}", "--trace", "/nowhere/t.parquet"], "the folder /nowhere does not exist"),
@@ -230,7 +230,7 @@ def test_broken_files(ackclock: Run, tmp_path: Path) -> None:
             assert len(done.stderr.strip().splitlines()) == 1
 
 
-TAU = 'tcp = { control = { kind = "westwood", tau = 0.5 } }'
+TAU = 'tcp = { congestion_control = { kind = "westwood", tau = 0.5 } }'
 OUTPUTS = {"--trace": b"parquet", "--plot": b"svg", "--pcap": b"pcapng"}
 
 
@@ -253,7 +253,7 @@ def test_check_and_list(ackclock: Run, root: Path) -> None:
 def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path) -> None:
     """One line from run, check, sweep and why, and the same run as with units."""
     queue = 'queue={ kind = "red", limit = "50p", mean_packet = %s }'
-    control = 'flow.f.tcp.control={ kind = "westwood", tau = %s }'
+    control = 'flow.f.tcp.congestion_control={ kind = "westwood", tau = %s }'
     outcomes = []
     for tau, size in (("0.5", "500"), ('"500ms"', '"500B"')):
         sets = ["--set", control % tau, "--set", f"link.bottleneck.{queue % size}"]
@@ -271,7 +271,7 @@ def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path
     small.write_text(text)
     for command, *more in (("check",), ("sweep", "--out", small.parent / "out"), ("why", "--at", "1s")):
         said = ackclock(command, small, *more).stderr
-        assert f"{small}:{len(text.splitlines())}: flow.f.tcp.control.capacity: 2000000 has no unit" in said
+        assert f"{small}:{len(text.splitlines())}: flow.f.tcp.congestion_control.capacity: 2000000 has no unit" in said
         assert 'write "2Mbps"' in said
     # What no text gives back exactly stays as it is; other numbers are spelled so that they do.
     for number, better in (("1.5", None), ("1234567", '"1234567bps"'), ("2000000000", '"2Gbps"')):
@@ -294,7 +294,7 @@ def test_names_of_files_need_not_be_utf_8(ackclock: Run, small: Path, tmp_path: 
     assert ackclock("results", folder / "study", "--export", files["export"]).returncode == 0
     assert all(path.stat().st_size > 0 for path in files.values())
     odd = os.fsdecode(b"m\xff")
-    control = f'flow.f.tcp.control={{ python = "{odd}.py:Mine" }}'
+    control = f'flow.f.tcp.congestion_control={{ python = "{odd}.py:Mine" }}'
     for command in (
         ("run", small, "--set", control),
         ("sweep", small, "--set", control, "--out", folder / "more"),
@@ -323,7 +323,12 @@ def test_interrupt(small: Path) -> None:
     code += "".join(f"    def {name}(self, event): ...\n" for name in ("on_ack", "on_congestion", "on_rto"))
     (small.parent / "mine.py").write_text(code)
     command = [str(Path(sys.executable).parent / "ackclock"), "run", str(small), "--set", "duration=2000000s"]
-    command += ["--set", f'flow.f.tcp.control={{python="{small.parent / "mine.py"}:Mine"}}', "--trace", str(target)]
+    command += [
+        "--set",
+        f'flow.f.tcp.congestion_control={{python="{small.parent / "mine.py"}:Mine"}}',
+        "--trace",
+        str(target),
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ)
     while not running.exists() and process.poll() is None:
         time.sleep(0.05)
@@ -350,7 +355,7 @@ def test_interrupt_while_a_controller_is_made(small: Path, place: str, command: 
         code += mine + f"    def __init__(self, flow):\n        {loop.format(' ' * 8)}"
     (small.parent / "mine.py").write_text(code)
     whole = [sys.executable, "-m", "ackclock.cli", command[0], str(small), *command[1:]]
-    whole += ["--set", f'flow.f.tcp.control={{python="{small.parent / "mine.py"}:Mine"}}']
+    whole += ["--set", f'flow.f.tcp.congestion_control={{python="{small.parent / "mine.py"}:Mine"}}']
     process = subprocess.Popen(whole, cwd=small.parent, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     while not running.exists() and process.poll() is None:
         time.sleep(0.05)

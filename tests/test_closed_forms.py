@@ -140,9 +140,9 @@ def test_cubic_between_losses() -> None:
 duration = "30s"
 [tcp]
 profile = "ns2"
-control = "cubic"
+congestion_control = "cubic"
 recovery = "sack"
-window = 100000
+receive_window = 100000
 initial_ssthresh = 200
 clock_tick = "0s"
 [[link]]
@@ -182,9 +182,9 @@ duration = "60s"
 warmup = "20s"
 [tcp]
 profile = "ns2"
-control = {{ kind = "vegas", alpha = {alpha}, beta = {beta} }}
+congestion_control = {{ kind = "vegas", alpha = {alpha}, beta = {beta} }}
 recovery = "reno"
-window = 1000
+receive_window = 1000
 header = 0
 syn = false
 [[link]]

@@ -30,13 +30,13 @@ loss = { kind = "bernoulli", rate = 0.002 }
 name = "f"
 from = "a"
 to = "b"
-tcp = { control = {control} }
+tcp = { congestion_control = {control} }
 [[flow]]
 name = "g"
 from = "a"
 to = "b"
 start = "5s"
-tcp = { control = {control} }
+tcp = { congestion_control = {control} }
 """
 
 
@@ -73,7 +73,7 @@ def test_over_satellites(root: Path) -> None:
     names = [flow["name"] for flow in Scenario.load(path, common).run().outcome["flows"]]
     prints = []
     for control in ("reno", f'{{ python = "{root / "examples" / "reno.py"}:Reno" }}'):
-        made = Scenario.load(path, [*common, *(f"flow.{name}.tcp.control={control}" for name in names)])
+        made = Scenario.load(path, [*common, *(f"flow.{name}.tcp.congestion_control={control}" for name in names)])
         prints.append(made.run(fingerprint=True).fingerprint)
     assert prints[0] == prints[1]
 
@@ -177,8 +177,8 @@ def test_what_cannot_be_loaded_is_told_with_its_place(tmp_path: Path) -> None:
         with pytest.raises(ScenarioError) as caught:
             Scenario.load(path).run()
         assert message in str(caught.value)
-        assert (caught.value.key, caught.value.line) == ("flow.f.tcp.control.python", 18)
-    given = f'flow.f.tcp.control={{ python = "{tmp_path / "mine.py"}:Mine", gian = 2 }}'
+        assert (caught.value.key, caught.value.line) == ("flow.f.tcp.congestion_control.python", 18)
+    given = f'flow.f.tcp.congestion_control={{ python = "{tmp_path / "mine.py"}:Mine", gian = 2 }}'
     misspelt = Scenario.parse(scenario('"reno"'), [given])
     with pytest.raises(ScenarioError, match=r"Mine has no parameter gian; it has none"):
         misspelt.run()
@@ -227,7 +227,7 @@ def test_parameters_reach_the_class_and_count_in_a_runs_identity(root: Path, tmp
     copy = tmp_path / "reno.py"
     copy.write_text((root / "examples" / "reno.py").read_text())
     study = tmp_path / "s.toml"
-    sweep = '[sweep]\n"flow.f.tcp.control.keep" = [0.3, 0.5, 0.7]\n'
+    sweep = '[sweep]\n"flow.f.tcp.congestion_control.keep" = [0.3, 0.5, 0.7]\n'
     study.write_text(scenario(f'{{ python = "{copy}:Reno" }}').replace("[tcp]", sweep + "[tcp]"))
     found = Study.load(study)
     before = {run.run_id for run in found.runs({point: [1] for point in range(found.points)})}
@@ -305,7 +305,7 @@ def test_a_file_names_nothing_outside_its_folder(ackclock: Command, tmp_path: Pa
             assert "--allow-code" in done.stderr
             assert ackclock(command, inner / name, "--allow-code").returncode == 0
     # What the command line itself names, the user has told.
-    told = f'flow.f.tcp.control={{ python = "{tmp_path / "mine.py"}:Mine" }}'
+    told = f'flow.f.tcp.congestion_control={{ python = "{tmp_path / "mine.py"}:Mine" }}'
     assert ackclock("run", tmp_path / "base.toml", "--set", told).returncode == 0
 
 

@@ -126,7 +126,16 @@ def test_generated_scenarios_run_clean_or_are_refused() -> None:
 
 
 WORDS = (
-    *("--set", "duration=1s", "link.0.rate=fast", "flow.f0.tcp.control=cubic", "--seed", "3", "-1", "--json"),
+    *(
+        "--set",
+        "duration=1s",
+        "link.0.rate=fast",
+        "flow.f0.tcp.congestion_control=cubic",
+        "--seed",
+        "3",
+        "-1",
+        "--json",
+    ),
     *("--audit", "--plot", "x.svg", "x.doc", "--trace", "t.parquet", "--pcap", "n0=c.pcapng", "nowhere=c.pcapng", "="),
     *("--out", "out", "good.toml", "bad.toml", "gone.toml", "--metric", "jain", "--where", "a=b", "--runs", "--help"),
     *("--at", "0.5s", "soon", "--jobs", "0", "2", "--until", "jain:2%", "", "--", "\x1b[31m", "controllers", "\udcff"),

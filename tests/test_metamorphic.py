@@ -20,9 +20,9 @@ def text(scale: int = 1, *, control: str = "reno", recovery: str = "newreno", st
 duration = "{ms(20_000 + start_ms)}"
 [tcp]
 profile = "ns2"
-control = "{control}"
+congestion_control = "{control}"
 recovery = "{recovery}"
-window = 100
+receive_window = 100
 clock_tick = "{ms(10)}"
 clock_phase = "0s"
 min_rto = "{ms(200)}"
@@ -118,7 +118,7 @@ duration = "20s"
 [tcp]
 profile = "ns2"
 syn = false
-window = 100
+receive_window = 100
 clock_phase = "0s"
 [[link]]
 ends = ["a", "m"]

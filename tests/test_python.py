@@ -54,8 +54,8 @@ def test_errors_have_parts() -> None:
         Scenario.parse('duration = "1s"\nspeed = 3\n', file="x.toml")
     error = caught.value
     assert (error.file, error.line, error.key) == ("x.toml", 1, "link")
-    with pytest.raises(ScenarioError, match=r"tcp\.windw"):
-        Scenario.build(DOCUMENT, ["tcp.windw=1"])
+    with pytest.raises(ScenarioError, match=r"tcp\.receive_windw"):
+        Scenario.build(DOCUMENT, ["tcp.receive_windw=1"])
     with pytest.raises(OSError, match="nowhere"):
         Scenario.load("nowhere.toml")
 
@@ -126,7 +126,7 @@ queue = {{ kind = "droptail", limit = "20p" }}
 name = "f"
 from = "a"
 to = "b"
-tcp = {{ profile = "ns2", window = 100 }}
+tcp = {{ profile = "ns2", receive_window = 100 }}
 """
     whole = Scenario.parse(text.format(warmup="")).run(packets=True)
     data = whole.packets.filter((whole.packets["kind"] == "data") & (whole.packets["seq"] > 0))

@@ -125,7 +125,7 @@ def test_seconds() -> None:
 
 
 def test_runs_over_satellites_say_what_happened(root: Path) -> None:
-    scenario = Scenario.load(root / IRIDIUM, ["duration=400s", "tcp.control=bic_awi"])
+    scenario = Scenario.load(root / IRIDIUM, ["duration=400s", "tcp.congestion_control=bic_awi"])
     result = scenario.run(trace="changes")
     assert result.outcome["satellite"] == {
         "handoffs": [{"terminal": "boston", "time_s": 390.0, "from": "p4k4", "to": "p4k3"}]
@@ -140,7 +140,9 @@ def test_runs_over_satellites_say_what_happened(root: Path) -> None:
 
 def test_the_trace_has_a_row_for_each_change(ackclock: Run, tmp_path: Path) -> None:
     target = tmp_path / "trace.parquet"
-    done = ackclock("run", IRIDIUM, "--set", "duration=400s", "--set", "tcp.control=bic_dpe", "--trace", target)
+    done = ackclock(
+        "run", IRIDIUM, "--set", "duration=400s", "--set", "tcp.congestion_control=bic_dpe", "--trace", target
+    )
     assert done.returncode == 0, done.stderr
     rows = pl.read_parquet(target).filter(pl.col("event") == "handoff")
     assert rows.select("time_s", "flow", "handoff").sort("time_s", "flow").rows() == [

@@ -26,7 +26,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 STUDY = """
 title = "a small study"
 duration = "1s"
-sweep = { "link.l.rate" = ["1Mbps", "2Mbps"], "flow.f.tcp.control" = ["reno", "vegas"], seed = "1..5" }
+sweep = { "link.l.rate" = ["1Mbps", "2Mbps"], "flow.f.tcp.congestion_control" = ["reno", "vegas"], seed = "1..5" }
 [[link]]
 name = "l"
 ends = ["a", "b"]
@@ -39,7 +39,7 @@ name = "f"
 from = "a"
 to = "b"
 start_jitter = "100ms"
-tcp = { profile = "ns2", window = 100 }
+tcp = { profile = "ns2", receive_window = 100 }
 """
 
 
@@ -269,7 +269,7 @@ def test_commands(ackclock: Command, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in ackclock("results", tmp_path / "o", "--runs").stdout.splitlines()]
     assert len(rows) == 20
     assert list(rows[0]) == ["run_id", "finished_at", "seed", "axes"]
-    assert rows[0]["axes"] == {"link.l.rate": "1Mbps", "flow.f.tcp.control": "reno"}
+    assert rows[0]["axes"] == {"link.l.rate": "1Mbps", "flow.f.tcp.congestion_control": "reno"}
     shown = ackclock("results", tmp_path / "o", "--metric", "f.goodput_bps", "--where", "link.l.rate=2Mbps").stdout
     assert shown.count("2Mbps") == 2
     assert "[" in shown
@@ -285,7 +285,7 @@ def test_commands(ackclock: Command, tmp_path: Path) -> None:
         assert ackclock("results", tmp_path / "o", "--export", tmp_path / name).returncode == 0
     assert pl.read_csv(tmp_path / "t.csv").columns == pl.read_parquet(tmp_path / "t.parquet").columns
     text = pl.read_csv(tmp_path / "t.csv")
-    assert text.columns[:4] == ["run_id", "seed", "link.l.rate", "flow.f.tcp.control"]
+    assert text.columns[:4] == ["run_id", "seed", "link.l.rate", "flow.f.tcp.congestion_control"]
     assert text.height == 20
 
 
@@ -324,7 +324,8 @@ def test_identity(study: Study) -> None:
 
 def test_an_axis_may_be_called_like_a_column(tmp_path: Path) -> None:
     text = STUDY.replace(
-        'sweep = { "link.l.rate" = ["1Mbps", "2Mbps"], "flow.f.tcp.control" = ["reno", "vegas"], ', "sweep = { "
+        'sweep = { "link.l.rate" = ["1Mbps", "2Mbps"], "flow.f.tcp.congestion_control" = ["reno", "vegas"], ',
+        "sweep = { ",
     )
     names = ("run_id", "jain", "events", "f.goodput_bps")
     axes = ", ".join(f'"{name}" = {{ {n}x = {{ "link.l.delay" = "{n + 1}ms" }} }}' for n, name in enumerate(names))

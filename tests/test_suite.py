@@ -51,7 +51,7 @@ ONE = """
 duration = "10s"
 [tcp]
 profile = "ns2"
-window = 100
+receive_window = 100
 [[link]]
 name = "l"
 ends = ["a", "b"]
@@ -67,7 +67,7 @@ start_jitter = "1s"
 name = "other"
 from = "a"
 to = "b"
-tcp = { control = "reno" }
+tcp = { congestion_control = "reno" }
 start_jitter = "1s"
 [sweep]
 "link.l.queue" = [{ kind = "droptail", limit = "5p" }, { kind = "droptail", limit = "40p" }]
@@ -185,7 +185,7 @@ def test_every_situation_of_the_package_is_in_order() -> None:
     files = {path.stem for path in suite.folder.glob("*.toml")} - {"suite", "dumbbell"}
     assert files == {situation.id for situation in suite.situations}
     for situation in suite.situations:
-        study = Study.load(suite.path(situation), ["tcp.control=cubic"])
+        study = Study.load(suite.path(situation), ["tcp.congestion_control=cubic"])
         scenario = study.scenario(0)
         assert scenario.duration_s > 0
         assert situation.seeds >= situation.quick >= 3

@@ -17,7 +17,7 @@ TEXT = """
 duration = "20s"
 [tcp]
 profile = "ns2"
-window = 100
+receive_window = 100
 {options}
 [[link]]
 ends = ["a", "r"]

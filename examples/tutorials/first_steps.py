@@ -35,14 +35,14 @@ queue = { kind = "droptail", limit = "1bdp" }
 name = "reno"
 from = "left"
 to   = "right"
-tcp  = { control = "reno" }
+tcp  = { congestion_control = "reno" }
 
 [[flow]]
 name  = "cubic"
 from  = "left"
 to    = "right"
 start = "5s"
-tcp   = { control = "cubic" }
+tcp   = { congestion_control = "cubic" }
 """
 scenario = Scenario.parse(TEXT)
 result = scenario.run(trace="ack", packets=True, audit=True)

@@ -2,12 +2,12 @@
 
 from matplotlib.figure import Figure
 
-from ackclock.sky import Sky
-from ackclock.skymap import draw as draw_map
+from ackclock.satellite_map import draw as draw_map
+from ackclock.satellites import SatelliteView
 
 
 def draw(results) -> Figure:
     """The map of the first pair."""
     study = results.paper.folder / "studies" / "network.toml"
     overrides = ['terminal.a.name="Berkeley"', 'terminal.b.name="Boston"']
-    return draw_map(Sky(study, 0.0, ends=("Berkeley", "Boston"), overrides=overrides), 0.0)
+    return draw_map(SatelliteView(study, 0.0, ends=("Berkeley", "Boston"), overrides=overrides), 0.0)

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from ackclock.airmap import Air
-from ackclock.airmap import draw as still
+from ackclock.radio_map import RadioRecording
+from ackclock.radio_map import draw as still
 
 AT_S = 200.0
 
@@ -11,4 +11,4 @@ AT_S = 200.0
 def draw(results) -> Figure:
     """Thirty nodes under the first seed, constant bit rate."""
     network = results.paper.folder / "studies" / "network.toml"
-    return still(Air(network, seed=1, until_s=AT_S + 1), AT_S, 1.0)
+    return still(RadioRecording(network, seed=1, until_s=AT_S + 1), AT_S, 1.0)

@@ -13,6 +13,8 @@ class ScenarioError(ValueError):
     line: int | None
     key: str
     message: str
+    unmet_need: bool
+    """A controller needs something that the scenario does not give it: the scenario runs with others."""
 
 class ControllerError(RuntimeError):
     """A controller written in Python raised; its own error is the cause."""

@@ -170,6 +170,7 @@ def refused(place: str, message: str) -> ScenarioError:
     """Make the error for what cannot be run."""
     error = ScenarioError(f"{place}: {message}")
     error.file, error.line, error.key, error.message = place, None, "", message
+    error.unmet_need = False
     return error
 
 

@@ -14,7 +14,7 @@
 //! name = "reno"
 //! from = "sender"
 //! to   = "receiver"
-//! tcp  = { control = "reno" }
+//! tcp  = { congestion_control = "reno" }
 //! "#;
 //! let scenario = Scenario::parse("example.toml", text, &["flow.reno.start=1s".into()])?;
 //! let recording = Recording { trace: TraceMode::Changes, ..Recording::default() };

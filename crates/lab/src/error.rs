@@ -28,6 +28,8 @@ pub struct ScenarioError {
     pub key: String,
     /// What is wrong, and what would be right.
     pub message: String,
+    /// A controller needs something that the scenario does not give it (a signal, a router): the scenario runs with others.
+    pub unmet_need: bool,
 }
 
 impl ScenarioError {
@@ -36,7 +38,12 @@ impl ScenarioError {
             Origin::Line { file, line } => (file.to_string(), Some(*line)),
             Origin::Set(key) => (format!("--set {key}"), None),
         };
-        ScenarioError { file, line, key: key.into(), message: message.into() }
+        ScenarioError { file, line, key: key.into(), message: message.into(), unmet_need: false }
+    }
+
+    /// The error of a controller whose need is not met.
+    pub(crate) fn unmet(self) -> ScenarioError {
+        ScenarioError { unmet_need: true, ..self }
     }
 }
 

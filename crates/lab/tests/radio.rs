@@ -26,7 +26,7 @@ duration = "20s"
 [tcp]
 profile = "ns2"
 recovery = "newreno"
-window = 32
+receive_window = 32
 [radio]
 nodes = {}
 profile = "{profile}"
@@ -235,11 +235,19 @@ fn routers_count_on_the_path_to_the_gateway_alone() {
             )
         };
         let links = link(["server", "n0"], near) + &link(["n0", "other"], aside);
-        line(&[0, 200], "ns2", "", &(links + &tcp("server", "n1") + "tcp = { control = \"rcp\" }\n"))
+        line(
+            &[0, 200],
+            "ns2",
+            "",
+            &(links + &tcp("server", "n1") + "tcp = { congestion_control = \"rcp\" }\n"),
+        )
     };
     let router = "router = { kind = \"rcp\" }";
     let refused = Scenario::parse("s.toml", &wires("", router), &[]).unwrap_err();
-    assert!(refused.to_string().contains("flow.server-n1.tcp.control: rcp needs routers"), "{refused}");
+    assert!(
+        refused.to_string().contains("flow.server-n1.tcp.congestion_control: rcp needs routers"),
+        "{refused}"
+    );
     assert!(refused.line.is_some_and(|line| line > 1));
     assert!(outcome_of(&wires(router, ""), 1).flows[0].goodput_bps > 1e5);
 }

@@ -44,7 +44,7 @@ fn the_narrowest_router_decides() {
 fn xcp_shares_the_link_and_leaves_the_queue_empty() {
     let text = TEXT
         .replace("duration = \"60s\"", "duration = \"60s\"\nwarmup = \"30s\"")
-        .replace("control  = \"rcp\"", "control  = \"xcp\"")
+        .replace("congestion_control = \"rcp\"", "congestion_control = \"xcp\"")
         .replace("kind = \"rcp\"", "kind = \"xcp\"");
     let found = run(&text);
     let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
@@ -62,17 +62,23 @@ fn the_router_must_be_on_the_flows_own_way() {
     let aside = TEXT.replace("router = { kind = \"rcp\" }", "")
         + "[[link]]\nends = [\"d\", \"e\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\nrouter = { kind = \"rcp\" }\n";
     let refused = Scenario::parse("rcp.toml", &aside, &[]).unwrap_err().to_string();
-    assert!(refused.contains("flow.f0.tcp.control: rcp needs routers that tell rates"), "{refused}");
+    assert!(
+        refused.contains("flow.f0.tcp.congestion_control: rcp needs routers that tell rates"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn what_cannot_give_a_rate_is_refused() {
     let refused = |text: &str| Scenario::parse("rcp.toml", text, &[]).unwrap_err().to_string();
     let none = refused(&TEXT.replace("router = { kind = \"rcp\" }", ""));
-    assert!(none.contains("flow.f0.tcp.control: rcp needs routers that tell rates: give a link"), "{none}");
-    let stamps = refused(&TEXT.replace("window   = 10000", "timestamps = true"));
+    assert!(
+        none.contains("flow.f0.tcp.congestion_control: rcp needs routers that tell rates: give a link"),
+        "{none}"
+    );
+    let stamps = refused(&TEXT.replace("receive_window     = 10000", "timestamps = true"));
     assert!(stamps.contains("say timestamps = false"), "{stamps}");
-    let feedback = refused(&TEXT.replace("control  = \"rcp\"", "control  = \"xcp\""));
+    let feedback = refused(&TEXT.replace("congestion_control = \"rcp\"", "congestion_control = \"xcp\""));
     assert!(feedback.contains("xcp needs routers that give feedback"), "{feedback}");
     let other = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rpc\""));
     assert!(other.contains("did you mean \"rcp\"?"), "{other}");
@@ -86,7 +92,7 @@ fn quick_start_begins_with_the_approved_rate_if_every_router_answers() {
 duration = "2s"
 [tcp]
 profile = "ns2"
-window = 1000
+receive_window = 1000
 quick_start = "5Mbps"
 [[link]]
 ends = ["s", "r1"]

@@ -306,7 +306,7 @@ flow = [{ name = "u", from = "a", to = "b", udp = { rate = "80kbps", packet = 10
     let outcome = audited(
         r#"
 duration = "5s"
-tcp = { profile = "ns2", packet = 1000 }
+tcp = { profile = "ns2", mss = 1000 }
 link = [{ ends = ["a", "b"], rate = "1Gbps", delay = "50ms" }]
 flow = [{ name = "t", from = "a", to = "b", bytes = "9500B" }]
 "#,
@@ -362,7 +362,7 @@ fn listed_packets_are_dropped_and_repaired() {
         format!(
             r#"
 duration = "6s"
-tcp = {{ profile = "ns2", recovery = "{recovery}", window = 28 }}
+tcp = {{ profile = "ns2", recovery = "{recovery}", receive_window = 28 }}
 link = [{{ ends = ["a", "b"], rate = "800kbps", delay = "100ms", loss = {{ kind = "list", flow = "f", packets = [14, 26, 28] }}, back = {{ loss = {{ kind = "none" }} }} }}]
 flow = [{{ name = "f", from = "a", to = "b" }}]
 "#
@@ -401,7 +401,7 @@ fn marks_are_answered_as_drops_are_but_nothing_is_sent_again() {
         audited(&format!(
             r#"
 duration = "60s"
-tcp = {{ profile = "{profile}", control = "reno", recovery = "{recovery}", window = 1000, initial_ssthresh = 10, ecn = {ecn} }}
+tcp = {{ profile = "{profile}", congestion_control = "reno", recovery = "{recovery}", receive_window = 1000, initial_ssthresh = 10, ecn = {ecn} }}
 link = [{{ ends = ["a", "b"], rate = "5Mbps", delay = "20ms",
     queue = {{ kind = "red", limit = "60p", ecn = {ecn}, mark_p = 2 }} }}]
 flow = [{{ name = "f", from = "a", to = "b" }}]

@@ -20,7 +20,7 @@ lat = 37.9
 lon = -122.3
 [tcp]
 profile = "ns2"
-window = 1000
+receive_window = 1000
 recovery = "sack"
 {more}
 "#
@@ -204,7 +204,7 @@ name = "back"
 from = "sink"
 to = "delhi"
 start = "1s"
-tcp = { control = "bic_dpe" }
+tcp = { congestion_control = "bic_dpe" }
 [[flow]]
 name = "noise"
 from = "delhi"

@@ -18,7 +18,7 @@ queue = { kind = "droptail", limit = "7p" }
 name = "f"
 from = "a"
 to   = "b"
-tcp  = { control = { kind = "vegas", alpha = 2 } }
+tcp  = { congestion_control = { kind = "vegas", alpha = 2 } }
 "#;
 
 #[test]
@@ -71,9 +71,21 @@ fn errors_name_line_key_and_remedy() {
             "profile = \"ns3\"",
             "s.toml:4: tcp.profile: unknown profile \"ns3\"; did you mean \"ns2\"?",
         ),
-        ("profile = \"ns2\"", "windw = 3", "s.toml:4: tcp.windw: unknown key; did you mean \"window\"?"),
-        ("profile = \"ns2\"", "window = 0", "s.toml:4: tcp.window: 0 is not between 1 and 1073741824"),
-        ("profile = \"ns2\"", "window = 2.5", "s.toml:4: tcp.window: must be a whole number, not a number"),
+        (
+            "profile = \"ns2\"",
+            "receive_windw = 3",
+            "s.toml:4: tcp.receive_windw: unknown key; did you mean \"receive_window\"?",
+        ),
+        (
+            "profile = \"ns2\"",
+            "window = 0",
+            "s.toml:4: tcp.receive_window: 0 is not between 1 and 1073741824",
+        ),
+        (
+            "profile = \"ns2\"",
+            "window = 2.5",
+            "s.toml:4: tcp.receive_window: must be a whole number, not a number",
+        ),
         (
             "profile = \"ns2\"",
             "recovery = \"sak\"",
@@ -83,19 +95,23 @@ fn errors_name_line_key_and_remedy() {
         (
             "kind = \"vegas\"",
             "kind = \"vegsa\"",
-            "s.toml:17: flow.f.tcp.control.kind: unknown controller \"vegsa\"; did you mean \"vegas\"?",
+            "s.toml:17: flow.f.tcp.congestion_control.kind: unknown controller \"vegsa\"; did you mean \"vegas\"?",
         ),
         (
             "alpha = 2",
             "alhpa = 2",
-            "s.toml:17: flow.f.tcp.control.alhpa: vegas has no such parameter; did you mean \"alpha\"?",
+            "s.toml:17: flow.f.tcp.congestion_control.alhpa: vegas has no such parameter; did you mean \"alpha\"?",
         ),
         (
-            "control = { kind = \"vegas\", alpha = 2 }",
+            "congestion_control = { kind = \"vegas\", alpha = 2 }",
             "control = \"sarbe\", profile = \"linux\", timestamps = false",
-            "s.toml:17: flow.f.tcp.control: sarbe needs the receiver's clock: say timestamps = true",
+            "s.toml:17: flow.f.tcp.congestion_control: sarbe needs the receiver's clock: say timestamps = true",
         ),
-        ("alpha = 2", "alpha = -2", "s.toml:17: flow.f.tcp.control.alpha: -2 is not between 0 and 1000000"),
+        (
+            "alpha = 2",
+            "alpha = -2",
+            "s.toml:17: flow.f.tcp.congestion_control.alpha: -2 is not between 0 and 1000000",
+        ),
         (
             "to   = \"b\"",
             "to   = \"bb\"",
@@ -126,8 +142,8 @@ fn assignments_replace_values() {
         parse("link.bottleneck.back.rate=\"40kbps\"").unwrap().links[0].directions[1].rate.bps(),
         40_000
     );
-    parse("flow.f.tcp.control.beta=9").unwrap();
-    parse("flow.f.tcp.control=cubic").unwrap();
+    parse("flow.f.tcp.congestion_control.beta=9").unwrap();
+    parse("flow.f.tcp.congestion_control=cubic").unwrap();
     for (bad, expected) in [
         ("duration", "--set duration: must be KEY=VALUE"),
         (
@@ -135,7 +151,10 @@ fn assignments_replace_values() {
             "--set link.neck.rate: link.neck.rate: there is no \"neck\" here; known: bottleneck",
         ),
         ("duration.x=1", "--set duration.x: duration.x: \"x\" lies within text, which has no parts"),
-        ("tcp.windw=1", "--set tcp.windw: tcp.windw: unknown key; did you mean \"window\"?"),
+        (
+            "tcp.receive_windw=1",
+            "--set tcp.receive_windw: tcp.receive_windw: unknown key; did you mean \"receive_window\"?",
+        ),
         ("a..b=1", "--set a..b: a..b: a key is names joined by dots"),
     ] {
         let error = parse(bad).expect_err(bad).to_string();

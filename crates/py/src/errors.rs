@@ -25,7 +25,8 @@ pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr
         .setattr("file", error.file)
         .and_then(|()| value.setattr("line", error.line))
         .and_then(|()| value.setattr("key", error.key))
-        .and_then(|()| value.setattr("message", error.message));
+        .and_then(|()| value.setattr("message", error.message))
+        .and_then(|()| value.setattr("unmet_need", error.unmet_need));
     filled.err().unwrap_or(raised)
 }
 

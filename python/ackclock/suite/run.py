@@ -70,7 +70,7 @@ def run(
         try:
             studies = [_study(suite, situation, control, quick)]
         except ScenarioError as error:
-            if ".control" in error.key and "needs" in error.message:
+            if error.unmet_need:
                 refused[situation.id] = error.message
                 continue
             raise
@@ -101,7 +101,9 @@ def run(
 def _study(suite: Suite, situation: Situation, control: str, quick: bool) -> Study:
     seeds = situation.quick if quick else situation.seeds
     table = control_table(control, situation.parameters)
-    return Study.load(suite.path(situation), [f"tcp.control={table}", f'sweep.seed="1..{seeds}"', "delays=true"])
+    return Study.load(
+        suite.path(situation), [f"tcp.congestion_control={table}", f'sweep.seed="1..{seeds}"', "delays=true"]
+    )
 
 
 def _points(rows: Sequence[Row]) -> dict[str, list[Row]]:

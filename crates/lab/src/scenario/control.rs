@@ -91,9 +91,9 @@ pub fn set_external_loader(loader: ExternalLoader) {
 
 /// `control = "vegas"`, `control = { kind = "vegas", alpha = 1 }` or `control = { python = "file.py:Class", gain = 2 }`.
 pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>> {
-    let Some(item) = layer.get("control") else { return Ok(None) };
+    let Some(item) = layer.get("congestion_control") else { return Ok(None) };
     let TomlValue::Text(name) = &item.value else {
-        let table = TableReader::new(layer.path("control"), item)?;
+        let table = TableReader::new(layer.path("congestion_control"), item)?;
         let TomlValue::Table(entries) = &item.value else { unreachable!("read as a table") };
         return if let Some(source) = table.text("python")? {
             read_guest(&table, item, entries, source).map(Some)
@@ -102,7 +102,7 @@ pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>>
         };
     };
     registered(name, Vec::new(), &|key, message| {
-        layer.error(if key.is_empty() { "control" } else { key }, message)
+        layer.error(if key.is_empty() { "congestion_control" } else { key }, message)
     })
     .map(Some)
 }

@@ -53,12 +53,6 @@ pub fn parse(file: &str, text: &str) -> Result<TomlItem, ScenarioError> {
     Ok(TomlItem { value, origin: Origin::Line { file, line: 1 } })
 }
 
-/// Parses a scenario: `extends = "base.toml"` (named from the file's folder) puts it over another file. Tables are
-/// laid over each other key by key; everything else replaces what it finds.
-pub fn parse_scenario(file: &str, text: &str) -> Result<TomlItem, ScenarioError> {
-    extended(file, text, 0)
-}
-
 /// The text of a plain file, or what is wrong with it.
 pub fn read_file(path: &Path) -> Result<String, String> {
     let told = |e: std::io::Error| format!("{}: {e}", path.display());
@@ -93,42 +87,6 @@ pub(crate) fn check_inside(origin: &Origin, path: &Path) -> Result<(), String> {
         path.display(),
         folder.display()
     ))
-}
-
-const DEEPEST: u32 = 8;
-
-fn extended(file: &str, text: &str, depth: u32) -> Result<TomlItem, ScenarioError> {
-    let mut document = parse(file, text)?;
-    let TomlValue::Table(entries) = &mut document.value else { return Ok(document) };
-    let Some(index) = entries.iter().position(|(key, _)| key == "extends") else { return Ok(document) };
-    let (_, base) = entries.remove(index);
-    let refuse = |message: String| ScenarioError::new(&base.origin, "extends", message);
-    let TomlValue::Text(name) = &base.value else {
-        return Err(refuse(format!("must name a file, not {}", base.value.kind())));
-    };
-    let path = Path::new(file).with_file_name(name);
-    check_inside(&base.origin, &path).map_err(refuse)?;
-    if depth == DEEPEST {
-        return Err(refuse(format!("more than {DEEPEST} files deep")));
-    }
-    let text = read_file(&path).map_err(refuse)?;
-    let mut base = extended(&path.to_string_lossy(), &text, depth + 1)?;
-    lay_over(&mut base, document);
-    Ok(base)
-}
-
-fn lay_over(base: &mut TomlItem, own: TomlItem) {
-    match (&mut base.value, own.value) {
-        (TomlValue::Table(under), TomlValue::Table(over)) => {
-            for (key, item) in over {
-                match under.iter_mut().find(|(k, _)| *k == key) {
-                    Some((_, below)) => lay_over(below, item),
-                    None => under.push((key, item)),
-                }
-            }
-        }
-        (_, value) => *base = TomlItem { value, origin: own.origin },
-    }
 }
 
 /// Parses the value of `--set key=value`; what is not TOML is taken as text, so `10ms` needs no quotes.

@@ -35,14 +35,14 @@ impl Scenario {
             let CongestionControl::ExternalSource(source) = &tcp.control else { continue };
             let source = source.clone();
             flow.kind = FlowKind::Tcp(Arc::new(load(tcp, &source)?));
-            self.lacks(flow).map_or(Ok(()), |lacks| Err(source.refuse(lacks)))?;
+            self.lacks(flow).map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
         }
         for table in &mut loaded.traffic {
             let CongestionControl::ExternalSource(source) = &table.tcp.control else { continue };
             let source = source.clone();
             table.tcp = Arc::new(load(&table.tcp, &source)?);
             let lacks = table.tcp.lacks_option().or_else(|| table.lacks_routers());
-            lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks)))?;
+            lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
         }
         Ok(Cow::Owned(loaded))
     }
@@ -57,7 +57,7 @@ impl Scenario {
     /// Gives the TCP flow called `name` another controller.
     pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
         let origin = Origin::Set(format!("flow.{name}").into());
-        let key = format!("flow.{name}.tcp.control");
+        let key = format!("flow.{name}.tcp.congestion_control");
         let known: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
         let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
             let remark = nearest(name, known.iter().map(String::as_str));
@@ -69,7 +69,7 @@ impl Scenario {
         let mut changed = self.flows[index].clone();
         changed.kind = FlowKind::Tcp(Arc::new(TcpFlow { control, options: tcp.options.clone() }));
         if let Some(lacks) = self.lacks(&changed) {
-            return Err(ScenarioError::new(&origin, &key, lacks));
+            return Err(ScenarioError::new(&origin, &key, lacks).unmet());
         }
         self.flows[index] = changed;
         Ok(())

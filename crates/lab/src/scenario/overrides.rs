@@ -1,6 +1,7 @@
 //! `--set KEY=VALUE`: one value of a scenario replaced before it is read.
 
 use super::document::{TomlItem, TomlValue, parse_override};
+use super::renamed::{rename_keys, rename_parts};
 use crate::error::{Origin, ScenarioError, nearest};
 
 /// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table. A name with dots or
@@ -18,13 +19,16 @@ pub fn apply(document: &mut TomlItem, assignment: &str) -> Result<(), ScenarioEr
 }
 
 /// Puts `value` in the place of what `key` names.
-pub fn assign(document: &mut TomlItem, key: &str, value: TomlItem) -> Result<(), ScenarioError> {
-    let refuse = |message: String| ScenarioError::new(&value.origin, key, message);
-    let parts: Vec<&str> =
+pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result<(), ScenarioError> {
+    let origin = value.origin.clone();
+    let refuse = |message: String| ScenarioError::new(&origin, key, message);
+    let mut parts: Vec<&str> =
         split_outside_quotes(key, '.').into_iter().map(|part| part.trim().trim_matches('"')).collect();
     if parts.iter().any(|p| p.is_empty()) {
         return Err(refuse("a key is names joined by dots, such as link.bottleneck.rate".into()));
     }
+    rename_parts(&mut parts, &value, key);
+    rename_keys(&mut value, &parts.join("."))?;
     let mut at = document;
     let mut rest = &parts[..];
     while let [part, tail @ ..] = rest {
@@ -92,7 +96,7 @@ mod tests {
         );
         assert_eq!(split_outside_quotes(r#"sweep.mix."a=b;c=0.1""#, '.'), ["sweep", "mix", r#""a=b;c=0.1""#]);
         let mut document = TomlItem::table(Origin::Set("".into()));
-        apply(&mut document, r#"sweep.loss."0.1"={ "tcp.window" = 3 }"#).unwrap();
+        apply(&mut document, r#"sweep.loss."0.1"={ "tcp.receive_window" = 3 }"#).unwrap();
         let TomlValue::Table(top) = &document.value else { panic!("a table") };
         let TomlValue::Table(axes) = &top[0].1.value else { panic!("a table") };
         let TomlValue::Table(labels) = &axes[0].1.value else { panic!("a table") };

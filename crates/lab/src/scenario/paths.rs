@@ -141,8 +141,11 @@ impl<'a> Routers<'a> {
         let Some((flow, message)) = self.missing(flows) else { return Ok(()) };
         let number = flows.iter().position(|other| std::ptr::eq(other, flow));
         let own = number.and_then(|n| flow_items.get(n));
-        let key = own.map_or("tcp.control".into(), |_| format!("flow.{}.tcp.control", flow.name));
+        let key = own.map_or("tcp.congestion_control".into(), |_| {
+            format!("flow.{}.tcp.congestion_control", flow.name)
+        });
         let origin = own.or(defaults).map(|item| item.origin.clone());
-        Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::Set(key.as_str().into())), &key, message))
+        Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::Set(key.as_str().into())), &key, message)
+            .unmet())
     }
 }

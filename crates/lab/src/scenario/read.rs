@@ -1,6 +1,6 @@
 //! Reads a whole scenario.
 
-use super::document::{self as value, TomlItem};
+use super::document::TomlItem;
 use super::flows::read_flow;
 use super::links::read_link;
 use super::model::{Duplex, Flow, Loss, MOST_FLOWS, RadioNetwork, Satellites, Scenario, Traffic};
@@ -8,7 +8,7 @@ use super::nodes::Nodes;
 use super::paths::Routers;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
-use super::{overrides, traffic};
+use super::{extends, overrides, traffic};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
-        let mut document = value::parse_scenario(file, text)?;
+        let mut document = extends::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }
@@ -122,7 +122,7 @@ impl Scenario {
         assignments: &[String],
         until: Span,
     ) -> Result<(Satellites, u64)> {
-        let mut document = value::parse_scenario(file, text)?;
+        let mut document = extends::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }

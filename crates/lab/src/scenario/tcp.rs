@@ -115,8 +115,8 @@ impl TcpLayers<'_> {
         let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
         for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
             let layer = TableReader::new(path, item)?;
-            if layer.keys().any(|key| key == "control") {
-                return Err(layer.error("control", lacks));
+            if layer.keys().any(|key| key == "congestion_control") {
+                return Err(layer.error("congestion_control", lacks).unmet());
             }
         }
         Ok(())
@@ -181,11 +181,11 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
         *into = layer.bytes(key, min, max)?.map_or(*into, |n| n as u32);
         Ok(())
     };
-    bytes("packet", 1, 65_000, &mut o.packet)?;
+    bytes("mss", 1, 65_000, &mut o.packet)?;
     given.header |= layer.keys().any(|key| key == "header");
     bytes("header", 0, 500, &mut o.header)?;
     bytes("ack_size", 1, 65_000, &mut o.ack_size)?;
-    whole("window", 1, 1 << 30, &mut o.window)?;
+    whole("receive_window", 1, 1 << 30, &mut o.window)?;
     number("initial_window", 1.0, &mut o.initial_window)?;
     if o.initial_window > MOST_AT_ONCE {
         return Err(layer.error("initial_window", format!("must be at most {MOST_AT_ONCE}")));

@@ -105,7 +105,7 @@ impl Traffic {
         let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
         let traffic = Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) };
         if let Some(message) = traffic.lacks_routers() {
-            return Err(reader.error("tcp", message));
+            return Err(reader.error("tcp", message).unmet());
         }
         let expected = traffic.expected(duration);
         if expected > MOST_FLOWS as f64 / 10.0 {

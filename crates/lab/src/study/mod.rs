@@ -9,7 +9,8 @@ pub use pool::{Done, Job, Pool};
 
 use crate::error::{Origin, ScenarioError};
 use crate::scenario::Scenario;
-use crate::scenario::document::{self, TomlItem, TomlValue};
+use crate::scenario::document::{TomlItem, TomlValue};
+use crate::scenario::extends;
 use crate::scenario::overrides;
 use crate::scenario::table::TableReader;
 use std::collections::BTreeSet;
@@ -65,7 +66,7 @@ impl Study {
 
     /// The first step of [`Study::parse`]: reads the axes. The points are for [`Study::read_points`].
     pub fn begin(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
-        let mut document = document::parse_scenario(file, text)?;
+        let mut document = extends::parse_scenario(file, text)?;
         for assignment in assignments {
             overrides::apply(&mut document, assignment)?;
         }
@@ -263,7 +264,7 @@ fn read_variant(axis: &str, label: &str, set: &TomlItem) -> Result<Step> {
             &set.origin,
             &format!("{axis}.{label}"),
             format!(
-                "must be a table of assignments, such as {{ \"tcp.window\" = 20 }}, not {}",
+                "must be a table of assignments, such as {{ \"tcp.receive_window\" = 20 }}, not {}",
                 other.kind()
             ),
         )),
@@ -343,11 +344,11 @@ to = "b"
         let s = study(
             r#"
 [sweep]
-"flow.f.tcp.control" = ["reno", { kind = "vegas", alpha = 2 }]
+"flow.f.tcp.congestion_control" = ["reno", { kind = "vegas", alpha = 2 }]
 "link.l.rate, link.l.delay" = [["1Mbps", "1ms"], ["2Mbps", "5ms"], ["3Mbps", "9ms"]]
 seed = "1..4"
 [sweep.reading.small]
-"tcp.window" = 20
+"tcp.receive_window" = 20
 [sweep.reading.default]
 "#,
         )

@@ -1,6 +1,6 @@
 //! Adds the flows: routes, senders and receivers, sources and sinks.
 
-use super::{Layout, Plan};
+use super::plan::{Layout, Plan};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, Flow, FlowKind, TcpFlow};
 use crate::simulation::endpoints::{Endpoints, FlowSchedule};

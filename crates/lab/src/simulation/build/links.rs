@@ -1,6 +1,6 @@
 //! Adds the links, each with its queue, impairment and router.
 
-use super::{Layout, Plan};
+use super::plan::{Layout, Plan};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, Loss};

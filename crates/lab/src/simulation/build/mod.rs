@@ -3,92 +3,26 @@
 
 mod flows;
 mod links;
+mod plan;
 
 use super::Settings;
 use super::endpoints::TimerOwner;
 use super::event_loop::{Simulation, Warmup};
 use super::recorder::Recorder;
-use super::satellites::{self, ConstellationSchedule, SatelliteLayout};
+use super::satellites::ConstellationSchedule;
 use crate::audit::{AuditedLink, Auditor, RadioAuditor};
 use crate::error::ScenarioError;
-use crate::scenario::paths::{FlowPath, flow_paths, lay_out, radio_names};
-use crate::scenario::{Direction, FlowKind, Scenario};
+use crate::scenario::paths::{FlowPath, radio_names};
+use crate::scenario::{Direction, Scenario};
 use engine::EventQueue;
 use flows::{Flows, add_flows};
 use links::add_links;
 use net::radio::Radio;
-use net::{LinkId, Network, NodeId, Packet, Topology};
+use net::{LinkId, Network, Packet};
+use plan::{Layout, Plan};
 use std::sync::atomic::AtomicBool;
 use transport::{BlockPool, FlowTimer};
 use units::{Span, Time};
-
-/// What all steps know of the run.
-struct Plan<'a> {
-    scenario: &'a Scenario,
-    settings: Settings,
-    seed: u64,
-    end: Time,
-    /// Indices of the flows in the scenario, by number: TCP flows first, UDP flows after them.
-    numbered: Vec<usize>,
-    /// Numbers of the flows, in the order of the scenario.
-    order: Vec<u32>,
-}
-
-impl<'a> Plan<'a> {
-    fn new(scenario: &'a Scenario, settings: Settings) -> Plan<'a> {
-        let is_tcp = |i: &usize| matches!(scenario.flows[*i].kind, FlowKind::Tcp(_));
-        let all = || 0..scenario.flows.len();
-        let numbered: Vec<usize> = all().filter(is_tcp).chain(all().filter(|i| !is_tcp(i))).collect();
-        let mut order = vec![0u32; numbered.len()];
-        for (number, index) in numbered.iter().enumerate() {
-            order[*index] = number as u32;
-        }
-        let seed = settings.seed.unwrap_or(scenario.seed);
-        Plan { scenario, settings, seed, end: Time::ZERO + scenario.duration, numbered, order }
-    }
-
-    fn tcp_flows(&self) -> usize {
-        self.scenario.flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Tcp(_))).count()
-    }
-}
-
-/// Nodes, and the paths of flows.
-struct Layout<'a> {
-    topology: Topology,
-    satellites: Option<SatelliteLayout<'a>>,
-    /// Of each flow the node that sends data and the one that receives it.
-    ends: Vec<[NodeId; 2]>,
-    /// Source and destination of data, and of ACKs, of each flow in turn.
-    pairs: Vec<(NodeId, NodeId)>,
-    /// The path of each pair. None over moving links, where paths are found hop by hop.
-    paths: Vec<FlowPath>,
-}
-
-impl<'a> Layout<'a> {
-    fn new(plan: &Plan<'a>, radio_nodes: &'a [String], stop: &AtomicBool) -> Layout<'a> {
-        let scenario = plan.scenario;
-        let (topology, nodes, satellites) = match &scenario.satellites {
-            Some(constellation) => {
-                let (topology, nodes, layout) = satellites::lay_out(scenario, constellation, plan.seed, stop);
-                (topology, nodes, Some(layout))
-            }
-            None => {
-                let (topology, nodes) = lay_out(&scenario.links, radio_nodes);
-                (topology, nodes, None)
-            }
-        };
-        let node = |name: &String| nodes[name.as_str()];
-        let flows = plan.numbered.iter().map(|index| &scenario.flows[*index]);
-        let ends: Vec<[NodeId; 2]> = flows.map(|flow| [node(&flow.from), node(&flow.to)]).collect();
-        let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
-        let paths = match &satellites {
-            Some(_) => Vec::new(),
-            None => flow_paths(&topology, radio_nodes.len(), &pairs)
-                .unwrap_or_else(|| unreachable!("a scenario's flows have paths")),
-        };
-        Layout { topology, satellites, ends, pairs, paths }
-    }
-}
 
 /// What a run has beside links and flows, and whose the timers behind those of the flows are.
 struct Media {
