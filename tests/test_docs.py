@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,3 +57,27 @@ def test_guides_name_commands_and_files_that_exist(root: Path) -> None:
         used |= set(re.findall(r"(?:^|bin/)ackclock ([a-z]+)", page.read_text(), flags=re.M))
     assert used
     assert used <= commands, used - commands
+
+
+def test_the_controller_of_contributing_passes_the_conformance_suite(root: Path, tmp_path: Path) -> None:
+    """CONTRIBUTING's steps as written: the file, the line, the tests."""
+    code = re.search(r"```rust\n(//! Mine.*?)```", (root / "CONTRIBUTING.md").read_text(), re.S)
+    assert code is not None
+    for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
+        shutil.copy(root / name, tmp_path)
+    shutil.copytree(root / "crates", tmp_path / "crates", ignore=shutil.ignore_patterns("target"))
+    source = tmp_path / "crates" / "cc" / "src"
+    (source / "mine.rs").write_text(code[1])
+    library = (source / "lib.rs").read_text()
+    (source / "lib.rs").write_text(library.replace("    reno: Reno,", "    reno: Reno,\n    mine: Mine,", 1))
+    command = ["cargo", "test", "--offline", "--quiet", "-p", "ackclock-cc", "--test", "conformance"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "CARGO_TARGET_DIR": str(root / "target" / "contributing")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test result: ok" in done.stdout
