@@ -1,4 +1,4 @@
-"""Statistics against hand-computed and published values (specs/metrics.md section 5)."""
+"""Statistics against hand-computed and published values (docs/specs/metrics.md section 5)."""
 
 from __future__ import annotations
 

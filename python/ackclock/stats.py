@@ -1,6 +1,6 @@
 """Statistics of repeated runs: intervals, paired comparisons, ratios, several claims at once, warm-up.
 
-Intervals are 95 % unless told. Formulas and test values: specs/metrics.md section 4; scipy does the work where it can.
+Intervals are 95 % by default. Formulas and test values: docs/specs/metrics.md section 4. scipy is used where possible.
 """
 
 from __future__ import annotations

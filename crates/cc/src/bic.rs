@@ -1,7 +1,7 @@
 //! BIC. Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM 2004:
 //! after a loss the window searches, by halves, for the one at which the loss happened, then probes beyond.
 //!
-//! Two forms (specs/bic-cubic.md section 1):
+//! Two forms (docs/specs/bic-cubic.md section 1):
 //! - `linux` (default): whole segments, as in Linux 2.6.22, which ns-2.35 runs. `counting` and `delayed_ack` have the later
 //!   kernels' way and what integer arithmetic makes of the delayed-ACK ratio: with an ACK for every packet it stops at 31/16,
 //!   so that growth is nearly twice the nominal one.

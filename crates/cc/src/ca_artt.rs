@@ -3,7 +3,7 @@
 //! ARIMA(2,1,1) model of the samples (Eq. 24).
 //!
 //! Everything else is Vegas as in ns-2: rounds, slow start in every other round, fine clock, loss rule. The
-//! paper is unclear in several places; each reading is a parameter (specs/ca-artt.md sections 2, 3 and 8):
+//! paper is unclear in several places; each reading is a parameter (docs/specs/ca-artt.md sections 2, 3 and 8):
 //! `mode` (the MA term), `ar_sign`, `sample`, `guard`, `ss_test`, `decide`, `rtt_stat`. With a constant
 //! round-trip time N is zero whatever the queue, so the window grows until a loss.
 //! Status: draft (papers/ca-artt has what it does to the paper's claims).

@@ -1,7 +1,7 @@
-//! Enhanced RCP. The fourth paper (seed 003): TCP whose cut gives back what the last round trip gained, and that jumps to the
+//! Enhanced RCP. Mehta Ishani, Kar, Gonsai 2015: TCP whose cut gives back what the last round trip gained, and that jumps to the
 //! rate which RCP would grant.
 //!
-//! Text, algorithm and code of the paper are three different things; each is a profile (specs/rcp.md section 4):
+//! Text, algorithm and code of the paper are three different things; each is a profile (docs/specs/rcp.md section 4):
 //! - `text` (default): a loss makes the window `max(2, W/2 + K)`; after it and once a round trip, where
 //!   `(a C - a y)/N` needs a larger window than there is, the window follows it, a segment an ACK.
 //! - `algorithm_literal`: a segment more for each ACK, always; a loss as above; the rate, compared with the window as a plain
@@ -60,7 +60,7 @@ impl Algorithm for EnhancedRcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "enhanced_rcp",
         summary: "TCP whose cuts give back the last gain, and that jumps to the rate which RCP would grant",
-        source: "seed 003 (specs/rcp.md section 4)",
+        source: "Mehta Ishani, Kar, Gonsai 2015 (docs/specs/rcp.md section 4)",
         status: Status::Draft,
         params: &[
             Param {

@@ -2,7 +2,7 @@
 //! for Data Transfer in Satellite Network", ARPN JEAS 2015: BIC whose growth follows the sign of the change of the
 //! round-trip time, and which does not grow while a terminal changes its satellite.
 //!
-//! The printed pseudo-code contradicts itself; every reading is a parameter (specs/bic-cubic.md section 4). Growth is
+//! The printed pseudo-code contradicts itself; every reading is a parameter (docs/specs/bic-cubic.md section 4). Growth is
 //! Linux's ([`crate::bic`]). Losses act under hand-off too.
 
 use crate::bic::{B, SEARCH_PARAMS, Search};

@@ -1,10 +1,10 @@
-//! RCP+. The end-host form of the rate control protocol in Enhanced RCP's paper (seed 003, Eq. 4): a sender that reckons
+//! RCP+. The end-host form of the rate control protocol in Enhanced RCP's paper (Mehta Ishani et al. 2015, Eq. 4): a sender that computes
 //! what its routers would tell it.
 //!
 //! Each round trip the rate changes by `(a (C - y) - b q/d)/N`, and the window is what the rate needs. The capacity C and the
 //! number of flows N are told (parameters); the rate y is what was acknowledged in the last round trip; the queue is what
 //! the round-trip time says, `q/d = C (srtt - min)/min`. Printed, the change stands where the rate should
-//! (specs/rcp.md section 3): `equation = "absolute"` takes it as printed. Losses are repaired and change nothing but the
+//! (docs/specs/rcp.md section 3): `equation = "absolute"` takes it as printed. Losses are repaired and change nothing but the
 //! phase; after a timeout the window begins at one. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
@@ -31,7 +31,7 @@ impl Algorithm for RcpPlus {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rcp_plus",
         summary: "a window by a rate that the sender reckons from capacity, flows, its own rate and the queue",
-        source: "seed 003, Eq. 4 (specs/rcp.md section 3)",
+        source: "Mehta Ishani, Kar, Gonsai 2015, Eq. 4 (docs/specs/rcp.md section 3)",
         status: Status::Draft,
         params: &[
             SHARE[0],

@@ -7,7 +7,7 @@
 //! - B: a timeout sets the threshold to oCwnd, the window to one.
 //!
 //! Growth is Reno's; an echo in congestion avoidance does nothing, against RFC 3168. On a lossy and congested path
-//! without ECN nothing but a timeout shrinks the window. Readings are parameters (specs/sarbe-ecn.md section 8); CWR is
+//! without ECN nothing but a timeout shrinks the window. Readings are parameters (docs/specs/sarbe-ecn.md section 8); CWR is
 //! the transport's, once a window. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};

@@ -1,7 +1,7 @@
 //! Veno. Fu and Liew, IEEE JSAC 21(2), 2003: Reno that tells random from congestive losses by Vegas's backlog
 //! `N = cwnd (RTT - base) / RTT`, and grows at half the pace above `beta`.
 //!
-//! Readings (specs/vegas-veno.md section 5):
+//! Readings (docs/specs/vegas-veno.md section 5):
 //! - `paper` (default): smoothed round-trip time, base of the connection's life; a loss with N < beta keeps
 //!   four fifths, any other a half; above beta every other ACK grows the window.
 //! - `seed` (JATIT 66(1), 2014, Eq. 2): as `paper`, but the base is forgotten at every loss.
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn published_loss_rules() {
-        // specs/vegas-veno.md section 7: N = 2.9 at cwnd 20 keeps 16.
+        // docs/specs/vegas-veno.md section 7: N = 2.9 at cwnd 20 keeps 16.
         let mut algorithm = veno("paper", &ns2_flow(20.0, 2.0));
         algorithm.base.set(seconds(0.1));
         algorithm.smoothed.update(0.1 * 20.0 / (20.0 - 2.9));

@@ -1,7 +1,7 @@
 //! Westwood+. Grieco and Mascolo, ACM CCR 34(2), 2004: Westwood with one bandwidth sample a round trip, which ACK
 //! compression does not inflate.
 //!
-//! Readings (specs/westwood.md section 4):
+//! Readings (docs/specs/westwood.md section 4):
 //! - `paper` (default): what was acknowledged in a round over its length, `B = 0.9 B + 0.05 (b + b_prev)`; a loss sets
 //!   window and threshold to `B RTTmin` at once.
 //! - `linux`: windows of max(srtt, 50 ms), two cascaded averages of an eighth in whole bytes a millisecond, the least

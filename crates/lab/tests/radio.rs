@@ -72,7 +72,7 @@ fn throughput(outcome: &Outcome) -> f64 {
     outcome.flows.iter().map(|f| f.throughput_bps).sum::<f64>() * 20.0 / 19.5 / 1e3
 }
 
-/// Payload over the time that a frame takes, with the mean backoff: specs/manet.md section 3.
+/// Payload over the time that a frame takes, with the mean backoff: docs/specs/manet.md section 3.
 #[test]
 fn a_saturated_station_sends_what_the_closed_form_says() {
     for (profile, header, mean_slots) in [("ns2", 34, 15.0), ("std", 28, 15.5)] {

@@ -1,5 +1,5 @@
 //! A router that tells rates: RCP. Dukkipati, "Rate Control Protocol", thesis, Stanford 2007; the discrete form and its
-//! constants as in specs/rcp.md section 1.
+//! constants as in docs/specs/rcp.md section 1.
 //!
 //! Every period the router reckons one rate for all flows from what arrived, what waits and the mean round-trip time; a data
 //! packet carries the least rate of its path to the receiver, whose ACK carries it back. Differences from the packaged ns-2

@@ -2,7 +2,7 @@
 //!
 //! A packet is routed anew at every node, by tables that are recomputed when links change. Which satellite a terminal uses
 //! at any time is known ahead ([`orbit::Timeline`]), so a packet's fate is known when it is enqueued and a hop stays one
-//! event. What a hand-off does to packets follows specs/iridium.md section 5.
+//! event. What a hand-off does to packets follows docs/specs/iridium.md section 5.
 
 use crate::link::Link;
 use orbit::{Graph, Held, SatelliteSystem, Timeline};

@@ -1,5 +1,5 @@
 //! A router that tells each packet how its flow's rate may change: XCP. Katabi, Handley, Rohrs, "Congestion Control for High
-//! Bandwidth-Delay Product Networks" (2002); the form of specs/rcp.md section 2.
+//! Bandwidth-Delay Product Networks" (2002); the form of docs/specs/rcp.md section 2.
 //!
 //! Every control period, the mean round-trip time of the packets, the router shares out what the link has left, equally among
 //! flows, and takes back in proportion to their rates; some of the traffic is always shuffled so that shares become equal.

@@ -1,7 +1,7 @@
 //! Constellations as pure geometry: positions, visibility, links between satellites, hand-offs, shortest paths.
 //!
 //! Knows nothing of packets. Kilometres and seconds in `f64`; the trigonometry is that of the pinned `libm`, so the same
-//! constellation gives the same bits on every machine. Source: specs/iridium.md, which has ns-2.35's equations.
+//! constellation gives the same bits on every machine. Source: docs/specs/iridium.md, which has ns-2.35's equations.
 #![forbid(unsafe_code)]
 
 mod constellation;

@@ -2,7 +2,7 @@
 
 Two ways to fit. `css`: conditional least squares with everything before the sample taken as zero, from the start of
 Hannan and Rissanen, inside the region of stationarity and invertibility. `mle`: the exact Gaussian likelihood by
-statsmodels' Kalman filter. Signs are those of specs/ca-artt.md section 1: (1 - phi B ...) Y = (1 + theta B ...) e.
+statsmodels' Kalman filter. Signs are those of docs/specs/ca-artt.md section 1: (1 - phi B ...) Y = (1 + theta B ...) e.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Candidate:
         return _residuals(y, np.array(self.ar), np.array(self.ma))
 
     def to_dict(self) -> dict[str, Any]:
-        """As CONTRACT section 2 has it."""
+        """As a dictionary, as `--json` prints it."""
         names = ("ar", "ma", "ar_se", "ma_se", "sigma2", "aic_seed", "fpe", "aic", "aicc", "bic")
         return {"order": list(self.order)} | {name: getattr(self, name) for name in names}
 
@@ -131,7 +131,7 @@ class Identification:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """As CONTRACT section 2 has it, with method and residuals."""
+        """As a dictionary, with method and residuals, as `--json` prints it."""
         return {
             "n": self.n,
             "d": self.d,

@@ -1,4 +1,4 @@
-//! Bandwidth from the rate of ACKs, low-pass filtered: Westwood's estimator (specs/westwood.md section 2).
+//! Bandwidth from the rate of ACKs, low-pass filtered: Westwood's estimator (docs/specs/westwood.md section 2).
 
 use units::Time;
 

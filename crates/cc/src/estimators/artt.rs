@@ -2,7 +2,7 @@
 //!
 //! With X the round-trip time and e the innovation, the differences obey
 //! `Y(t) = phi1 Y(t-1) + phi2 Y(t-2) + e(t) + theta e(t-1)`: the sign of theta is that of the paper's Eq. 17
-//! (Jeyasekar et al., JATIT 66(1), 2014), specs/ca-artt.md sections 1 and 2.
+//! (Jeyasekar et al., JATIT 66(1), 2014), docs/specs/ca-artt.md sections 1 and 2.
 
 use crate::noise::Normal;
 
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     const PUBLISHED: Arima = Arima { phi: [-0.36251, 0.17573], theta: -0.95108 };
-    /// Round-trip times (ms) of specs/ca-artt.md section 7.
+    /// Round-trip times (ms) of docs/specs/ca-artt.md section 7.
     const SAMPLES: [f64; 10] = [100.0, 100.0, 100.0, 110.0, 125.0, 120.0, 118.0, 118.0, 118.0, 118.0];
 
     #[test]

@@ -1,4 +1,4 @@
-//! How many segments an ACK acknowledges when duplicate ACKs count too (specs/westwood.md section 1).
+//! How many segments an ACK acknowledges when duplicate ACKs count too (docs/specs/westwood.md section 1).
 
 /// Segments credited through duplicate ACKs, to be taken off the cumulative ACK that covers them.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Bandwidth from the receiver's timestamps under a stability filter: SARBE's estimator (specs/sarbe-ecn.md sections
+//! Bandwidth from the receiver's timestamps under a stability filter: SARBE's estimator (docs/specs/sarbe-ecn.md sections
 //! 1 and 2; Kim and Noble's SANE, 2000).
 
 use std::collections::VecDeque;

@@ -59,7 +59,7 @@ impl Mrg32k3a {
 mod tests {
     use super::*;
 
-    /// The published loads: specs/expected.md, throughput over delivery ratio (kb/s, from the first start to 500 s).
+    /// The published loads (Mehta Ishani et al., Tables 2 and 3): throughput over delivery ratio (kb/s, from the first start to 500 s).
     #[test]
     fn the_generator_offers_what_the_paper_had() {
         for (nodes, most, offered) in

@@ -1,5 +1,5 @@
 //! Random early detection. Floyd and Jacobson 1993; gentle mode (Floyd 2000); Adaptive RED (Floyd, Gummadi,
-//! Shenker 2001); decisions in the order and with the roundings of ns-2.35 (specs/red-ecn.md sections 2 to 4).
+//! Shenker 2001); decisions in the order and with the roundings of ns-2.35 (docs/specs/red-ecn.md sections 2 to 4).
 //!
 //! A packet is judged when it arrives and served first in, first out, so its departure is known at once.
 

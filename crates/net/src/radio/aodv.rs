@@ -1,4 +1,4 @@
-//! Ad-hoc on-demand distance vector routing: RFC 3561, and ns-2's reading of it (specs/manet.md section 5).
+//! Ad-hoc on-demand distance vector routing: RFC 3561, and ns-2's reading of it (docs/specs/manet.md section 5).
 
 mod config;
 mod links;

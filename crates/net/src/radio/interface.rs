@@ -1,4 +1,4 @@
-//! Between routing and MAC: address resolution, and the interface queue (specs/manet.md section 4).
+//! Between routing and MAC: address resolution, and the interface queue (docs/specs/manet.md section 4).
 
 use super::store::{BROADCAST, Payload, QueuedFrame};
 use super::{Clock, PacketFate, Radio, RadioTimer};

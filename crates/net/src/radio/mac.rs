@@ -1,4 +1,4 @@
-//! 802.11 DCF: frame exchanges, retries, and the air between stations (specs/manet.md section 3).
+//! 802.11 DCF: frame exchanges, retries, and the air between stations (docs/specs/manet.md section 3).
 
 use super::propagation::LIGHT;
 use super::station::{Capture, Current, Doing, Frame, FrameKind, Signal, Timing, WINDOW_MIN};

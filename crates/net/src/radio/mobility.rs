@@ -1,4 +1,4 @@
-//! Where nodes are: positions as pure functions of time (specs/manet.md section 1).
+//! Where nodes are: positions as pure functions of time (docs/specs/manet.md section 1).
 
 use engine::Stream;
 use units::{PS_PER_S, Span, Time};
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// The stationary mean speed of specs/manet.md section 1, at the beginning and at the end.
+    /// The stationary mean speed of docs/specs/manet.md section 1, at the beginning and at the end.
     #[test]
     fn a_steady_start_is_steady() {
         let model = RandomWaypoint {

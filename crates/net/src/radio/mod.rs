@@ -1,4 +1,4 @@
-//! The radio: moving nodes, the medium between them, 802.11, ARP, and AODV or static routing (specs/manet.md).
+//! The radio: moving nodes, the medium between them, 802.11, ARP, and AODV or static routing (docs/specs/manet.md).
 //!
 //! Every node has five timers: its backoff, the end of what it receives, the step of its frame exchange, its
 //! routing, and its link layer. A transmission is told to its hearers at once (see `station`), so it costs one pass over the neighbourhood

@@ -1,4 +1,4 @@
-//! How strong a transmission arrives (specs/manet.md section 2).
+//! How strong a transmission arrives (docs/specs/manet.md section 2).
 
 use engine::Stream;
 

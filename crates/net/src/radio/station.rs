@@ -1,4 +1,4 @@
-//! What one station hears, and when it may send: carrier sense, NAV and backoff (specs/manet.md sections 2 and 3).
+//! What one station hears, and when it may send: carrier sense, NAV and backoff (docs/specs/manet.md sections 2 and 3).
 //!
 //! A signal is told to its hearers when it is sent, with the time at which it will reach them, so that a hearer without
 //! business of its own costs no event: its idea of when the medium will be free, and the deadline of its backoff, are
