@@ -388,6 +388,18 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def test_the_version_needs_little(root: Path) -> None:
+    """The version is printed without the modules of the commands: no machine is too slow to count those."""
+    code = (
+        "import sys; sys.argv = ['ackclock', '--version']; from ackclock.entry import main; main();"
+        "print(len([m for m in sys.modules if m.split('.')[0] in {'cyclopts', 'rich', 'polars', 'numpy'}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, modules = done.stdout.split()
+    assert f'version = "{version}"' in (root / "Cargo.toml").read_text()
+    assert modules == "0"
+
+
 def test_memory_that_runs_out_is_told_before(ackclock: Run, tmp_path: Path) -> None:
     """A queue without a limit, and packet events that would not fit, under `ulimit -v`."""
     link = 'duration = "4000s"\n[[link]]\nends = ["a", "b"]\nrate = "{}"\ndelay = "10ms"\n'

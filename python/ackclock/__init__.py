@@ -5,8 +5,30 @@
 >>> result.flows.select("name", "goodput_bps")  # doctest: +SKIP
 """
 
-from ackclock._core import ControllerError, ScenarioError, __version__
-from ackclock.control import Controller
-from ackclock.experiment import Result, Scenario
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ackclock._core import ControllerError, ScenarioError, __version__
+    from ackclock.control import Controller
+    from ackclock.experiment import Result, Scenario
 
 __all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "__version__"]
+
+_MODULES = {
+    "Controller": "control",
+    "ControllerError": "_core",
+    "Result": "experiment",
+    "Scenario": "experiment",
+    "ScenarioError": "_core",
+    "__version__": "_core",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for: `ackclock --version` and the start of a command need little of it."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'ackclock' has no attribute {name!r}")
+    value: object = getattr(import_module(f"ackclock.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -6,10 +6,7 @@ the trait of `crates/cc/src/controller.rs`, word for word; docs/python-controlle
 
 from __future__ import annotations
 
-import ast
-import difflib
 import hashlib
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,10 +17,10 @@ from ackclock._core import Ack, Congestion, FlowInfo, PathHint, Restart, Timeout
 
 
 class Controller:
-    """A window law. Derive from it, or write a class of the same shape.
+    """A congestion control algorithm. Derive from it, or write a class of the same shape.
 
-    A scenario names it, `control = { python = "mine.py:Mine", gain = 2 }`, with numbers, switches and words that are
-    given to `__init__` by keyword; or it is passed to `Scenario.load(..., controllers={"flow": Mine})`. Each flow has
+    A scenario names it, `congestion_control = { python = "mine.py:Mine", gain = 2 }`, with numbers, switches and words
+    that are given to `__init__` by keyword; or it is passed to `Scenario.load(..., controllers={"flow": Mine})`. Each flow has
     an object of its own. It must depend on nothing but its events and `FlowInfo.seed`, or results cannot be repeated.
     """
 
@@ -101,6 +98,8 @@ def identify(path: str, name: str) -> str:
 
     Nothing is run. Raises ValueError with one line if the file cannot be read or is not Python.
     """
+    import ast
+
     text = _read(path)
     try:
         ast.parse(text, path)
@@ -126,6 +125,8 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
 
     Returns the class, and what identifies it. Raises ValueError with one line that says what is wrong.
     """
+    import difflib
+
     text = _read(path)
     identity = _identity(text, name)
     key = f"{Path(path).resolve()} {identity}"
@@ -159,6 +160,9 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
 
 def check(found: type, parameters: Sequence[str] = ()) -> None:
     """Check that a class is a controller that takes these parameters. Raises ValueError."""
+    import difflib
+    import inspect
+
     if not isinstance(found, type):
         what = f"an instance of {type(found).__name__}" if hasattr(found, "on_ack") else repr(found)
         raise ValueError(f"a controller is a class, not {what:.60}; give the class itself")

@@ -1,7 +1,7 @@
 """Write two-line elements of a synthetic Iridium, `scenarios/iridium-66.tle`: `python validation/tle/make.py`.
 
 The 66 satellites of docs/specs/iridium.md at an epoch, circular, without drag: real elements hold for a day and need
-the network. SGP4 then moves them under the Earth's flattening, so that they part from the circles by kilometres in minutes.
+the network. SGP4 then moves them under the Earth's flattening: they part from the circles by kilometres in minutes.
 """
 
 from __future__ import annotations
