@@ -20,8 +20,8 @@ class Controller:
     """A congestion control algorithm. Derive from it, or write a class of the same shape.
 
     A scenario names it, `congestion_control = { python = "mine.py:Mine", gain = 2 }`, with numbers, switches and words
-    that are given to `__init__` by keyword; or it is passed to `Scenario.load(..., controllers={"flow": Mine})`. Each flow has
-    an object of its own. It must depend on nothing but its events and `FlowInfo.seed`, or results cannot be repeated.
+    that are given to `__init__` by keyword; or it is passed to `Scenario.load(..., controllers={"flow": Mine})`.
+    Each flow has an object of its own. It must depend on nothing but its events and `FlowInfo.seed`, or results cannot be repeated.
     """
 
     needs: ClassVar[Sequence[str]] = ()
