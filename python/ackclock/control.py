@@ -21,7 +21,8 @@ class Controller:
 
     A scenario names it, `congestion_control = { python = "mine.py:Mine", gain = 2 }`, with numbers, switches and words
     that are given to `__init__` by keyword; or it is passed to `Scenario.load(..., controllers={"flow": Mine})`.
-    Each flow has an object of its own. It must depend on nothing but its events and `FlowInfo.seed`, or results cannot be repeated.
+    Each flow has an object of its own. It must depend on nothing but its events and `FlowInfo.seed`, or results cannot
+    be repeated.
     """
 
     needs: ClassVar[Sequence[str]] = ()
