@@ -8,6 +8,12 @@ from typing import Any
 from ackclock import _core
 
 
+def drop_reasons() -> dict[str, str]:
+    """Reasons for which links drop packets, by name, each with what it means."""
+    codes = _core.codes()
+    return dict(zip(codes["reason"], codes["reason_words"], strict=True))
+
+
 def models(kind: str) -> list[dict[str, Any]]:
     """One kind of model: dictionaries with name, summary, status, source, params, trace, limits.
 

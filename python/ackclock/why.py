@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
+from ackclock.models import drop_reasons
 from ackclock.options import AllowCode, File, Overrides, Seed, seconds
 from ackclock.text import advise, say
 
@@ -196,8 +197,7 @@ def _lost(found: Explanation, packets: pl.DataFrame, cause: str) -> None:
         found.cause = cause + (f"; {echo.height} of the flow's ACKs were dropped so far" if echo.height else late)
         return
     last = drops[-1]
-    words = {"queue": "the queue was full or chose it", "loss": "a transmission error", "list": "named in a list"}
-    ago, word = 1e3 * (found.time_s - last.time_s), words.get(last.reason or "", last.reason)
+    ago, word = 1e3 * (found.time_s - last.time_s), drop_reasons().get(last.reason or "", last.reason)
     found.cause = f"{cause}: {last.link} dropped it {ago:.3f} ms before ({word})"
     if last.reason == "queue":
         found.queue = _queue(packets, last.link, last.time_s)

@@ -67,6 +67,8 @@ pub struct Codes {
     pub packet_events: Vec<&'static str>,
     /// Of [`crate::PacketLog::reason`]; 255 is none.
     pub reasons: Vec<&'static str>,
+    /// What the reasons mean.
+    pub reason_words: Vec<&'static str>,
     /// Of [`crate::PacketLog::kind`].
     pub kinds: Vec<&'static str>,
 }
@@ -77,7 +79,8 @@ pub fn codes() -> Codes {
         trace_events: transport::Trigger::ALL.iter().map(|t| t.name()).collect(),
         phases: [cc::Phase::Open, cc::Phase::Recovery, cc::Phase::Loss].map(cc::Phase::name).to_vec(),
         packet_events: vec!["enqueue", "drop", "depart", "deliver"],
-        reasons: net::Reason::ALL.iter().map(|r| r.name()).collect(),
+        reasons: net::DropReason::ALL.iter().map(|r| r.name()).collect(),
+        reason_words: net::DropReason::ALL.iter().map(|r| r.words()).collect(),
         kinds: vec!["data", "ack"],
     }
 }

@@ -35,7 +35,7 @@ fn the_narrowest_router_decides() {
     );
     assert_ne!(narrow, TEXT);
     let found = run(&narrow);
-    assert!(found.links.iter().all(|link| link.dropped_packets.queue == 0));
+    assert!(found.links.iter().all(|link| link.dropped_packets[net::DropReason::Queue] == 0));
     let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
     assert!((3.4e6..4e6).contains(&total), "{total}");
 }

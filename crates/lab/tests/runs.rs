@@ -370,7 +370,7 @@ flow = [{{ name = "f", from = "a", to = "b" }}]
     };
     for (_, recovery, _) in transport::Recovery::ALL {
         let outcome = audited(&text(recovery));
-        assert_eq!(outcome.links[0].dropped_packets.list, 3, "{recovery}");
+        assert_eq!(outcome.links[0].dropped_packets[net::DropReason::List], 3, "{recovery}");
         assert!(outcome.flows[0].retransmitted_packets.unwrap() >= 3, "{recovery}");
     }
 }
@@ -422,7 +422,10 @@ flow = [{{ name = "f", from = "a", to = "b" }}]
         let marks = ecn.links[0].marked_packets;
         let cuts = marked.window_cuts.unwrap();
         assert!(marks > 10, "{profile} {recovery}: {marks} marks");
-        assert_eq!((ecn.links[0].dropped_packets.queue, marked.retransmitted_packets), (0, Some(0)));
+        assert_eq!(
+            (ecn.links[0].dropped_packets[net::DropReason::Queue], marked.retransmitted_packets),
+            (0, Some(0))
+        );
         assert!(cuts <= marks + 6, "{profile} {recovery}: {cuts} cuts for {marks} marks");
         assert!(cuts * 3 >= marks, "{profile} {recovery}: {cuts} cuts for {marks} marks");
         assert!(marked.goodput_bps > 0.9 * lossy.goodput_bps);

@@ -53,7 +53,7 @@ fn run(text: &str) -> Outcome {
 /// Packets dropped by a hand-off, and for want of a path.
 fn lost(outcome: &Outcome) -> (u64, u64) {
     let sum = |of: fn(&lab::LinkOutcome) -> u64| outcome.links.iter().map(of).sum();
-    (sum(|l| l.dropped_packets.handoff), sum(|l| l.dropped_packets.route))
+    (sum(|l| l.dropped_packets[net::DropReason::Handoff]), sum(|l| l.dropped_packets[net::DropReason::Route]))
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn terminals_that_share_a_satellite_pass_the_audit() {
 fn errors_strike_satellite_links_too() {
     let lossy = "down = { loss = { kind = \"bernoulli\", rate = 0.05 } }";
     let found = run(&text("60s", lossy, FLOW));
-    let losses: u64 = found.links.iter().map(|link| link.dropped_packets.loss).sum();
+    let losses: u64 = found.links.iter().map(|link| link.dropped_packets[net::DropReason::Loss]).sum();
     assert!(losses > 10);
 }
 

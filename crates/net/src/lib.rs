@@ -28,6 +28,6 @@ pub use packet::{Ask, Packet, PacketKind, Stamp};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use satellites::{Ends, HandoffLoss, SatelliteNetwork};
-pub use tap::{NoTap, PacketEvent, PacketStep, Reason, Tap};
+pub use tap::{DropReason, NoTap, PacketEvent, PacketStep, Tap};
 pub use topology::{Route, RouteError, Topology};
 pub use xcp::{XcpConfig, XcpRouter};

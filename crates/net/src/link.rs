@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::quick_start::{QuickStartConfig, QuickStartRouter};
 use crate::rcp::{RcpConfig, RcpRouter};
-use crate::tap::Reason;
+use crate::tap::DropReason;
 use crate::xcp::{XcpConfig, XcpRouter};
 use engine::LaneHint;
 use units::{Rate, Span, Time};
@@ -142,7 +142,7 @@ pub(crate) struct IngressState {
     pub qdisc: Qdisc,
     pub impairment: Impairment,
     pub router: Option<Box<Router>>,
-    pub drops: [u64; Reason::ALL.len()],
+    pub drops: [u64; DropReason::ALL.len()],
     /// Lost packets whose departure lies beyond the horizon: still in flight when the run ends.
     pub lost_later: u64,
     pub marked: u64,
@@ -157,8 +157,8 @@ pub struct LinkAccount {
     pub accepted: u64,
     /// Packets that arrived at the far end.
     pub delivered: u64,
-    /// Dropped packets by reason, in the order of [`Reason::ALL`].
-    pub dropped: [u64; Reason::ALL.len()],
+    /// Dropped packets by reason, in the order of [`DropReason::ALL`].
+    pub dropped: [u64; DropReason::ALL.len()],
     /// Waiting, in transmission or in propagation when the run ended.
     pub in_flight: u64,
     /// Packets marked (ECN).
@@ -176,7 +176,7 @@ pub struct LinkAccount {
 pub(crate) struct Beyond {
     pub accepted: u64,
     pub delivered: u64,
-    pub dropped: [u64; Reason::ALL.len()],
+    pub dropped: [u64; DropReason::ALL.len()],
     pub busy: Span,
     pub waited: f64,
 }

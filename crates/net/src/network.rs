@@ -8,7 +8,7 @@ use crate::packet::{Packet, PacketKind};
 use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
 use crate::satellites::{LinkOutcome, SatelliteNetwork, Tables};
-use crate::tap::{PacketEvent, PacketStep, Reason, Tap};
+use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::topology::Route;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use units::{Rate, Span, Time};
@@ -305,7 +305,7 @@ impl Network {
         }
         let mut start = self.transmit(tap, id, now, packet, 0);
         if lost {
-            self.lose(tap, id, packet, Reason::Loss);
+            self.lose(tap, id, packet, DropReason::Loss);
             return false;
         }
         loop {
@@ -354,7 +354,7 @@ impl Network {
                     guard.marked += 1;
                     marked = true;
                 }
-                Admission::Refuse => refused = Some(Reason::Queue),
+                Admission::Refuse => refused = Some(DropReason::Queue),
             }
         }
         if let Some(reason) = refused {
@@ -378,7 +378,7 @@ impl Network {
 
     /// A packet is dropped before it has been taken by link `id`.
     #[cold]
-    fn refuse<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, reason: Reason) {
+    fn refuse<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, reason: DropReason) {
         let guard = self.links[id as usize].guard as usize;
         self.guards[guard].drops[reason as usize] += 1;
         if T::PACKETS {
@@ -423,7 +423,7 @@ impl Network {
     }
 
     #[cold]
-    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet, reason: Reason) {
+    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet, reason: DropReason) {
         let link = &self.links[id as usize];
         let (guard, depart) = (&mut self.guards[link.guard as usize], link.free_at);
         if depart <= self.horizon {
@@ -493,7 +493,7 @@ impl Network {
         let mut port = match tables.port(row, node) {
             Ok(port) => port,
             Err(link) => {
-                self.refuse(tap, link, now, packet, Reason::Route);
+                self.refuse(tap, link, now, packet, DropReason::Route);
                 return false;
             }
         };
@@ -511,14 +511,14 @@ impl Network {
         let Network { tables, links, routes, .. } = self;
         let (Some(tables), link) = (tables, &mut links[id as usize]) else { return false };
         let rows = tables.rows();
-        let mut reason = taken.lost.then_some(Reason::Loss);
+        let mut reason = taken.lost.then_some(DropReason::Loss);
         match tables.fate(port, start, |link| places(routes, rows, link)) {
             LinkOutcome::Arrives(over) => port = over,
-            LinkOutcome::Lost => reason = Some(Reason::Handoff),
+            LinkOutcome::Lost => reason = Some(DropReason::Handoff),
         }
         let arrival = link.free_at + tables.delay(port, start, link);
         if tables.lost_in_flight(port, start, arrival) {
-            reason = Some(Reason::Handoff);
+            reason = Some(DropReason::Handoff);
         }
         if let Some(reason) = reason {
             self.lose(tap, id, packet, reason);

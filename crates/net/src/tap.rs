@@ -4,38 +4,40 @@ use crate::ids::LinkId;
 use crate::packet::Packet;
 use units::Time;
 
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The queue was full.
-    Queue,
-    /// A transmission error, after the queue.
-    Loss,
-    /// Named in a list for a test, before the queue.
-    List,
-    /// A terminal changed its satellite, after the queue.
-    Handoff,
-    /// There was no path to its destination.
-    Route,
+/// Makes the enum of drop reasons, with their names and words: the one place where a reason is added.
+macro_rules! drop_reasons {
+    ($($variant:ident $name:literal $words:literal $after_queue:literal;)*) => {
+        /// Why a packet was dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum DropReason {
+            $(#[doc = $words] $variant,)*
+        }
+
+        impl DropReason {
+            /// Every reason, in the order of their numbers.
+            pub const ALL: [DropReason; [$($name),*].len()] = [$(DropReason::$variant),*];
+            /// Its name in outputs.
+            pub const fn name(self) -> &'static str {
+                match self { $(DropReason::$variant => $name,)* }
+            }
+            /// What it means.
+            pub const fn words(self) -> &'static str {
+                match self { $(DropReason::$variant => $words,)* }
+            }
+            /// Whether it strikes a packet after the queue has taken it.
+            pub const fn after_queue(self) -> bool {
+                match self { $(DropReason::$variant => $after_queue,)* }
+            }
+        }
+    };
 }
 
-impl Reason {
-    /// Every reason, in the order of their numbers.
-    pub const ALL: [Reason; 5] = [Reason::Queue, Reason::Loss, Reason::List, Reason::Handoff, Reason::Route];
-    /// Whether it strikes a packet after the queue has taken it.
-    pub const fn after_queue(self) -> bool {
-        matches!(self, Reason::Loss | Reason::Handoff)
-    }
-    /// Its name in output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Reason::Queue => "queue",
-            Reason::Loss => "loss",
-            Reason::List => "list",
-            Reason::Handoff => "handoff",
-            Reason::Route => "route",
-        }
-    }
+drop_reasons! {
+    Queue "queue" "the queue was full or chose it" false;
+    Loss "loss" "a transmission error" true;
+    List "list" "named in a list" false;
+    Handoff "handoff" "a terminal changed its satellite" true;
+    Route "route" "there was no path to its destination" false;
 }
 
 /// A step of a packet at a link.
@@ -44,7 +46,7 @@ pub enum PacketStep {
     /// Accepted by the queue.
     Enqueue,
     /// Dropped.
-    Drop(Reason),
+    Drop(DropReason),
     /// The last bit left.
     Depart,
     /// Arrived at the far end.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ackclock.models import drop_reasons
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -26,7 +28,7 @@ def outcome_schema() -> pl.Schema:
     flow = dict.fromkeys(("name", "kind", "control", "recovery"), text)
     link = {"name": text, "delivered_packets": count, "marked_packets": count}
     link_numbers = ("utilisation", "mean_queue_packets", "mean_sojourn_s")
-    drops = pl.Struct(dict.fromkeys(("queue", "loss", "list", "handoff", "route"), count))
+    drops = pl.Struct(dict.fromkeys(drop_reasons(), count))
     handoff = pl.Struct({"terminal": text, "time_s": number, "from": text, "to": text})
     mac = dict.fromkeys(("retry", "collision", "busy", "duplicate"), count)
     fates = ("queue", "retry", "arp", "route", "broken", "buffer", "timeout", "ttl", "loop")

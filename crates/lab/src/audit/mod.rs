@@ -345,7 +345,7 @@ impl Auditor {
             let book = &mut self.books[link];
             let lost = book.totals.2;
             let (accepted, delivered) = (book.totals.0, book.totals.1);
-            let after = net::Reason::ALL.into_iter().filter(|reason| reason.after_queue());
+            let after = net::DropReason::ALL.into_iter().filter(|reason| reason.after_queue());
             let dropped_later: u64 = after.map(|reason| account.dropped[reason as usize]).sum();
             let refused = account.dropped.iter().sum::<u64>() - dropped_later;
             let balanced = account.offered == accepted + refused
@@ -369,7 +369,7 @@ impl Auditor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use net::{LinkId, Packet, Reason};
+    use net::{DropReason, LinkId, Packet};
 
     const MS: u64 = 1_000_000_000;
 
@@ -411,14 +411,14 @@ mod tests {
         assert!(broken(&arrived).is_empty());
         let with = |more: &[PacketEvent]| broken(&[&arrived[..], more].concat());
         assert!(with(&[event(6 * MS, 1, Enqueue, 0, 0), event(7 * MS, 1, Depart, 0, 0)]).is_empty());
-        assert!(with(&[event(6 * MS, 1, Drop(Reason::Queue), 0, 0)]).is_empty());
+        assert!(with(&[event(6 * MS, 1, Drop(DropReason::Queue), 0, 0)]).is_empty());
         // Too soon, too late, over the wrong link, from nowhere, twice, never departed.
         assert_eq!(broken(&[sent[0], sent[1], event(6 * MS - 1, 0, Deliver, 0, 0)]), ["causality"]);
         assert_eq!(broken(&[sent[0], sent[1], event(6 * MS + 1, 0, Deliver, 0, 0)]), ["causality"]);
         assert_eq!(broken(&[event(0, 1, Enqueue, 0, 0)]), ["causality"]);
         assert_eq!(broken(&[event(MS, 0, Enqueue, 0, 0)]), ["causality"]);
         assert_eq!(with(&[event(6 * MS, 0, Deliver, 0, 0)])[0], "conservation");
-        assert_eq!(broken(&[sent[0], event(MS, 0, Drop(Reason::Loss), 0, 0)]), ["conservation"]);
+        assert_eq!(broken(&[sent[0], event(MS, 0, Drop(DropReason::Loss), 0, 0)]), ["conservation"]);
         // Faster or slower than the rate.
         assert_eq!(broken(&[sent[0], event(MS - 2, 0, Depart, 0, 0)]), ["link rate"]);
         assert_eq!(broken(&[sent[0], event(2 * MS, 0, Depart, 0, 0)]), ["link rate"]);

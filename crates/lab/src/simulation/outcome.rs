@@ -1,6 +1,7 @@
 //! What a run comes to: the JSON of the contract, in SI units.
 
-use serde::Serialize;
+use net::DropReason;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The result of a run. Values that do not apply are `null`.
@@ -132,18 +133,27 @@ pub struct LinkOutcome {
 }
 
 /// Packets dropped, by reason.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Drops {
-    /// The queue was full.
-    pub queue: u64,
-    /// Transmission errors.
-    pub loss: u64,
-    /// Named in a list.
-    pub list: u64,
-    /// A terminal changed its satellite while they waited or flew.
-    pub handoff: u64,
-    /// There was no path to their destination.
-    pub route: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct Drops(pub(crate) [u64; DropReason::ALL.len()]);
+
+impl std::ops::Index<DropReason> for Drops {
+    type Output = u64;
+    fn index(&self, reason: DropReason) -> &u64 {
+        &self.0[reason as usize]
+    }
+}
+
+impl Drops {
+    /// Those that `early` does not have.
+    pub(crate) fn without(self, early: Drops) -> Drops {
+        Drops(std::array::from_fn(|i| self.0[i] - early.0[i]))
+    }
+}
+
+impl Serialize for Drops {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(DropReason::ALL.iter().map(|reason| (reason.name(), self[*reason])))
+    }
 }
 
 /// What happened on the air. Data packets only, but for the MAC's counters.

@@ -126,7 +126,7 @@ pub struct PacketLog {
     pub link: Vec<u32>,
     /// 0 enqueue, 1 drop, 2 depart, 3 deliver.
     pub event: Vec<u8>,
-    /// Number of the reason in [`net::Reason::ALL`]; 255 for none.
+    /// Number of the reason in [`net::DropReason::ALL`]; 255 for none.
     pub reason: Vec<u8>,
     /// Number of the flow.
     pub flow: Vec<u32>,

@@ -6,8 +6,8 @@ use crate::simulation::memory;
 use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain,
 };
+use net::LinkId;
 use net::radio::PacketFate;
-use net::{LinkId, Reason};
 use std::collections::BTreeMap;
 use transport::ReceiverStats;
 use units::{Span, Time};
@@ -104,13 +104,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             .map(|(name, a)| LinkOutcome {
                 name,
                 delivered_packets: a.delivered,
-                dropped_packets: Drops {
-                    queue: a.dropped[Reason::Queue as usize],
-                    loss: a.dropped[Reason::Loss as usize],
-                    list: a.dropped[Reason::List as usize],
-                    handoff: a.dropped[Reason::Handoff as usize],
-                    route: a.dropped[Reason::Route as usize],
-                },
+                dropped_packets: Drops(a.dropped),
                 marked_packets: a.marked,
                 utilisation: a.utilisation,
                 mean_queue_packets: a.mean_queue_packets,

@@ -3,7 +3,7 @@
 //! The outcome at the end of the warm-up is subtracted from that of the whole run: counters as they are; means are turned
 //! into sums, subtracted, and divided again.
 
-use crate::simulation::outcome::{Drops, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
+use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
 
 impl Outcome {
     /// What remains of this run without `beginning`, its outcome at the end of the warm-up. Smallest
@@ -117,14 +117,7 @@ impl Cut {
         );
         link.delivered_packets -= early.delivered_packets;
         link.marked_packets -= early.marked_packets;
-        let (all, early_drops) = (link.dropped_packets, early.dropped_packets);
-        link.dropped_packets = Drops {
-            queue: all.queue - early_drops.queue,
-            loss: all.loss - early_drops.loss,
-            list: all.list - early_drops.list,
-            handoff: all.handoff - early_drops.handoff,
-            route: all.route - early_drops.route,
-        };
+        link.dropped_packets = link.dropped_packets.without(early.dropped_packets);
         link.utilisation = self.over_time(link.utilisation, early.utilisation);
         link.mean_queue_packets = self.over_time(link.mean_queue_packets, early.mean_queue_packets);
     }

@@ -10,7 +10,7 @@ pub use scripted::List;
 
 use crate::model::{Model, field};
 use crate::packet::Packet;
-use crate::tap::Reason;
+use crate::tap::DropReason;
 
 /// What becomes of a packet at a link, besides its queue.
 #[derive(Clone, Debug, Default)]
@@ -34,22 +34,22 @@ impl Impairment {
 
     /// Before the queue: a packet dropped here never enters it.
     #[inline]
-    pub fn before(&mut self, packet: &Packet) -> Option<Reason> {
+    pub fn before(&mut self, packet: &Packet) -> Option<DropReason> {
         match self {
-            Impairment::List(list) => list.drops(packet).then_some(Reason::List),
+            Impairment::List(list) => list.drops(packet).then_some(DropReason::List),
             _ => None,
         }
     }
 
     /// After the queue: a packet lost here has used the link.
     #[inline]
-    pub fn after(&mut self) -> Option<Reason> {
+    pub fn after(&mut self) -> Option<DropReason> {
         let lost = match self {
             Impairment::Bernoulli(b) => b.loses(),
             Impairment::GilbertElliott(g) => g.loses(),
             _ => false,
         };
-        lost.then_some(Reason::Loss)
+        lost.then_some(DropReason::Loss)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::Network;
 use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::packet::Packet;
-use crate::tap::Reason;
+use crate::tap::DropReason;
 use engine::EventQueue;
 use units::{Span, Time};
 
@@ -74,7 +74,7 @@ impl Network {
                 let busy = link.busy - beyond.busy;
                 let guard = self.guards.get(link.guard as usize).unwrap_or(&none);
                 let dropped = |after: bool| -> u64 {
-                    let wanted = Reason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
+                    let wanted = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
                     wanted.map(|reason| guard.drops[reason as usize]).sum()
                 };
                 let waited = (link.waited - beyond.waited) / units::PS_PER_S as f64;

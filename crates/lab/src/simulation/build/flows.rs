@@ -40,10 +40,10 @@ pub(super) fn add_flows(
         senders: engine::large_vec(count),
         receivers: engine::large_vec(count),
         udp: Vec::new(),
-        schedules: Vec::new(),
-        names: Vec::new(),
-        bases: Vec::new(),
-        probes: Vec::new(),
+        schedules: Vec::with_capacity(count),
+        names: Vec::with_capacity(count),
+        bases: Vec::with_capacity(count),
+        probes: Vec::with_capacity(count),
         shared: Vec::new(),
     };
     for (number, index) in plan.numbered.iter().enumerate() {

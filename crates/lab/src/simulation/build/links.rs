@@ -55,9 +55,11 @@ fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]) -> Vec<Sp
             *longest = both.max(*longest);
         }
     }
-    let own = |i: usize| directions[i].delay + directions.get(i ^ 1).map_or(Span::ZERO, |back| back.delay);
-    let each = round_trips.into_iter().enumerate();
-    each.map(|(i, longest)| if longest == Span::ZERO { own(i) } else { longest }).collect()
+    for (i, longest) in round_trips.iter_mut().enumerate().filter(|(_, longest)| **longest == Span::ZERO) {
+        let back = directions.get(i ^ 1).map_or(Span::ZERO, |back| back.delay);
+        *longest = directions[i].delay + back;
+    }
+    round_trips
 }
 
 fn audited_link(
