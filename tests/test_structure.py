@@ -32,6 +32,8 @@ CORE_EXTERNAL = {
     "ackclock-transport": {"smallvec"},
 }
 LINES = 600
+FUNCTION_LINES = 80
+RUST_FUNCTION = re.compile(r"(\s*)(?:pub(?:\([^)]*\))? )?(?:const )?fn (\w+)")
 CIRCLES = {
     "crates/transport/src/sender.rs": "a recovery is a set of functions over the sender's fields",
     "crates/net/src/radio/mod.rs": "PHY, MAC and routing are parts of one struct",
@@ -132,6 +134,22 @@ def test_files_stay_readable(root: Path) -> None:
         p for p in tracked.stdout.split() if (root / p).exists() and len((root / p).read_text().splitlines()) > LINES
     ]
     assert long == []
+
+
+def test_functions_stay_readable(root: Path) -> None:
+    """No function of the package or the crates is longer than a screen or two."""
+    found: list[str] = []
+    for path in [*root.glob("crates/*/src/**/*.rs"), *root.glob("python/ackclock/**/*.py")]:
+        lines = path.read_text().splitlines()
+        if path.suffix == ".py":
+            nodes = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.FunctionDef)]
+            lengths = [(node.name, (node.end_lineno or 0) - node.lineno + 1) for node in nodes]
+        else:
+            starts = [(i, match) for i, line in enumerate(lines) if (match := RUST_FUNCTION.match(line))]
+            ends = [(match[2], i, f"{match[1]}}}") for i, match in starts if not lines[i].endswith((";", "}"))]
+            lengths = [(name, lines.index(end, i) - i + 1) for name, i, end in ends if end in lines[i:]]
+        found += [f"{path.relative_to(root)}: {name}: {n} lines" for name, n in lengths if n > FUNCTION_LINES]
+    assert found == []
 
 
 def test_one_version(root: Path) -> None:

@@ -93,10 +93,7 @@ def run(
         Let files name code and bases (`extends`) outside their own folder.
 
     """
-    wanted = [_place(one) for one in pcap or ()]
-    captures = dict(wanted)
-    if len(captures) < len(wanted):
-        raise BadInput("--pcap: a place is given twice")
+    captures = _captures(pcap or ())
     targets = [path for path in (trace, packets, *captures.values(), plot) if path is not None]
     if plot is not None:
         check_picture(plot)
@@ -105,10 +102,9 @@ def run(
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: a study of many runs; ackclock sweep {file} --out DIR runs it")
-    rows: Trace = "off"
-    if trace is not None or plot is not None:
-        # A figure shows round-trip times, which come with every ACK.
-        rows = "ack" if trace_every == "ack" or plot is not None else "changes"
+    # A figure shows round-trip times, which come with every ACK.
+    every_ack = trace_every == "ack" or plot is not None
+    rows: Trace = "off" if trace is None and plot is None else "ack" if every_ack else "changes"
     from ackclock.terminal import progress, summary
 
     with progress("simulating", quiet=as_json) as advance:
@@ -133,6 +129,14 @@ def run(
             say(f"  {violation}", error=True)
         return 1
     return 0
+
+
+def _captures(texts: Sequence[str]) -> dict[str, Path]:
+    """Files by their places. Raises BadInput if a place is given twice."""
+    wanted = [_place(text) for text in texts]
+    if len(dict(wanted)) < len(wanted):
+        raise BadInput("--pcap: a place is given twice")
+    return dict(wanted)
 
 
 def _place(text: str) -> tuple[str, Path]:

@@ -30,18 +30,7 @@ impl Scenario {
     pub(crate) fn read(document: &TomlItem) -> Result<Scenario> {
         let top = TableReader::new("", document)?;
         let title = top.text("title")?.unwrap_or("").to_string();
-        let duration: Span = top.need(
-            "duration",
-            top.quantity("duration", "200s")?,
-            "say how long to run, such as duration = \"200s\"",
-        )?;
-        if duration == Span::ZERO {
-            return Err(top.error("duration", "must be more than zero"));
-        }
-        let warmup: Span = top.quantity("warmup", "20s")?.unwrap_or(Span::ZERO);
-        if warmup >= duration {
-            return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
-        }
+        let (duration, warmup) = read_times(&top)?;
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
         let radio = RadioNetwork::read(&top, duration)?;
         let (radio, generated) = radio.map_or((None, Vec::new()), |(r, flows)| (Some(Arc::new(r)), flows));
@@ -79,20 +68,8 @@ impl Scenario {
             .enumerate()
             .map(|(i, item)| Traffic::read(i, item, tcp, &nodes, duration))
             .collect::<Result<_>>()?;
-        let expected: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
-        if flows.len() as f64 + expected > MOST_FLOWS as f64 {
-            let all = flows.len() as f64 + expected;
-            let message = format!("with all tables about {all:.0} flows, more than {MOST_FLOWS}");
-            return Err(top.error("traffic", message));
-        }
+        check_number_of_flows(&top, &flows, &traffic, duration)?;
         let delays = top.switch("delays")?.unwrap_or(false);
-        if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
-            let message = "the generator made no flow that starts within the duration: take another seed, more nodes or more time";
-            return Err(top.error("radio", message));
-        }
-        if flows.is_empty() && traffic.is_empty() {
-            return Err(top.error("flow", "is missing: name at least one [[flow]]"));
-        }
         check_names(link_items, &links, flow_items, &flows)?;
         traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
         Routers::new(&links, radio.as_deref(), satellites.is_some()).check(flow_items, tcp, &flows)?;
@@ -131,6 +108,46 @@ impl Scenario {
         let found = Satellites::read(&top, until)?;
         Ok((top.need("constellation", found, "there are no satellites to follow")?, seed))
     }
+}
+
+/// The duration, and the warm-up, which is shorter.
+fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
+    let duration: Span = top.need(
+        "duration",
+        top.quantity("duration", "200s")?,
+        "say how long to run, such as duration = \"200s\"",
+    )?;
+    if duration == Span::ZERO {
+        return Err(top.error("duration", "must be more than zero"));
+    }
+    let warmup: Span = top.quantity("warmup", "20s")?.unwrap_or(Span::ZERO);
+    if warmup >= duration {
+        return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
+    }
+    Ok((duration, warmup))
+}
+
+/// There is a flow, and all tables together have not too many.
+fn check_number_of_flows(
+    top: &TableReader<'_>,
+    flows: &[Flow],
+    traffic: &[Traffic],
+    duration: Span,
+) -> Result<()> {
+    let drawn: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
+    let all = flows.len() as f64 + drawn;
+    if all > MOST_FLOWS as f64 {
+        let message = format!("with all tables about {all:.0} flows, more than {MOST_FLOWS}");
+        return Err(top.error("traffic", message));
+    }
+    if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
+        let message = "the generator made no flow that starts within the duration: take another seed, more nodes or more time";
+        return Err(top.error("radio", message));
+    }
+    if flows.is_empty() && traffic.is_empty() {
+        return Err(top.error("flow", "is missing: name at least one [[flow]]"));
+    }
+    Ok(())
 }
 
 /// Names are unique, and losses name flows that exist.

@@ -151,82 +151,90 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
             }
         };
     }
-    let span = |key: &'static str, into: &mut Span| -> Result<()> {
-        if let Some(span) = layer.quantity::<Span>(key, "200ms")? {
-            if span > LONGEST {
-                return Err(layer.error(key, format!("{span} is more than {LONGEST}")));
-            }
-            *into = span;
+    read_windows(layer, o, given)?;
+    read_switches(layer, o)?;
+    read_timers(layer, o)?;
+    read_quick_start(layer, o)
+}
+
+/// A time of at most [`LONGEST`], if the layer gives it.
+fn span(layer: &TableReader<'_>, key: &'static str, into: &mut Span) -> Result<()> {
+    if let Some(span) = layer.quantity::<Span>(key, "200ms")? {
+        if span > LONGEST {
+            return Err(layer.error(key, format!("{span} is more than {LONGEST}")));
         }
-        Ok(())
-    };
-    let whole = |key: &'static str, min: u64, max: u64, into: &mut u32| -> Result<()> {
-        if let Some(n) = layer.integer(key, min, max)? {
-            *into = n as u32;
-        }
-        Ok(())
-    };
-    let switch = |key: &'static str, into: &mut bool| -> Result<()> {
-        if let Some(on) = layer.switch(key)? {
-            *into = on;
-        }
-        Ok(())
-    };
-    let number = |key: &'static str, min: f64, into: &mut f64| -> Result<bool> {
-        let n = layer.number(key, min, 1e9)?;
-        *into = n.unwrap_or(*into);
-        Ok(n.is_some())
-    };
-    let bytes = |key: &'static str, min: u64, max: u64, into: &mut u32| -> Result<()> {
+        *into = span;
+    }
+    Ok(())
+}
+
+/// A number from `min` on; whether the layer gives it.
+fn number(layer: &TableReader<'_>, key: &'static str, min: f64, into: &mut f64) -> Result<bool> {
+    let n = layer.number(key, min, 1e9)?;
+    *into = n.unwrap_or(*into);
+    Ok(n.is_some())
+}
+
+/// Sizes of packets, bytes, and windows, segments.
+fn read_windows(layer: &TableReader<'_>, o: &mut Options, given: &mut ExplicitOptions) -> Result<()> {
+    for (key, min, max, into) in [
+        ("mss", 1, 65_000, &mut o.packet),
+        ("header", 0, 500, &mut o.header),
+        ("ack_size", 1, 65_000, &mut o.ack_size),
+    ] {
         *into = layer.bytes(key, min, max)?.map_or(*into, |n| n as u32);
-        Ok(())
-    };
-    bytes("mss", 1, 65_000, &mut o.packet)?;
+    }
     given.header |= layer.keys().any(|key| key == "header");
-    bytes("header", 0, 500, &mut o.header)?;
-    bytes("ack_size", 1, 65_000, &mut o.ack_size)?;
-    whole("receive_window", 1, 1 << 30, &mut o.window)?;
-    number("initial_window", 1.0, &mut o.initial_window)?;
+    for (key, min, into) in [("receive_window", 1, &mut o.window), ("max_burst", 0, &mut o.max_burst)] {
+        *into = layer.integer(key, min, 1 << 30)?.map_or(*into, |n| n as u32);
+    }
+    number(layer, "initial_window", 1.0, &mut o.initial_window)?;
     if o.initial_window > MOST_AT_ONCE {
         return Err(layer.error("initial_window", format!("must be at most {MOST_AT_ONCE}")));
     }
-    given.ssthresh |= number("initial_ssthresh", 1.0, &mut o.initial_ssthresh)?;
-    number("max_cwnd", 0.0, &mut o.max_cwnd)?;
-    whole("max_burst", 0, 1 << 30, &mut o.max_burst)?;
-    switch("syn", &mut o.syn)?;
-    switch("delayed_ack", &mut o.delayed_ack)?;
-    switch("limited_transmit", &mut o.limited_transmit)?;
-    switch("integer_windows", &mut o.integer_windows)?;
-    switch("impatient", &mut o.impatient)?;
-    switch("partial_deflation", &mut o.partial_deflation)?;
-    switch("timestamps", &mut o.timestamps)?;
-    switch("ecn", &mut o.ecn)?;
-    switch("abe", &mut o.abe)?;
-    switch("pacing", &mut o.pacing)?;
-    switch("delay_growth", &mut o.delay_growth)?;
-    switch("fast_retransmit_after_rto", &mut o.fast_retransmit_after_rto)?;
-    span("ack_delay", &mut o.ack_delay)?;
-    span("min_rto", &mut o.min_rto)?;
-    span("max_rto", &mut o.max_rto)?;
-    span("initial_rto", &mut o.initial_rto)?;
-    span("clock_tick", &mut o.clock_tick)?;
+    given.ssthresh |= number(layer, "initial_ssthresh", 1.0, &mut o.initial_ssthresh)?;
+    number(layer, "max_cwnd", 0.0, &mut o.max_cwnd)?;
+    Ok(())
+}
+
+fn read_switches(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
+    for (key, into) in [
+        ("syn", &mut o.syn),
+        ("delayed_ack", &mut o.delayed_ack),
+        ("limited_transmit", &mut o.limited_transmit),
+        ("integer_windows", &mut o.integer_windows),
+        ("impatient", &mut o.impatient),
+        ("partial_deflation", &mut o.partial_deflation),
+        ("timestamps", &mut o.timestamps),
+        ("ecn", &mut o.ecn),
+        ("abe", &mut o.abe),
+        ("pacing", &mut o.pacing),
+        ("delay_growth", &mut o.delay_growth),
+        ("fast_retransmit_after_rto", &mut o.fast_retransmit_after_rto),
+        ("clock_rtt", &mut o.clock_rtt),
+    ] {
+        *into = layer.switch(key)?.unwrap_or(*into);
+    }
+    Ok(())
+}
+
+/// Retransmission timeouts, delays of ACKs, clocks.
+fn read_timers(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
     let mut phase = o.clock_phase.unwrap_or(Span::ZERO);
-    span("clock_phase", &mut phase)?;
+    for (key, into) in [
+        ("ack_delay", &mut o.ack_delay),
+        ("min_rto", &mut o.min_rto),
+        ("max_rto", &mut o.max_rto),
+        ("initial_rto", &mut o.initial_rto),
+        ("clock_tick", &mut o.clock_tick),
+        ("clock_phase", &mut phase),
+        ("timestamp_quantum", &mut o.timestamp_quantum),
+    ] {
+        span(layer, key, into)?;
+    }
     if layer.keys().any(|key| key == "clock_phase") {
         o.clock_phase = Some(phase);
     }
-    span("timestamp_quantum", &mut o.timestamp_quantum)?;
-    switch("clock_rtt", &mut o.clock_rtt)?;
-    if let Some(rate) = layer.quantity::<Rate>("quick_start", "1Mbps")? {
-        if rate < QUICK_START_LEAST {
-            return Err(layer.error(
-                "quick_start",
-                format!("{rate} is less than {QUICK_START_LEAST}, the least request"),
-            ));
-        }
-        o.quick_start = rate;
-    }
-    number("quick_start_window", 1.0, &mut o.quick_start_window)?;
     if o.max_rto == Span::ZERO || o.max_rto < o.min_rto {
         return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
     }
@@ -235,6 +243,18 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
             return Err(layer.error(key, format!("{rto} is less than a millisecond")));
         }
     }
+    Ok(())
+}
+
+fn read_quick_start(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
+    if let Some(rate) = layer.quantity::<Rate>("quick_start", "1Mbps")? {
+        if rate < QUICK_START_LEAST {
+            let message = format!("{rate} is less than {QUICK_START_LEAST}, the least request");
+            return Err(layer.error("quick_start", message));
+        }
+        o.quick_start = rate;
+    }
+    number(layer, "quick_start_window", 1.0, &mut o.quick_start_window)?;
     Ok(())
 }
 
