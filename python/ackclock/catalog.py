@@ -21,26 +21,24 @@ def entries(kind: str) -> list[dict[str, Any]]:
     return models(kind)
 
 
+def _entry(name: str, summary: str, status: str | None = None, source: str | None = None) -> dict[str, Any]:
+    """What is no model: an entry without parameters, columns and limits."""
+    about = {"name": name, "summary": summary, "status": status, "source": source}
+    return about | {"params": [], "trace": [], "limits": []}
+
+
 def _papers() -> list[dict[str, Any]]:
     from ackclock import papers
 
     found = [papers.find(key) for key in papers.known()]
-    return [
-        {"name": p.key, "summary": p.title, "status": p.status, "source": f"{p.authors}. {p.venue}"}
-        | {"params": [], "trace": [], "limits": []}
-        for p in found
-    ]
+    return [_entry(p.key, p.title, p.status, f"{p.authors}. {p.venue}") for p in found]
 
 
 def _suites() -> list[dict[str, Any]]:
     from ackclock.suite import folder
 
     found = [folder.find(name) for name in folder.known()]
-    return [
-        {"name": s.key, "summary": s.title, "status": None, "source": s.source, "params": []}
-        | {"trace": [], "limits": []}
-        for s in found
-    ]
+    return [_entry(s.key, s.title, source=s.source) for s in found]
 
 
 def _scenarios(folder: Path) -> list[dict[str, Any]]:
@@ -51,6 +49,5 @@ def _scenarios(folder: Path) -> list[dict[str, Any]]:
             summary = Scenario.load(path).title
         except ScenarioError as error:
             summary = f"cannot be run: {error.message}"
-        about = {"name": str(path), "summary": summary, "status": None, "source": None}
-        found.append(about | {"params": [], "trace": [], "limits": []})
+        found.append(_entry(str(path), summary))
     return found

@@ -105,8 +105,7 @@ def identify(path: str, name: str) -> str:
     try:
         ast.parse(text, path)
     except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        raise ValueError(f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}") from None
+        raise ValueError(_told(error, path)) from None
     return _identity(text, name)
 
 
@@ -145,8 +144,7 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         try:
             exec(compile(text, path, "exec"), module.__dict__)
         except (Exception, SystemExit) as error:
-            line = getattr(error, "lineno", None) or _last_line(error, path)
-            _failed[key] = f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
+            _failed[key] = _told(error, path)
             raise ValueError(_failed[key]) from None
         _modules[key] = module
     found = getattr(module, name, None)
@@ -196,6 +194,12 @@ def check(found: type, parameters: Sequence[str] = ()) -> None:
             near = difflib.get_close_matches(name, known, 1)
             remark = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}" if known else "it has none"
             raise ValueError(f"{found.__name__} has no parameter {name}; {remark}")
+
+
+def _told(error: BaseException, path: str) -> str:
+    """An error in the file `path` as one line, with its place."""
+    line = getattr(error, "lineno", None) or _last_line(error, path)
+    return f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}"
 
 
 def _last_line(error: BaseException, path: str) -> int | None:

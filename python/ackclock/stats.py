@@ -65,11 +65,6 @@ def same(values: Sequence[float]) -> bool:
     return len(values) > 1 and math.isclose(min(values), max(values), rel_tol=1e-12, abs_tol=1e-15)
 
 
-def over_seeds(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Estimate:
-    """As `within`; where the seeds decide nothing, the one value without an interval (n = 1)."""
-    return Estimate(values[0], None, None, 1) if same(values) else within(values, least, most)
-
-
 def geometric(logarithms: Sequence[float], level: float = LEVEL) -> Estimate:
     """Geometric mean of ratios given by their logarithms, with the interval of those."""
     logs = mean(logarithms, level)

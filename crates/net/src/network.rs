@@ -7,7 +7,7 @@ use crate::link::{Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
-use crate::satellites::{LinkOutcome, SatelliteNetwork, Tables};
+use crate::satellites::{LinkTransit, SatelliteNetwork, Tables};
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::topology::Route;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
@@ -112,7 +112,7 @@ impl Network {
     }
 
     /// A packet is at the end of its path by radio: it arrives there at this instant, to stay or to go on over links.
-    pub fn land(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
+    pub fn deliver_from_radio(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
         let place = self.landings[path as usize];
         event_queue.push(event_queue.now(), packet, &mut self.landing, |packet| packet.route = place);
     }
@@ -513,8 +513,8 @@ impl Network {
         let rows = tables.rows();
         let mut reason = taken.lost.then_some(DropReason::Loss);
         match tables.fate(port, start, |link| places(routes, rows, link)) {
-            LinkOutcome::Arrives(over) => port = over,
-            LinkOutcome::Lost => reason = Some(DropReason::Handoff),
+            LinkTransit::Arrives(over) => port = over,
+            LinkTransit::Lost => reason = Some(DropReason::Handoff),
         }
         let arrival = link.free_at + tables.delay(port, start, link);
         if tables.lost_in_flight(port, start, arrival) {

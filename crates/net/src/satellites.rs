@@ -154,7 +154,7 @@ pub(super) struct Tables {
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// What happens to a packet on its link.
-pub(super) enum LinkOutcome {
+pub(super) enum LinkTransit {
     /// It arrives at the head of this port.
     Arrives(u32),
     /// A hand-off takes it.
@@ -322,8 +322,8 @@ impl Tables {
     /// What becomes of a packet enqueued for `port` whose transmission begins at `start`; a hand-off may come before. `places`
     /// as in [`Tables::reroute`].
     #[inline]
-    pub fn fate(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> LinkOutcome {
-        let Some(terminal) = self.terminal(port) else { return LinkOutcome::Arrives(port) };
+    pub fn fate(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> LinkTransit {
+        let Some(terminal) = self.terminal(port) else { return LinkTransit::Arrives(port) };
         let held = self.held(terminal, start);
         let OutgoingLink { ends, head, .. } = self.outgoing[port as usize];
         let addressed = match ends {
@@ -331,7 +331,7 @@ impl Tables {
             _ => head as usize,
         };
         if held.satellite == Some(addressed) {
-            return LinkOutcome::Arrives(port);
+            return LinkTransit::Arrives(port);
         }
         self.moved(port, held.satellite, places)
     }
@@ -342,15 +342,15 @@ impl Tables {
         port: u32,
         satellite: Option<usize>,
         mut places: impl FnMut(u32) -> u32,
-    ) -> LinkOutcome {
+    ) -> LinkTransit {
         let OutgoingLink { ends, link, .. } = self.outgoing[port as usize];
         match (self.net.loss, ends, satellite) {
             (HandoffLoss::Lossless, Ends::Up { terminal }, Some(new)) => {
                 let tail = self.net.system.constellation.len() + terminal;
-                LinkOutcome::Arrives(self.port_over(link, tail, new, &mut places))
+                LinkTransit::Arrives(self.port_over(link, tail, new, &mut places))
             }
-            (HandoffLoss::Lossless, Ends::Down { .. }, _) => LinkOutcome::Arrives(port),
-            _ => LinkOutcome::Lost,
+            (HandoffLoss::Lossless, Ends::Down { .. }, _) => LinkTransit::Arrives(port),
+            _ => LinkTransit::Lost,
         }
     }
 

@@ -5,7 +5,6 @@ use crate::scenario::PyScenario;
 use lab::{Job, Pool, Study};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -85,19 +84,16 @@ impl PyStudy {
 #[pyfunction]
 pub fn parse_study(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> PyResult<PyStudy> {
     let told = |error| scenario_error(py, error);
-    let begun = py.detach(|| guarded(|| lab::advised(|| Study::begin(file, text, &assignments))))?;
-    let (mut study, mut advice) = (begun.0.map_err(told)?, begun.1);
-    loop {
-        let read = py.detach(|| guarded(|| lab::advised(|| study.read_points(POINTS))))?;
-        advice.extend(read.1);
-        if read.0.map_err(told)? {
-            break;
+    let read = || -> PyResult<Study> {
+        let mut study = py.detach(|| guarded(|| Study::begin(file, text, &assignments)))?.map_err(told)?;
+        while !py.detach(|| guarded(|| study.read_points(POINTS)))?.map_err(told)? {
+            py.check_signals()?;
         }
-        py.check_signals()?;
-    }
-    let mut seen = BTreeSet::new();
-    advice.retain(|line| seen.insert(line.clone()));
-    Ok(PyStudy { study, advice })
+        Ok(study)
+    };
+    // All of it is read in this thread: a place that several points read counts once.
+    let (study, advice) = lab::advised(read);
+    Ok(PyStudy { study: study?, advice })
 }
 
 /// Worker threads over a list of (point, seed).

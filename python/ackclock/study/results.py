@@ -61,9 +61,8 @@ def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def metric_of(row: Mapping[str, Any], name: str) -> float | None:
-    """One number of an outcome. Raises BadInput if it has no such number."""
-    found = numbers(row)
+def metric_of(found: Mapping[str, Any], name: str) -> float | None:
+    """One of the `numbers` of an outcome. Raises BadInput if it has no such number."""
     if name not in found:
         near = difflib.get_close_matches(name, found, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(found)[:8])}, ..."
@@ -124,10 +123,9 @@ def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
     write(path, save)
 
 
-def same_outcome(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether several runs have one outcome: their seeds decide nothing."""
-    first = numbers(rows[0])
-    return len(rows) > 1 and all(numbers(row) == first for row in rows[1:])
+def same_outcome(found: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether several runs, each by its `numbers`, have one outcome: their seeds decide nothing."""
+    return len(found) > 1 and all(one == found[0] for one in found[1:])
 
 
 def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -142,10 +140,11 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     found = []
     for text, rows in points.items():
         chosen = list(metrics) or _usual(rows[0])
-        deterministic = same_outcome(rows)
-        decided = rows[:1] if deterministic else rows
+        counted = [numbers(row) for row in rows]
+        deterministic = same_outcome(counted)
+        decided = counted[:1] if deterministic else counted
         means = {
-            name: stats.within([x for row in decided if (x := metric_of(row, name)) is not None], *bounds(name))
+            name: stats.within([x for one in decided if (x := metric_of(one, name)) is not None], *bounds(name))
             for name in chosen
         }
         found.append({"axes": json.loads(text), "runs": len(rows), "deterministic": deterministic, "means": means})

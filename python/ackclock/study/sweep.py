@@ -10,7 +10,7 @@ from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.study.executors import Executor
 from ackclock.study.plan import Run, Study
-from ackclock.study.results import metric_of
+from ackclock.study.results import metric_of, numbers
 from ackclock.study.store import Store
 
 Progress = Callable[[int, int], object]
@@ -162,7 +162,7 @@ def _extend(store: Store, runs: Sequence[Run], seeds: dict[int, list[int]], unti
     values = defaultdict(list)
     points = {position: run.point for position, run in enumerate(runs)}
     for row in frame.iter_rows(named=True):
-        value = metric_of(row, until.metric)
+        value = metric_of(numbers(row), until.metric)
         if value is not None:
             values[points[row["position"]]].append(value)
     wide = []

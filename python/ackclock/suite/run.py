@@ -16,7 +16,7 @@ from ackclock.experiment import utf8
 from ackclock.files import BadInput, check_folder, write_text
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
-from ackclock.study.results import same_outcome
+from ackclock.study.results import numbers, same_outcome
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
 from ackclock.suite.measures import METRICS, Row, View, bases
@@ -89,7 +89,9 @@ def run(
                 found.append(store.outcomes().to_dicts())
         points = _points(found[0])
         measures += _measure(situation, points, found[1] if len(found) > 1 else [])
-        deterministic |= {(situation.id, point) for point, rows in points.items() if same_outcome(rows)}
+        deterministic |= {
+            (situation.id, point) for point, rows in points.items() if same_outcome(list(map(numbers, rows)))
+        }
     if refused and not measures:
         raise BadInput(f"{control}: {next(iter(refused.values()))}")
     about = SuiteMetadata(suite.key, suite.title, control, quick, engine, runs)

@@ -131,7 +131,7 @@ impl Auditor {
     }
 
     /// Flow `flow` goes by radio for a part of its path.
-    pub fn has_radio_hop(&mut self, flow: u32) {
+    pub fn expect_radio_hop(&mut self, flow: u32) {
         self.flows[flow as usize].radio_nodes = true;
     }
 

@@ -9,7 +9,7 @@ mod control;
 mod describe;
 pub(crate) mod document;
 mod dumbbell;
-pub(crate) mod extends;
+mod extends;
 mod external;
 mod flows;
 mod links;

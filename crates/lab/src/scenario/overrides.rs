@@ -1,8 +1,18 @@
 //! `--set KEY=VALUE`: one value of a scenario replaced before it is read.
 
 use super::document::{TomlItem, TomlValue, parse_override};
+use super::extends::parse_scenario;
 use super::renamed::{rename_keys, rename_parts};
 use crate::error::{Origin, ScenarioError, nearest};
+
+/// The document of a scenario's text, called `file` in messages, over its bases and with `KEY=VALUE` assignments applied.
+pub fn read_document(file: &str, text: &str, assignments: &[String]) -> Result<TomlItem, ScenarioError> {
+    let mut document = parse_scenario(file, text)?;
+    for assignment in assignments {
+        apply(&mut document, assignment)?;
+    }
+    Ok(document)
+}
 
 /// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table. A name with dots or
 /// equal signs stands in double quotes.

@@ -8,7 +8,7 @@ use super::nodes::Nodes;
 use super::paths::Routers;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
-use super::{extends, overrides, traffic};
+use super::{overrides, traffic};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,10 +19,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
-        let mut document = extends::parse_scenario(file, text)?;
-        for assignment in assignments {
-            overrides::apply(&mut document, assignment)?;
-        }
+        let document = overrides::read_document(file, text, assignments)?;
         Scenario::read(&document)
     }
 
@@ -99,10 +96,7 @@ impl Scenario {
         assignments: &[String],
         until: Span,
     ) -> Result<(Satellites, u64)> {
-        let mut document = extends::parse_scenario(file, text)?;
-        for assignment in assignments {
-            overrides::apply(&mut document, assignment)?;
-        }
+        let document = overrides::read_document(file, text, assignments)?;
         let top = TableReader::new("", &document)?;
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
         let found = Satellites::read(&top, until)?;

@@ -214,7 +214,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                             self.recorder.sends_blocks(packet.blocks, &blocks);
                         }
                     }
-                    self.network.land(&mut self.event_queue, &packet, path);
+                    self.network.deliver_from_radio(&mut self.event_queue, &packet, path);
                 }
                 RadioOutput::Gone(packet) => {
                     if packet.has_blocks() {

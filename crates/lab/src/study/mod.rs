@@ -10,7 +10,6 @@ pub use pool::{Done, Job, Pool};
 use crate::error::{Origin, ScenarioError};
 use crate::scenario::Scenario;
 use crate::scenario::document::{TomlItem, TomlValue};
-use crate::scenario::extends;
 use crate::scenario::overrides;
 use crate::scenario::table::TableReader;
 use std::collections::BTreeSet;
@@ -66,10 +65,7 @@ impl Study {
 
     /// The first step of [`Study::parse`]: reads the axes. The points are for [`Study::read_points`].
     pub fn begin(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
-        let mut document = extends::parse_scenario(file, text)?;
-        for assignment in assignments {
-            overrides::apply(&mut document, assignment)?;
-        }
+        let document = overrides::read_document(file, text, assignments)?;
         let title = TableReader::new("", &document)?.text("title")?.unwrap_or("").to_string();
         let mut study = Study {
             axes: Vec::new(),

@@ -39,8 +39,7 @@ fn add_media(
     event_queue: &mut EventQueue<Packet>,
     watched: bool,
 ) -> Media {
-    let tcp = plan.tcp_flows();
-    let schedule = layout.satellites.as_ref().map(|s| s.plan(&layout.ends, tcp, plan.end));
+    let schedule = layout.satellites.as_ref().map(|s| s.plan(&layout.ends, plan.tcp_flows(), plan.end));
     if let Some(satellites) = layout.satellites.take() {
         network.set_satellites(satellites.network);
     }
@@ -79,7 +78,7 @@ fn recorder<const WINDOWS: bool, const PACKETS: bool>(
     let mut auditor = recording.audit.then(|| Auditor::new(audited, &layout.ends, &windows));
     for (number, pair) in layout.paths.chunks_exact(2).enumerate() {
         if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|path| path.radio.is_some())) {
-            auditor.has_radio_hop(number as u32);
+            auditor.expect_radio_hop(number as u32);
         }
     }
     let mut recorder = Recorder::new(recording, &flows.probes, auditor, plan.end);
