@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import tomli_w
 
-from ackclock import Scenario, ScenarioError, cli
+from ackclock import Scenario, ScenarioError
 from ackclock.catalog import entries
+from ackclock.cli.app import main
 
 COUNT = int(os.environ.get("ACKCLOCK_GENERATED", "300"))
 CONTROLLERS = [entry["name"] for entry in entries("controllers")]
@@ -157,7 +158,7 @@ def test_generated_command_lines_end_with_a_status(
     for _ in range(max(60, COUNT * 900 // 20_000)):
         line = [draw.choice(COMMANDS), *(draw.choice(WORDS) for _ in range(draw.randrange(5)))]
         try:
-            status = cli.main(line)
+            status = main(line)
         except SystemExit as left:
             status = int(left.code or 0)
         told = capsys.readouterr()

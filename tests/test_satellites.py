@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario
+from ackclock.cli.options import seconds
 from ackclock.files import BadInput
-from ackclock.options import seconds
 from ackclock.satellite_map import coastlines, draw, great_circle
 from ackclock.satellites import SatelliteView
 

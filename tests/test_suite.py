@@ -14,7 +14,7 @@ from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.study import Study
 from ackclock.study.executors import Local
-from ackclock.suite.compare import compare
+from ackclock.suite.difference import changes_between
 from ackclock.suite.folder import Suite, find, known
 from ackclock.suite.measures import METRICS
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult, read
@@ -123,9 +123,9 @@ def test_compare_tells_a_broken_controller_and_nothing_else(folder: Path, tmp_pa
     suite, reno = Suite(folder), f"{root / 'examples' / 'reno.py'}:Reno"
     rust = run(suite, "reno", tmp_path / "rust", Local(2))
     python = run(suite, reno, tmp_path / "python", Local(2))
-    assert all(change.verdict == "same" for change in compare(rust, python))
+    assert all(change.verdict == "same" for change in changes_between(rust, python))
     broken = run(suite, f'{{ python = "{reno}", keep = 0.1 }}', tmp_path / "broken", Local(2))
-    found = {(c.point, c.metric): c for c in compare(rust, broken)}
+    found = {(c.point, c.metric): c for c in changes_between(rust, broken)}
     worse = found["droptail limit=40p", "goodput"]
     assert worse.verdict == "worse"
     assert worse.b is not None
@@ -152,21 +152,21 @@ def test_verdicts_are_paired_corrected_and_tolerant() -> None:
         "queueing": [5, 6.2, 6.9, 8.1, 8.8],
         "share": [2, 2, 2, 2, 2],
     }
-    found = {c.metric: c for c in compare(before, fake(here, shift))}
+    found = {c.metric: c for c in changes_between(before, fake(here, shift))}
     # Five per cent more everywhere is certain when paired, though the seeds differ by far more.
     assert (found["goodput"].verdict, found["queueing"].verdict, found["share"].verdict) == ("better", "same", "other")
     raw = stats.p_value([0.5, 1, 1.4, 2, 2.6], 0.0)
     assert raw is not None
     assert found["goodput"].p == pytest.approx(3 * raw / 2)  # the second of three
-    assert next(iter(compare(before, fake(here, shift), tolerance=0.1))).verdict == "same"
-    few = {c.metric: c.verdict for c in compare(before, fake(here, {"goodput": [10, 20, 30]}))}
+    assert next(iter(changes_between(before, fake(here, shift), tolerance=0.1))).verdict == "same"
+    few = {c.metric: c.verdict for c in changes_between(before, fake(here, {"goodput": [10, 20, 30]}))}
     assert few == {"goodput": "missing", "queueing": "missing", "share": "missing"}
     with pytest.raises(BadInput, match="run both alike"):
-        compare(before, fake(here, shift, quick=True))
+        changes_between(before, fake(here, shift, quick=True))
     with pytest.raises(BadInput, match="is of the suite s"):
-        compare(before, fake(here, shift, suite="other"))
+        changes_between(before, fake(here, shift, suite="other"))
     with pytest.raises(BadInput, match="no metric in common"):
-        compare(before, fake(here, {"loss": [1.0]}))
+        changes_between(before, fake(here, {"loss": [1.0]}))
 
 
 def test_what_a_controller_needs_and_a_situation_lacks(folder: Path, tmp_path: Path) -> None:

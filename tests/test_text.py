@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-from ackclock import terminal
-from ackclock.cli import main
+from ackclock.cli import console
+from ackclock.cli.app import main
 from ackclock.text import PlainConsole, drawn, shown
 
 
@@ -69,11 +69,11 @@ def test_names_in_messages_are_shown(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_long_work_says_its_progress_in_logs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with terminal.study_progress(quiet=False) as advance:
+    with console.study_progress(quiet=False) as advance:
         assert advance is not None
         advance(1, 5000)
-        monkeypatch.setattr(terminal, "LINES_EVERY_S", 0.0)
+        monkeypatch.setattr(console, "LINES_EVERY_S", 0.0)
         advance(2000, 5000)
-    with terminal.study_progress(quiet=True) as none:
+    with console.study_progress(quiet=True) as none:
         assert none is None
     assert capsys.readouterr().err == "ackclock: running: 2,000 of 5,000 runs\n"

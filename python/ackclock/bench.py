@@ -44,7 +44,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FlowCountResult:
     """All runs with one number of flows."""
 
     flows: int
@@ -85,7 +85,7 @@ def ns2_script() -> Path | None:
     return script if script.exists() and shutil.which("ns") else None
 
 
-def compare(flows: int, repeat: int, quick: bool, console: PlainConsole) -> Comparison:
+def measure(flows: int, repeat: int, quick: bool, console: PlainConsole) -> FlowCountResult:
     """Run one number of flows `repeat` times, in turns with ns-2."""
     large = flows > max(BESIDE)
     seconds = (LARGE_SECONDS if large else SECONDS) / (10 if quick else 1)
@@ -98,7 +98,7 @@ def compare(flows: int, repeat: int, quick: bool, console: PlainConsole) -> Comp
             if script is not None:
                 command = ["ns", str(script), f"n={flows}", f"dur={seconds:g}", f"mbps={rate // 1_000_000}"]
                 theirs.append(_run(command))
-    return Comparison(flows, mine, theirs)
+    return FlowCountResult(flows, mine, theirs)
 
 
 def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) -> int:
@@ -107,7 +107,7 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
     if ns2_script() is None:
         console.print("ns-2 or benches/peers is not here (Debian: ns2; run in the repository): measured alone")
     floor = ours(1, 0.01, RATE_BPS).peak_bytes
-    found = [compare(n, repeat, quick, console) for n in flows or (*BESIDE, *ALONE)]
+    found = [measure(n, repeat, quick, console) for n in flows or (*BESIDE, *ALONE)]
     if as_json:
         print(json.dumps([asdict(c) | {"ratios": c.ratios} for c in found]))
     else:
@@ -115,7 +115,7 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
     return 0
 
 
-def table(found: list[Comparison], floor: int) -> Table:
+def table(found: list[FlowCountResult], floor: int) -> Table:
     """Medians, with the ratio's least and greatest; memory per flow above what a single flow takes."""
     table = Table(title="Packet-hops per CPU second, millions", title_justify="left", box=None, pad_edge=False)
     for name in ("flows", "ackclock", "ns-2", "ratio", "least-most", "goodput differs", "events/hop", "memory/flow"):

@@ -13,7 +13,7 @@ def main() -> int:
         return 0
     # While modules are imported, Ctrl-C ends the process as the system does, without a traceback.
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from ackclock.cli import main as command
+    from ackclock.cli.app import main as command
 
     signal.signal(signal.SIGINT, handler)
     return command()

@@ -22,6 +22,12 @@ def say(text: str, *, error: bool = False) -> None:
     print("\n".join(shown(line) for line in text.split("\n")), file=sys.stderr if error else sys.stdout)
 
 
+def fail(message: str, status: int) -> int:
+    """Print one line on standard error; returns the exit status."""
+    say(f"ackclock: {message}", error=True)
+    return status
+
+
 def advise(advice: Sequence[str]) -> None:
     """Print one line on standard error: the first piece of advice on what was read, and how many more there are."""
     if advice:

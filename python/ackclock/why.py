@@ -1,20 +1,15 @@
-"""`ackclock why`: which event moved a window, with the chain behind it: ACK, loss, the packet's fate, the queue."""
+"""Which event moved a window, with the chain behind it: ACK, loss, the packet's fate, the queue."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.models import drop_reasons
-from ackclock.options import AllowCode, File, Overrides, Seed, seconds
-from ackclock.text import advise, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -250,51 +245,3 @@ def _queue(packets: pl.DataFrame, link: str, time_s: float) -> Queue:
     signs = pl.when(pl.col("event") == "enqueue").then(1).when(pl.col("event") == "depart").then(-1).otherwise(0)
     counts = here.with_columns(signs.alias("n")).group_by("flow", maintain_order=True).agg(pl.col("n").sum())
     return Queue(link, time_s, {flow: n for flow, n in counts.iter_rows() if n > 0})
-
-
-def why(
-    file: File,
-    /,
-    *,
-    at: str,
-    flow: str | None = None,
-    cut: bool = False,
-    seed: Seed = None,
-    set_: Overrides = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    allow_code: AllowCode = False,
-) -> int:
-    """Explain the last change of a window by a moment: the event, the ACK or loss, the packet's fate, the queue.
-
-    Parameters
-    ----------
-    file
-        Scenario file (TOML): with its seed it is the run, to the bit.
-    at
-        The moment, such as 3.21s.
-    flow
-        Whose window; by default the one that changed last.
-    cut
-        The last fall of the window instead of the last change.
-    seed
-        Seed of all random streams, instead of the file's.
-    set_
-        Replace one value first: KEY=VALUE. May be repeated.
-    as_json
-        Print one JSON object and nothing else.
-    allow_code
-        Let files name code and bases (`extends`) outside their own folder.
-
-    """
-    scenario = Scenario.load(file, set_ or ())
-    advise(scenario.advice)
-    if scenario.is_study:
-        raise BadInput(
-            f"{file}: sweep: a study of many runs; explain one: a file without sweep, what varies by --set, and --seed"
-        )
-    found = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
-    if as_json:
-        print(json.dumps(asdict(found), allow_nan=False))
-    else:
-        say("\n".join(found.sentences()))
-    return 0

@@ -4,7 +4,7 @@ use crate::{Recording, Run, Scenario, Settings};
 use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params};
 use net::{Packet, PacketKind};
 use std::sync::Arc;
-use transport::{Block, Blocks, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
+use transport::{AckOptions, Block, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
 use units::{Span, Time};
 
 /// Parses any text as a scenario; if it is one, builds it and runs a little of it under the auditor.
@@ -104,8 +104,11 @@ pub fn sender(data: &[u8]) {
                 // Mostly what a receiver could say, sometimes old, sometimes never sent.
                 let seq = if kind & 4 == 0 { acked + a % 4 } else { acked.saturating_sub(a / 100) };
                 let packet = ack(seq, context.now);
-                let blocks = if b == 0 { &[][..] } else { std::slice::from_ref(&block) };
-                sender.on_ack(&mut context, &packet, blocks);
+                let mut options = AckOptions::NONE;
+                if b > 0 {
+                    options.blocks.push(block);
+                }
+                sender.on_ack(&mut context, &packet, &options);
             }
         }
         let (cwnd, ssthresh) = (sender.controller().cwnd(), sender.controller().ssthresh());
@@ -147,7 +150,7 @@ impl FlowContext for Bench {
     fn now(&self) -> Time {
         self.now
     }
-    fn send(&mut self, _packet: Packet, _blocks: &Blocks) {
+    fn send(&mut self, _packet: Packet, _options: &AckOptions) {
         self.sent += 1;
     }
     fn set_timer(&mut self, timer: FlowTimer, at: Time) {

@@ -56,6 +56,32 @@ fn xcp_shares_the_link_and_leaves_the_queue_empty() {
     assert!(found.links[0].mean_queue_packets < 3.0, "{}", found.links[0].mean_queue_packets);
 }
 
+/// Timestamps and SACK blocks travel beside what routers write.
+#[test]
+fn timestamps_and_sack_leave_room_for_router_headers() {
+    let linux = "receive_window     = 10000\nheader = 40\ntimestamps = ";
+    for router in ["rcp", "xcp"] {
+        let text = TEXT
+            .replace("duration = \"60s\"", "duration = \"60s\"\nwarmup = \"30s\"")
+            .replace("congestion_control = \"rcp\"", &format!("congestion_control = \"{router}\""))
+            .replace("kind = \"rcp\"", &format!("kind = \"{router}\""));
+        let [without, with] = ["false", "true"].map(|stamps| {
+            run(&text
+                .replace("receive_window     = 10000", &format!("{linux}{stamps}"))
+                .replace("newreno", "sack"))
+        });
+        let total = |found: &Outcome| found.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>();
+        assert!((total(&with) / total(&without) - 1.0).abs() < 0.01, "{} {}", total(&without), total(&with));
+        for flow in &with.flows {
+            // With exact round-trip times the flows of XCP keep one order within its control period; the feedback of a
+            // period may be used up before the last of them, whose share stays below a quarter.
+            let off = if router == "xcp" { 0.02 } else { 0.005 };
+            assert!((flow.goodput_bps / total(&with) - 0.25).abs() < off, "{router}: {}", flow.goodput_bps);
+            assert_eq!((flow.retransmitted_packets, flow.timeouts), (Some(0), Some(0)));
+        }
+    }
+}
+
 /// A router somewhere else does not help: what a flow asks for would come back as it was sent.
 #[test]
 fn the_router_must_be_on_the_flows_own_way() {
@@ -76,8 +102,6 @@ fn what_cannot_give_a_rate_is_refused() {
         none.contains("flow.f0.tcp.congestion_control: rcp needs routers that tell rates: give a link"),
         "{none}"
     );
-    let stamps = refused(&TEXT.replace("receive_window     = 10000", "timestamps = true"));
-    assert!(stamps.contains("say timestamps = false"), "{stamps}");
     let feedback = refused(&TEXT.replace("congestion_control = \"rcp\"", "congestion_control = \"xcp\""));
     assert!(feedback.contains("xcp needs routers that give feedback"), "{feedback}");
     let other = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rpc\""));

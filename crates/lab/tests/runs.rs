@@ -50,10 +50,8 @@ fn profiles() -> Vec<String> {
     for d in cc::CONTROLLERS {
         for recovery in transport::Recovery::ALL {
             for profile in ["ns2", "linux"] {
-                // Rates of routers travel where timestamps would.
-                let more = if ["rcp", "xcp"].contains(&d.name) { ", timestamps = false" } else { "" };
                 found.push(format!(
-                    r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60{more} }}"#,
+                    r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60 }}"#,
                     d.name, recovery.1
                 ));
             }

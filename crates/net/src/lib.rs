@@ -24,7 +24,7 @@ pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, RouterConfig};
 pub use model::{Field, Model};
 pub use network::{Arrival, Network};
-pub use packet::{Ask, Packet, PacketKind, Stamp};
+pub use packet::{Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use satellites::{Ends, HandoffLoss, SatelliteNetwork};

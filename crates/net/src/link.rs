@@ -57,18 +57,18 @@ impl Router {
     pub fn pass(&mut self, now: Time, free_at: Time, packet: &mut Packet) {
         match self {
             Router::Rcp(router) => {
-                if let Some(stamp) = router.pass(now, free_at, packet) {
-                    packet.put_stamp(stamp);
+                if let Some(header) = router.pass(now, free_at, packet) {
+                    packet.set_rate_header(header);
                 }
             }
             Router::QuickStart(router) => {
-                if let Some(stamp) = router.pass(now, packet) {
-                    packet.put_stamp(stamp);
+                if let Some(header) = router.pass(now, packet) {
+                    packet.set_rate_header(header);
                 }
             }
             Router::Xcp(router) => {
-                if let Some(ask) = router.pass(now, free_at, packet) {
-                    packet.put_ask(ask);
+                if let Some(header) = router.pass(now, free_at, packet) {
+                    packet.set_xcp_header(header);
                 }
             }
         }
@@ -86,7 +86,7 @@ pub(crate) struct Link {
     memo_time: Span,
     memo_size: u32,
     pub hint: LaneHint,
-    /// Place of its queue and impairment; `NO_INGRESS` if there is nothing to ask.
+    /// Place of its queue and impairment; `NO_INGRESS` if there is nothing to header.
     pub guard: u32,
     /// Every packet comes from one and the same link: see `Network::enqueue`.
     pub fused: bool,

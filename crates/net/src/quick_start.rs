@@ -5,7 +5,7 @@
 //! is rounded down to one of the header's fifteen rates, 40 kb/s times a power of two. Differences from the RFC: that every
 //! router of the path takes part is checked when the path is built, not by the TTLs of the packet.
 
-use crate::packet::{Packet, Stamp};
+use crate::packet::{Packet, RateHeader};
 use units::{Rate, Span, Time};
 
 /// The least rate that a request can carry: 40 kb/s times two (RFC 4782 section 3.1).
@@ -50,13 +50,13 @@ impl QuickStartRouter {
     }
 
     /// A packet comes; what it carries on, if it carries a request.
-    pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<Stamp> {
+    pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<RateHeader> {
         while now >= self.ends {
             self.past_bits = std::mem::take(&mut self.now_bits);
             self.ends += self.config.window;
         }
         self.now_bits += packet.size as f64 * 8.0;
-        let request = packet.stamp().filter(|_| packet.seq == 0)?;
+        let request = packet.rate_header().filter(|_| packet.seq == 0)?;
         let used = self.past_bits.max(self.now_bits) / self.config.window.seconds();
         let left = self.config.threshold * self.capacity_bps - used;
         let wanted = request.rate().map_or(0.0, |rate| rate.bps() as f64);
@@ -79,7 +79,7 @@ mod tests {
 
     fn syn(at: Time, rate: u64) -> Packet {
         let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 40, at);
-        packet.put_stamp(Stamp::asking(Span::ZERO).at_most(Rate::from_bps(rate)));
+        packet.set_rate_header(RateHeader::request(Span::ZERO).at_most(Rate::from_bps(rate)));
         packet
     }
 
@@ -89,7 +89,7 @@ mod tests {
         let at = Time::ZERO + Span::from_ms(1000);
         // 8.5 Mb/s are left: the header's next rate below is 40 kb/s times 2^7.
         let granted =
-            |r: &mut QuickStartRouter, t| r.pass(t, &syn(t, 10_000_000)).and_then(Stamp::rate).unwrap();
+            |r: &mut QuickStartRouter, t| r.pass(t, &syn(t, 10_000_000)).and_then(RateHeader::rate).unwrap();
         assert_eq!(granted(&mut router, at), Rate::from_bps(5_120_000));
         assert_eq!(granted(&mut router, at), Rate::from_bps(2_560_000)); // less what was just approved
         assert!(granted(&mut router, at) < Rate::from_bps(1_000_000));
@@ -105,7 +105,7 @@ mod tests {
             assert!(router.pass(at, &Packet::new(PacketKind::Data, 0, 0, seq, 1000, at)).is_none());
         }
         // 232 kbit in 200 ms are more than the link carries: nothing is left.
-        let answer = router.pass(at, &syn(at, 500_000)).and_then(Stamp::rate).unwrap();
+        let answer = router.pass(at, &syn(at, 500_000)).and_then(RateHeader::rate).unwrap();
         assert!(answer < QUICK_START_LEAST);
     }
 }

@@ -5,7 +5,7 @@
 //! packet carries the least rate of its path to the receiver, whose ACK carries it back. Differences from the packaged ns-2
 //! code: the first period is not drawn at random, and a rate is stamped when a packet is enqueued, not when it leaves.
 
-use crate::packet::{Packet, Stamp};
+use crate::packet::{Packet, RateHeader};
 use units::{Rate, Span, Time};
 
 /// How a router reckons.
@@ -72,20 +72,20 @@ impl RcpRouter {
     }
 
     /// A packet comes; what it carries on, if it carries a rate. `free_at`: when the transmitter will have sent what it has.
-    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<Stamp> {
+    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<RateHeader> {
         while now >= self.ends {
             self.update_rate();
         }
         self.free_at = free_at;
         let size = packet.size as f64;
         self.bytes += size;
-        let stamp = packet.stamp()?;
-        let rtt = stamp.round_trip().seconds();
+        let header = packet.rate_header()?;
+        let rtt = header.round_trip().seconds();
         if rtt > 0.0 {
             self.weight += size;
             self.weighted += size * rtt;
         }
-        Some(stamp.at_most(self.rate()))
+        Some(header.at_most(self.rate()))
     }
 
     /// The end of a period.
@@ -142,11 +142,11 @@ mod tests {
         let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
         let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 1000, Time::ZERO);
         assert_eq!(router.pass(Time::ZERO, Time::ZERO, &packet), None);
-        packet.put_stamp(Stamp::asking(Span::from_ms(100)));
+        packet.set_rate_header(RateHeader::request(Span::from_ms(100)));
         let granted = router.pass(Time::ZERO, Time::ZERO, &packet).unwrap();
         assert_eq!(granted.rate(), Some(Rate::from_bps(100_000)));
         assert_eq!(granted.round_trip(), Span::from_ms(100));
-        packet.put_stamp(granted.at_most(Rate::from_bps(30_000)));
+        packet.set_rate_header(granted.at_most(Rate::from_bps(30_000)));
         assert_eq!(
             router.pass(Time::ZERO, Time::ZERO, &packet).unwrap().rate(),
             Some(Rate::from_bps(30_000))

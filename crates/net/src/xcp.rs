@@ -5,7 +5,7 @@
 //! flows, and takes back in proportion to their rates; some of the traffic is always shuffled so that shares become equal.
 //! Feedback is put on a packet when it is enqueued, not when it leaves.
 
-use crate::packet::{Ask, Packet};
+use crate::packet::{Packet, XcpHeader};
 use units::{Rate, Span, Time};
 
 /// How a router reckons.
@@ -78,7 +78,7 @@ impl XcpRouter {
     }
 
     /// A packet comes; what it carries on, if it asks. `free_at`: when the transmitter will have sent what it has.
-    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<Ask> {
+    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<XcpHeader> {
         while now >= self.ends {
             self.update_rate();
         }
@@ -92,15 +92,15 @@ impl XcpRouter {
         }
         let size = packet.size as f64;
         self.bytes += size;
-        let ask = packet.ask()?;
-        let rtt = ask.round_trip.seconds();
+        let header = packet.xcp_header()?;
+        let rtt = header.round_trip.seconds();
         if rtt == 0.0 {
-            return Some(Ask { feedback: 0, ..ask });
+            return Some(XcpHeader { feedback: 0, ..header });
         }
-        let spacing = ask.spacing.seconds();
+        let spacing = header.spacing.seconds();
         self.spacings += spacing;
         self.weighted += spacing * rtt.min(LONGEST);
-        Some(Ask { feedback: self.feedback(spacing, size, ask.feedback as f64) as i32, ..ask })
+        Some(XcpHeader { feedback: self.feedback(spacing, size, header.feedback as f64) as i32, ..header })
     }
 
     /// The feedback of one packet: no more than it wants.
@@ -146,7 +146,7 @@ mod tests {
     fn packet(spacing_ms: u64, rtt_ms: u64) -> Packet {
         let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 1000, Time::ZERO);
         let (round_trip, spacing) = (Span::from_ms(rtt_ms), Span::from_ms(spacing_ms));
-        packet.put_ask(Ask { round_trip, spacing, feedback: i32::MAX });
+        packet.set_xcp_header(XcpHeader { round_trip, spacing, feedback: i32::MAX });
         packet
     }
 
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(router.pass(at, at, &packet(10, 100)).unwrap().feedback, 64_000);
         // Whoever wants less gets that.
         let mut modest = packet(5, 100);
-        modest.put_ask(Ask { feedback: 7, ..modest.ask().unwrap() });
+        modest.set_xcp_header(XcpHeader { feedback: 7, ..modest.xcp_header().unwrap() });
         assert_eq!(router.pass(at, at, &modest).unwrap().feedback, 7);
         // No round-trip time yet, no feedback.
         assert_eq!(router.pass(at, at, &packet(5, 0)).unwrap().feedback, 0);

@@ -1,4 +1,6 @@
-//! SACK blocks (RFC 2018), kept beside the packets that carry them.
+//! What an ACK carries in options, kept beside the packets that carry it: SACK blocks (RFC 2018), the routers' reply.
+
+use net::RouterReply;
 
 /// Segments `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,29 +40,49 @@ impl Blocks {
     }
 }
 
-/// Where the blocks of ACKs in flight lie; an ACK carries the place.
+/// The options of an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckOptions {
+    /// SACK blocks.
+    pub blocks: Blocks,
+    /// What routers wrote into the header of the data packet that the ACK answers.
+    pub reply: RouterReply,
+}
+
+impl AckOptions {
+    /// No options.
+    pub const NONE: AckOptions = AckOptions { blocks: Blocks::NONE, reply: RouterReply::None };
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.blocks.count == 0 && self.reply == RouterReply::None
+    }
+}
+
+/// The options of the ACKs in flight; an ACK carries their place ([`net::Packet::options`]).
 #[derive(Debug, Default)]
-pub struct BlockPool {
-    slots: Vec<Blocks>,
+pub struct AckOptionPool {
+    slots: Vec<AckOptions>,
     free: Vec<u32>,
 }
 
-impl BlockPool {
-    /// Stores blocks; their place.
-    pub fn put(&mut self, blocks: &Blocks) -> u32 {
+impl AckOptionPool {
+    /// Stores options; returns their place.
+    pub fn put(&mut self, options: &AckOptions) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Blocks::NONE);
+            self.slots.push(AckOptions::NONE);
             self.slots.len() as u32 - 1
         });
-        self.slots[place as usize] = *blocks;
+        self.slots[place as usize] = *options;
         place
     }
-    /// Looks at blocks that stay where they are.
-    pub fn get(&self, place: u32) -> Blocks {
+    /// The options at a place, which stays in use.
+    pub fn get(&self, place: u32) -> AckOptions {
         self.slots[place as usize]
     }
-    /// Takes blocks out; the place is free again.
-    pub fn take(&mut self, place: u32) -> Blocks {
+    /// Takes options out; the place is free again.
+    pub fn take(&mut self, place: u32) -> AckOptions {
         self.free.push(place);
         self.slots[place as usize]
     }

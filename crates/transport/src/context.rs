@@ -1,6 +1,6 @@
 //! What senders and receivers ask of their surroundings, and what they report.
 
-use crate::blocks::Blocks;
+use crate::blocks::AckOptions;
 use cc::{AnyController, Phase};
 use net::Packet;
 use units::{Span, Time};
@@ -105,8 +105,8 @@ pub trait FlowContext {
     const SENDS: bool;
     /// The time.
     fn now(&self) -> Time;
-    /// Sends a packet; with it the SACK blocks of an ACK.
-    fn send(&mut self, packet: Packet, blocks: &Blocks);
+    /// Sends a packet; with it the options of an ACK.
+    fn send(&mut self, packet: Packet, options: &AckOptions);
     /// Sets a timer of this flow, `Time::NEVER` to stop it.
     fn set_timer(&mut self, timer: FlowTimer, at: Time);
     /// When a timer of this flow is due, `Time::NEVER` if it is not set.

@@ -16,7 +16,7 @@ mod segments;
 mod sender;
 mod udp;
 
-pub use blocks::{Block, BlockPool, Blocks, MAX_BLOCKS};
+pub use blocks::{AckOptionPool, AckOptions, Block, Blocks, MAX_BLOCKS};
 pub use context::{FlowContext, FlowTimer, Trigger, WindowRow};
 pub use options::{Options, Recovery, StackProfile};
 pub use rate::RateSampler;

@@ -1,9 +1,9 @@
 //! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks.
 
-use crate::blocks::{Block, Blocks, MAX_BLOCKS};
+use crate::blocks::{AckOptions, Block, Blocks, MAX_BLOCKS};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::{Options, Recovery, StackProfile};
-use net::{Packet, PacketKind};
+use net::{Packet, PacketKind, RouterReply};
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -75,6 +75,8 @@ pub struct Receiver {
     delayed: bool,
     /// Timestamp to echo (RFC 7323: of the segment that advanced the last ACK sent).
     echo: Time,
+    /// What routers wrote into the last header for them.
+    reply: RouterReply,
     last_ack: u32,
     quick_acks: u32,
     /// A mark has come that the sender has not answered yet.
@@ -94,6 +96,7 @@ impl Receiver {
             recent: Vec::new(),
             delayed: false,
             echo: Time::ZERO,
+            reply: RouterReply::None,
             last_ack: 0,
             quick_acks: options.quick_acks,
             echoing: false,
@@ -117,8 +120,9 @@ impl Receiver {
             self.stats.arrived(packet, now);
         }
         if packet.echo != Time::ZERO {
-            self.echo = packet.echo; // the routers' rate
-        } else if seq <= self.last_ack && packet.sent >= self.echo {
+            self.reply = packet.router_reply(); // a header for routers
+        }
+        if seq <= self.last_ack && packet.sent >= self.echo {
             self.echo = packet.sent;
         }
         if self.options.ecn {
@@ -214,15 +218,26 @@ impl Receiver {
         blocks
     }
 
-    fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+    fn ack_options(&mut self, seq: u32) -> AckOptions {
         let blocks = match self.options.recovery {
             Recovery::Sack => self.blocks(seq),
             _ => Blocks::NONE,
         };
+        AckOptions { blocks, reply: self.reply }
+    }
+
+    fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+        let with_options;
+        let options = if self.options.recovery == Recovery::Sack || self.reply != RouterReply::None {
+            with_options = self.ack_options(seq);
+            &with_options
+        } else {
+            &AckOptions::NONE
+        };
         self.last_ack = self.next;
-        let size = self.options.ack_size + 8 * blocks.as_slice().len() as u32;
+        let size = self.options.ack_size + 8 * options.blocks.as_slice().len() as u32;
         let ack = Packet::new(PacketKind::Ack, self.flow, self.route, self.next, size, context.now());
         let packet = Packet { echo: self.echo, ecn: self.echoing, ..ack };
-        context.send(packet, &blocks);
+        context.send(packet, options);
     }
 }

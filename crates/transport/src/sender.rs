@@ -9,7 +9,7 @@ mod output;
 mod reductions;
 mod samples;
 
-use crate::blocks::Block;
+use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::{Options, Recovery, StackProfile};
 use crate::rate::RateSampler;
@@ -275,14 +275,15 @@ impl Sender {
     }
 
     /// An acknowledgement arrived: everything below `acked` is there.
-    pub fn on_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet, blocks: &[Block]) {
+    pub fn on_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet, options: &AckOptions) {
         if self.done || packet.seq > self.high {
             return; // over, or an ACK for what was never sent
         }
         self.sample = None;
         if self.uses_router_feedback {
-            self.process_ecn_and_router_feedback(context, packet);
+            self.process_ecn_and_router_feedback(context, packet, options.reply);
         }
+        let blocks = options.blocks.as_slice();
         let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
         match self.recovery_state {
             RecoveryState::Tahoe => recovery::tahoe_ack(self, context, packet),

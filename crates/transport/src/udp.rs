@@ -1,6 +1,6 @@
 //! UDP sources: constant bit rate, with a schedule of steps.
 
-use crate::blocks::Blocks;
+use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
 use engine::Stream;
 use net::{Packet, PacketKind};
@@ -52,7 +52,7 @@ impl UdpSource {
             let packet =
                 Packet::new(PacketKind::Udp, self.flow, self.route, self.sent as u32, self.size, now);
             self.sent += 1;
-            context.send(packet, &Blocks::NONE);
+            context.send(packet, &AckOptions::NONE);
             let next = self.after_gap(now);
             match &mut self.jitter {
                 Some((part, stream)) if next != Time::NEVER => {

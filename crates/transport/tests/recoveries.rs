@@ -3,7 +3,7 @@
 use cc::{AnyController, Controller, FlowInfo, Params};
 use net::{Packet, PacketKind};
 use std::sync::Arc;
-use transport::{Block, Blocks, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
+use transport::{AckOptions, Block, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
 use units::{Span, Time};
 
 /// A network that only notes what is sent.
@@ -20,7 +20,7 @@ impl FlowContext for Notes {
     fn now(&self) -> Time {
         self.now
     }
-    fn send(&mut self, packet: Packet, _blocks: &Blocks) {
+    fn send(&mut self, packet: Packet, _options: &AckOptions) {
         self.sent.push(packet.seq);
     }
     fn set_timer(&mut self, timer: FlowTimer, at: Time) {
@@ -76,7 +76,11 @@ impl Driver {
         self.notes.now += Span::from_ms(1);
         self.notes.sent.clear();
         let packet = Packet::new(PacketKind::Ack, 0, 0, next, 40, self.notes.now);
-        self.sender.on_ack(&mut self.notes, &packet, blocks);
+        let mut options = AckOptions::NONE;
+        for block in blocks {
+            assert!(options.blocks.push(*block));
+        }
+        self.sender.on_ack(&mut self.notes, &packet, &options);
         self.notes.sent.clone()
     }
 

@@ -96,7 +96,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AxisComparison:
     """Every value of `axis` in a study against `base`: ratios and differences over all its points."""
 
     title: str
@@ -319,7 +319,7 @@ class Paper:
             "table": Table,
             "figure": Figure,
             "network": Network,
-            "comparison": Comparison,
+            "comparison": AxisComparison,
             "extra": Extra,
             "effect": Effect,
         }
@@ -346,7 +346,7 @@ class Paper:
         self.tables: list[Table] = found["table"]
         self.figures: list[Figure] = found["figure"]
         self.networks: list[Network] = found["network"]
-        self.comparisons: list[Comparison] = found["comparison"]
+        self.comparisons: list[AxisComparison] = found["comparison"]
         self.extras: list[Extra] = found["extra"]
         self.effects: list[Effect] = found["effect"]
         self.claims: list[Claim] = self._only("claims.toml", "claim", Claim)

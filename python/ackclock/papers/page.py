@@ -16,7 +16,7 @@ from ackclock.papers.tables import grids
 from ackclock.suite.measures import METRICS
 
 if TYPE_CHECKING:
-    from ackclock.papers.comparison import Comparison
+    from ackclock.papers.controller_comparison import ControllerComparison
 
 DIRECTIONS = {
     "confirmed": "the interval lies on the claimed side",
@@ -123,9 +123,9 @@ SIGNS = {
 }
 
 
-def index(made: list[Any], comparison: Comparison | None, *, quick: bool) -> str:
+def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bool) -> str:
     """The index of several papers as HTML: every claim with its verdict, and the comparison of all controllers."""
-    from ackclock.papers.comparison import draw
+    from ackclock.papers.controller_comparison import draw
 
     return (
         environment("ackclock.papers")

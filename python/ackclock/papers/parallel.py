@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.files import BadInput
-from ackclock.papers.comparison import Comparison, compare
+from ackclock.papers.controller_comparison import ControllerComparison, compare_controllers
 from ackclock.papers.folder import Paper
 from ackclock.papers.reproduce import Reproduction, reproduce
 from ackclock.study.executors import ENGINES
@@ -41,7 +41,7 @@ class Ended:
     """What came of all papers, in the order in which they were asked for, and of the comparison of all controllers."""
 
     papers: list[Reproduction]
-    comparison: Comparison | None
+    comparison: ControllerComparison | None
     errors: list[str]
     """Why there is no result of a paper or of the comparison."""
 
@@ -142,6 +142,6 @@ def _reproduce(paper: Paper, options: Options) -> Reproduction:
     return reproduce(paper, options.out, executor, quick=options.quick, progress=_reporting(paper.key))
 
 
-def _compare(folder: Path, options: Options) -> Comparison:
+def _compare(folder: Path, options: Options) -> ControllerComparison:
     executor = ENGINES[options.engine](options.jobs)
-    return compare(folder, options.out, executor, quick=options.quick, progress=_reporting("comparison"))
+    return compare_controllers(folder, options.out, executor, quick=options.quick, progress=_reporting("comparison"))

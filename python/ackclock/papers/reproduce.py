@@ -14,7 +14,7 @@ from ackclock import stats, topology
 from ackclock.files import BadInput, check_folder, save_figure, write_text
 from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit
-from ackclock.papers.folder import Comparison, Figure, Network, Paper, Where, call
+from ackclock.papers.folder import AxisComparison, Figure, Network, Paper, Where, call
 from ackclock.papers.judge import Verdict, judge
 from ackclock.papers.readings import AS_FILED, MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK, others
 from ackclock.papers.results import Results
@@ -24,7 +24,7 @@ from ackclock.study.sweep import Progress
 
 if TYPE_CHECKING:
     from ackclock.experiment import Scenario
-    from ackclock.papers.comparison import Comparison as Comparisons
+    from ackclock.papers.controller_comparison import ControllerComparison
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _network(results: Results, network: Network) -> tuple[Scenario, str]:
     return results.load(network.study, results.reading, 1).scenario(0), network.title
 
 
-def _compare(results: Results, c: Comparison) -> list[Row]:
+def _compare(results: Results, c: AxisComparison) -> list[Row]:
     if c.axis not in results.study(c.study).axes:
         raise BadInput(f"{results.paper.folder}: comparison {c.title}: {c.study} has no axis {c.axis}")
     labels = [label for label in results.study(c.study).axes[c.axis] if label != c.base]
@@ -167,6 +167,6 @@ def readme(paper: Paper, made: Reproduction) -> None:
     write_text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 
 
-def index(out: Path, made: list[Reproduction], comparison: Comparisons | None, *, quick: bool) -> None:
+def index(out: Path, made: list[Reproduction], comparison: ControllerComparison | None, *, quick: bool) -> None:
     """Write `out`/index.html: every claim of the papers with its verdict, and the comparison of all controllers."""
     write_text(out / "index.html", page.index(made, comparison, quick=quick))

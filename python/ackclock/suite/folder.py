@@ -69,7 +69,7 @@ class Suite:
 
 
 def _folder() -> Path:
-    return Path(__file__).parent.parent / "suites"
+    return Path(__file__).parent / "definitions"
 
 
 def known() -> list[str]:

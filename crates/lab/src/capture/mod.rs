@@ -10,7 +10,7 @@ mod pcapng;
 use headers::{FlowStack, TcpWire, headers};
 use net::{LinkId, NodeId, Packet, PacketEvent, PacketKind, PacketStep, Topology};
 use std::collections::BTreeMap;
-use transport::{BlockPool, Blocks, Options};
+use transport::{AckOptionPool, AckOptions, Blocks, Options};
 use units::Time;
 
 const ON_AIR: &str = "and packets on the air are not captured";
@@ -58,7 +58,7 @@ pub(crate) struct Captures {
     /// SACK blocks of ACKs on their way, by the place that the ACK names.
     sent_blocks: Vec<Blocks>,
     /// Those of ACKs that were told and are not settled yet.
-    told_blocks: BlockPool,
+    told_blocks: AckOptionPool,
 }
 
 impl Captures {
@@ -86,7 +86,7 @@ impl Captures {
             arrival: None,
             echoes: BTreeMap::new(),
             sent_blocks: Vec::new(),
-            told_blocks: BlockPool::default(),
+            told_blocks: AckOptionPool::default(),
         }
     }
 
@@ -202,9 +202,9 @@ impl Captures {
     /// An event was told, ahead of its time perhaps: keeps the SACK blocks of its packet, whose place may be used again.
     pub fn tell(&mut self, event: &PacketEvent) -> PacketEvent {
         let mut event = *event;
-        if event.packet.has_blocks() {
-            let blocks = self.sent_blocks.get(event.packet.blocks as usize).copied().unwrap_or(Blocks::NONE);
-            event.packet.blocks = self.told_blocks.put(&blocks);
+        if event.packet.has_options() {
+            let blocks = self.sent_blocks.get(event.packet.options as usize).copied().unwrap_or(Blocks::NONE);
+            event.packet.options = self.told_blocks.put(&AckOptions { blocks, ..AckOptions::NONE });
         }
         event
     }
@@ -212,7 +212,8 @@ impl Captures {
     /// The next event in the order of time.
     pub fn packet(&mut self, event: &PacketEvent) {
         let packet = &event.packet;
-        let blocks = if packet.has_blocks() { self.told_blocks.take(packet.blocks) } else { Blocks::NONE };
+        let blocks =
+            if packet.has_options() { self.told_blocks.take(packet.options).blocks } else { Blocks::NONE };
         let ack = packet.kind == PacketKind::Ack;
         let flow = &self.flows[packet.flow as usize];
         let [source, destination] = if ack { [flow.ends[1], flow.ends[0]] } else { flow.ends };

@@ -30,14 +30,8 @@ impl TcpFlow {
     /// What its controller misses among its own options.
     fn missing_option(&self) -> Option<&'static str> {
         let needs = self.needs();
-        if needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time() {
-            return Some("the receiver's clock: say timestamps = true");
-        }
-        let routers = needs.has(Signals::ROUTER_RATE)
-            || needs.has(Signals::ROUTER_FEEDBACK)
-            || self.options.requests_quick_start();
-        (self.options.timestamps && routers)
-            .then_some("the place of the timestamps for what routers say: say timestamps = false")
+        (needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time())
+            .then_some("the receiver's clock: write timestamps = true")
     }
 
     /// The same as a message.

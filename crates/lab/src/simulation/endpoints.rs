@@ -3,7 +3,7 @@
 use super::recorder::Recorder;
 use engine::EventQueue;
 use net::{Network, Packet};
-use transport::{BlockPool, Blocks, FlowContext, FlowTimer, WindowRow};
+use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, WindowRow};
 use units::Time;
 
 /// What stands at the ends of a flow's path; the index of each in its list.
@@ -43,7 +43,7 @@ pub(super) struct SimulationContext<'a, const WINDOWS: bool, const PACKETS: bool
     pub event_queue: &'a mut EventQueue<Packet>,
     pub network: &'a mut Network,
     pub recorder: &'a mut Recorder<WINDOWS, PACKETS>,
-    pub blocks: &'a mut BlockPool,
+    pub ack_options: &'a mut AckOptionPool,
     pub flow: u32,
 }
 
@@ -56,15 +56,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
         self.event_queue.now()
     }
     #[inline]
-    fn send(&mut self, mut packet: Packet, blocks: &Blocks) {
-        if !blocks.as_slice().is_empty() {
-            packet.blocks = self.blocks.put(blocks);
+    fn send(&mut self, mut packet: Packet, options: &AckOptions) {
+        if !options.is_empty() {
+            packet.options = self.ack_options.put(options);
         }
         if PACKETS {
-            self.recorder.sends(&mut packet, blocks);
+            self.recorder.sends(&mut packet, &options.blocks);
         }
-        if !self.network.send(self.event_queue, self.recorder, &packet) && packet.has_blocks() {
-            self.blocks.take(packet.blocks);
+        if !self.network.send(self.event_queue, self.recorder, &packet) && packet.has_options() {
+            self.ack_options.take(packet.options);
         }
     }
     #[inline]
@@ -92,7 +92,7 @@ macro_rules! flow_context {
             event_queue: &mut $simulation.event_queue,
             network: &mut $simulation.network,
             recorder: &mut $simulation.recorder,
-            blocks: &mut $simulation.blocks,
+            ack_options: &mut $simulation.ack_options,
             flow: $flow,
         }
     };

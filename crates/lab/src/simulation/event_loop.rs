@@ -8,7 +8,7 @@ use engine::{EventQueue, Next};
 use net::radio::RadioOutput;
 use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
 use rustix::time::{ClockId, clock_gettime};
-use transport::{BlockPool, Blocks, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
+use transport::{AckOptionPool, AckOptions, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
 use units::{Span, Time};
 
 /// Everything that moves.
@@ -21,7 +21,7 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) network: Network,
     pub(super) topology: Topology,
     pub(super) recorder: Recorder<WINDOWS, PACKETS>,
-    pub(super) blocks: BlockPool,
+    pub(super) ack_options: AckOptionPool,
     /// Of each flow, by number.
     pub(super) endpoints: Vec<Endpoints>,
     pub(super) senders: Vec<Sender>,
@@ -130,8 +130,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         match self.network.arrive(&mut self.event_queue, &mut self.recorder, packet) {
             Arrival::Forwarded => {}
             Arrival::Dropped => {
-                if packet.has_blocks() {
-                    self.blocks.take(packet.blocks);
+                if packet.has_options() {
+                    self.ack_options.take(packet.options);
                 }
             }
             Arrival::Delivered => {
@@ -144,15 +144,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet)
                     }
                     PacketKind::Ack => {
-                        let blocks = match packet.blocks {
-                            Packet::NO_BLOCKS => Blocks::NONE,
-                            place => self.blocks.take(place),
+                        let taken;
+                        let options = match packet.options {
+                            Packet::NO_OPTIONS => &AckOptions::NONE,
+                            place => {
+                                taken = self.ack_options.take(place);
+                                &taken
+                            }
                         };
-                        self.senders[flow].on_ack(
-                            &mut flow_context!(self, packet.flow),
-                            packet,
-                            blocks.as_slice(),
-                        );
+                        self.senders[flow].on_ack(&mut flow_context!(self, packet.flow), packet, options);
                     }
                     PacketKind::Udp => {
                         let now = self.event_queue.now();
@@ -205,20 +205,20 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
         while let Some(handed) = self.network.radio().and_then(net::radio::Radio::poll_output) {
             match handed {
-                // Copies of the packet may still be about: their blocks stay until they are gone.
+                // Copies of the packet may still be about: their options stay until they are gone.
                 RadioOutput::Delivered(mut packet, path) => {
-                    if packet.has_blocks() {
-                        let blocks = self.blocks.get(packet.blocks);
-                        packet.blocks = self.blocks.put(&blocks);
+                    if packet.has_options() {
+                        let options = self.ack_options.get(packet.options);
+                        packet.options = self.ack_options.put(&options);
                         if PACKETS {
-                            self.recorder.sends_blocks(packet.blocks, &blocks);
+                            self.recorder.sends_blocks(packet.options, &options.blocks);
                         }
                     }
                     self.network.deliver_from_radio(&mut self.event_queue, &packet, path);
                 }
                 RadioOutput::Gone(packet) => {
-                    if packet.has_blocks() {
-                        self.blocks.take(packet.blocks);
+                    if packet.has_options() {
+                        self.ack_options.take(packet.options);
                     }
                 }
             }

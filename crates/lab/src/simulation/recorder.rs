@@ -307,8 +307,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     pub fn sends(&mut self, packet: &mut Packet, blocks: &Blocks) {
         if let Some(captures) = &mut self.captures {
             captures.sends(packet);
-            if packet.has_blocks() {
-                captures.sends_blocks(packet.blocks, blocks);
+            if packet.has_options() {
+                captures.sends_blocks(packet.options, blocks);
             }
         }
     }
@@ -320,7 +320,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// SACK blocks have another place from now on, on the air.
+    /// SACK blocks have another place from now on: a copy arrived by radio while others are in flight.
     pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
         if let Some(captures) = &mut self.captures {
             captures.sends_blocks(place, blocks);

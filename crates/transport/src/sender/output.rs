@@ -1,7 +1,7 @@
 //! Sending: what the window allows, when pacing lets it, and the retransmission timer.
 
 use super::{RecoveryState, Sender};
-use crate::blocks::Blocks;
+use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::StackProfile;
 use crate::recovery;
@@ -105,7 +105,7 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        context.send(packet, &Blocks::NONE);
+        context.send(packet, &AckOptions::NONE);
         let restart = nothing_outstanding && !matches!(self.recovery_state, RecoveryState::Vegas(_));
         if restart || context.timer(FlowTimer::Retransmit) == Time::NEVER {
             context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto(&self.options));

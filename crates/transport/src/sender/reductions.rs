@@ -9,7 +9,7 @@ use super::{LastReduction, RecoveryState, Sender};
 use crate::context::FlowContext;
 use crate::options::StackProfile;
 use cc::{Cause, Congestion, Controller, EcnResponse, Phase, Signals};
-use net::{Ask, Packet, QUICK_START_LEAST, Stamp};
+use net::{Packet, QUICK_START_LEAST, RateHeader, RouterReply, XcpHeader};
 use units::{Span, Time};
 
 impl Sender {
@@ -81,20 +81,25 @@ impl Sender {
 
     /// What routers say by way of an ACK. Comes before anything else that the ACK does.
     #[cold]
-    pub(super) fn process_ecn_and_router_feedback<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
+    pub(super) fn process_ecn_and_router_feedback<W: FlowContext>(
+        &mut self,
+        context: &W,
+        packet: &Packet,
+        reply: RouterReply,
+    ) {
         if packet.ecn && self.answers_echoes() {
             self.on_echo(context, packet);
         }
         if self.options.requests_quick_start() && self.una == 0 && packet.seq == 1 {
-            self.take_quick_start(context.now(), packet);
+            self.take_quick_start(context.now(), reply);
         }
         if self.needs.has(Signals::ROUTER_RATE)
-            && let Some(rate) = packet.granted()
+            && let RouterReply::Rate(rate) = reply
         {
             self.controller.on_hint(context.now(), &cc::PathHint::RouterRate(rate));
         }
         if self.needs.has(Signals::ROUTER_FEEDBACK)
-            && let Some(feedback) = packet.feedback()
+            && let RouterReply::Feedback(feedback) = reply
         {
             self.controller.on_hint(context.now(), &cc::PathHint::RouterFeedback(feedback as f64));
         }
@@ -102,9 +107,11 @@ impl Sender {
 
     /// The handshake's answer to a Quick-Start request: if all routers approved, the initial window is the approved rate
     /// times the round-trip time (RFC 4782 section 4.4). A loss in that window is answered as any other.
-    fn take_quick_start(&mut self, now: Time, packet: &Packet) {
-        let approved = packet.granted().filter(|rate| self.quick_start_path && *rate >= QUICK_START_LEAST);
-        let Some(rate) = approved else { return };
+    fn take_quick_start(&mut self, now: Time, reply: RouterReply) {
+        let RouterReply::Rate(rate) = reply else { return };
+        if !self.quick_start_path || rate < QUICK_START_LEAST {
+            return;
+        }
         let segment = self.segments.get(0);
         let round_trip = now.since(segment.sent).seconds();
         let bits = ((self.options.packet + self.options.header) * 8) as f64;
@@ -122,14 +129,14 @@ impl Sender {
         packet.cwr = self.options.ecn && !again && std::mem::take(&mut self.cwr);
         let round_trip = || self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO);
         if self.needs.has(Signals::ROUTER_RATE) {
-            packet.put_stamp(Stamp::asking(round_trip()));
+            packet.set_rate_header(RateHeader::request(round_trip()));
         } else if syn && self.options.requests_quick_start() {
-            packet.put_stamp(Stamp::asking(Span::ZERO).at_most(self.options.quick_start));
+            packet.set_rate_header(RateHeader::request(Span::ZERO).at_most(self.options.quick_start));
         }
         if self.needs.has(Signals::ROUTER_FEEDBACK) {
             let round_trip = round_trip();
             let spacing = Span::from_seconds(round_trip.seconds() / self.controller.cwnd());
-            packet.put_ask(Ask { round_trip, spacing, feedback: i32::MAX });
+            packet.set_xcp_header(XcpHeader { round_trip, spacing, feedback: i32::MAX });
         }
         packet
     }

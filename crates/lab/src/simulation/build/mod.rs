@@ -21,7 +21,7 @@ use net::radio::Radio;
 use net::{LinkId, Network, Packet};
 use plan::{Layout, Plan};
 use std::sync::atomic::AtomicBool;
-use transport::{BlockPool, FlowTimer};
+use transport::{AckOptionPool, FlowTimer};
 use units::{Span, Time};
 
 /// What a run has beside links and flows, and whose the timers behind those of the flows are.
@@ -131,7 +131,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             event_queue,
             network,
             recorder,
-            blocks: BlockPool::default(),
+            ack_options: AckOptionPool::default(),
             endpoints: flows.endpoints,
             senders: flows.senders,
             receivers: flows.receivers,

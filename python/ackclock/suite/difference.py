@@ -1,4 +1,4 @@
-"""`ackclock compare`: which metrics of a suite changed between two controllers, or two versions of one."""
+"""Which metrics of a suite changed between two controllers, or two versions of one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Change:
     """
 
 
-def compare(a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
+def changes_between(a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
     """Compare what both have, paired by seed: common random numbers.
 
     A metric changed where the difference is certain and more than `tolerance` of the larger mean. Of those called so a

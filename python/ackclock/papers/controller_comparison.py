@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ControllerComparison:
     """What came of it: a run of the suite for each controller, and those that the networks have nothing for."""
 
     suite: Suite
@@ -43,14 +43,14 @@ class Comparison:
         return sorted(found, key=lambda row: -row[1]["goodput"].value)
 
 
-def compare(
+def compare_controllers(
     folder: Path,
     out: Path,
     executor: Executor,
     *,
     quick: bool = False,
     progress: Callable[[str], Progress | None] | None = None,
-) -> Comparison:
+) -> ControllerComparison:
     """Run every registered controller through the suite in `folder`; runs that are there are kept."""
     allow_code(True)  # the networks are those of the papers beside
     suite = Suite(folder)
@@ -64,7 +64,7 @@ def compare(
             if "needs" not in str(error):
                 raise
             refused[name] = str(error).removeprefix(f"{name}: ")
-    return Comparison(suite, made, refused)
+    return ControllerComparison(suite, made, refused)
 
 
 def front(points: dict[str, tuple[float, float]]) -> set[str]:
@@ -76,7 +76,7 @@ def front(points: dict[str, tuple[float, float]]) -> set[str]:
     }
 
 
-def draw(comparison: Comparison) -> str:
+def draw(comparison: ControllerComparison) -> str:
     """Draw goodput against 95th-percentile queueing delay, a panel for each network; SVG text."""
     from matplotlib.figure import Figure
 
@@ -93,7 +93,7 @@ def draw(comparison: Comparison) -> str:
     return svg_text(figure, "comparison")
 
 
-def _panel(axes: Axes, comparison: Comparison, situation: Situation, names: list[str]) -> None:
+def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, names: list[str]) -> None:
     tidy(axes)
     points: dict[str, tuple[float, float]] = {}
     rows = dict(comparison.rows(situation))

@@ -1,0 +1,1 @@
+"""The command line: `app` and one file for each command."""

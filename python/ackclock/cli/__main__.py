@@ -1,0 +1,7 @@
+"""`python -m ackclock.cli`."""
+
+import sys
+
+from ackclock.cli.app import main
+
+sys.exit(main())

@@ -1,0 +1,83 @@
+"""The command `ackclock`. Exit status: 0 done, 1 a run failed, 2 bad input."""
+
+from __future__ import annotations
+
+import io
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from cyclopts import App, CycloptsError, Parameter
+
+from ackclock import control
+from ackclock._core import ControllerError, ScenarioError, __version__
+from ackclock.files import BadInput
+from ackclock.text import fail, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+COMMANDS = (
+    "run",
+    "check",
+    "why",
+    "list",
+    "sweep",
+    "results",
+    "suite",
+    "compare",
+    "paper",
+    "identify",
+    "orbit",
+    "radio",
+    "bench",
+)
+"""Each is the function `command` in the module of its name."""
+
+
+def application(arguments: Sequence[str]) -> App:
+    """The application with the command that `arguments` name; with all commands if they name none."""
+    app = App(
+        name="ackclock",
+        help="A laboratory for congestion control.",
+        version=__version__,
+        version_flags=["--version"],
+        help_format="plaintext",
+        default_parameter=Parameter(negative=(), json_list=False, json_dict=False),
+        suppress_keyboard_interrupt=False,
+        result_action="return_value",
+    )
+    for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
+        app.command(import_module(f"ackclock.cli.{name}").command, name=name)
+    return app
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone
+    control.announce = lambda what: say(f"ackclock: {what}", error=True)
+    try:
+        status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
+    except CycloptsError as error:
+        return fail(" ".join(str(error).split()), 2)
+    except (ScenarioError, BadInput) as error:
+        return fail(str(error), 2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone; say nothing more
+        return 1
+    except OSError as error:
+        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
+    except MemoryError as error:
+        return fail(str(error) or "out of memory", 1)
+    except ControllerError as error:
+        say(error.traceback.rstrip("\n"), error=True)
+        return fail(str(error), 1)
+    except RuntimeError as error:
+        return fail(str(error), 1)
+    except KeyboardInterrupt:
+        return fail("interrupted; nothing was written", 130)
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,125 @@
+"""`ackclock identify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+from rich.text import Text
+
+from ackclock.cli.console import wide_console
+from ackclock.files import BadInput, check_picture, check_targets
+from ackclock.text import fail, shown
+
+if TYPE_CHECKING:
+    from ackclock.arima import Identification
+
+
+def command(
+    series: Path,
+    /,
+    *,
+    flow: str | None = None,
+    every: float | None = None,
+    d: int = 1,
+    method: Literal["css", "mle"] = "css",
+    plot: Path | None = None,
+    fit: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Identify an ARIMA model of round-trip times: correlations, eight candidates, residuals.
+
+    Parameters
+    ----------
+    series
+        CSV or Parquet file with a column rtt_s (seconds); a window trace of `ackclock run --trace-every ack` will do.
+    flow
+        Whose samples to take, where the file has a column flow.
+    every
+        Take the last sample of each interval of so many seconds (needs a column time_s), as a probe would.
+    d
+        How often to difference.
+    method
+        Conditional least squares, or the exact Gaussian likelihood.
+    plot
+        Draw series, correlations and residuals to this file (.svg, .png or .pdf).
+    fit
+        Write the coefficients of ARIMA(2,1,1) to this file (.toml); a scenario takes them with
+        control = { kind = "ca_artt", fit = "FILE" }.
+    as_json
+        Print one JSON object and nothing else.
+
+    """
+    from ackclock.arima import identify as find
+    from ackclock.arima import read_series
+    from ackclock.arima.files import write_fit, write_plot
+
+    if plot is not None:
+        check_picture(plot)
+    if fit is not None and (fit.suffix != ".toml" or d != 1):
+        raise BadInput("--fit: the name must end in .toml, and --d must be 1: the controller's model is ARIMA(2,1,1)")
+    if (every is not None and not every > 0) or not 0 <= d <= 2:
+        raise BadInput("--every is a time above zero, --d is 0, 1 or 2")
+    targets = [path for path in (plot, fit) if path is not None]
+    check_targets(targets)
+    x = read_series(series, flow, every, lambda message: fail(message, 0))
+    try:
+        found = find(x, d, method)
+    except ValueError as error:
+        raise BadInput(f"{series}: {error}") from None
+    if plot is not None:
+        write_plot(plot, found, series.name)
+    if fit is not None:
+        write_fit(fit, found, series.name)
+    if as_json:
+        print(json.dumps(found.to_dict()))
+    else:
+        identification(series.name, found, [str(path) for path in targets])
+    return 0
+
+
+def identification(name: str, found: Identification, written: list[str]) -> None:
+    """Print correlations, candidates and diagnostics of an identification."""
+    console = wide_console()
+    console.print(
+        Text(shown(name), "bold"),
+        f" {len(found.x)} samples, mean {found.x.mean() * 1e3:.2f} ms; "
+        f"{found.n} differences (d = {found.d}); fitted by {found.method}",
+        highlight=False,
+    )
+    full = " ".join(f"{value:+.3f}" for value in found.acf[:8])
+    partial = " ".join(f"{value:+.3f}" for value in found.pacf[:8])
+    console.print(f"ACF  lags 1-8  {full}   (white noise: ±{1.96 / found.n**0.5:.3f})")
+    console.print(f"PACF lags 1-8  {partial}")
+    table = Table(box=None, pad_edge=False)
+    for head in ("model", "ar (s.e.)", "ma (s.e.)", "sd (ms)", "AIC, paper", "FPE (s²)", "AIC", "AICc", "BIC"):
+        left = head.startswith(("model", "ar", "ma"))
+        table.add_column(head, justify="left" if left else "right", no_wrap=head.startswith(("model", "sd", "AIC")))
+    for candidate in found.candidates:
+        mark = " *" if candidate is found.chosen else ""
+        table.add_row(
+            candidate.name + mark,
+            _coefficients(candidate.ar, candidate.ar_se),
+            _coefficients(candidate.ma, candidate.ma_se),
+            f"{candidate.sigma2**0.5 * 1e3:.4g}",
+            f"{candidate.aic_seed:.4f}",
+            f"{candidate.fpe:.4g}",
+            *(f"{value:.1f}" for value in (candidate.aic, candidate.aicc, candidate.bic)),
+        )
+    console.print(table)
+    about = found.diagnostics()
+    box = about["ljung_box"]
+    console.print(
+        f"* least AIC (and FPE). Its residuals: Ljung-Box Q({box['lag']}) = {box['q']:.1f}, p = {box['p']:.3f}; "
+        f"normal probability plot r = {about['normal_plot_correlation']:.4f}",
+        highlight=False,
+    )
+    for path in written:
+        console.print(f"written: {path}", soft_wrap=True)
+
+
+def _coefficients(values: list[float], errors: list[float]) -> str:
+    return "  ".join(f"{v:+.4f} ({e:.4f})" for v, e in zip(values, errors, strict=True))

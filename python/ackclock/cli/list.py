@@ -1,0 +1,53 @@
+"""`ackclock list`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from rich.text import Text
+
+from ackclock.text import PlainConsole, shown
+
+Kind = Literal["controllers", "recoveries", "queues", "losses", "scenarios", "papers", "suites"]
+
+
+def command(kind: Kind, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
+    """List models, scenarios, papers or suites, with parameters, units, defaults and sources.
+
+    Parameters
+    ----------
+    kind
+        What to list.
+    as_json
+        Print a JSON list.
+
+    """
+    from ackclock.catalog import entries
+
+    found = entries(kind)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        listing(kind, found)
+
+
+def listing(kind: str, entries: list[dict[str, Any]]) -> None:
+    """Print what `ackclock list` found."""
+    console = PlainConsole()
+    if not entries:
+        where = "here (run in a folder that has `scenarios/`)" if kind == "scenarios" else "yet"
+        console.print(f"no {kind} {where}")
+    for entry in entries:
+        status = Text(f" ({entry['status']}) " if entry["status"] else "", "dim")
+        console.print(Text(shown(entry["name"]), "bold"), status, entry["summary"])
+        if entry["source"]:
+            console.print(f"    source: {entry['source']}")
+        for param in entry["params"]:
+            usual = f"= {param['default']}" if param["default"] else "(required)"
+            console.print(" ".join(filter(None, (f"    {param['name']}", usual, param["unit"]))) + f": {param['doc']}")
+        if entry["trace"]:
+            console.print(f"    in the trace: {', '.join(entry['trace'])}")
+        for limit in entry["limits"]:
+            console.print(f"    alone on an empty path below 90 % in profile {limit['profile']}: {limit['reason']}")

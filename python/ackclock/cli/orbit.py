@@ -1,0 +1,122 @@
+"""`ackclock orbit`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from ackclock.cli.console import progress, wide_console
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
+from ackclock.cli.pictures import check_pictures, interval_s, report_written
+from ackclock.files import BadInput, save_figure
+
+if TYPE_CHECKING:
+    from ackclock.satellites import SatelliteView
+
+
+def command(
+    file: File,
+    /,
+    *,
+    start: Annotated[str | None, Parameter(name="--from")] = None,
+    end: Annotated[str | None, Parameter(name="--to")] = None,
+    every: str = "1s",
+    until: str = "600s",
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    positions: bool = False,
+    plot: Path | None = None,
+    at: str | None = None,
+    animate: Path | None = None,
+    set_: Overrides = None,
+    seed: Seed = None,
+    allow_code: AllowCode = False,
+) -> int:
+    """Follow the satellites of a scenario without traffic: path, propagation delay and hand-offs over time.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML) with a constellation and terminals; it needs no flows.
+    start
+        Terminal where the path begins.
+    end
+        Terminal where it ends.
+    every
+        Sampling interval, such as 10s.
+    until
+        Time of the last sample.
+    as_json
+        Print one JSON object per sample: time_s, path, delay_s, up, down.
+    positions
+        With --json: also latitude, longitude (degrees) and altitude (km) of every satellite.
+    plot
+        Draw a map to this file (.svg, .png or .pdf).
+    at
+        The moment of the map; the start by default.
+    animate
+        Write an animation of the map, one frame per sample (.gif, .html, or .mp4 where ffmpeg is installed).
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    seed
+        Decides the jitter of checks, instead of the file's.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
+
+    """
+    from ackclock.satellites import SatelliteView
+
+    check_pictures(plot, animate)
+    if (start is None) != (end is None):
+        raise BadInput("--from and --to go together")
+    if start is None and not positions and plot is None and animate is None:
+        raise BadInput("name two terminals with --from and --to, or ask for --positions, --plot or --animate")
+    if positions and not as_json:
+        raise BadInput("--positions goes with --json")
+    every_s = interval_s(every, at, plot)
+    until_s, at_s = seconds(until, "--until"), seconds(at or "0s", "--at")
+    ends = (start, end) if start is not None and end is not None else None
+    satellites = SatelliteView(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
+    satellites.until_s = until_s
+    if plot is not None:
+        from ackclock.satellite_map import draw
+
+        save_figure(draw(satellites, at_s), plot)
+    if animate is not None:
+        from ackclock import satellite_map
+
+        with progress("drawing", quiet=as_json) as advance:
+            satellite_map.animate(satellites, every_s, animate, advance)
+    if as_json:
+        for look in satellites.instants(every_s, positions=positions):
+            print(json.dumps(look))
+    elif ends is not None:
+        passes(satellites, every_s)
+    report_written(plot, animate, sys.stderr if as_json else sys.stdout)
+    return 0
+
+
+def passes(satellites: SatelliteView, every_s: float) -> None:
+    """Paths with their delays, a row for each time that the path changes, then the hand-offs."""
+    table = Table("from (s)", "path", "delay (ms)", "least", "most", title="Paths", title_justify="left", box=None)
+    runs: list[tuple[float, list[str] | None, list[float]]] = []
+    for look in satellites.instants(every_s):
+        if not runs or runs[-1][1] != look["path"]:
+            runs.append((look["time_s"], look["path"], []))
+        if look["delay_s"] is not None:
+            runs[-1][2].append(1e3 * look["delay_s"])
+    for at, path, delays in runs:
+        numbers = [f"{sum(delays) / len(delays):.2f}", f"{min(delays):.2f}", f"{max(delays):.2f}"] if delays else []
+        table.add_row(f"{at:g}", " - ".join(path) if path else "none", *numbers)
+    console = wide_console()
+    console.print(table)
+    handoffs = Table("time (s)", "terminal", "from", "to", title="Hand-offs", title_justify="left", box=None)
+    found = [handoff for handoff in satellites.handoffs() if handoff["time_s"] <= satellites.until_s]
+    for handoff in found:
+        places = (handoff["from"] or "none", handoff["to"] or "none")
+        handoffs.add_row(f"{handoff['time_s']:g}", handoff["terminal"], *places)
+    console.print(handoffs if found else "No hand-offs.")

@@ -1,0 +1,113 @@
+"""`ackclock paper`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from rich.table import Table
+
+from ackclock.cli.console import named_progress, wide_console
+from ackclock.cli.options import Jobs
+from ackclock.files import BadInput
+from ackclock.text import fail, say
+
+if TYPE_CHECKING:
+    from ackclock.papers.parallel import Options
+    from ackclock.papers.reproduce import Reproduction
+
+
+def command(
+    key: str,
+    /,
+    *,
+    out: Path,
+    quick: bool = False,
+    jobs: Jobs = None,
+    engine: Literal["local", "ray"] = "local",
+    readme: bool = False,
+) -> int:
+    """Reproduce a paper: its tables, figures, claims with verdicts, one page. Resumable.
+
+    Parameters
+    ----------
+    key
+        The paper (`ackclock list papers`), or all: two at a time, and the comparison of all controllers.
+    out
+        Folder; the page is KEY/index.html in it.
+    quick
+        Fewer seeds; the page says so.
+    jobs
+        Number of threads (CPUs of a local Ray). Default: all.
+    engine
+        Executor: this machine, or a Ray cluster.
+    readme
+        Also put the verdicts into the README of the paper's folder.
+
+    """
+    from ackclock import papers
+    from ackclock.papers.parallel import Options
+    from ackclock.papers.reproduce import readme as write_readme
+    from ackclock.study.executors import ENGINES
+
+    if readme and quick:
+        raise BadInput("--readme: not with --quick: the README holds the whole reproduction")
+    if key == "all":
+        return _all_papers(Options(out, engine, jobs, quick), readme=readme)
+    one = papers.find(key)
+    try:
+        with named_progress() as progress:
+            made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {out / one.key}; the same command goes on", 130)
+    reproduction(made)
+    if readme:
+        write_readme(one, made)
+    return 1 if made.failed else 0
+
+
+def _all_papers(options: Options, *, readme: bool) -> int:
+    """Reproduce every paper and write the index of them all."""
+    from ackclock import papers
+    from ackclock.papers.parallel import reproduce_all
+    from ackclock.papers.reproduce import readme as write_readme
+
+    wanted = [papers.find(one) for one in papers.known()]
+    if not wanted:
+        raise BadInput("there are no papers here (run in a folder that has `papers/`)")
+    try:
+        with named_progress() as progress:
+            ended = reproduce_all(wanted, papers.comparison_folder(), options, progress)
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {options.out}; the same command goes on", 130)
+    for made in ended.papers:
+        reproduction(made)
+        if readme:
+            write_readme(made.paper, made)
+    papers.index(options.out, ended.papers, ended.comparison, quick=options.quick)
+    say(f"written: {options.out / 'index.html'}")
+    for error in ended.errors:
+        fail(error, 1)
+    return 1 if ended.failed else 0
+
+
+def reproduction(made: Reproduction) -> None:
+    """Print the verdicts of a paper and where its page lies."""
+    console = wide_console()
+    table = Table(title=made.paper.title, title_justify="left", box=None, pad_edge=False)
+    for head in ("claim", "direction", "size", "what", "value", "95 % interval", "n", "readings"):
+        table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
+    for v in made.verdicts:
+        j = v.taken
+        shown = "" if j.low is None or j.high is None else f"{j.low:.3g} to {j.high:.3g}"
+        value = "" if j.value is None else f"{j.value:.3g}"
+        mark = " (weak)" if v.weak else ""
+        table.add_row(v.claim.id, v.direction + mark, v.size or "", v.claim.metric, value, shown, str(j.n), v.strip)
+    console.print(f"calibrated: {made.calibration.chosen.label}")
+    console.print(table)
+    if any(v.weak for v in made.verdicts):
+        console.print("weak: not after Holm's correction over all claims")
+    console.print(f"{made.runs:,} runs, {made.seconds:.0f} s")
+    for run_id, error in made.failed[:5]:
+        console.print(f"failed: run {run_id}: {error}")
+    console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)

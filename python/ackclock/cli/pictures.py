@@ -1,0 +1,36 @@
+"""Checks that `ackclock orbit` and `ackclock radio` share: names of pictures, intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from ackclock.cli.options import seconds
+from ackclock.files import BadInput, check_targets
+
+
+def check_pictures(plot: Path | None, animate: Path | None) -> None:
+    """Raise BadInput unless a map and an animation can be written to these files."""
+    from ackclock.animation import ENDINGS
+
+    for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, ENDINGS)):
+        if target is not None and target.suffix not in endings:
+            raise BadInput(f"{target}: the name must end in one of {', '.join(endings)}")
+    check_targets([target for target in (plot, animate) if target is not None])
+
+
+def interval_s(every: str, at: str | None, plot: Path | None) -> float:
+    """Seconds of `--every`. Raises BadInput unless it is a time, and if `--at` has no map."""
+    if at is not None and plot is None:
+        raise BadInput("--at is the moment of the map: it goes with --plot")
+    every_s = seconds(every, "--every")
+    if every_s <= 0:
+        raise BadInput("--every: must be more than zero")
+    return every_s
+
+
+def report_written(plot: Path | None, animate: Path | None, stream: TextIO) -> None:
+    """Say which pictures were written."""
+    for target in (plot, animate):
+        if target is not None:
+            print(f"written: {target}", file=stream)

@@ -1,0 +1,81 @@
+"""`ackclock sweep`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from ackclock.cli.console import study_progress
+from ackclock.cli.options import AllowCode, File, Jobs, Overrides
+from ackclock.files import BadInput
+from ackclock.text import advise, fail, say
+
+
+def command(
+    file: File,
+    /,
+    *,
+    out: Path,
+    set_: Overrides = None,
+    jobs: Jobs = None,
+    engine: Literal["local", "ray"] = "local",
+    until: str | None = None,
+    most: int = 200,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
+) -> int:
+    """Run a study: every point of its axes under every seed. Resumable: finished runs are kept.
+
+    Parameters
+    ----------
+    file
+        Scenario file with a `sweep`.
+    out
+        Folder of the study; created if missing.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    jobs
+        Number of threads (CPUs of a local Ray). Default: all.
+    engine
+        Executor: this machine, or a Ray cluster (extra `ackclock[cluster]`).
+    until
+        Add seeds to a point until the 95 % interval of a metric is narrow: METRIC:PERCENT, such as fwd.goodput_bps:2%.
+    most
+        With --until: maximum number of seeds per point.
+    as_json
+        Print {"runs", "kept", "done", "failed"} at the end and nothing else.
+    allow_code
+        Let files name code and bases (`extends`) outside their own folder.
+
+    """
+    from dataclasses import asdict
+
+    from ackclock.study import Store, Study, Until
+    from ackclock.study import sweep as run_study
+    from ackclock.study.executors import ENGINES
+
+    if most < 2:
+        raise BadInput("--most is a number from 2 on")
+    study = Study.load(file, set_ or ())
+    advise(study.advice)
+    stop = None if until is None else Until.parse(until, most)
+    with Store.create(out) as store:
+        for note in store.notes:
+            fail(note, 0)
+        try:
+            with study_progress(quiet=as_json) as advance:
+                summary = run_study(study, store, ENGINES[engine](jobs), until=stop, progress=advance)
+        except KeyboardInterrupt:
+            there = sum(1 for _ in store.runs())
+            return fail(f"interrupted; {there} finished runs are kept in {out}; the same command goes on", 130)
+        for run_id, error in store.failures()[:10]:
+            fail(f"run {run_id}: {error}", 1)
+    if as_json:
+        print(json.dumps(asdict(summary)))
+    else:
+        say(f"{summary.runs} runs: {summary.kept} kept, {summary.done} done, {summary.failed} failed")
+        say(f"written: {out} (ackclock results {out})")
+    return 1 if summary.failed else 0
