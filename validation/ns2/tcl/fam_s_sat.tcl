@@ -1,4 +1,4 @@
-# Family s: TCP flows between two terminals over Iridium, built by formula (specs/iridium.md).
+# Family s: TCP flows between two terminals over Iridium, built by formula (docs/specs/iridium.md).
 # usage: ns fam_s_sat.tcl key=value ...; ONE Simulator per process: TCP/Linux keeps global state.
 # Prints one JSON line at the end. trace=FILE writes every packet event of the satellite links (a FIFO will do).
 array set P {
