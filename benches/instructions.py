@@ -1,7 +1,8 @@
-"""Guard against slowing down: instructions per packet-hop and per ACK, counted by callgrind.
+"""Check for performance regressions: instructions per packet-hop, counted by callgrind.
 
-Counts do not depend on the machine's mood; seconds do, and stay out of CI. A count more than 5 % above its bound
-fails; one as far below asks for a lower bound. `--write` takes today's counts.
+Instruction counts do not depend on the load of the machine; times do, so CI does not use them. A count more than 5 %
+above its bound fails. A count more than 5 % below its bound prints a hint to lower the bound. `--write` stores the
+current counts as bounds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CASES = {"dumbbell 1": (1, 2.0), "dumbbell 10": (10, 2.0), "dumbbell 100": (100,
 
 
 def count(flows: int, seconds: float) -> float:
-    """Instructions per packet-hop of the whole process, setting up included."""
+    """Instructions per packet-hop of the whole process, including the set-up."""
     binary = ROOT / "target" / "release" / "examples" / "dumbbell"
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary), str(flows), str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -48,7 +49,7 @@ def main() -> int:
         off = found / bounds[name] - 1
         verdict = "ok" if abs(off) <= SLACK else ("MORE than the bound" if off > 0 else "less: lower the bound")
         broken += off > SLACK
-        print(f"{name:14} {found:7.1f} instructions a packet-hop ({off * 100:+.1f} % of the bound): {verdict}")
+        print(f"{name:14} {found:7.1f} instructions per packet-hop ({off * 100:+.1f} % of the bound): {verdict}")
     return 1 if broken else 0
 
 

@@ -1,7 +1,8 @@
-"""Three flows over Iridium for 300 s, here and in ns-2.35, in turns: `python benches/iridium.py`.
+"""Three flows over Iridium for 300 s, alternately in Ackclock and in ns-2.35: `python benches/iridium.py`.
 
-Ours (scenarios/iridium.toml) is the CPU time of reading, building and running the scenario; ns-2's that of its whole
-process, without a trace. The packets are the same (validation/ns2/satellite.py). Needs ns-2 (Debian: ns2).
+The CPU time of Ackclock (scenarios/iridium.toml) is that to read, build and run the scenario; the CPU time of ns-2 is
+that of its whole process, without a trace. The packets are the same (validation/ns2/satellite.py). The benchmark needs
+ns-2 (Debian: ns2).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def ns2() -> float:
 
 
 def main() -> int:
-    """Print medians and the ratio, pair by pair."""
+    """Print medians and the median of the pairwise ratios."""
     if shutil.which("ns") is None:
         print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)
         return 1

@@ -1,8 +1,9 @@
-"""Fifty moving nodes for 500 s, here and in ns-2.35, in turns; what larger networks cost: `python benches/manet.py`.
+"""Fifty moving nodes for 500 s in Ackclock and in ns-2.35; cost of larger networks: `python benches/manet.py`.
 
-Ours is the CPU time of reading, building and running the scenario; ns-2's that of its whole process, without a trace.
+Runs of the two alternate. The CPU time of Ackclock is that to read, build and run the scenario; the CPU time of ns-2
+is that of its whole process, without a trace.
 The network is that of validation/ns2/radio.py: AODV, 802.11 at 2 Mb/s, forty streams of the CMU generator. Needs ns-2
-(Debian: ns2); without it only ours is measured.
+(Debian: ns2); without it, only Ackclock is measured.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ MOVES = ROOT / "validation" / "ns2" / "radio" / "moves_50a.tcl.gz"
 SCRIPT = ROOT / "validation" / "ns2" / "tcl" / "fam_r_radio.tcl"
 PAIRS = 3
 SIZES = ((50, 600.0), (200, 1200.0), (1000, 2683.3))
-"""Nodes and the side of their square, m: the same density."""
+"""Number of nodes and side of their square, m; the density is the same."""
 
 
 def scenario(nodes: int, side_m: float, seconds: int, mobility: dict[str, Any]) -> Scenario:
-    """A network like that of the bench."""
+    """The network of the benchmark, with this number of nodes."""
     radio = {
         "nodes": nodes,
         "area": [f"{side_m}m", f"{side_m}m"],
@@ -61,11 +62,11 @@ def ns2(folder: Path) -> float:
 
 
 def main() -> int:
-    """Print medians, the ratio pair by pair, and the cost of larger networks."""
+    """Print medians, the median of the pairwise ratios, and the cost of larger networks."""
     given = {"kind": "ns2", "file": str(MOVES)}
     ours(scenario(50, 600, 10, given))  # imports
     if shutil.which("ns") is None:
-        print("ns-2 is not installed (Debian: apt-get install ns2): ours alone", file=sys.stderr)
+        print("ns-2 is not installed (Debian: apt-get install ns2): only Ackclock is measured", file=sys.stderr)
     else:
         with tempfile.TemporaryDirectory() as folder:
             pairs = [(ours(scenario(50, 600, 500, given))[0], ns2(Path(folder))) for _ in range(PAIRS)]

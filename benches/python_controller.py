@@ -1,4 +1,4 @@
-"""What a controller in Python costs: events per second of one dumbbell, Reno in Rust and in Python in turns.
+"""The cost of a controller in Python: events per second of a dumbbell, alternately with Reno in Rust and in Python.
 
 .venv/bin/python benches/python_controller.py [PAIRS]
 """
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def dumbbell(flows: int) -> dict[str, Any]:
-    """The speed benchmark's network, smaller."""
+    """A smaller version of the speed benchmark's network."""
     ends = [("r1", "r2", 100), *((f"s{i}", "r1", 1000) for i in range(flows))]
     ends += [("r2", f"d{i}", 1000) for i in range(flows)]
     links: list[dict[str, Any]] = [{"ends": [a, b], "rate": f"{rate}Mbps", "delay": "10ms"} for a, b, rate in ends]
@@ -28,7 +28,7 @@ def dumbbell(flows: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the ratio of the CPU times of the event loop, pair by pair."""
+    """Print the median of the pairwise ratios of the event loop's CPU time."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     reno, _ = load(str(ROOT / "examples" / "reno.py"), "Reno", [])
     for flows in (1, 10):

@@ -1,4 +1,4 @@
-"""Which window law keeps the queue short? Three controllers, one after the other, on the same network."""
+"""Compare goodput, mean queue and drops of three congestion control algorithms on the same network."""
 
 from ackclock import Scenario
 

@@ -1,4 +1,4 @@
-"""Reno's window law in Python (RFC 5681), bit for bit the registered `reno`: docs/python-controllers.md explains it.
+"""Reno (RFC 5681) in Python, bit-identical to the registered `reno`; docs/python-controllers.md explains it.
 
 ackclock run scenarios/dumbbell.toml --set 'flow.reno.tcp.congestion_control={ python = "examples/reno.py:Reno" }'
 """
@@ -9,7 +9,7 @@ from ackclock import Controller
 
 
 class Reno(Controller):
-    """Slow start, one segment a round trip, and `keep` of the window kept at a loss."""
+    """Slow start, then one segment per round trip; a loss reduces the window to `keep` times its value."""
 
     def __init__(self, flow, keep=0.5):
         super().__init__(flow)
@@ -39,7 +39,7 @@ class Reno(Controller):
                 self.move(self.cwnd + 1.0)
 
     def on_congestion(self, event):
-        # RFC 8511: 0.8 for an echo, if asked for.
+        # RFC 8511 (ABE): the factor is 0.8 for an ECN echo if `abe` is set.
         self.reduce(event.window, 0.8 if self.flow.abe and event.cause == "ecn" else self.keep)
 
     def on_rto(self, event):

@@ -1,8 +1,8 @@
-"""Which file takes what from which: the imports between files of one crate or package, and the circles among them.
+"""The imports between the files of a crate or package, and the import cycles among them.
 
     python tests/structure.py [FOLDER]
 
-prints the number of files and every circle of a checkout.
+prints the number of files and every import cycle of a checkout.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
 
 @dataclass(eq=False)
 class Module:
-    """A module of a crate: its file, the items that it defines, and where the names come from that it passes on."""
+    """A module of a crate: its file, the items that it defines, and the source of the names that it re-exports."""
 
     file: Path
     parent: Module | None
@@ -36,7 +36,7 @@ class Module:
 
 
 def names(use: str) -> list[list[str]]:
-    """The paths that a `use` names, its braces multiplied out."""
+    """The paths of a `use` declaration, with braces expanded."""
     use = re.sub(r"\s+", " ", use.strip())
     opening = use.find("{")
     if opening < 0:
@@ -70,7 +70,7 @@ def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
 def resolve(module: Module, root: Module, path: list[str], depth: int = 0) -> Module | None:
     """The module whose file defines what a path names; none for another crate's."""
     at = module
-    if depth > 8:  # names passed on in a ring
+    if depth > 8:  # re-exports that form a cycle
         return None
     for i, part in enumerate(path):
         if part == "crate":
@@ -89,7 +89,7 @@ def resolve(module: Module, root: Module, path: list[str], depth: int = 0) -> Mo
 
 
 def rust(crate: Path) -> Graph:
-    """The files of a crate, and from which others each takes something."""
+    """The files of a crate, each with the files from which it uses items."""
     root = read_module(crate / "src" / "lib.rs", None, crate / "src")
     graph: Graph = {}
 
@@ -108,7 +108,7 @@ def rust(crate: Path) -> Graph:
 
 
 def python(package: Path) -> Graph:
-    """The modules of a package, and from which others each imports something."""
+    """The modules of a package, each with the modules from which it imports."""
     files = {".".join(path.relative_to(package.parent).with_suffix("").parts): path for path in package.rglob("*.py")}
     graph: Graph = {}
     for file in files.values():
@@ -126,7 +126,7 @@ def python(package: Path) -> Graph:
 
 
 def circles(graph: Graph) -> list[list[Path]]:
-    """The sets of files that take something from each other, directly or over others (Tarjan)."""
+    """The strongly connected sets of files: import cycles (Tarjan)."""
     index: dict[Path, int] = {}
     low: dict[Path, int] = {}
     stack: list[Path] = []

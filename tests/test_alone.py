@@ -1,4 +1,4 @@
-"""Every controller alone on an empty path fills it: a wrong round-trip sample shows here first."""
+"""A single flow with any controller fills an empty path; wrong round-trip samples fail this test first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEEDS_ROUTERS = {"rcp", "xcp"}
 
 
 def utilisation(control: str, profile: str, timestamps: bool, delayed_ack: bool) -> float:
-    """Of the bottleneck, after ten seconds; one bandwidth-delay product of buffer."""
+    """Utilisation of the bottleneck after ten seconds, with a buffer of one bandwidth-delay product."""
     tcp = {"control": control, "profile": profile, "timestamps": timestamps, "delayed_ack": delayed_ack}
     half = f"{RTT_MS / 2 - 1}ms"
     document = {

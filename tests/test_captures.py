@@ -1,4 +1,4 @@
-"""Captures, read by tshark: what it counts is what the outcome says."""
+"""Captures: the counts of tshark equal those of the outcome."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_losses_retransmissions_and_sacks_are_counted_alike(tmp_path: Path) -> N
     result = run(LINUX, loss=0.02)
     capture = result.captures[""]
     flow = result.outcome["flows"][0]
-    again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"  # Wireshark calls an early repetition either
+    again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"  # Wireshark reports either one
     assert len(tshark(tmp_path, capture, again, "tcp.seq")) == flow["retransmitted_packets"] > 10
     rows = tshark(tmp_path, capture, "tcp.len > 0", "tcp.seq")
     assert len(rows) - len({row[0] for row in rows}) == flow["retransmitted_packets"]
@@ -102,7 +102,7 @@ def test_losses_retransmissions_and_sacks_are_counted_alike(tmp_path: Path) -> N
 @pytest.mark.parametrize("delayed", ["true", "false"])
 def test_round_trips_are_those_that_the_controller_was_given(tmp_path: Path, delayed: str) -> None:
     result = run(f"{LINUX}, delayed_ack = {delayed}")
-    shown = "tcp.analysis.ack_rtt && tcp.flags.syn == 0 && tcp.len == 0"  # a controller is not told of the handshake's
+    shown = "tcp.analysis.ack_rtt && tcp.flags.syn == 0 && tcp.len == 0"  # a controller gets no sample of the handshake
     seen = [float(row[0]) for row in tshark(tmp_path, result.captures[""], shown, "tcp.analysis.ack_rtt")]
     given = result.trace["rtt_s"].drop_nulls().to_list()
     assert len(seen) == len(given) > 500
@@ -177,7 +177,7 @@ def test_radio_nodes_beyond_a_gateway(tmp_path: Path, root: Path) -> None:
     assert tshark(tmp_path, result.captures["server"], "tcp.analysis.duplicate_ack", "frame.number") != []
     acks = [len(tshark(tmp_path, result.captures[place], "tcp.len == 0", "tcp.ack")) for place in ("server", "n0")]
     assert acks[1] >= acks[0] > 10
-    with pytest.raises(ScenarioError, match="n2 has no link, and packets on the air are not captured"):
+    with pytest.raises(ScenarioError, match="n2 has no link, and packets on the radio channel are not captured"):
         Scenario.parse(text).run(captures=["n2"])
 
 

@@ -1,4 +1,4 @@
-"""The command line, as docs and contract have it."""
+"""The command line, as documented and as the contract requires."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_json_is_the_outcome_and_nothing_else(ackclock: Run) -> None:
         "engine",
     ]
     assert sorted(outcome) == sorted(top)
-    # The contract's keys in its order, then those of ours.
+    # The contract's keys in its order, then our additional keys.
     ours = ["base_delay_s", "min_delay_s", "p50_delay_s", "p95_delay_s", "p99_delay_s"]
     assert list(outcome["flows"][0]) == [*FLOW_KEYS, *ours]
     assert list(outcome["links"][0]) == LINK_KEYS
@@ -151,7 +151,7 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
     ]
     assert trace.row(0) == (0.0, "f", "start", 1.0, 100.0, -1, None, 1.0, "open") or trace["cwnd"][0] == 1.0
     assert trace["time_s"].is_sorted()
-    # A row is a change of window or threshold, and nothing changes without one.
+    # Each row is a change of window or threshold, and each change has a row.
     pairs = trace.select("cwnd", "ssthresh").rows()
     assert all(a != b for a, b in itertools.pairwise(pairs))
     plain = tmp_path / "plain.parquet"
@@ -205,7 +205,7 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
         (["run", "{small}", "--bogus"], "Unknown option"),
         (["run", "{folder}"], "Is a directory"),
         (["check", "{small}", "nope.toml"], "nope.toml: No such file"),
-        (["bench", "0"], "numbers from 1 on"),
+        (["bench", "0"], "whole numbers of at least 1"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(ackclock: Run, small: Path, arguments: list[str], message: str) -> None:
@@ -251,7 +251,7 @@ def test_check_and_list(ackclock: Run, root: Path) -> None:
 
 
 def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path) -> None:
-    """One line from run, check, sweep and why, and the same run as with units."""
+    """run, check, sweep and why print one line of advice; the run equals that of the file with units."""
     queue = 'queue={ kind = "red", limit = "50p", mean_packet = %s }'
     control = 'flow.f.tcp.congestion_control={ kind = "westwood", tau = %s }'
     outcomes = []
@@ -273,7 +273,7 @@ def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path
         said = ackclock(command, small, *more).stderr
         assert f"{small}:{len(text.splitlines())}: flow.f.tcp.congestion_control.capacity: 2000000 has no unit" in said
         assert 'write "2Mbps"' in said
-    # What no text gives back exactly stays as it is; other numbers are spelled so that they do.
+    # The advice spells each number so that it is parsed back exactly; a number without such a text is unchanged.
     for number, better in (("1.5", None), ("1234567", '"1234567bps"'), ("2000000000", '"2Gbps"')):
         small.write_text(text.replace("2000000", number))
         said = ackclock("check", small).stderr
@@ -317,7 +317,7 @@ def test_every_scenario_runs_clean(ackclock: Run, root: Path) -> None:
 def test_interrupt(small: Path) -> None:
     """Ctrl-C ends a long run at once; nothing is written."""
     target, running = small.parent / "t.parquet", small.parent / "running"
-    # A controller says that the run has begun: no machine is too slow for that.
+    # A file written by the controller shows that the run has begun; the test needs no fixed delay.
     code = "from pathlib import Path\nfrom ackclock import Controller\nclass Mine(Controller):\n"
     code += f"    cwnd, ssthresh = 2.0, 9.0\n    def __init__(self, flow): Path({str(running)!r}).touch()\n"
     code += "".join(f"    def {name}(self, event): ...\n" for name in ("on_ack", "on_congestion", "on_rto"))
@@ -367,7 +367,7 @@ def test_interrupt_while_a_controller_is_made(small: Path, place: str, command: 
 
 
 def test_interrupt_while_satellites_are_worked_out(root: Path, tmp_path: Path) -> None:
-    """Setting up a run of 200 days takes long, and is interrupted like the run itself."""
+    """The set-up of a run of 200 days takes long; Ctrl-C interrupts it like the run itself."""
     text = (root / "scenarios" / "iridium.toml").read_text()
     (tmp_path / "long.toml").write_text(re.sub(r"(?m)^duration.*", 'duration = "18000000s"', text))
     (tmp_path / "study.toml").write_text('extends = "long.toml"\nsweep = { seed = "1..4" }\n')
@@ -432,7 +432,7 @@ def test_all_flows_together_are_limited(ackclock: Run, tmp_path: Path) -> None:
     for command in ("check", "run"):
         done = ackclock(command, tmp_path / "s.toml")
         assert done.returncode == 2
-        assert "with all tables about 1100000 flows, more than 1000000" in done.stderr
+        assert "all tables together have about 1100000 flows; the maximum is 1000000" in done.stderr
 
 
 def test_a_point_that_cannot_be_run_stops_no_other(ackclock: Run, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def packets_at_random(rate_bps: float, sizes: list[float], load: float, queue: s
     link: dict[str, Any] = {"ends": ["a", "b"], "rate": f"{rate_bps / 1e6}Mbps", "delay": "0ms"}
     if queue:
         link["queue"] = {"kind": "droptail", "limit": queue}
-    # A packet that is lost comes again only after the run.
+    # A lost packet is retransmitted only after the end of the run.
     tcp = {"profile": "ns2", "syn": False, "header": 0, "initial_rto": "1000s", "min_rto": "1000s", "max_rto": "1000s"}
     return {"duration": f"{duration_s}s", "tcp": tcp, "link": [link], "traffic": traffic}
 
@@ -113,7 +113,7 @@ def test_mathis() -> None:
     for loss in (0.0003, 0.001, 0.003):
         found = lossy("reno", "sack", loss, 1000)
         constant = found["rate"] * found["rtt"] * math.sqrt(found["loss"])
-        # Ott, Kemperman, Mathis (1996): between the two, but for what timeouts and the last window take.
+        # Ott, Kemperman, Mathis (1996): between the two, apart from timeouts and the last window.
         assert 0.93 * math.sqrt(1.5) < constant < 1.05 * 1.31, (loss, constant)
 
 
@@ -207,7 +207,7 @@ def bianchi(stations: int, success_s: float, collision_s: float, slot_s: float, 
     """Saturation throughput (bit/s) of 802.11 basic access (Bianchi 2000), windows 32 to 1024."""
     low, high = 1e-6, 1 - 1e-6
     window, stages = 32, 5
-    for _ in range(100):  # p of the collision probability: its own image falls with it
+    for _ in range(100):  # bisection for the collision probability p: the computed probability decreases with p
         p = (low + high) / 2
         tau = 2 * (1 - 2 * p) / ((1 - 2 * p) * (window + 1) + p * window * (1 - (2 * p) ** stages)) if p != 0.5 else 0
         if 1 - (1 - tau) ** (stations - 1) > p:
@@ -222,7 +222,7 @@ def bianchi(stations: int, success_s: float, collision_s: float, slot_s: float, 
 
 @pytest.mark.parametrize("stations", [5, 10, 20])
 def test_bianchi(stations: int) -> None:
-    """Saturated stations around one: DSSS at 1 Mb/s, basic access, the standard's reading."""
+    """Saturated stations around one receiver: DSSS at 1 Mb/s, basic access, profile of the standard."""
     places = [[0.0, 0.0]] + [
         [10 * math.cos(2 * math.pi * i / stations), 10 * math.sin(2 * math.pi * i / stations)] for i in range(stations)
     ]
@@ -249,7 +249,7 @@ def test_bianchi(stations: int) -> None:
     slot, sifs, difs, preamble = 20e-6, 10e-6, 50e-6, 192e-6
     data, ack = preamble + (payload + 28) * 8e-6, preamble + 14 * 8e-6
     success = data + sifs + ack + difs
-    # Who hears a broken frame waits EIFS, which is as long as the ACK would have been.
+    # A station that receives a corrupted frame waits EIFS, which is as long as the ACK would have been.
     expected = bianchi(stations, success, data + sifs + ack + difs, slot, payload * 8)
-    # The model lets stages of backoff last for ever; here a frame is given up after seven tries.
+    # The model has no retry limit; here a frame is dropped after seven attempts.
     assert found == pytest.approx(expected, rel=0.04)

@@ -68,7 +68,7 @@ def test_reno_in_python_is_reno(root: Path, profile: str, options: str) -> None:
 
 
 def test_over_satellites(root: Path) -> None:
-    """Hand-offs, links that move, a warm-up: still the same bits."""
+    """The results are also bit-identical with hand-offs, changing paths and a warm-up."""
     path, common = root / "scenarios" / "iridium.toml", ["duration=100s", "warmup=10s"]
     names = [flow["name"] for flow in Scenario.load(path, common).run().outcome["flows"]]
     prints = []
@@ -79,7 +79,7 @@ def test_over_satellites(root: Path) -> None:
 
 
 class Fixed(Controller):
-    """A window that never moves, with everything that a class may have."""
+    """A controller with a constant window that uses every optional part of the interface."""
 
     needs: ClassVar[Sequence[str]] = ("timer", "pacing", "rate")
     probes = ("ticks", "nothing")
@@ -196,7 +196,7 @@ def test_what_cannot_be_loaded_is_told_with_its_place(tmp_path: Path) -> None:
     ("head", "message"),
     [
         ("probes = ('cwnd',)", "probes has cwnd: columns that the trace has already"),
-        ("probes = 'ticks'", "probes must be a tuple of words"),
+        ("probes = 'ticks'", "probes must be a tuple of strings"),
         ("needs = 5", "needs must be a tuple|not iterable"),
     ],
 )
@@ -304,7 +304,7 @@ def test_a_file_names_nothing_outside_its_folder(ackclock: Command, tmp_path: Pa
             assert "lies outside the folder" in done.stderr
             assert "--allow-code" in done.stderr
             assert ackclock(command, inner / name, "--allow-code").returncode == 0
-    # What the command line itself names, the user has told.
+    # A path that is given on the command line is not restricted.
     told = f'flow.f.tcp.congestion_control={{ python = "{tmp_path / "mine.py"}:Mine" }}'
     assert ackclock("run", tmp_path / "base.toml", "--set", told).returncode == 0
 

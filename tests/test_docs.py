@@ -1,4 +1,4 @@
-"""The site builds without a warning; the tutorials run, and draw what they say."""
+"""The site builds without a warning; the tutorials run and write their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated scenarios and command lines: whatever they say, there is a result or one message, and no false alarm.
+"""Generated scenarios and command lines: each gives a result or one message, and no false violation.
 
 `ACKCLOCK_GENERATED=20000 pytest tests/test_generated.py` tries more of them, of the same sequence.
 """
@@ -147,7 +147,7 @@ COMMANDS = ("run", "check", "sweep", "results", "list", "why", "orbit", "radio",
 def test_generated_command_lines_end_with_a_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit status 0, 1 or 2, whatever is asked for; what is wrong is told in words."""
+    """Every command line ends with exit status 0, 1 or 2; every error gives a message."""
     monkeypatch.chdir(tmp_path)
     document = {"duration": "1s", "link": [{"ends": ["n0", "n1"], "rate": "1Mbps", "delay": "1ms"}]}
     good = document | {"flow": [{"name": "f0", "from": "n0", "to": "n1"}]}

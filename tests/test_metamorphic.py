@@ -1,4 +1,4 @@
-"""Changes of a scenario whose effect is known without its result: scaling, renaming, idle links, split links."""
+"""Changes of a scenario with a known effect on the result: scaling, renaming, idle links, split links."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def trace(run: Result, flow: str = "f") -> pl.DataFrame:
 
 
 def same(a: Result, b: Result, flow: str = "f", other: str | None = None) -> None:
-    """The windows of a flow move alike, event by event."""
+    """The window changes of a flow are the same, event by event."""
     left, right = trace(a, flow), trace(b, other or flow)
     assert len(left) > 500
     assert left.select(COLUMNS).equals(right.select(COLUMNS))
@@ -63,7 +63,7 @@ def same(a: Result, b: Result, flow: str = "f", other: str | None = None) -> Non
 @pytest.mark.parametrize("control", ["reno", "vegas", "hstcp"])
 @pytest.mark.parametrize("scale", [2, 5, 10])
 def test_faster_by_a_factor(control: str, recovery: str, scale: int) -> None:
-    """Rates times k and times over k: the same events, k times as fast (for laws without a constant in seconds)."""
+    """Rates times k and times over k: the same events, k times as fast (algorithms without a constant in seconds)."""
     slow, fast = (
         Scenario.parse(text(k, control=control, recovery=recovery)).run(trace="ack", audit=True) for k in (1, scale)
     )
@@ -102,7 +102,7 @@ def test_what_does_not_touch_a_flow_does_not_change_it() -> None:
     link = '[[link]]\nends = ["{}", "{}"]\nrate = "1Mbps"\ndelay = "3ms"\nloss = {{ kind = "bernoulli", rate = 0.1 }}\n'
     idle = text() + link.format("x", "y")
     beside = idle + '[[flow]]\nname = "h"\nfrom = "x"\nto = "y"\n'
-    detour = text() + link.format("a", "x") + link.format("x", "b")  # longer than the way that there is
+    detour = text() + link.format("a", "x") + link.format("x", "b")  # longer than the existing path
     for other in (idle, beside, detour):
         run = Scenario.parse(other).run(trace="ack", packets=True)
         same(plain, run)
@@ -146,7 +146,7 @@ to = "m"
 
 
 def test_a_seed_gives_two_controllers_the_same_errors() -> None:
-    """The first packet that is lost over a link is the same, whoever sends it (after it the two send other packets)."""
+    """The first packet lost on a link is the same for both controllers; later packets of the two runs differ."""
     lost = []
     for control in ("reno", "cubic"):
         run = Scenario.parse(text(control=control)).run(packets=True)

@@ -1,4 +1,4 @@
-"""Papers: verdicts by rule, pages that are whole, folders that are in order."""
+"""Papers: verdicts by rule, complete pages, validation of folders."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_ca_artt_page_is_whole(page: Path) -> None:
 
 
 def check_verdicts(folder: Path) -> dict[str, dict[str, Any]]:
-    """The verdicts of a paper, each whole; by claim."""
+    """The verdicts of a paper by claim, each checked for completeness."""
     verdicts = json.loads((folder / "verdicts.json").read_text())
     paper = papers.find(folder.name)
     assert [v["id"] for v in verdicts] == [claim.id for claim in paper.claims]
@@ -139,7 +139,7 @@ def test_ca_artt_verdicts(page: Path) -> None:
     # With a window that limits both, and without anything random, CA-ARTT is Vegas: one run, no interval.
     assert (by_id["S1a"]["direction"], by_id["S1a"]["n"], by_id["S1a"]["low"]) == ("confirmed", 1, None)
     assert by_id["S1b"]["direction"] == "confirmed"
-    # With a large window it is not: the formula lets it grow while the round-trip time is steady.
+    # With a large window they differ: the formula lets the window grow while the round-trip time is constant.
     large = next(r for r in by_id["S1a"]["readings"] if "1000 segments" in r["reading"])
     assert large["direction"] == "opposite"
     assert all(0 <= r["low"] <= r["high"] <= 1 for r in by_id["S1b-range"]["readings"] if r["low"] is not None)
@@ -148,7 +148,7 @@ def test_ca_artt_verdicts(page: Path) -> None:
 
 
 def test_a_calibration_looks_at_known_algorithms_alone(page: Path, root: Path, tmp_path: Path) -> None:
-    """Whatever stands in the columns of the proposed algorithm, the fit is the same; its runs have no such flow."""
+    """The fit does not depend on the published numbers of the proposed algorithm; its runs have no such flow."""
     folder = tmp_path / "ca-artt"
     shutil.copytree(root / "papers" / "ca-artt", folder)
     before = json.loads((page / "calibration.json").read_text())
@@ -168,7 +168,7 @@ def test_a_calibration_looks_at_known_algorithms_alone(page: Path, root: Path, t
 
 
 def test_readings_that_are_as_near_are_known_by_what_they_take(root: Path) -> None:
-    """Also where they are listed as a change of one parameter: a claim's range covers them all."""
+    """Equivalent readings are also recognised among changes of one parameter: a claim's range covers all of them."""
     paper = papers.Paper(root / "papers" / "sarbe-ecn")
     first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
     window = paper.calibration.parameter[0]
@@ -194,7 +194,7 @@ def test_ca_artt_tables_hold_every_published_number(page: Path, root: Path) -> N
 
 
 def test_vegas_is_that_of_ns2(tmp_path: Path) -> None:
-    """Cell by cell beside the stored runs of ns-2, ten seeds each: equal but where chance decides a timeout."""
+    """Each cell equals the stored runs of ns-2, ten seeds each, except where a timeout depends on chance."""
     paper = papers.find("ca-artt")
     found = paper.code("measures").beside_ns2(Results(paper, tmp_path, Local(2)))
     ratios = [float(row[3]) for table in found.tables for row in table["rows"]]
@@ -204,7 +204,7 @@ def test_vegas_is_that_of_ns2(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_page_goes_on(page: Path) -> None:
-    """What has run is not run again: the second time nothing is simulated but traces."""
+    """Finished runs are not repeated: the second time, only traces are simulated."""
     from ackclock.papers import find, reproduce
 
     class Refuses:
@@ -222,14 +222,14 @@ def test_an_interrupted_page_goes_on(page: Path) -> None:
         ('metric  = "fwd.throughput_bps"', 'metric  = "fwd.speed"', "there is no speed"),
         ('reading = "{mode}"', 'reading = "{mood}"', "a template names 'mood'"),
         ('code = "table1"', 'code = "table9"', "measures.py: has no table9"),
-        ("{gain_lossy}", "{loss}", "summary: names 'loss', which is no [value]"),
+        ("{gain_lossy}", "{loss}", "summary: names 'loss', which has no [value] table"),
         ('axis  = "control"', 'axis  = "colour"', "has no axis colour"),
     ],
 )
 def test_what_does_not_fit_the_results_is_told(
     page: Path, root: Path, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    """With the studies at hand, nothing but the folder is at fault."""
+    """The finished runs are kept, so only an error in the folder can cause a message."""
     from ackclock.papers import reproduce
 
     folder = tmp_path / "ca-artt"
@@ -255,7 +255,7 @@ def pages(ackclock: Command, page: Path) -> Path:
 
 
 def test_all_papers_can_be_interrupted(root: Path, tmp_path: Path) -> None:
-    """An interrupt ends the processes of all papers; what has ended is kept."""
+    """An interrupt ends the processes of all papers; finished runs are kept."""
     command = [sys.executable, "-m", "ackclock.cli", "paper", "all", "--quick", "--out", str(tmp_path)]
     started = subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, text=True)
     while started.poll() is None and not list(tmp_path.glob("*/studies/*/*")):
@@ -263,7 +263,7 @@ def test_all_papers_can_be_interrupted(root: Path, tmp_path: Path) -> None:
     started.send_signal(signal.SIGINT)
     _, told = started.communicate()  # ends when every process that holds the pipe has ended
     assert started.returncode == 130
-    assert told == f"ackclock: interrupted; finished runs are kept in {tmp_path}; the same command goes on\n"
+    assert told == f"ackclock: interrupted; finished runs are kept in {tmp_path}; repeat the command to resume\n"
     assert not list(tmp_path.glob("**/*.html"))
 
 
@@ -287,7 +287,7 @@ def test_all_papers_and_an_index(pages: Path) -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_pages_are_whole(pages: Path, key: str) -> None:
-    """What is printed in the paper stands in the tables, every claim has a verdict, every figure is there."""
+    """The page has every published number, a verdict for every claim, and every figure."""
     folder = pages / key
     text = (folder / "index.html").read_text()
     assert not re.search(r'(src|href)="(?!#)', text)
@@ -302,7 +302,7 @@ def test_the_pages_are_whole(pages: Path, key: str) -> None:
 
 
 def test_every_published_cell_stands_on_a_page(pages: Path) -> None:
-    """422 cells: results beside ours, settings beside what was taken."""
+    """All 422 published cells have an obtained result or, for settings, the value used."""
     rows = []
     for key in KEYS:
         with open(pages / key / "tables.csv", newline="") as file:
@@ -325,7 +325,7 @@ def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(pages: Path) -> Non
 
 
 def test_bic_over_iridium_gains_nothing(pages: Path) -> None:
-    """The link is full whoever sends; DPE as printed is BIC but for the freeze under hand-off."""
+    """Every controller fills the link; DPE as printed differs from BIC only in the freeze during a hand-off."""
     found = verdicts_of(pages, "bic-iridium")
     assert found["S3e"]["direction"] == "confirmed"
     assert all(found[name]["high"] < 1.1 for name in ("S3a", "S3a-awi"))
@@ -362,7 +362,7 @@ def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
         ("calibration.toml", 'study  = "grid"', 'study  = "gird"', "names the study 'gird'"),
         ("calibration.toml", "label =", "lable =", "unknown key; did you mean label?"),
         ("claims.toml", "reference = 1.0", 'reference = "x"', "reference: must be float, not 'x'"),
-        ("claims.toml", "reference = 1.39", "reference = 0.0", "of a ratio it must be above zero"),
+        ("claims.toml", "reference = 1.39", "reference = 0.0", "must be above zero"),
     ],
 )
 def test_a_folder_out_of_order_is_told(root: Path, tmp_path: Path, file: str, old: str, new: str, message: str) -> None:

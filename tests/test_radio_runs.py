@@ -1,4 +1,4 @@
-"""Radio as a user meets it: outcomes, `ackclock radio`, studies over it, and mistakes."""
+"""The user interface of radio networks: outcomes, `ackclock radio`, studies, and input errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_outcome_says_what_became_of_packets(ackclock: Run) -> None:
     radio = json.loads(done.stdout)["radio"]
     assert radio["offered_packets"] > 200
     lost = sum(radio["dropped_packets"].values())
-    assert 0 <= radio["offered_packets"] - radio["received_packets"] - lost < 30  # still on their way
+    assert 0 <= radio["offered_packets"] - radio["received_packets"] - lost < 30  # packets still in transit at the end
     assert radio["delivery_ratio"] == radio["received_packets"] / radio["offered_packets"]
     assert radio["routing_load"] == radio["routing_packets"] / radio["received_packets"]
     assert set(radio["mac_drops"]) == {"retry", "collision", "busy", "duplicate"}
@@ -92,7 +92,7 @@ def test_what_the_map_shows_is_what_was_sent(tmp_path: Path) -> None:
     assert recording.range_m == pytest.approx(250.0, abs=0.1)
     assert np.allclose(recording.places(3.0), [[0, 0], [200, 0], [400, 0]])
     hops = [(a, b) for kind, a, b in steps if kind == "data"]
-    # Twenty packets a second over two hops; a route is asked for first, by broadcasts and one reply back.
+    # Twenty packets a second over two hops, after a route request by broadcast and one reply.
     assert set(hops) == {(0, 1), (1, 2)}
     assert len(hops) == pytest.approx(2 * 5 * 20, abs=4)
     assert any(kind == "routing" and to is None for kind, _, to in steps)
@@ -115,15 +115,15 @@ def test_movement_files_are_read_beside_the_scenario(ackclock: Run, tmp_path: Pa
     file.write_text(file.read_text().replace("nodes = 2", "nodes = 4"))
     refused = ackclock("run", str(file))
     assert refused.returncode == 2
-    assert "radio.mobility.file: node 2 has no place" in refused.stderr
+    assert "radio.mobility.file: node 2 has no position" in refused.stderr
 
 
 def test_mistakes(ackclock: Run, tmp_path: Path) -> None:
     for arguments, message in (
-        ((MANET,), "ask for a map with --plot"),
+        ((MANET,), "give --plot for a map"),
         (("scenarios/dumbbell.toml", "--plot", str(tmp_path / "a.png")), "there are no radio nodes"),
         ((MANET, "--plot", str(tmp_path / "a.doc")), "must end in one of"),
-        ((MANET, "--animate", str(tmp_path / "a.gif"), "--at", "3s"), "--at is the moment of the map"),
+        ((MANET, "--animate", str(tmp_path / "a.gif"), "--at", "3s"), "--at: needs --plot"),
         ((MANET, "--animate", str(tmp_path / "a.gif"), "--from", "5s", "--until", "4s"), "later than --from"),
         ((MANET, "--plot", str(tmp_path / "a.png"), "--at", "1000s"), "the run ends after"),
     ):

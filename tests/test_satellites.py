@@ -1,4 +1,4 @@
-"""Satellites as a user meets them: `ackclock orbit`, maps, runs, and the paper's folder."""
+"""The user interface of satellites: `ackclock orbit`, maps, runs, and the paper's folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_orbit_prints_an_object_a_look(ackclock: Run) -> None:
     assert all(list(look) == ["time_s", "path", "delay_s", "up", "down"] for look in looks)
     assert looks[0]["path"] == ["berkeley", "p2k4", "p3k4", "p4k4", "boston"]
     assert looks[0]["delay_s"] == pytest.approx(0.033881832, abs=1e-9)
-    # A look shows what holds after the events of its moment.
+    # A sample shows the state after all events at its time.
     assert [looks[i]["down"] for i in (38, 39)] == ["p4k4", "p4k3"]
     assert [looks[i]["up"] for i in (51, 52)] == ["p2k4", "p2k3"]
 
@@ -50,7 +50,7 @@ def test_positions(ackclock: Run) -> None:
 
 
 def test_two_line_elements_give_the_same_sky(ackclock: Run) -> None:
-    """SGP4 parts from the circles by kilometres: the same satellites, delays within 0.2 ms."""
+    """SGP4 orbits deviate from circles by kilometres: the paths are the same, delays agree within 0.2 ms."""
     arguments = (*ENDS, "--every", "30s", "--json")
     looks = [
         [json.loads(line) for line in ackclock("orbit", file, *arguments).stdout.splitlines()]
@@ -66,10 +66,10 @@ def test_two_line_elements_give_the_same_sky(ackclock: Run) -> None:
 def test_mistakes_are_told(ackclock: Run, tmp_path: Path) -> None:
     for arguments, expected in [
         ((IRIDIUM, "--from", "berkeley", "--to", "bosto"), 'did you mean "boston"?'),
-        ((IRIDIUM, "--from", "berkeley"), "--from and --to go together"),
+        ((IRIDIUM, "--from", "berkeley"), "--from and --to: both or neither"),
         ((IRIDIUM, "--from", "boston", "--to", "boston"), "two different terminals"),
-        ((IRIDIUM, "--positions"), "--positions goes with --json"),
-        ((IRIDIUM, *ENDS, "--at", "3s"), "it goes with --plot"),
+        ((IRIDIUM, "--positions"), "--positions: needs --json"),
+        ((IRIDIUM, *ENDS, "--at", "3s"), "--at: needs --plot"),
         ((IRIDIUM,), "name two terminals"),
         ((IRIDIUM, *ENDS, "--every", "0s"), "--every: must be more than zero"),
         ((IRIDIUM, *ENDS, "--until", "10"), '"10" is not a'),

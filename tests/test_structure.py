@@ -22,7 +22,7 @@ ALLOWED = {
     "ackclock": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
     "ackclock-py": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
 }
-# Nothing that brings num-traits or another source of floating-point variation into the core.
+# No dependency may bring num-traits or another source of floating-point variation into the core.
 CORE_EXTERNAL = {
     "ackclock-units": set(),
     "ackclock-engine": {"rand_xoshiro", "rand_core", "rustix"},
@@ -38,7 +38,7 @@ CIRCLES = {
     "crates/transport/src/sender.rs": "a recovery is a set of functions over the sender's fields",
     "crates/net/src/radio/mod.rs": "PHY, MAC and routing are parts of one struct",
 }
-"""Circles of files that are left, by one of their files, and why."""
+"""Remaining import cycles, each by one of its files, with the reason."""
 
 
 def metadata(root: Path) -> dict[str, dict[str, object]]:
@@ -64,7 +64,7 @@ def test_crates_depend_one_way(root: Path) -> None:
 
 
 def test_the_engine_is_named_by_every_crate(root: Path) -> None:
-    """A crate that the identity of a run does not count would leave old outcomes in stores after it changed."""
+    """The identity of a run must cover every crate; otherwise stores would keep outcomes of an old version."""
     from ackclock import _core
 
     folders = {Path(str(package["manifest_path"])).parent.name for package in metadata(root).values()}
@@ -138,7 +138,7 @@ def test_files_stay_readable(root: Path) -> None:
 
 
 def test_functions_stay_readable(root: Path) -> None:
-    """No function of the package or the crates is longer than a screen or two."""
+    """No function of the package or the crates is longer than the limit."""
     found: list[str] = []
     for path in [*root.glob("crates/*/src/**/*.rs"), *root.glob("python/ackclock/**/*.py")]:
         lines = path.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Studies: the store survives everything, the table is the same however it came about."""
+"""Studies: the store survives kills and damage, and the table is always the same."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def vars_of(summary: object) -> tuple[int, ...]:
 
 
 def flip(file: Path, bit: int) -> None:
-    """Turn one bit of a file over."""
+    """Flip one bit of a file."""
     content = bytearray(file.read_bytes())
     content[bit // 8] ^= 1 << bit % 8
     file.write_bytes(content)
 
 
 def read(folder: Path) -> tuple[pl.DataFrame, list[str]]:
-    """The table that is shown, and what is said beside it."""
+    """The table of results and the notes of the store."""
     try:
         with Store.open(folder) as store:
             return results.table(store), store.notes
@@ -99,7 +99,7 @@ def read(folder: Path) -> tuple[pl.DataFrame, list[str]]:
 
 @pytest.mark.parametrize("first", [False, True])
 def test_a_flipped_bit_is_never_shown(study: Study, tmp_path: Path, first: bool) -> None:
-    """Wherever it is: what is read is right, what is missing is said, and a sweep runs that and little else again."""
+    """With any bit flipped, rows read are correct, missing runs are reported, and a sweep reruns few other runs."""
     whole = fill(study, tmp_path / "whole")
     original = (tmp_path / "whole" / FILE).read_bytes()
     bits = random.Random(1)
@@ -176,9 +176,9 @@ def test_another_study_is_refused(study: Study, tmp_path: Path) -> None:
 
 def test_one_writer_at_a_time(study: Study, tmp_path: Path) -> None:
     with Store.create(tmp_path / "s"):
-        with pytest.raises(BadInput, match="another sweep is at work"):
+        with pytest.raises(BadInput, match="another process is running a sweep"):
             Store.create(tmp_path / "s")
-        with Store.open(tmp_path / "s") as reader:  # anybody may read
+        with Store.open(tmp_path / "s") as reader:  # reading is always allowed
             assert list(reader.runs()) == []
 
 
@@ -213,7 +213,7 @@ def test_a_warm_up_is_left_out() -> None:
 
 
 def kill_and_repeat(root: Path, folder: Path, file: Path, engine: str) -> dict[str, int]:
-    """Start a sweep, kill -9 it twice on its way, let it end; what the last one says."""
+    """Start a sweep, kill it twice with SIGKILL, repeat it to the end. Returns the summary of the last sweep."""
     environment = os.environ | {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     command = [str(Path(sys.executable).parent / "ackclock"), "sweep", str(file), "--out", str(folder), "--json"]
     command += ["--engine", engine, "--jobs", "2"]
@@ -345,7 +345,7 @@ def test_parallel_links_have_columns_of_their_own(tmp_path: Path) -> None:
 
 
 def test_seeds_that_decide_nothing_are_said(tmp_path: Path) -> None:
-    """Whole outcomes are compared: a metric that is equal by chance is no reason."""
+    """A point is deterministic if whole outcomes are equal, not if one metric is equal by chance."""
     quiet = STUDY.replace('loss = { kind = "bernoulli", rate = 0.01 }', "").replace('start_jitter = "100ms"', "")
     for text, folder in ((quiet, tmp_path / "quiet"), (STUDY, tmp_path / "random")):
         fill(Study.parse(text), folder)

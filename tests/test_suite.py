@@ -89,7 +89,7 @@ def test_a_controller_through_a_suite(folder: Path, tmp_path: Path) -> None:
     e = made.estimates()
     assert made.metadata.runs == 2 * 4 * 2 + 4
     small, large = "droptail limit=5p", "droptail limit=40p"
-    # The standard controller harms nobody more than itself, and shares with itself.
+    # The tested controller is the standard one: harm is 1, and the share is near 1.
     assert e["one", small, "harm"].value == 1
     assert e["one", large, "share"].value == pytest.approx(1, abs=0.5)
     # Forty packets of 1,040 bytes and the one being sent, at 2 Mb/s.
@@ -97,7 +97,7 @@ def test_a_controller_through_a_suite(folder: Path, tmp_path: Path) -> None:
     assert e["one", small, "p95_queueing"].value < 26
     assert 90 < e["one", large, "utilisation"].value <= 100
     assert ("one", small, "completion") not in e
-    # Whole outcomes decide whether the seeds do; intervals end where values can.
+    # No point is deterministic, because outcomes differ by seed; intervals stay within the possible values.
     assert made.deterministic == set()
     assert all(x.n > 1 for x in e.values())
     assert all(x.low is not None and x.low >= 0 for x in e.values())
@@ -153,7 +153,7 @@ def test_verdicts_are_paired_corrected_and_tolerant() -> None:
         "share": [2, 2, 2, 2, 2],
     }
     found = {c.metric: c for c in changes_between(before, fake(here, shift))}
-    # Five per cent more everywhere is certain when paired, though the seeds differ by far more.
+    # An increase of 5 % for every seed is significant when paired, although the values differ far more between seeds.
     assert (found["goodput"].verdict, found["queueing"].verdict, found["share"].verdict) == ("better", "same", "other")
     raw = stats.p_value([0.5, 1, 1.4, 2, 2.6], 0.0)
     assert raw is not None
@@ -161,7 +161,7 @@ def test_verdicts_are_paired_corrected_and_tolerant() -> None:
     assert next(iter(changes_between(before, fake(here, shift), tolerance=0.1))).verdict == "same"
     few = {c.metric: c.verdict for c in changes_between(before, fake(here, {"goodput": [10, 20, 30]}))}
     assert few == {"goodput": "missing", "queueing": "missing", "share": "missing"}
-    with pytest.raises(BadInput, match="run both alike"):
+    with pytest.raises(BadInput, match="run both with or both without --quick"):
         changes_between(before, fake(here, shift, quick=True))
     with pytest.raises(BadInput, match="is of the suite s"):
         changes_between(before, fake(here, shift, suite="other"))
@@ -197,11 +197,11 @@ def test_one_situation_of_the_package_end_to_end(tmp_path: Path) -> None:
     suite.situations[:] = [s for s in suite.situations if s.id in {"against", "incast", "aqm"}]
     made = run(suite, '{ kind = "vegas", alpha = 1 }', tmp_path / "vegas", Local(2), quick=True)
     shares = [e.value for (s, _, metric), e in made.estimates().items() if (s, metric) == ("against", "share")]
-    assert max(shares) < 0.9  # Vegas yields to Reno and CUBIC
+    assert max(shares) < 0.9  # Vegas gets less than Reno and CUBIC
     deep = Suite(suite.folder)
     deep.situations[:] = [s for s in deep.situations if s.id == "bufferbloat"]
     reno = run(deep, "reno", tmp_path / "reno", Local(2), quick=True).estimates()
-    # Four pipes of 44 ms: Reno fills them, and its own standing queue counts though the warm-up is left out.
+    # The buffer is 4 BDP of a 44 ms path. Reno fills it, and this standing queue counts despite the warm-up.
     assert 0.8 * 160 < reno["bufferbloat", "droptail limit=4bdp", "p95_queueing"].value < 1.1 * 176
     with open(tmp_path / "vegas" / "measures.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == len(made.measures)

@@ -1,4 +1,4 @@
-"""Text that users write reaches terminals and figures as it stands."""
+"""Text from users is printed in terminals and figures without interpretation of markup or control codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warm-up is left out: a run's counters are those of the warm-up and those of the rest."""
+"""The outcome excludes the warm-up: the counters of a run are those of the warm-up plus those of the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_warm_up_and_the_rest_are_the_whole(root: Path, name: str) -> None:
     before = {link["name"]: link for link in early["links"]}
     for all_, rest in zip(whole["links"], late["links"], strict=True):
         first = before.get(all_["name"])
-        if first is None:  # a link of the sky that nothing had passed
+        if first is None:  # a satellite link that no packet had used
             assert rest["delivered_packets"] == all_["delivered_packets"]
             continue
         assert rest["delivered_packets"] == all_["delivered_packets"] - first["delivered_packets"]

@@ -1,4 +1,4 @@
-"""Why a window moved: the event, the packet's fate, the queue."""
+"""Explanation of a window change: the event, the packet's fate, the queue."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_queue_that_was_full() -> None:
     drop = next(step for step in found.journey if step.event == "drop")
     assert (drop.link, drop.reason) == ("r->b", "queue")
     assert drop.time_s < found.time_s
-    # Twenty wait, one is being sent.
+    # Twenty packets wait, and one is in transmission.
     assert found.queue is not None
     assert (found.queue.link, found.queue.total, list(found.queue.packets)) == ("r->b", 21, ["f"])
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_explained_is_told() -> None:
         explain(scenario(), 30.0)
     with pytest.raises(BadInput, match="there is no TCP flow g; there are f"):
         explain(scenario(), 3.0, flow="g")
-    with pytest.raises(BadInput, match=r"nothing reduced f's window by 0\.01 s"):
+    with pytest.raises(BadInput, match=r"no event reduced f's window until 0\.01 s"):
         explain(scenario(), 0.01, flow="f", cut=True)
 
 
@@ -110,6 +110,6 @@ def test_the_command(root: Path) -> None:
     command = [sys.executable, "-m", "ackclock.cli", "why", str(root / "scenarios" / "dumbbell.toml"), "--at", "8s"]
     done = subprocess.run([*command, "--cut"], capture_output=True, text=True, check=True)
     assert "cubic (cubic): cwnd fell: 42.974 to 30.0818 segments" in done.stdout
-    assert "packets there: " in done.stdout
+    assert " packets: " in done.stdout
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["flow"] == "reno"

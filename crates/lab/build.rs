@@ -1,11 +1,11 @@
-//! Names the engine by its sources: results of one build are never taken for those of another.
+//! Hashes the sources of the engine into its version, so that a result of one build is not used for another build.
 //!
-//! Every crate of the workspace counts, with its manifest and build script, and the lock file with the versions of all
-//! dependencies. A file that cannot be read stops the build.
+//! The hash covers every crate of the workspace with its manifest and build script, and the lock file with the
+//! versions of all dependencies. A file that cannot be read stops the build.
 
 use std::path::{Path, PathBuf};
 
-/// The folder's files that decide results, below it.
+/// Adds the files below `folder` that can change results.
 fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     for entry in entries {
@@ -37,7 +37,7 @@ fn main() {
         println!("cargo::rerun-if-changed={}", folder.join("src").display());
         names.push(folder.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned()));
     }
-    // An installed source distribution has the workspace's files too.
+    // An installed source distribution contains the workspace files too.
     for name in ["Cargo.toml", "Cargo.lock"] {
         files.push(Path::new("../..").join(name));
     }

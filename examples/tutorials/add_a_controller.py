@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Add a controller
 #
-# An idea: grow like Reno, but stop growing while the round-trip time is well above the smallest seen. It is a class; it
-# is run beside CUBIC, looked into by its own internals, and tried over many seeds. What it may rely on is in
-# docs/python-controllers.md; in Rust it would be one file (CONTRIBUTING.md).
+# This controller grows its window like Reno, but not while the round-trip time is well above its minimum. It is a
+# Python class. The tutorial compares it with CUBIC, reads its internal values from the trace, and runs it with ten
+# seeds. docs/python-controllers.md describes the interface; CONTRIBUTING.md describes a controller in Rust.
 
 # %%
 from typing import ClassVar
@@ -30,7 +30,7 @@ class Patient(Controller):
         if ack.newly_acked and ack.phase != "recovery" and not patient:
             self.cwnd += ack.newly_acked if self.cwnd < self.ssthresh else ack.newly_acked / self.cwnd
         elif patient and self.cwnd < self.ssthresh:
-            self.ssthresh = self.cwnd  # slow start has found the queue
+            self.ssthresh = self.cwnd  # end slow start: a queue has built up
 
     def on_congestion(self, event):
         self.ssthresh = self.cwnd = max(2.0, event.window / 2)
@@ -40,7 +40,7 @@ class Patient(Controller):
 
 
 # %% [markdown]
-# Alone on a link with a deep buffer: what does patience save?
+# A single flow on a link with a deep buffer: compare the delays of CUBIC and of the new controller.
 
 # %%
 TEXT = """
@@ -64,14 +64,14 @@ for name, controllers in (("cubic", None), ("patient", {"f": Patient})):
     print(f"{name:8} {flow['goodput_bps'] / 1e6:5.2f} Mb/s, 95 % of packets within {flow['p95_delay_s'] * 1e3:.1f} ms")
 
 # %% [markdown]
-# Its internals are in the trace.
+# The trace has the controller's internal values.
 
 # %%
 trace = Scenario.parse(TEXT, controllers={"f": Patient}).run(trace="ack").trace
 print(trace.select("time_s", "cwnd", "base_rtt", "queueing").tail(3))
 
 # %% [markdown]
-# And beside a CUBIC? The share that is left to it, over ten seeds, with an interval.
+# Compute its share of the goodput against one CUBIC flow: mean and interval over ten seeds.
 
 # %%
 BESIDE = TEXT + '[[flow]]\nname = "other"\nfrom = "left"\nto = "right"\nstart_jitter = "1s"\n'
@@ -82,10 +82,10 @@ for seed in range(1, 11):
     shares.append(mine / (mine + other))
 share = stats.mean(shares)
 print(f"share beside CUBIC: {share.value:.3f} [{share.low:.3f}, {share.high:.3f}]")
-print("as delay-based controllers do, it yields to who fills the queue" if share.high < 0.5 else "it holds its own")
+print("it gets less than half, as is usual for delay-based algorithms" if share.high < 0.5 else "it gets about half")
 
 # %% [markdown]
-# The whole suite, and the comparison with Reno, from the command line (save the class in a file `patient.py`):
+# Save the class in a file `patient.py`, then run the whole suite and compare the results with those of Reno:
 #
 # ```sh
 # ackclock suite tcpeval --control patient.py:Patient --quick

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # First steps
 #
-# A scenario is a file: links, queues, flows. A run is a scenario and a seed. Here one is written, run, looked at, and
-# asked why a window fell. Run it from the top of the repository, as a whole or cell by cell in an editor that knows
-# `# %%`: `python examples/tutorials/first_steps.py`.
+# A scenario describes links, queues and flows. A run is a scenario with a seed. This tutorial writes a scenario, runs
+# it, prints and draws the results, and explains a window reduction. Run it from the top of the repository with
+# `python examples/tutorials/first_steps.py`, or cell by cell in an editor that supports `# %%`.
 
 # %%
 from pathlib import Path
@@ -48,8 +48,8 @@ scenario = Scenario.parse(TEXT)
 result = scenario.run(trace="ack", packets=True, audit=True)
 
 # %% [markdown]
-# The outcome is a dictionary, and frames of polars: goodput in bit/s, delays in seconds. The auditor found no packet
-# unaccounted for.
+# The result has the outcome as a dictionary and as polars data frames: goodput in bit/s, delays in seconds. The
+# auditor found no violation; every packet is accounted for.
 
 # %%
 print(result.flows.select("name", "goodput_bps", "retransmitted_packets", "mean_rtt_s", "p95_delay_s"))
@@ -57,20 +57,20 @@ print(result.links.select("name", "utilisation", "mean_queue_packets", "dropped_
 assert result.violation_count == 0
 
 # %% [markdown]
-# Windows, round-trip times and queue over time:
+# Draw windows, round-trip times and queue over time.
 
 # %%
 timelines(result, title=scenario.title).savefig(OUT / "first_steps.png", dpi=110)
 print("written:", OUT / "first_steps.png")
 
 # %% [markdown]
-# Why did a window fall, the last time before 20 s? Back from the cut to the packet, its fate, and who was in the queue.
+# Explain the last window reduction before 20 s: the event, the lost packet, and the packets in the queue at its drop.
 
 # %%
 print("\n".join(explain(scenario, 20.0, cut=True).sentences()))
 
 # %% [markdown]
-# One value replaced, another seed: the same from the command line is
+# Replace one value and use another seed. The equivalent command is
 # `ackclock run FILE --set link.bottleneck.rate=5Mbps --seed 2`.
 
 # %%

@@ -2,8 +2,8 @@
 # # Reproduce a figure
 #
 # Figure 5 of the SARBE paper: goodput against the loss rate of a wireless last hop, for several controllers. The study
-# is a file of its paper's folder; here it is run with three seeds, and the figure is drawn from its table, with
-# intervals.
+# is a file in the paper's folder. This tutorial runs it with three seeds and draws the figure, with intervals, from
+# the table of results.
 
 # %%
 from pathlib import Path
@@ -20,7 +20,7 @@ OUT = Path("out/tutorials")
 OUT.mkdir(parents=True, exist_ok=True)
 
 # %% [markdown]
-# A study is a scenario with axes; the runs go into a folder and are kept: run this cell again and nothing is simulated.
+# A study is a scenario with axes. Its finished runs are kept in a folder: a second run of this cell simulates nothing.
 
 # %%
 study = Study.load("papers/sarbe-ecn/studies/goodput.toml", ['sweep.seed="1..3"'])
@@ -31,7 +31,7 @@ with Store.create(OUT / "sarbe") as store:
 print(summary)
 
 # %% [markdown]
-# One row a run. Means with 95 % intervals over the seeds, drawn as the paper has them.
+# The table has one row for each run. Draw means with 95 % intervals over the seeds, with the axes of the paper.
 
 # %%
 figure = Figure(figsize=(7, 4.2), layout="constrained")
@@ -53,8 +53,8 @@ figure.savefig(OUT / "sarbe_fig5.png", dpi=120)
 print("written:", OUT / "sarbe_fig5.png")
 
 # %% [markdown]
-# What the paper says of it, and whether that holds, is a claim with a verdict: papers/sarbe-ecn/claims.toml, and
-# `ackclock paper sarbe-ecn --out out`.
+# papers/sarbe-ecn/claims.toml has the paper's claims about this figure; `ackclock paper sarbe-ecn --out out` gives the
+# verdicts.
 
 # %%
 pairs = frame.filter((frame["loss"] == "0.01") & frame["control"].is_in(["sarbe", "reno"])).sort("seed")

@@ -26,7 +26,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for: `ackclock --version` and the start of a command need little of it."""
+    """Import a public name on first use, so that `ackclock --version` and commands start quickly."""
     if name not in _MODULES:
         raise AttributeError(f"module 'ackclock' has no attribute {name!r}")
     value: object = getattr(import_module(f"ackclock.{_MODULES[name]}"), name)

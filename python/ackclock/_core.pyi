@@ -14,7 +14,7 @@ class ScenarioError(ValueError):
     key: str
     message: str
     unmet_need: bool
-    """A controller needs something that the scenario does not give it: the scenario runs with others."""
+    """The controller requires a signal that the scenario does not provide; other controllers can run."""
 
 class ControllerError(RuntimeError):
     """A controller written in Python raised; its own error is the cause."""
@@ -24,7 +24,7 @@ class ControllerError(RuntimeError):
     traceback: str
 
 class FlowInfo:
-    """What is known of a flow when its controller is made."""
+    """Properties of a flow, given to its controller at creation."""
 
     packet: int
     """Payload of a segment, bytes."""
@@ -45,7 +45,7 @@ class FlowInfo:
     abe: bool
     """An ECN echo reduces the window less than a loss does (RFC 8511)."""
     seed: int
-    """A number of the flow's own, made from the run's seed, for a law that needs chance."""
+    """A number of this flow, derived from the run's seed, for an algorithm that needs random numbers."""
 
 class Ack:
     """One acknowledgement."""
@@ -80,7 +80,7 @@ class Ack:
     """Whether the window was what kept the sender from sending more."""
 
 class Congestion:
-    """Congestion, told at most once per window of data and cause."""
+    """A congestion event, reported at most once per window of data and cause."""
 
     now_s: float
     cause: str
@@ -115,7 +115,7 @@ class Restart:
     """The window that the transport's profile gives, segments."""
 
 class PathHint:
-    """News from lower layers."""
+    """Information from lower layers."""
 
     now_s: float
     kind: str

@@ -1,4 +1,4 @@
-"""Animations: a figure drawn again and again, into one file."""
+"""Animations: the frames of a figure, written to one file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIGNS = {
     "step-forward": "▶|",
     "fast-forward": "▶▶|",
 }
-"""What stands on the player's buttons, by matplotlib's names of them."""
+"""Labels of the player's buttons, by matplotlib's icon names."""
 
 
 def save(
@@ -44,14 +44,14 @@ def save(
 ) -> None:
     """Write `frames` frames to a .gif, .mp4 (needs ffmpeg) or .html file.
 
-    `draw` draws the frame of a number and gives the artists that must go before the next. Raises BadInput.
+    `draw(i)` draws frame i and returns the artists to remove before the next frame. Raises BadInput.
     """
     import matplotlib as mpl
     from matplotlib.animation import FuncAnimation, HTMLWriter, writers
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     if target.suffix == ".mp4" and not writers.is_available("ffmpeg"):
-        raise BadInput(f"{target}: an .mp4 needs the program ffmpeg, which is not installed; .gif and .html do not")
+        raise BadInput(f"{target}: an .mp4 needs ffmpeg, which is not installed; write a .gif or .html instead")
     shown: list[Any] = []
 
     def frame(i: int) -> list[Any]:
@@ -84,7 +84,7 @@ def save(
 
     def keep(file: BinaryIO) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            named = Path(folder) / f"animation{target.suffix}"  # writers go by the name's ending
+            named = Path(folder) / f"animation{target.suffix}"  # the name's ending selects the format
             animation.save(str(named), writer=make, dpi=DPI)
             if target.suffix == ".html":
                 file.write(_self_contained(named.read_text(encoding="utf-8")).encode("utf-8"))
@@ -95,13 +95,13 @@ def save(
 
 
 def _self_contained(page: str) -> str:
-    """The player's page without the font of icons that it would fetch: its buttons have signs instead."""
+    """The player's page with text labels on its buttons, in place of an icon font from the network."""
     page = re.sub(r'<link rel="stylesheet"\s+href="https://[^>]*>', "", page)
     return re.sub(r'<i class="fa fa-([a-z -]+)"></i>', lambda found: SIGNS.get(found[1], found[1]), page)
 
 
 def _indexed(canvas: FigureCanvasAgg) -> Image.Image:
-    """What is drawn, in 256 colours of which no rare one is given up."""
+    """The canvas as an image of 256 colours, with a quantizer that keeps rare colours."""
     from PIL import Image
 
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
-"""The speed benchmark: a dumbbell, beside ns-2 where it is installed.
+"""The speed benchmark: a dumbbell in Ackclock and, if it is installed, in ns-2.
 
-What is compared is packet-hops per CPU second of the event loop; a packet-hop is one packet crossing one link. Both
-simulators run the same network in turns, so that a machine that slows down slows both. CPU time of setting up is
-left out on both sides.
+The measure is packet-hops per CPU second of the event loop; a packet-hop is one packet crossing one link. Runs of the
+two simulators on the same network alternate, so that changes of the machine's speed affect both. The CPU time of the
+set-up is excluded for both.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class FlowCountResult:
 
     @property
     def ratios(self) -> list[float]:
-        """Ours over theirs, pair by pair."""
+        """Speed of Ackclock divided by the speed of ns-2, for each pair of runs."""
         return [a.speed / b.speed for a, b in zip(self.ours, self.theirs, strict=False)]
 
 
@@ -75,18 +75,18 @@ def _run(command: list[str]) -> Measurement:
 
 
 def ours(flows: int, seconds: float, rate_bps: int) -> Measurement:
-    """Run Ackclock in a process of its own, for its memory."""
+    """Run Ackclock in a separate process, so that the process's peak memory is that of the run."""
     return _run([sys.executable, "-c", CHILD, str(flows), str(seconds), str(rate_bps)])
 
 
 def ns2_script() -> Path | None:
-    """The benchmark for ns-2, if both are here."""
+    """Path of the benchmark script for ns-2; None if the script or ns-2 is missing."""
     script = Path("benches/peers/dumbbell.tcl")
     return script if script.exists() and shutil.which("ns") else None
 
 
 def measure(flows: int, repeat: int, quick: bool, console: PlainConsole) -> FlowCountResult:
-    """Run one number of flows `repeat` times, in turns with ns-2."""
+    """Run the benchmark with `flows` flows `repeat` times, alternating with ns-2."""
     large = flows > max(BESIDE)
     seconds = (LARGE_SECONDS if large else SECONDS) / (10 if quick else 1)
     rate = LARGE_RATE_BPS if large else RATE_BPS
@@ -105,7 +105,7 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
     """Measure and print."""
     console = PlainConsole(stderr=True)
     if ns2_script() is None:
-        console.print("ns-2 or benches/peers is not here (Debian: ns2; run in the repository): measured alone")
+        console.print("ns-2 or benches/peers is missing (Debian: ns2; run in the repository): only Ackclock runs")
     floor = ours(1, 0.01, RATE_BPS).peak_bytes
     found = [measure(n, repeat, quick, console) for n in flows or (*BESIDE, *ALONE)]
     if as_json:
@@ -116,9 +116,9 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
 
 
 def table(found: list[FlowCountResult], floor: int) -> Table:
-    """Medians, with the ratio's least and greatest; memory per flow above what a single flow takes."""
+    """A table of medians, with minimum and maximum of the ratio, and the memory of each flow after the first."""
     table = Table(title="Packet-hops per CPU second, millions", title_justify="left", box=None, pad_edge=False)
-    for name in ("flows", "ackclock", "ns-2", "ratio", "least-most", "goodput differs", "events/hop", "memory/flow"):
+    for name in ("flows", "ackclock", "ns-2", "ratio", "min-max", "goodput difference", "events/hop", "memory/flow"):
         table.add_column(name, justify="right")
     for c in found:
         speed = statistics.median(m.speed for m in c.ours) / 1e6

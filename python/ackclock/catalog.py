@@ -1,4 +1,4 @@
-"""What a scenario can name."""
+"""The catalog of models, scenarios, papers and suites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ackclock.models import models
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """List one kind of thing: dictionaries with name, summary, status, source, params."""
+    """List the entries of one kind: dictionaries with name, summary, status, source, params."""
     if kind == "scenarios":
         return _scenarios(Path("scenarios"))
     if kind == "papers":
@@ -22,7 +22,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
 
 
 def _entry(name: str, summary: str, status: str | None = None, source: str | None = None) -> dict[str, Any]:
-    """What is no model: an entry without parameters, columns and limits."""
+    """An entry that is not a model: it has no parameters, trace columns or limits."""
     about = {"name": name, "summary": summary, "status": status, "source": source}
     return about | {"params": [], "trace": [], "limits": []}
 
@@ -42,7 +42,7 @@ def _suites() -> list[dict[str, Any]]:
 
 
 def _scenarios(folder: Path) -> list[dict[str, Any]]:
-    """Those in the folder `scenarios` below the present one."""
+    """Entries of the scenarios in the subfolder `scenarios` of the current folder."""
     found: list[dict[str, Any]] = []
     for path in sorted(folder.rglob("*.toml")):
         try:

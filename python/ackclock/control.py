@@ -1,7 +1,8 @@
-"""Controllers written in Python: what a class must look like, and how one is found.
+"""Controllers written in Python: the interface of a class, and how a class is loaded.
 
-A controller is told of events by its methods and answers with two numbers, `cwnd` and `ssthresh`, in segments. It is
-the trait of `crates/cc/src/controller.rs`, word for word; docs/python-controllers.md has a page on it, with an example.
+The simulator calls a method of the controller for each event and then reads its attributes `cwnd` and `ssthresh`, in
+segments. The methods are those of the trait in `crates/cc/src/controller.rs`; docs/python-controllers.md describes
+them, with an example.
 """
 
 from __future__ import annotations
@@ -17,29 +18,30 @@ from ackclock._core import Ack, Congestion, FlowInfo, PathHint, Restart, Timeout
 
 
 class Controller:
-    """A congestion control algorithm. Derive from it, or write a class of the same shape.
+    """A congestion control algorithm. Derive from this class, or write a class with the same interface.
 
-    A scenario names it, `congestion_control = { python = "mine.py:Mine", gain = 2 }`, with numbers, switches and words
-    that are given to `__init__` by keyword; or it is passed to `Scenario.load(..., controllers={"flow": Mine})`.
-    Each flow has an object of its own. It must depend on nothing but its events and `FlowInfo.seed`, or results cannot
-    be repeated.
+    A scenario names the class: `congestion_control = { python = "mine.py:Mine", gain = 2 }`. The other numbers,
+    booleans and strings of that table are keyword arguments of `__init__`. Alternatively, pass the class to
+    `Scenario.load(..., controllers={"flow": Mine})`. Each flow has its own object. The object must depend only on its
+    events and on `FlowInfo.seed`; otherwise results cannot be reproduced.
     """
 
     needs: ClassVar[Sequence[str]] = ()
-    """What it cannot do without: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback."""
+    """Required signals: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback."""
     probes: ClassVar[Sequence[str]] = ()
-    """Attributes of its own that go to the trace, each a column; None or a missing one is null."""
+    """Attributes that are written to the window trace, one column each; None or a missing attribute is null."""
     echo_answer: ClassVar[str] = "reduce"
-    """What an ECN echo does: reduce (`on_congestion`, once a window), confirm (it reads `Ack.ece`), ignore."""
+    """Response to an ECN echo: reduce (call `on_congestion`, once per window), confirm (send CWR once per window; the
+    controller reads `Ack.ece`), ignore (the same without CWR)."""
 
     cwnd: float
-    """Congestion window, segments, from 1 on; its fraction is kept."""
+    """Congestion window, segments, at least 1; the fractional part is kept."""
     ssthresh: float
     """Slow-start threshold, segments; may be infinite."""
     pacing_bps: float | None = None
-    """Rate at which to space packets, bits per second; asked for where `needs` has pacing."""
+    """Pacing rate, bits per second; read only if `needs` has pacing."""
     wake_at_s: float | None = None
-    """When `on_timer` is to be called, simulated seconds, in the future; asked for where `needs` has timer."""
+    """Time of the next call of `on_timer`, simulated seconds, in the future; read only if `needs` has timer."""
     fine_timeout_s: float | None = None
     """Age at which the first unacknowledged segment counts as lost on any duplicate ACK (`needs`: fine_clock)."""
 
@@ -48,38 +50,38 @@ class Controller:
         self.ssthresh = flow.initial_ssthresh
 
     def on_open(self, now_s: float) -> None:
-        """The first packet is about to be sent."""
+        """Called before the first packet is sent."""
 
     def on_ack(self, ack: Ack) -> None:
-        """Every ACK, also in recovery."""
+        """Called for every ACK, also during recovery."""
         raise NotImplementedError
 
     def on_congestion(self, event: Congestion) -> None:
-        """Reduce the window, and the threshold with it. At most once per window of data and cause."""
+        """Called on a loss or an ECN echo, at most once per window of data and cause: reduce window and threshold."""
         raise NotImplementedError
 
     def on_rto(self, event: Timeout) -> None:
-        """Start again from one segment."""
+        """Called on a retransmission timeout: restart with a window of one segment."""
         raise NotImplementedError
 
     def on_recovery_exit(self, now_s: float) -> None:
-        """Fast recovery is over, or everything sent before an echo reduced the window is acknowledged."""
+        """Called when fast recovery ends, or when all data sent before a reduction by ECN is acknowledged."""
 
     def on_undo(self, now_s: float) -> None:
-        """The last reduction was for nothing."""
+        """Called when the last reduction turns out to be spurious."""
 
     def on_restart(self, event: Restart) -> None:
-        """The flow was idle."""
+        """Called when the flow sends again after an idle time."""
         self.set_window(event.window)
 
     def on_timer(self, now_s: float) -> None:
-        """The time asked for by `wake_at_s` has come."""
+        """Called at the time set by `wake_at_s`."""
 
     def on_hint(self, hint: PathHint) -> None:
-        """News from lower layers: hand-offs, what routers say."""
+        """Called with information from lower layers: hand-offs and router feedback."""
 
     def set_window(self, cwnd: float) -> None:
-        """The transport moves the window: when the connection opens, when a partial ACK deflates it."""
+        """Called when the transport sets the window, such as when the connection opens or a partial ACK deflates it."""
         self.cwnd = cwnd
 
 
@@ -91,13 +93,13 @@ _failed: dict[str, str] = {}
 
 
 announce: Callable[[str], object] | None = None
-"""Told of each file that is about to be run, once."""
+"""Function that is called with a message before a file is run for the first time; None for no message."""
 
 
 def identify(path: str, name: str) -> str:
-    """What identifies the class `name` in the file `path`: its name and a hash of the file (not of what it imports).
+    """The identity of class `name` in file `path`: its name and a hash of the file (not of the modules it imports).
 
-    Nothing is run. Raises ValueError with one line if the file cannot be read or is not Python.
+    The file is not run. Raises ValueError with a one-line message if it cannot be read or is not Python.
     """
     import ast
 
@@ -121,9 +123,9 @@ def _read(path: str) -> bytes:
 
 
 def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
-    """Run the file `path`, once in a process, and take the class `name`; check that it takes these parameters.
+    """Run the file `path`, once per process, and check that its class `name` accepts these parameters.
 
-    Returns the class, and what identifies it. Raises ValueError with one line that says what is wrong.
+    Returns the class and its identity. Raises ValueError with a one-line message.
     """
     import difflib
 
@@ -171,7 +173,7 @@ def check(found: type, parameters: Sequence[str] = ()) -> None:
     for attribute in ("needs", "probes"):
         words = getattr(found, attribute, ())
         if not isinstance(words, tuple | list) or not all(isinstance(word, str) for word in words):
-            raise ValueError(f"{found.__name__}.{attribute} must be a tuple of words, such as ({'timer'!r},)")
+            raise ValueError(f"{found.__name__}.{attribute} must be a tuple of strings, such as ({'timer'!r},)")
         taken = sorted(set(words) & RESERVED) if attribute == "probes" else []
         if taken or len(set(words)) < len(words):
             twice = ", ".join(taken) or "a name twice"
@@ -203,7 +205,7 @@ def _told(error: BaseException, path: str) -> str:
 
 
 def _last_line(error: BaseException, path: str) -> int | None:
-    """The line of the file at which an error came up."""
+    """The line of the file at which an error occurred."""
     line, at = None, error.__traceback__
     while at is not None:
         if at.tb_frame.f_code.co_filename == path:

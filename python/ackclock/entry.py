@@ -1,4 +1,4 @@
-"""Entry point of the command `ackclock`: short until the command itself is imported."""
+"""Entry point of the command `ackclock`. It imports little before it imports the command itself."""
 
 import signal
 import sys
@@ -11,7 +11,7 @@ def main() -> int:
 
         print(__version__)
         return 0
-    # While modules are imported, Ctrl-C ends the process as the system does, without a traceback.
+    # During the imports, SIGINT has its default action: it ends the process without a traceback.
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     from ackclock.cli.app import main as command
 

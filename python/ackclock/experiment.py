@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 Trace = Literal["off", "changes", "ack"]
 Controllers = Mapping[str, type]
-"""Controllers written in Python (classes; ackclock.Controller says of what shape) by the names of their flows."""
+"""Controllers written in Python, by flow name: classes with the interface of ackclock.Controller."""
 
 
 class Scenario:
-    """An experiment: a TOML file, a text or a dictionary of the same shape.
+    """An experiment, read from a TOML file, a TOML text or a dictionary of the same structure.
 
-    The format is that of docs/scenarios.md. A scenario and a seed decide the result to the bit.
+    docs/scenarios.md describes the format. A scenario and a seed determine the result exactly, to the bit.
     """
 
     def __init__(self, parsed: _core.Scenario, file: str, text: str) -> None:
@@ -37,7 +37,7 @@ class Scenario:
     ) -> Scenario:
         """Read a file; `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
 
-        `controllers` gives flows, by name, controllers written in Python instead of the file's.
+        `controllers` maps flow names to controllers written in Python, which replace those of the file.
         Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read.
         """
         return cls.parse(read_text(path), overrides, file=str(path), controllers=controllers)
@@ -51,7 +51,7 @@ class Scenario:
         file: str = "scenario",
         controllers: Controllers | None = None,
     ) -> Scenario:
-        """Take a scenario from TOML text."""
+        """Create a scenario from TOML text."""
         utf8(*overrides)
         given = dict(controllers or {})
         for flow, controller in given.items():
@@ -65,19 +65,19 @@ class Scenario:
     def build(
         cls, document: Mapping[str, Any], overrides: Sequence[str] = (), *, controllers: Controllers | None = None
     ) -> Scenario:
-        """Take a scenario from a dictionary of the same shape as the TOML file."""
+        """Create a scenario from a dictionary of the same structure as the TOML file."""
         import tomli_w
 
         return cls.parse(tomli_w.dumps(document), overrides, file="dictionary", controllers=controllers)
 
     @property
     def advice(self) -> list[str]:
-        """What is accepted in the file and would better be written otherwise, each with its place."""
+        """Entries of the file that are accepted but should be written differently, each with its place."""
         return self._parsed.advice
 
     @property
     def title(self) -> str:
-        """The question that the scenario asks."""
+        """The title of the scenario."""
         return self._parsed.title
 
     @property
@@ -87,17 +87,17 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """The seed that the scenario names."""
+        """The default seed, as given in the scenario."""
         return self._parsed.seed
 
     @property
     def is_study(self) -> bool:
-        """Whether it names a sweep."""
+        """Whether the scenario has a `sweep`."""
         return self._parsed.is_study
 
     @cached_property
     def network(self) -> dict[str, Any]:
-        """What its network is made of: links with rate, delay, queue and loss, flows, terminals, radio nodes."""
+        """The network of the scenario: links with rate, delay, queue and loss, flows, terminals, radio nodes."""
         parsed: dict[str, Any] = json.loads(self._parsed.network())
         return parsed
 
@@ -113,15 +113,15 @@ class Scenario:
         until_s: float | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> Result:
-        """Run it. The interpreter's lock is released; Ctrl-C raises KeyboardInterrupt within tens of milliseconds.
+        """Run the scenario. The GIL is released; Ctrl-C raises KeyboardInterrupt within tens of milliseconds.
 
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
         event; `captures` names nodes and links (`a->b`; `a-b` for both directions) at which packets are captured, ""
         meaning all hosts that send data (`Result.captures`); `audit` checks the run and fills `Result.violations`;
-        `until_s` ends it soon after that moment (traces are then of use, its outcome is not); `progress` is called
-        with the part done.
-        Raises ScenarioError if there is no such place, ControllerError if a controller written in Python raises: with
-        flow, time_s, and its own error as cause.
+        `until_s` ends the run soon after that time (its traces are valid, its outcome is not); `progress` is called
+        with the completed fraction.
+        Raises ScenarioError if a place does not exist, and ControllerError if a controller written in Python raises
+        an exception; the error has `flow`, `time_s` and that exception as its cause.
         """
         utf8(*captures)
         if len(set(captures)) < len(captures):
@@ -146,7 +146,7 @@ class Scenario:
 
 
 def allow_code(allowed: bool) -> None:
-    """Let scenarios name code and bases (`extends`) outside their own folder, or no longer, in this process."""
+    """Allow or forbid, in this process, that scenarios name code and base files (`extends`) outside their folder."""
     _core.allow_code(allowed)
 
 
@@ -160,14 +160,14 @@ def read_text(path: str | Path) -> str:
 
 
 def utf8(*texts: str) -> None:
-    """Raise ScenarioError if one of these, which may hold the name of a file, is not UTF-8."""
+    """Raise ScenarioError if one of these texts, which may contain file names, is not UTF-8."""
     for text in texts:
         if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
             raise refused(ascii(text), "not UTF-8: rename the file")
 
 
 def refused(place: str, message: str) -> ScenarioError:
-    """Make the error for what cannot be run."""
+    """Create a ScenarioError from a place and a message."""
     error = ScenarioError(f"{place}: {message}")
     error.file, error.line, error.key, error.message = place, None, "", message
     error.unmet_need = False
@@ -175,7 +175,7 @@ def refused(place: str, message: str) -> ScenarioError:
 
 
 class Result:
-    """What a run came to. Frames are polars; they are made when first asked for."""
+    """The result of a run. Its tables are polars data frames, created on first access."""
 
     def __init__(self, finished: _core.Finished, captures: Sequence[str] = ()) -> None:
         self._finished = finished
@@ -194,34 +194,34 @@ class Result:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of every packet event, if it was asked for."""
+        """Hash of all packet events, if the run was made with `fingerprint=True`."""
         return self._finished.fingerprint
 
     @property
     def violations(self) -> list[str]:
-        """The first rules broken, as the auditor tells it; empty if none (or if no audit was asked for)."""
+        """Messages about the first violations; empty if there are none or if the run was not audited."""
         return self._finished.violations
 
     @property
     def violation_count(self) -> int:
-        """How many rules were broken."""
+        """Number of violations."""
         return self._finished.violation_count
 
     @property
     def captures(self) -> dict[str, bytes]:
-        """The captures that were asked for, as pcapng files, by place."""
+        """The requested captures by place, each as the contents of a pcapng file."""
         return dict(zip(self._places, self._finished.captured, strict=True))
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row a flow."""
+        """One row for each flow."""
         import polars as pl
 
         return pl.DataFrame(self.outcome["flows"], infer_schema_length=None)
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """One row a link direction; drops as columns `dropped_queue`, `dropped_loss`, `dropped_list`."""
+        """One row for each link direction, with drops as columns `dropped_queue`, `dropped_loss`, `dropped_list`."""
         import polars as pl
 
         rows = [
@@ -233,14 +233,14 @@ class Result:
 
     @cached_property
     def trace(self) -> pl.DataFrame:
-        """The window trace (docs/outcome.md); empty if none was asked for."""
+        """The window trace (docs/outcome.md); empty if the run was not traced."""
         from ackclock import frames
 
         return frames.windows(self._finished)
 
     @cached_property
     def packets(self) -> pl.DataFrame:
-        """Every packet event; empty if none was asked for."""
+        """Every packet event; empty if the run was made without `packets`."""
         from ackclock import frames
 
         return frames.packets(self._finished)

@@ -1,4 +1,4 @@
-"""Output files: whole or not at all."""
+"""Output files. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class BadInput(Exception):
-    """Something that the user can put right: one line, exit status 2."""
+    """An error in the user's input. It is printed as one line, with exit status 2."""
 
 
 def check_targets(paths: Sequence[Path]) -> None:
-    """Refuse before a run what could not be written after it."""
+    """Check, before a run, that these output files can be written after it. Raises BadInput."""
     for path in paths:
         folder = path.parent
         if not folder.is_dir():
@@ -30,7 +30,7 @@ def check_targets(paths: Sequence[Path]) -> None:
 
 
 def check_folder(path: Path) -> Path:
-    """The path itself. Raises BadInput if it, or a folder above it, is a file."""
+    """Return the path. Raises BadInput if it, or one of its parent folders, is a file."""
     for one in (path, *path.parents):
         if one.exists():
             if not one.is_dir():
@@ -40,7 +40,7 @@ def check_folder(path: Path) -> Path:
 
 
 def write(path: Path, save: Callable[[BinaryIO], object]) -> None:
-    """Save into a file beside `path`, then put it in place: `path` is never half written."""
+    """Write a temporary file in the same folder, then rename it to `path`, so that `path` is never incomplete."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "w+b") as file:
@@ -63,11 +63,11 @@ def write_text(path: Path, text: str) -> None:
 
 
 PICTURES: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-"""Endings of pictures, with the metadata that keeps dates out: the same figure gives the same file."""
+"""Endings of figure files, with metadata that omits the date, so that the same figure gives the same file."""
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a name that does not end like a picture. Raises BadInput."""
+    """Raise BadInput if the file name does not end in .svg, .png or .pdf."""
     if path.suffix not in PICTURES:
         raise BadInput(f"--plot {path}: the name must end in .svg, .png or .pdf")
 
@@ -80,7 +80,7 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:
 
 
 def svg_text(figure: Figure, name: str) -> str:
-    """A figure as SVG for a page: equal figures give equal text, and `name` keeps the identifiers of figures apart."""
+    """A figure as SVG text for a page. Equal figures give equal text; `name` makes the SVG identifiers unique."""
     import matplotlib as mpl
 
     text = io.StringIO()

@@ -17,7 +17,7 @@ def _numbers(column: Any, dtype: Any) -> Any:
 
 
 def _names(name: str, codes: Any, names: list[str]) -> pl.Series:
-    """Codes to text; a code beyond the names is null."""
+    """Convert codes to names; a code without a name becomes null."""
     lookup = pl.Series(name, [*names, None], dtype=pl.String)
     indices = np.minimum(codes.astype(np.uint32), len(names))
     return lookup.gather(pl.Series(indices)).alias(name)
@@ -64,7 +64,7 @@ def packets(finished: _core.Finished) -> pl.DataFrame:
 
 
 def changes(trace: pl.DataFrame) -> pl.DataFrame:
-    """Of a trace with a row for every ACK, the rows at which a flow's window or threshold moved, or a hand-off."""
+    """Select the rows of a per-ACK trace at which a flow's window or threshold changed or a hand-off occurred."""
     moved = (
         (pl.col("cwnd") != pl.col("cwnd").shift(1).over("flow"))
         | (pl.col("ssthresh") != pl.col("ssthresh").shift(1).over("flow"))

@@ -1,4 +1,4 @@
-"""What all pages share: templates, style, and how numbers are written."""
+"""Shared parts of all pages: templates, style and number formats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def value(x: float | None, significant: int = 3) -> str:
-    """A number with so many significant digits, as people write them."""
+    """A number with this many significant digits and with thousands separators."""
     if x is None or math.isnan(x):
         return "-"
     if x == 0:
@@ -27,7 +27,7 @@ def value(x: float | None, significant: int = 3) -> str:
 
 
 def interval(e: stats.Estimate | None, significant: int = 3) -> str:
-    """[low, high]; nothing where there is none or it is a point."""
+    """The interval as [low, high]; an empty text if there is none or if its width is zero."""
     if e is None or e.low is None or e.high is None or e.low == e.high:
         return ""
     return f"[{value(e.low, significant)}, {value(e.high, significant)}]"

@@ -1,4 +1,4 @@
-"""Models that the core has: controllers, recoveries, queues, losses."""
+"""Models of the core: controllers, recoveries, queues, losses."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ackclock import _core
 
 
 def drop_reasons() -> dict[str, str]:
-    """Reasons for which links drop packets, by name, each with what it means."""
+    """Names of the reasons for which links drop packets, with their descriptions."""
     codes = _core.codes()
     return dict(zip(codes["reason"], codes["reason_words"], strict=True))
 
 
 def models(kind: str) -> list[dict[str, Any]]:
-    """One kind of model: dictionaries with name, summary, status, source, params, trace, limits.
+    """List the models of one kind: dictionaries with name, summary, status, source, params, trace, limits.
 
     `kind` is "controllers", "recoveries", "queues" or "losses".
     """

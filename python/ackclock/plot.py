@@ -21,7 +21,7 @@ BINS = 100
 
 
 def timelines(result: Result, *, title: str = "") -> Figure:
-    """Draw window and threshold, round-trip time, and where there are links queue and goodput, on one time axis.
+    """Draw window, threshold and round-trip time and, if there are links, queue and goodput, on one time axis.
 
     The run must have been made with `trace="ack"` and `packets=True`. At most seven flows are drawn, the first of
     the file.
@@ -40,7 +40,7 @@ def timelines(result: Result, *, title: str = "") -> Figure:
     window = panels[0]
     _windows(window, trace, colours)
     _rtts(panels[1], trace, colours)
-    if wired:  # the air has no queue of a link's, and its packets are not followed
+    if wired:  # a radio channel has no link queue, and its packets are not traced
         _queue(panels[2], result, packets)
         _goodputs(panels[3], packets, colours, duration)
     panels[-1].set_xlabel("time (s)")
@@ -58,7 +58,7 @@ def timelines(result: Result, *, title: str = "") -> Figure:
 
 
 def _curve(axes: Axes, x: Any, y: Any, **style: Any) -> None:
-    """Draw a step curve; a long one loses points that nobody could see."""
+    """Draw a step curve. A long curve is thinned to at most 40,000 points."""
     step = max(1, len(x) // 20_000)
     axes.step(x[::step], y[::step], where="post", **style)
 
@@ -87,7 +87,7 @@ def _rtts(axes: Axes, trace: pl.DataFrame, colours: dict[str, str]) -> None:
 
 
 def _queue(axes: Axes, result: Result, packets: pl.DataFrame) -> None:
-    """The longest queue of the run: packets waiting or in transmission, and drops."""
+    """Draw the queue with the largest mean length: packets waiting or in transmission, and drops."""
     link = max(result.outcome["links"], key=lambda link: float(link["mean_queue_packets"]))["name"]
     here = packets.filter(pl.col("link") == link)
     moves = here.filter(pl.col("event").is_in(["enqueue", "depart"]))
@@ -103,7 +103,7 @@ def _queue(axes: Axes, result: Result, packets: pl.DataFrame) -> None:
 
 
 def _goodputs(axes: Axes, packets: pl.DataFrame, colours: dict[str, str], duration: float) -> None:
-    """New data reaching the receivers, in bins of a hundredth of the run."""
+    """Draw the rate of new data that arrives at the receivers, in 100 bins of the run."""
     edges = np.linspace(0, duration, BINS + 1)
     data = packets.filter((pl.col("event") == "deliver") & (pl.col("kind") == "data"))
     last = data.group_by("flow", "seq").agg(pl.col("time_s").max(), pl.col("size").last())

@@ -1,4 +1,4 @@
-"""Maps of a radio channel: nodes as they move, who receives whom, packets by kind (`ackclock radio`)."""
+"""Maps of a radio channel: node positions over time, links in range, packets by kind (`ackclock radio`)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 NODE, RANGE, DATA, ACK, ROUTING, DROP = "#33506b", "#d5dde5", "#0072B2", "#009E73", "#E69F00", "#D55E00"
 NOBODY = 2**32 - 1
 EVERYBODY_CLOSE = 150
-"""With more nodes than this names and lines of range are left out."""
+"""With more nodes than this, a map omits node names and links in range."""
 
 
 class RadioRecording:
-    """The radio of a run up to `until_s`: places of the nodes, and every step of their packets between two moments.
+    """The radio events of a run up to `until_s`: positions of the nodes, and the events of their packets.
 
-    `moments` must lie within the run; each comes with the option that named it. Raises ScenarioError, and BadInput of a
-    scenario without radio.
+    `moments` are times that must lie within the run, each with the option that sets it. Raises ScenarioError, and
+    BadInput for a scenario without radio nodes.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class RadioRecording:
         for moment, option in moments:
             if moment >= self.duration_s:
                 raise BadInput(f"{option}: the run ends after {self.duration_s:g} s")
-        # What comes later is not drawn and need not be run.
+        # Later events are not drawn, so the run ends at `until_s`.
         finished = _core.run(self._scenario, seed=seed, radio=True, until_s=until_s, progress=progress)
         columns = finished.radio
         self.steps = _core.codes()["radio"]
@@ -62,11 +62,11 @@ class RadioRecording:
         self._step = np.frombuffer(columns["step"], np.uint8)
 
     def places(self, at_s: float) -> np.ndarray:
-        """Places at a moment: a row (x, y) in metres for each node."""
+        """Positions at a time: a row (x, y) in metres for each node."""
         return np.frombuffer(self._scenario.places(self._seed, [at_s])).reshape(-1, 2)
 
     def between(self, from_s: float, until_s: float) -> list[tuple[str, int, int | None]]:
-        """Steps from a moment up to another: kind, node, the node that it is for (None: all or none)."""
+        """Packet events between two times: kind, node, destination node (None: broadcast or no destination)."""
         rows = slice(*np.searchsorted(self._time, [from_s, until_s]))
         columns = zip(self._step[rows], self._node[rows], self._to[rows], strict=True)
         return [(self.steps[step], int(node), None if to == NOBODY else int(to)) for step, node, to in columns]
@@ -94,7 +94,7 @@ def _figure(recording: RadioRecording) -> tuple[Figure, Axes]:
     keys = [
         Line2D([], [], color=DATA, linewidth=2, label="data"),
         Line2D([], [], color=ACK, linewidth=2, label="TCP ACKs"),
-        Line2D([], [], color=ROUTING, linewidth=2, label="routing, one to one"),
+        Line2D([], [], color=ROUTING, linewidth=2, label="routing, unicast"),
         Line2D(
             [], [], color=ROUTING, marker="o", markersize=11, markerfacecolor="none", linestyle="", label="broadcast"
         ),
@@ -106,7 +106,7 @@ def _figure(recording: RadioRecording) -> tuple[Figure, Axes]:
 
 
 def _draw(axes: Axes, recording: RadioRecording, at_s: float, span_s: float) -> list[Any]:
-    """Draw the places at a moment and what was sent in the span that begins there; the artists."""
+    """Draw the positions at `at_s` and the packets sent in the following `span_s` seconds. Returns the artists."""
     from matplotlib.collections import LineCollection
 
     places = recording.places(at_s)
@@ -119,7 +119,7 @@ def _draw(axes: Axes, recording: RadioRecording, at_s: float, span_s: float) -> 
     for kind, colour, level in (("data", DATA, 2), ("routing", ROUTING, 3), ("ack", ACK, 4)):
         sent = Counter((a, b) for step, a, b in steps if step == kind and b is not None)
         lines = [(places[a], places[b]) for a, b in sent]
-        # What goes back over the same link is drawn on it, thinner.
+        # TCP ACKs and routing packets are drawn as thinner lines on top of data on the same link.
         most = 6.0 if kind == "data" else 2.0
         widths = [min(1.0 + 0.7 * np.log2(n), most) for n in sent.values()]
         made.append(
@@ -139,7 +139,7 @@ def _draw(axes: Axes, recording: RadioRecording, at_s: float, span_s: float) -> 
             )
     counts = Counter(step for step, _, _ in steps)
     told = ", ".join(f"{counts[step]} {name}" for step, name in _COUNTED if counts[step])
-    axes.set_title(f"t = {at_s:.3g} to {at_s + span_s:.4g} s: {told or 'silence'}", fontsize=10)
+    axes.set_title(f"t = {at_s:.3g} to {at_s + span_s:.4g} s: {told or 'no packets'}", fontsize=10)
     return made
 
 
@@ -147,7 +147,7 @@ _COUNTED = (("data", "data frames"), ("ack", "TCP ACKs"), ("routing", "routing")
 
 
 def draw(recording: RadioRecording, at_s: float, span_s: float) -> Figure:
-    """A map of a moment: nodes, who can receive whom, and what was sent in the span that begins there."""
+    """Draw a map at `at_s`: nodes, links in range, and the packets sent in the following `span_s` seconds."""
     figure, axes = _figure(recording)
     _draw(axes, recording, at_s, span_s)
     return figure
@@ -161,7 +161,7 @@ def animate(
     target: Path,
     progress: Callable[[float], object] | None = None,
 ) -> None:
-    """Write an animation of the recording from a moment to another, a frame for every `every_s` seconds."""
+    """Write an animation of the recording between two times, with one frame for every `every_s` seconds."""
     figure, axes = _figure(recording)
     frames = max(1, int((until_s - from_s) / every_s + 1e-9))
     save(figure, lambda i: _draw(axes, recording, from_s + i * every_s, every_s), frames, target, progress)

@@ -24,7 +24,10 @@ SIMPLE: dict[str, tuple[type, ...]] = {
 
 
 def read_record(kind: type[T], table: Any, place: str, nested: Mapping[str, type[Any]] = MappingProxyType({})) -> T:
-    """Take a table as a dataclass; `nested` names keys that hold lists of such. Raises BadInput with the place."""
+    """Convert a TOML table to a dataclass. `nested` gives the dataclass of each key that holds a list of tables.
+
+    Raises BadInput with the place.
+    """
     if not isinstance(table, Mapping):
         raise BadInput(f"{place}: must be a table")
     fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ Lines = list[NDArray[np.float64]]
 def coastlines() -> Lines:
     """Outlines of the land: arrays of (longitude, latitude), degrees (Natural Earth, 1:110 million).
 
-    What crosses 180 degrees is there on both sides of the map, reaching beyond it.
+    A polygon that crosses longitude 180 degrees is returned once for each side of the map and extends beyond it.
     """
     topology = json.loads((files("ackclock") / "data" / "land-110m.json").read_text())
     scale, shift = (np.array(topology["transform"][key]) for key in ("scale", "translate"))
@@ -46,7 +46,7 @@ def coastlines() -> Lines:
 def _unrolled(ring: NDArray[np.float64]) -> Lines:
     lon = np.unwrap(ring[:, 0], period=360)
     whole = np.column_stack([lon, ring[:, 1]])
-    if abs(lon[-1] - lon[0]) > 180:  # round a pole: close it there
+    if abs(lon[-1] - lon[0]) > 180:  # the ring encloses a pole: close it at the pole
         pole = 90.0 if ring[:, 1].mean() > 0 else -90.0
         whole = np.vstack([whole, [lon[-1], pole], [lon[0], pole]])
     beyond = [shift for shift in (-360, 360) if lon.min() + shift < 180 and lon.max() + shift > -180]
@@ -59,7 +59,7 @@ def _unit(lat: float, lon: float) -> NDArray[np.float64]:
 
 
 def _flat(points: NDArray[np.float64]) -> Lines:
-    """Points on the unit sphere as lines of (longitude, latitude), cut where they leave the map."""
+    """Points on the unit sphere as lines of (longitude, latitude), split where they cross longitude 180 degrees."""
     lat = np.degrees(np.arcsin(np.clip(points[:, 2], -1, 1)))
     lon = np.degrees(np.arctan2(points[:, 1], points[:, 0]))
     cuts = np.flatnonzero(np.abs(np.diff(lon)) > 180) + 1
@@ -67,7 +67,7 @@ def _flat(points: NDArray[np.float64]) -> Lines:
 
 
 def great_circle(a: tuple[float, float], b: tuple[float, float]) -> Lines:
-    """The way along the ground below a link, from (latitude, longitude) to the same: lines for the map."""
+    """The great circle between two points (latitude, longitude), as lines on the map."""
     p, q = _unit(*a), _unit(*b)
     angle = float(np.arccos(np.clip(p @ q, -1, 1)))
     parts = np.linspace(0, 1, max(2, int(angle / 0.03)))[:, None]
@@ -99,7 +99,7 @@ def _base(axes: Axes) -> None:
 
 
 def _draw(axes: Axes, seen: dict[str, Any]) -> list[Any]:
-    """Draw what moves; the artists, to be taken away again."""
+    """Draw the moving parts. Returns their artists, which the caller removes before the next frame."""
     from matplotlib.collections import LineCollection
 
     places = [(lat, lon) for _, lat, lon, _ in seen["satellites"]] + [(lat, lon) for _, lat, lon in seen["terminals"]]
@@ -164,9 +164,9 @@ def _figure() -> tuple[Figure, Axes]:
 
 
 def draw(satellites: SatelliteView, at_s: float) -> Figure:
-    """A map of a moment: satellites (dots), links that are up, terminals (triangles) and the path between the ends.
+    """Draw a map at one time: satellites (dots), links that are up, terminals (triangles), path between the ends.
 
-    Dotted: what the first and the last satellite of the path can serve.
+    Dotted circles show the coverage of the first and the last satellite of the path.
     """
     figure, axes = _figure()
     seen = satellites.picture(at_s)
@@ -178,7 +178,7 @@ def draw(satellites: SatelliteView, at_s: float) -> Figure:
 def animate(
     satellites: SatelliteView, every_s: float, target: Path, progress: Callable[[float], object] | None = None
 ) -> None:
-    """Write an animation to a .gif, .mp4 (needs ffmpeg) or .html file, a frame every `every_s` seconds."""
+    """Write an animation to a .gif, .mp4 (needs ffmpeg) or .html file, with one frame for every `every_s` seconds."""
     figure, axes = _figure()
 
     def frame(i: int) -> list[Any]:

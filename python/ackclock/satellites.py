@@ -13,10 +13,10 @@ from ackclock.files import BadInput
 
 
 class SatelliteView:
-    """The satellites and terminals of a scenario, worked out from its start up to `until_s` seconds, inclusive.
+    """The satellites and terminals of a scenario, computed from its start to `until_s` seconds, inclusive.
 
-    `ends` are the names of two terminals between which paths are looked for; `seed` (the scenario's if none) decides
-    the jitter of checks. Raises ScenarioError, and BadInput of unknown terminals.
+    `ends` names the two terminals whose paths are computed. `seed` (default: the scenario's) sets the random jitter
+    of hand-off checks. Raises ScenarioError, and BadInput for unknown terminals.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class SatelliteView:
             raise BadInput(f"the path needs two different terminals, not {self._start} twice")
 
     def instant(self, at_s: float, *, positions: bool = False) -> dict[str, Any]:
-        """Path, delay, first and last satellite at a moment; with `positions` every satellite's place."""
+        """Path, delay, first and last satellite at a time; with `positions`, also the position of every satellite."""
         found: dict[str, Any] = json.loads(self._core.instant(at_s, self._start, self._end, positions))
         return found
 
     def instants(self, every_s: float, *, positions: bool = False) -> Iterator[dict[str, Any]]:
-        """The same from the start to the end, `every_s` seconds apart."""
+        """The same at every `every_s` seconds from the start to the end."""
         for i in range(int(self.until_s / every_s + 1e-9) + 1):
             yield self.instant(i * every_s, positions=positions)
 
@@ -57,6 +57,6 @@ class SatelliteView:
         return found
 
     def picture(self, at_s: float) -> dict[str, Any]:
-        """What a map of a moment shows: satellites, terminals, links, path (docs/satellites.md)."""
+        """Data for a map at a time: satellites, terminals, links, path (docs/satellites.md)."""
         found: dict[str, Any] = json.loads(self._core.picture(at_s, self._start, self._end))
         return found

@@ -1,4 +1,4 @@
-"""Text that users write, shown as it stands: no markup, no control sequences, no formulas."""
+"""Output of text from users. Markup, control sequences and formulas in it have no effect."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rich.text import Text
 
 
 def shown(text: str) -> str:
-    """Text for a terminal: what is not printable (escape sequences, line ends) as its escape."""
+    """The text for a terminal, with non-printable characters (escape sequences, line ends) escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """Print lines on standard output, or on standard error, as they stand."""
+    """Print lines on standard output or standard error, with non-printable characters escaped."""
     print("\n".join(shown(line) for line in text.split("\n")), file=sys.stderr if error else sys.stdout)
 
 
@@ -29,7 +29,7 @@ def fail(message: str, status: int) -> int:
 
 
 def advise(advice: Sequence[str]) -> None:
-    """Print one line on standard error: the first piece of advice on what was read, and how many more there are."""
+    """Print the first piece of advice on the input on standard error, with the number of further ones."""
     if advice:
         more = len(advice) - 1
         others = f" ({more:,} more place{'' if more == 1 else 's'})" if more else ""
@@ -37,21 +37,21 @@ def advise(advice: Sequence[str]) -> None:
 
 
 def ascii_json(text: str) -> str:
-    """The same JSON without characters beyond ASCII: every terminal and every pipe takes it."""
+    """The same JSON with non-ASCII characters escaped, so that every terminal and pipe can transfer it."""
     return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def drawn(text: str) -> str:
-    """Text for a figure: what is not printable as its escape, and no dollar begins a formula."""
+    """The text for a figure, with non-printable characters and dollar signs (which start a formula) escaped."""
     return shown(text).replace("$", r"\$")
 
 
 class PlainConsole(Console):
-    """A console that shows every string as it stands: in lines, in cells, heads and titles of tables."""
+    """A console that prints strings without interpreting markup: in lines and in cells, heads and titles of tables."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Text without control characters; line ends stay, for they are ours."""
+        """The text without control characters. Line ends stay, because the program itself writes them."""
         return super().render_str("\n".join(shown(line) for line in text.split("\n")), **options)

@@ -1,4 +1,4 @@
-"""A picture of a scenario's network: nodes, links with rate, delay, queue and loss, flows as arrows.
+"""A figure of a scenario's network: nodes, links with rate, delay, queue and loss, flows as arrows.
 
 Nodes are placed in layers: a node's column is its distance from the sources of data along the flows' paths.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ackclock.experiment import Scenario
 
 MOST_NODES = 60
-"""Above it names and labels would lie on each other: leaves are drawn as one."""
+"""With more nodes, labels would overlap; equal leaf nodes are then drawn as one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Edge:
 
 
 def draw(scenario: Scenario, title: str = "") -> Figure:
-    """Draw the network. Flows that share both ends are one arrow with their number."""
+    """Draw the network. Flows with the same two ends are drawn as one arrow with their number."""
     from matplotlib.figure import Figure
 
     network = scenario.network
@@ -71,7 +71,7 @@ def _lines(direction: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _edges(network: dict[str, Any]) -> tuple[list[Edge], dict[str, str]]:
-    """Links as they are drawn, and by what name each node goes: in large networks equal leaves are one node."""
+    """The links to draw, and the drawn name of each node; in large networks equal leaf nodes are drawn as one."""
     found = [
         Edge((link["ends"][0], link["ends"][1]), _lines(link["directions"][0]), _lines(link["directions"][1]))
         for link in network["links"]
@@ -117,7 +117,7 @@ def _path(beside: dict[str, list[str]], start: str, end: str) -> list[str]:
 
 
 def _columns(beside: dict[str, list[str]], flows: list[tuple[str, str, str]]) -> dict[str, int]:
-    """The column of each node: its place on the flows' paths, those of reverse flows from right to left."""
+    """The column of each node: its position on the flows' paths. Reverse flows run from right to left."""
     column: dict[str, int] = {}
     for start, end, _ in flows:
         path = _path(beside, start, end)
@@ -126,7 +126,7 @@ def _columns(beside: dict[str, list[str]], flows: list[tuple[str, str, str]]) ->
         step = -1 if to < at else 1
         for i, node in enumerate(path):
             column.setdefault(node, at + step * (i - first) if i <= last else to + step * (i - last))
-    for node in [*column, *beside]:  # what no flow passes
+    for node in [*column, *beside]:  # nodes that no flow passes
         column.setdefault(node, 0)
         for other in beside[node]:
             column.setdefault(other, column[node] + 1)
@@ -134,7 +134,7 @@ def _columns(beside: dict[str, list[str]], flows: list[tuple[str, str, str]]) ->
 
 
 def _places(edges: list[Edge], flows: list[tuple[str, str, str]]) -> dict[str, tuple[float, float]]:
-    """Where the nodes stand: columns by the flows' paths, rows in the order of the file."""
+    """Positions of the nodes: columns by the flows' paths, rows in the order of the file."""
     beside: dict[str, list[str]] = defaultdict(list)
     for edge in edges:
         beside[edge.ends[0]].append(edge.ends[1])
@@ -211,7 +211,7 @@ def _flow(
 
 
 def _described(axes: Axes, network: dict[str, Any]) -> None:
-    """A network without wires, in words: satellites or radio nodes have maps of their own."""
+    """Describe a network without wired links as text. Satellites and radio nodes have separate maps."""
     axes.set_axis_off()
     lines = []
     if network["radio"]:

@@ -1,4 +1,4 @@
-"""Which event moved a window, with the chain behind it: ACK, loss, the packet's fate, the queue."""
+"""Explanation of a window change: the event, the ACK or loss, the packet's fate, the queue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Queue:
-    """Who was at a link at a moment: packets by flow, the one in transmission included."""
+    """The packets of each flow at a link at one time, including the packet in transmission."""
 
     link: str
     time_s: float
@@ -25,13 +25,13 @@ class Queue:
 
     @property
     def total(self) -> int:
-        """Packets there, of all flows."""
+        """Packets of all flows."""
         return sum(self.packets.values())
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something that happened to a packet."""
+    """One event of a packet at a link."""
 
     time_s: float
     link: str
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass
 class Explanation:
-    """A change of a window and what is behind it. Windows in segments, times in simulated seconds."""
+    """A change of a window and its cause. Windows are in segments, times in simulated seconds."""
 
     flow: str
     control: str
@@ -58,32 +58,32 @@ class Explanation:
     cause: str
     """One sentence."""
     packet: int | None = None
-    """The packet that it is about: the one acknowledged, lost, or marked."""
+    """The packet that caused the change: the one acknowledged, lost, or marked."""
     journey: list[Step] = field(default_factory=list)
-    """What happened to that packet, every copy of it, up to the change."""
+    """The events of that packet, of all its copies, up to the change."""
     queue: Queue | None = None
     """The queue that dropped or marked it."""
 
     def sentences(self) -> Iterator[str]:
-        """The chain, a line each, from the change back to its cause."""
+        """The explanation, line by line, from the change back to its cause."""
         before, after = self.cwnd
-        verb = "fell" if after < before else "rose" if after > before else "stayed, the threshold moved"
+        verb = "fell" if after < before else "rose" if after > before else "unchanged, ssthresh changed"
         change = f"cwnd {verb}: {before:.6g} to {after:.6g} segments"
         if self.event == "start":
-            change = f"cwnd begins at {after:.6g} segments"
+            change = f"cwnd starts at {after:.6g} segments"
         yield f"{self.time_s:.6f} s  {self.flow} ({self.control}): {change}"
         threshold = f"ssthresh {_show(self.ssthresh[0])} to {_show(self.ssthresh[1])}"
         yield f"  {threshold}, {self.in_flight:g} in flight, phase {self.phase}"
         yield f"  {self.cause}"
         if not self.journey and self.packet is not None:
-            yield "    (on no wire: packets by radio are not followed)"
+            yield "    (no link events: packets over radio are not traced)"
         for step in self.journey:
             waited = "" if step.waited_s is None else f" after {1e3 * step.waited_s:.3f} ms there"
             what = step.event if step.reason is None else f"{step.event} ({step.reason})"
             yield f"    {step.time_s:.6f} s  {step.link}: {what}{waited}"
         if self.queue is not None:
             by_flow = ", ".join(f"{n} of {flow}" for flow, n in self.queue.packets.items()) or "none"
-            yield f"  at {self.queue.link} at {self.queue.time_s:.6f} s: {self.queue.total} packets there: {by_flow}"
+            yield f"  queue of {self.queue.link} at {self.queue.time_s:.6f} s: {self.queue.total} packets: {by_flow}"
 
 
 def _finite(value: float | None) -> float | None:
@@ -97,9 +97,10 @@ def _show(threshold: float | None) -> str:
 def explain(
     scenario: Scenario, at_s: float, *, flow: str | None = None, seed: int | None = None, cut: bool = False
 ) -> Explanation:
-    """Run a scenario up to `at_s` and explain the last change of a window by then; with `cut` the last fall.
+    """Run a scenario up to `at_s` and explain the last change of a window; with `cut`, the last reduction.
 
-    `flow` names whose; otherwise the TCP flow whose window changed last. Raises BadInput if there is none.
+    `flow` selects the flow; the default is the TCP flow whose window changed last. Raises BadInput if there is no
+    such change.
     """
     import polars as pl
 
@@ -110,7 +111,7 @@ def explain(
     result = scenario.run(seed=seed, trace="ack", packets=True, until_s=at_s)
     names = {f["name"]: f["control"] for f in result.outcome["flows"] if f["kind"] == "tcp"}
     if not names:
-        raise BadInput("there is no TCP flow, so no window")
+        raise BadInput("the scenario has no TCP flow and so no congestion window")
     if flow is not None and flow not in names:
         raise BadInput(f"--flow: there is no TCP flow {flow}; there are {', '.join(list(names)[:12])}")
     trace = frames.changes(result.trace.filter(pl.col("time_s") <= at_s))
@@ -124,7 +125,7 @@ def explain(
         moved = moved.filter(pl.col("cwnd") < pl.col("cwnd_before"))
     if moved.is_empty():
         whose = f"{flow}'s window" if flow else "a window"
-        raise BadInput(f"--at: nothing {'reduced' if cut else 'moved'} {whose} by {at_s:g} s")
+        raise BadInput(f"--at: no event {'reduced' if cut else 'changed'} {whose} until {at_s:g} s")
     row = moved.row(-1, named=True)
     packets = result.packets.filter(pl.col("time_s") <= row["time_s"])
     return _explain(row, names[row["flow"]], packets)
@@ -148,21 +149,22 @@ def _explain(row: dict[str, Any], control: str, packets: pl.DataFrame) -> Explan
     if found.event == "start":
         found.cause = "the flow started"
     elif found.event == "timer":
-        found.cause = "the controller's own timer"
+        found.cause = "the controller's timer expired"
     elif found.event == "handoff":
-        found.cause = "an end of the flow came under hand-off, or it was over"
+        found.cause = "a hand-off began or ended at one end of the flow"
     elif found.event == "rto":
         _lost(found, packets, f"the retransmission timer expired; packet {found.acked + 1} was not acknowledged")
     elif found.event == "dupack":
-        _lost(found, packets, f"a duplicate ACK says that packet {found.acked + 1} is missing")
+        _lost(found, packets, f"a duplicate ACK indicates that packet {found.acked + 1} is missing")
     elif fell and not _marked(found, packets):
         missing = _journey(packets, found.flow, found.acked + 1, found.time_s, both_ways=False)
         if found.phase == "recovery" and any(step.event == "drop" for step in missing):
-            _lost(found, packets, f"with the ACK of packet {found.acked} packet {found.acked + 1} counts as lost")
+            _lost(found, packets, f"after the ACK of packet {found.acked}, packet {found.acked + 1} is considered lost")
         else:
-            # The trace has no word for it: a partial ACK deflates, a recovery ends, a law such as Vegas's draws back.
+            # The trace does not record the cause: a partial ACK deflated the window, recovery ended, or an algorithm
+            # such as Vegas reduced it.
             found.cause = (
-                f"the ACK of packet {found.acked} came; recovery or the controller lowered the window, without a loss"
+                f"the ACK of packet {found.acked} arrived; recovery or the controller reduced the window without a loss"
             )
     elif not fell:
         rtt = "no sample" if found.rtt_s is None else f"round-trip time {1e3 * found.rtt_s:.3f} ms"
@@ -180,7 +182,7 @@ def _of(packets: pl.DataFrame, flow: str, kind: str) -> pl.DataFrame:
 
 
 def _lost(found: Explanation, packets: pl.DataFrame, cause: str) -> None:
-    """What became of the first packet that is not acknowledged."""
+    """Explain a loss by the events of the first unacknowledged packet."""
     import polars as pl
 
     found.packet = found.acked + 1
@@ -188,7 +190,7 @@ def _lost(found: Explanation, packets: pl.DataFrame, cause: str) -> None:
     drops = [step for step in found.journey if step.event == "drop"]
     if not drops:
         echo = _of(packets, found.flow, "ack").filter(pl.col("event") == "drop")
-        late = "; no copy of it was dropped on a wire: it, or its ACKs, came late or were lost by radio"
+        late = "; no link dropped a copy of it: the packet or its ACKs arrived late or were lost over radio"
         found.cause = cause + (f"; {echo.height} of the flow's ACKs were dropped so far" if echo.height else late)
         return
     last = drops[-1]
@@ -199,7 +201,7 @@ def _lost(found: Explanation, packets: pl.DataFrame, cause: str) -> None:
 
 
 def _marked(found: Explanation, packets: pl.DataFrame) -> bool:
-    """Whether a mark that was echoed explains the fall; told if so."""
+    """Whether an echoed ECN mark explains the reduction. If so, fill in the explanation."""
     import polars as pl
 
     data = _of(packets, found.flow, "data").filter(pl.col("marked") & (pl.col("event") == "deliver"))
@@ -217,7 +219,7 @@ def _marked(found: Explanation, packets: pl.DataFrame) -> bool:
 
 
 def _journey(packets: pl.DataFrame, flow: str, seq: int, before_s: float, *, both_ways: bool) -> list[Step]:
-    """What happened to a packet before a moment: what is sent in answer to the change is not behind it."""
+    """Events of a packet before `before_s`; packets sent in response to the change are not part of its cause."""
     import polars as pl
 
     kinds = ["data", "ack"] if both_ways else ["data"]
@@ -238,7 +240,7 @@ def _journey(packets: pl.DataFrame, flow: str, seq: int, before_s: float, *, bot
 
 
 def _queue(packets: pl.DataFrame, link: str, time_s: float) -> Queue:
-    """Who had been taken by a link and not left it."""
+    """Packets of each flow that a link had enqueued and not yet sent."""
     import polars as pl
 
     here = packets.filter((pl.col("link") == link) & (pl.col("time_s") <= time_s))

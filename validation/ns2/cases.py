@@ -1,4 +1,4 @@
-"""The deterministic cases of ns-2.35, as scenarios of ours, and the comparison of the two."""
+"""The deterministic cases of ns-2.35 as Ackclock scenarios, and the comparison of the two."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ackclock import Result, Scenario
 
 HERE = Path(__file__).parent
 TIME_TOLERANCE_S = 1.5e-5  # the traces have five decimals
-CWND_TOLERANCE = 2e-3  # and three of the window
+CWND_TOLERANCE = 2e-3  # the window has three decimals
 
 # ns-2 draws the phase of its coarse clock from its own generator and does not print it. The interval of phases
-# that agrees with a trace was found by trying; any value of it serves. Seconds, by (clock tick, is Vegas).
+# that agrees with a trace was found by search; any value in it is valid. Seconds, by (clock tick, is Vegas).
 CLOCK_PHASE = {(0.01, False): 130e-6, (0.01, True): 120e-6, (0.0001, False): 30e-6, (0.0001, True): 1.1e-6}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One line of an index: an algorithm on a network, and what ns-2 made of it."""
+    """One line of an index: an algorithm on a network, with the results of ns-2."""
 
     folder: str
     row: dict[str, str]
@@ -89,7 +89,7 @@ class Case:
         )
 
     def reference(self) -> list[tuple[float, float, float, int]]:
-        """ns-2's rows: time, cwnd, ssthresh, highest ACK. Long traces are thinned; the index tells."""
+        """ns-2's rows: time, cwnd, ssthresh, highest ACK. Long traces are thinned, as the index records."""
         path = HERE / self.folder / self.algorithm / f"{self.row['case']}.csv.gz"
         with gzip.open(path, "rt", newline="") as file:
             return [
@@ -97,7 +97,7 @@ class Case:
             ]
 
     def first_drop(self) -> float | None:
-        """When ns-2 dropped its first packet."""
+        """The time at which ns-2 dropped its first packet."""
         path = HERE / self.folder / self.algorithm / f"{self.row['case']}.ev.csv.gz"
         with gzip.open(path, "rt", newline="") as file:
             return next((float(r["t"]) for r in csv.DictReader(file) if r["event"] == "drop"), None)
@@ -105,14 +105,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a run of ours agrees with ns-2's."""
+    """The agreement of a run of Ackclock with the same run of ns-2."""
 
     case: Case
     rows: int
     same: int
-    """Rows of ns-2 that we have too: time within 15 us, window within 0.002, threshold and ACK equal."""
+    """Rows of ns-2 that Ackclock reproduces: time within 15 us, window within 0.002, threshold and ACK equal."""
     head: int
-    """Rows from the beginning to the first that differs."""
+    """Number of rows before the first difference."""
     first_drop: tuple[float | None, float | None]
     """Theirs, ours."""
     totals: dict[str, tuple[int, int]]
@@ -134,7 +134,7 @@ def cases() -> Iterator[Case]:
 
 
 def compare(case: Case) -> Agreement:
-    """Run a case and hold it against ns-2."""
+    """Run a case and compare it with ns-2."""
     result = case.scenario().run(trace="changes", packets=True, audit=True)
     reference = case.reference()
     rows = _rows(result)

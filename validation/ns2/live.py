@@ -1,7 +1,7 @@
 """Compare with ns-2 itself, where it is installed (Debian: ns2): `make validate`.
 
-Runs every deterministic case in ns-2 with the script that made the stored traces, and holds totals and mean windows
-against a run of ours.
+Runs every deterministic case in ns-2 with the script that made the stored traces, and compares totals and mean windows
+with a run of Ackclock.
 """
 
 from __future__ import annotations

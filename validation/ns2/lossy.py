@@ -1,8 +1,9 @@
-"""Lossy links here beside ns-2.35: Reno with ECN and Linux's Westwood+, goodput and timeouts, ten seeds each.
+"""Lossy links in Ackclock and ns-2.35: Reno with ECN and Linux's Westwood+, goodput and timeouts, ten seeds each.
 
 Two networks: a lossy last hop behind a RED gateway that marks (`tcl/fam_e_sarbe.tcl`), and TCP beside UDP over a
 bottleneck that loses a tenth (`tcl/fam_d_udp.tcl`). `python validation/ns2/lossy.py` runs ns-2 (two minutes; Debian:
-ns2) and writes `lossy.csv`; `test_lossy.py` holds us to it, and `report.py` writes the table into docs/validation.md.
+ns2) and writes `lossy.csv`; `test_lossy.py` compares Ackclock with it, and `report.py` writes the table
+into docs/validation.md.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ CASES = [Case(network, loss, kind) for kind in KINDS for network, rates in LOSSE
 
 
 def udp_start_s(seed: int) -> float:
-    """Without errors the phase of the UDP source decides, in both simulators, between 27 and 36 timeouts: vary it."""
+    """Start time of the UDP source. Without errors, its phase decides the number of timeouts (27 to 36)."""
     return seed * 0.00037
 
 
 def ns2(case: Case, seed: int) -> list[object] | None:
-    """One run of ns-2; None if it does not end or carries under 0.05 Mb/s: its Linux agents can run away."""
+    """One run of ns-2; None if it does not end or delivers below 0.05 Mb/s, a failure of its Linux agents."""
     keys: dict[str, Any] = {"per": case.loss, "seed": seed, "sample": 1, "win": 10000}
     if case.network == "red":
         keys |= {"kinds": case.kind, "ecn": 1}

@@ -1,8 +1,8 @@
-"""802.11 and AODV here beside ns-2.35: two stations, chains, hidden and exposed pairs, many stations, moving nodes.
+"""802.11 and AODV in Ackclock and ns-2.35: two stations, chains, hidden and exposed pairs, stations, moving nodes.
 
 `python validation/ns2/radio.py` runs ns-2 (some twenty minutes; Debian: ns2) and writes `radio.csv`; `test_radio.py`
-holds us to it. `radio/` has the movement files (ns-2's setdest, 600 x 600 m, 10 m/s, pause 2 s), three for each number
-of nodes.
+compares Ackclock with it. `radio/` has the movement files (ns-2's setdest, 600 x 600 m, 10 m/s, pause 2 s), three for
+each number of nodes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Case:
 
     @property
     def counted_from_s(self) -> float:
-        """Throughput is over the time from here on."""
+        """Throughput is measured from this time on."""
         return min((stream.at_s for stream in self.streams), default=2.556838917504646)
 
 
@@ -89,7 +89,7 @@ def _two(
 
 
 def _many(count: int, *, rts: bool) -> Case:
-    """Stations on a circle, all to its centre."""
+    """Stations on a circle that all send to its centre."""
     turn = [2 * math.pi * i / count for i in range(count)]
     circle = tuple((round(250 + 50 * math.cos(t), 3), round(250 + 50 * math.sin(t), 3)) for t in turn)
     rate = max(1.5 * 850e3 / 8000 / count, 20)
@@ -177,7 +177,7 @@ def ours(case: Case, seed: int) -> dict[str, float]:
 
 
 def ns2(case: Case, seed: int) -> list[object]:
-    """One run of ns-2, its trace counted as it is written."""
+    """One run of ns-2; the trace is read through a pipe and counted."""
     keys: dict[str, object] = {
         "n": case.nodes or len(case.places),
         "dur": case.seconds,
@@ -222,7 +222,7 @@ def ns2(case: Case, seed: int) -> list[object]:
 
 
 class _Counts:
-    """What a trace of ns-2 tells: packets of the agents, and transmissions of AODV."""
+    """Counts from a trace of ns-2: packets of the agents, and transmissions of AODV."""
 
     def __init__(self) -> None:
         self.count: Counter[str] = Counter()
@@ -256,7 +256,7 @@ def compared(cases: list[Case]) -> dict[tuple[str, str], reference.Compared]:
 
 
 def main() -> int:
-    """Run ns-2 and write the table; the cases named on the command line alone, if any are."""
+    """Run ns-2 and write the table, for the cases named on the command line or else for all cases."""
     wanted = [case for case in CASES if not sys.argv[1:] or any(case.name.startswith(a) for a in sys.argv[1:])]
     kept = []
     if STORED.is_file() and sys.argv[1:]:

@@ -1,7 +1,7 @@
-"""RED here beside RED in ns-2.35: mean queue, marks and drops of nine settings, ten seeds each.
+"""RED in Ackclock and in ns-2.35: mean queue, marks and drops of nine settings, ten seeds each.
 
-`python validation/ns2/red.py` runs ns-2 (a minute or two; Debian: ns2) and writes `red.csv`; `test_red.py` holds us to
-it, and `report.py` writes the table into docs/validation.md.
+`python validation/ns2/red.py` runs ns-2 (a minute or two; Debian: ns2) and writes `red.csv`; `test_red.py` compares
+Ackclock with it, and `report.py` writes the table into docs/validation.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DURATION_S = 100
 
 @dataclass(frozen=True)
 class Setting:
-    """A RED queue, in ns-2's words and in ours; flows, rate and TCP around it."""
+    """A RED queue, as parameters of ns-2 and of Ackclock, with the flows, rate and TCP of its network."""
 
     name: str
     ns2: dict[str, object] = field(default_factory=dict)

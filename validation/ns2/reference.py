@@ -1,4 +1,4 @@
-"""Runs of ns-2, stored as tables, and ours beside them: what the comparisons of this folder share."""
+"""Comparison of Ackclock with stored runs of ns-2: shared functions of this folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Compared = tuple[stats.Estimate, stats.Estimate, float | None]
 
 
 def run(script: str, keys: Mapping[str, object], timeout_s: float = 300) -> dict[str, Any]:
-    """What one run of `tcl/<script>` reports; subprocess.TimeoutExpired if it does not end."""
+    """The report of one run of `tcl/<script>`. Raises subprocess.TimeoutExpired if the run does not end."""
     command = ["ns", str(TCL / script), *(f"{key}={value}" for key, value in keys.items())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=True)
     found: dict[str, Any] = json.loads(done.stdout[done.stdout.index('{"family"') :].splitlines()[0])
@@ -31,7 +31,7 @@ def run(script: str, keys: Mapping[str, object], timeout_s: float = 300) -> dict
 
 
 def missing() -> bool:
-    """Whether ns-2 is not installed; says so."""
+    """Whether ns-2 is not installed. If so, print a message."""
     if shutil.which("ns"):
         return False
     print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)

@@ -28,7 +28,7 @@ def line(found: Agreement) -> str:
 
 
 def put(page: str, name: str, lines: list[str]) -> str:
-    """The page with the table between the markers of that name renewed."""
+    """The page with a new table between the markers of that name."""
     text = "\n".join(lines) + "\n"
     pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
     return re.sub(pattern, lambda m: m[1] + text + m[2], page, flags=re.DOTALL)

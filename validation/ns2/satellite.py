@@ -1,8 +1,8 @@
-"""TCP over Iridium here beside ns-2.35: goodput, drops and packets lost in hand-offs, two pairs, 300 and 600 s.
+"""TCP over Iridium in Ackclock and ns-2.35: goodput, drops, packets lost in hand-offs, two pairs, 300 and 600 s.
 
 `python validation/ns2/satellite.py` runs ns-2 (some minutes; Debian: ns2) and writes `satellite.csv`;
-`test_satellite.py` holds us to it, and `report.py` writes the table into docs/validation.md. Nothing in these runs is
-drawn by chance; the start of the flows is moved by some hundredths of a second from run to run.
+`test_satellite.py` compares Ackclock with it, and `report.py` writes the table into docs/validation.md. These runs use
+no random numbers; the start time of the flows differs between runs by some hundredths of a second.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def start_s(seed: int) -> float:
 
 
 def ns2(case: Case, seed: int) -> list[object]:
-    """One run of ns-2, its trace counted as it is written."""
+    """One run of ns-2; the trace is read through a pipe and counted."""
     (lat1, lon1), (lat2, lon2) = (PLACES[name] for name in case.pair)
     keys: dict[str, object] = {"cc": case.kind, "dur": case.duration_s, "start": start_s(seed)}
     keys |= {"lat1": lat1, "lon1": lon1, "lat2": lat2, "lon2": lon2}
@@ -73,7 +73,7 @@ def ns2(case: Case, seed: int) -> list[object]:
 
 
 class _Counts:
-    """What a trace of ns-2 tells of the data packets: nodes 66 and 67 are the terminals."""
+    """Counts of data packets from a trace of ns-2; nodes 66 and 67 are the terminals."""
 
     def __init__(self) -> None:
         self.drops = 0
@@ -95,7 +95,7 @@ class _Counts:
                     self.drops += event == "d"
 
     def vanished(self) -> int:
-        """Packets that neither arrived nor were dropped, though there was time: hand-offs take them untraced."""
+        """Packets older than 2 s that neither arrived nor were dropped: hand-offs lose them without a trace entry."""
         return sum(sent < self.last - 2 for sent in self.flying.values())
 
 

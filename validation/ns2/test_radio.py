@@ -9,7 +9,7 @@ from radio import CHAINS, CROWDS, MOVING, NEIGHBOURS, PAIRS, Case, compared
 
 
 def off(cases: list[Case]) -> dict[str, float]:
-    """By how much our mean throughput is off ns-2's."""
+    """Relative difference of our mean throughput from that of ns-2."""
     found = compared(cases)
     pairs = {case.name: found[case.name, "throughput_kbps"] for case in cases}
     return {name: ours.value / theirs.value - 1 for name, (ours, theirs, _) in pairs.items()}

@@ -1,4 +1,4 @@
-"""RED against the stored runs of ns-2: no measure of any setting differs beyond chance."""
+"""RED against the stored runs of ns-2: no measure of any setting differs significantly."""
 
 from __future__ import annotations
 

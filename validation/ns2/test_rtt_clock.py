@@ -1,4 +1,4 @@
-"""The clock of ns-2.35's TCP: into how many ticks a constant round-trip time is turned (tcl/rtt_clock.tcl)."""
+"""The clock of ns-2.35's TCP: the number of ticks of a constant round-trip time (tcl/rtt_clock.tcl)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Key = tuple[float, bool]
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[Key, Counter[int]]:
-    """Of each round-trip time, without and with timestamps, how often ns-2 counted so many ticks; five seeds."""
+    """Distribution of ns-2's tick counts for each round-trip time, without and with timestamps; five seeds."""
     found: dict[Key, Counter[int]] = defaultdict(Counter)
     with open(Path(__file__).parent / "rtt_clock.csv", newline="") as file:
         for row in csv.DictReader(file):
@@ -28,7 +28,7 @@ def recorded() -> dict[Key, Counter[int]]:
 
 
 def ours(rtt_ms: float, timestamps: bool, seed: int) -> Counter[int]:
-    """How often our sender's clock counts so many ticks, data alone."""
+    """Distribution of the tick counts of our sender's clock, for data only."""
     document = {
         "duration": f"{rtt_ms * (PACKETS + 1.5)}ms",
         "tcp": {"profile": "ns2", "window": 1, "timestamps": timestamps, "header": 40, "clock_rtt": True},
@@ -56,6 +56,6 @@ def test_a_round_trip_is_floor_of_itself_and_the_phase_in_ticks(recorded: dict[K
 
 
 def test_rounding_up_would_be_another_clock(recorded: dict[Key, Counter[int]]) -> None:
-    """Westwood's least round-trip time on 10 Mb/s and 10 ms is 20 ms by this clock, not 30."""
+    """Westwood's minimum round-trip time at 10 Mb/s and 10 ms is 20 ms with this clock, not 30 ms."""
     assert min(recorded[20.864, False]) == 2
     assert recorded[20.864, False][3] < recorded[20.864, False].total() / 10

@@ -28,7 +28,7 @@ def found() -> dict[tuple[str, str], Compared]:
 
 
 def test_native_recoveries_carry_and_drop_what_ns2s_do(found: dict[tuple[str, str], Compared]) -> None:
-    """Goodput within 2 %, drops within 10, retransmissions within 5; what hand-offs take, within three packets."""
+    """Goodput agrees within 2 %, drops 10 %, retransmissions 5 %, packets lost in hand-offs within 3 packets."""
     cases = [case.name for case in CASES if not case.kind.startswith("linux")]
     assert len(cases) * len(MEASURES) == 48
     for name in cases:
@@ -43,7 +43,7 @@ def test_native_recoveries_carry_and_drop_what_ns2s_do(found: dict[tuple[str, st
 
 
 def test_bic_carries_what_that_of_ns2_does(found: dict[tuple[str, str], Compared]) -> None:
-    """Goodput within 5 %; drops and retransmissions within 10 %: TCP/Linux recovers otherwise (docs/validation.md)."""
+    """Goodput within 5 %; drops and retransmissions within 10 %: its recovery differs (docs/validation.md)."""
     for name in (case.name for case in CASES if case.kind == "linux:bic"):
         for measure, tolerance in (("goodput_kbps", 0.05), ("drops", 0.10), ("retransmitted", 0.10)):
             ours, theirs, _ = found[name, measure]
@@ -57,7 +57,7 @@ def rows(name: str) -> list[Row]:
 
 
 def sky(folder: Path, pair: str) -> tuple[SatelliteView, tuple[str, str]]:
-    """The sky of a pair such as `berkeley-boston+crossseam`, 600 s."""
+    """The constellation with the terminals of a pair such as `berkeley-boston+crossseam`, 600 s."""
     first, second = pair.removesuffix("+crossseam").split("-")
     terminals = "".join(
         f"[[terminal]]\nname = '{n}'\nlat = {GROUND[n][0]}\nlon = {GROUND[n][1]}\n" for n in (first, second)
@@ -77,12 +77,12 @@ def by_pair(name: str) -> Iterator[tuple[str, list[Row]]]:
 
 
 def satellite(number: int) -> str:
-    """Ours of ns-2's number."""
+    """Our name of a satellite, from its number in ns-2."""
     return f"p{number // 11}k{number % 11}"
 
 
 def test_every_path_is_that_of_ns2(tmp_path: Path) -> None:
-    """Six times 601 polls; delays within 3 microseconds: ns-2 prints whole ones, a link each."""
+    """6 x 601 samples: delays agree within 3 us, because ns-2 prints each link's delay in whole microseconds."""
     polls = 0
     for pair, expected in by_pair("sat_paths"):
         view, ends = sky(tmp_path, pair)
@@ -97,7 +97,7 @@ def test_every_path_is_that_of_ns2(tmp_path: Path) -> None:
 
 
 def test_every_position_is_that_of_ns2(tmp_path: Path) -> None:
-    """Within what ns-2 prints, two decimals of a degree; within a millionth of the model that was held against it."""
+    """Positions agree within ns-2's two decimals of a degree, and within 1e-6 with the model checked against it."""
     view, _ = sky(tmp_path, "berkeley-boston")
     places: dict[str, dict[str, list[float]]] = {}
     count = 0
@@ -126,7 +126,7 @@ def test_every_handoff_is_that_of_ns2(tmp_path: Path) -> None:
         ]
         assert sorted((h["time_s"], h["terminal"], h["to"]) for h in view.handoffs()) == sorted(expected), pair
         if pair.endswith("+crossseam"):
-            continue  # that link changes its end: below
+            continue  # that link changes its end; see below
         times = sorted({int(row["t"]) for row in changes if row["kind"] == "ISL"})
         for at in times:
             before, after = (set(map(tuple, view.picture(t)["links"])) for t in (at - 0.001, at))

@@ -1,4 +1,4 @@
-"""ns-2.35's deterministic traces as tests. Where we differ on purpose, `DIFFERENT` says why."""
+"""ns-2.35's deterministic traces as tests. `DIFFERENT` lists the intended differences."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from cases import Case, cases, compare
 
 ALL = list(cases())
 
-# Cases in which a packet arrives at the bottleneck at the very instant at which a transmission ends. We order
-# the two by when they were scheduled; so does ns-2, but its clock is a double, and now and then the two sums of
-# the same time differ in the last bit, which decides otherwise. From there on the runs are different runs.
-# The number is that of the rows that agree before.
+# In these cases, a packet arrives at the bottleneck at the same time at which a transmission ends. Both simulators
+# process the two events in the order in which they were scheduled. ns-2's clock is a double, however, and two sums
+# of the same time sometimes differ in the last bit, which changes the order. All later events then differ.
+# The value is the number of rows that agree before.
 DIFFERENT = {
     "vegas c04": 167,
     "vegas c02 (fine clock)": 80,
@@ -19,7 +19,7 @@ DIFFERENT = {
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_agrees_with_ns2(case: Case) -> None:
-    """Row by row, and in every total; no looser than the marks of the reference's report."""
+    """Every row and every total agrees, within the tolerances of the reference's report."""
     found = compare(case)
     assert found.violations == 0
     theirs, ours = found.first_drop
@@ -28,7 +28,7 @@ def test_agrees_with_ns2(case: Case) -> None:
     else:
         assert ours == pytest.approx(theirs, abs=1e-5)
     if case.name in DIFFERENT:
-        # Known to part company there: if it holds longer, or all the way, this entry is out of date.
+        # The run differs from this row on. If the first difference is elsewhere, the entry is out of date.
         assert found.head == DIFFERENT[case.name]
         return
     assert found.same == found.rows

@@ -1,7 +1,7 @@
 """Vegas over the 20 cells of the CA-ARTT paper's Table 3, in ns-2: writes `papers/ca-artt/reference/ns2-vegas.csv`.
 
-Readings A and F of the network (papers/ca-artt/studies/ns2.toml has the same for us), seeds 1 to 10. Takes a minute or
-two. `python validation/ns2/vegas.py` where ns-2 is installed (Debian: ns2).
+It runs readings A and F of the network with seeds 1 to 10; papers/ca-artt/studies/ns2.toml has the same runs for
+Ackclock. Run `python validation/ns2/vegas.py`; it needs ns-2 (Debian: ns2) and takes a minute or two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FIELDS = ["reading", "K", "Cf", "seed", "acked_packets", "retransmitted_packets"
 
 
 def ns2(reading: str, k: int, cf: int, seed: int) -> list[object]:
-    """One run; Cr is that of the table's head, half of Eq. 34."""
+    """One run; Cr is the value of the table's head, half of that of Eq. 34."""
     keys = {"cf": cf, "cr": cf * 1000 / 25 / k / 2, "seed": seed, "sample": 10} | READINGS[reading]
     flow = reference.run("fam_a_asym.tcl", keys)["flows"][0]
     return [reading, k, f"{cf}Mbps", seed, flow["acked_pkts"], flow["rtx_pkts"], flow["timeouts"]]

@@ -1,4 +1,4 @@
-"""Frames of the recording: the wire that delays them, the capture, and what is made of it."""
+"""The emulated wire that delays frames, the packet capture, and the series derived from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from path import (
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The two series, and figures that tell whether to trust them."""
+    """The two series, and numbers that show whether they are valid."""
 
     probes: list[Sample]
     acks: list[Sample]
@@ -69,7 +69,7 @@ def packet_socket(role: str, device: str, protocol: int) -> socket.socket:
 
 
 def receive(tap: socket.socket) -> tuple[bytes, int] | None:
-    """Take one frame and its kernel time (ns since the epoch) from a capture, or None when nothing waits."""
+    """Read one frame and its kernel timestamp (ns since the epoch) from a capture; None if no frame is queued."""
     try:
         frame, notes, _flags, _address = tap.recvmsg(65536, 128)
     except BlockingIOError:
@@ -82,7 +82,7 @@ def receive(tap: socket.socket) -> tuple[bytes, int] | None:
 
 
 def wire_socket(device: str) -> socket.socket:
-    """Open one end of the wire: takes every incoming frame, whoever it is for."""
+    """Open one end of the wire. It receives every incoming frame, whatever its destination."""
     tap = packet_socket("wire", device, ETH_P_ALL)
     tap.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
     with inside("wire"):
@@ -92,7 +92,7 @@ def wire_socket(device: str) -> socket.socket:
 
 
 def real_time_priority() -> None:
-    """Ask for real-time scheduling of this process; go on without it if refused."""
+    """Request real-time scheduling for this process; ignore a refusal."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 
@@ -138,7 +138,7 @@ def carry(ends: tuple[socket.socket, socket.socket], delay_s: float, stop_s: flo
 
 
 class Flow:
-    """Matches the forward flow's data segments to the ACKs that answer them.
+    """Matches the forward flow's data segments with the ACKs that acknowledge them.
 
     An ACK gives a sample when it acknowledges new data of which nothing was sent more than once (Karn's rule): the
     time since the newest segment it covers was sent.  ACKs that repeat an old number give none.
@@ -219,7 +219,7 @@ class Recorder:
             self.probe_back_ns.setdefault(number, when_ns)
 
     def tcp(self, segment: bytes, outgoing: bool, when_ns: int) -> None:
-        """Note a segment of the forward flow; others are passed over."""
+        """Record a segment of the forward flow; ignore others."""
         source, target, sequence, number, offset, flags = struct.unpack("!HHIIBB", segment[:14])
         if (source if outgoing else target) != FORWARD_PORT:
             return
@@ -232,7 +232,7 @@ class Recorder:
             self.flow.acknowledged(number, when_ns)
 
     def outcome(self, settings: Settings, zero_ns: int, capture_drops: int) -> Outcome:
-        """Turn what was seen into series whose time starts at `zero_ns` (epoch); probes carry their planned time."""
+        """Convert the records to series with times relative to `zero_ns` (epoch); a probe has its planned time."""
         interval_s = settings.interval_ms / 1000
         since_zero = [((when - zero_ns) / 1e9, rtt / 1e9) for when, rtt in self.flow.samples]
         probes = [
@@ -261,5 +261,5 @@ def record(tap: socket.socket, recorder: Recorder, stop_s: float) -> None:
 
 
 def drops_of(tap: socket.socket) -> int:
-    """Frames the capture lost for want of buffer since it was opened or last asked."""
+    """Number of frames that the capture lost to a full buffer since the last call or since it was opened."""
     return int(struct.unpack("II", tap.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1])

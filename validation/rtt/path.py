@@ -47,7 +47,7 @@ Sample = tuple[float, float]  # (time in seconds since the start, round-trip tim
 
 
 class RecordError(Exception):
-    """A problem that ends the recording with one message."""
+    """An error that ends the recording with one message."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +108,7 @@ def setns(descriptor: int) -> None:
 
 @contextlib.contextmanager
 def inside(role: str) -> Iterator[None]:
-    """Be in a role's namespace for a while; sockets made there stay in it."""
+    """Enter a role's namespace for the duration of the block; sockets created in the block stay in it."""
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     try:
         there = os.open(NETNS_DIR / name_of(role), os.O_RDONLY)
@@ -133,7 +133,7 @@ def delete_namespaces(names: Sequence[str]) -> None:
 
 
 def delete_leftovers() -> None:
-    """Delete namespaces of earlier runs of this script that were killed outright (their process is gone)."""
+    """Delete the namespaces of earlier runs of this script whose process no longer exists."""
     for path in NETNS_DIR.glob(f"{PREFIX}-*-*"):
         owner = path.name.split("-")[1]
         if owner.isdigit() and not pathlib.Path("/proc", owner).exists():
@@ -196,7 +196,7 @@ def device_up(role: str, device: str, mac: str, address: str | None) -> None:
 def build_path() -> None:
     """Make links, addresses and routes (no bottleneck yet).
 
-    The routers know each other's MAC address for good, so that no ARP has to pass the bottleneck queues.
+    The routers have permanent ARP entries for each other, so that no ARP packet passes the bottleneck queues.
     """
     link("client", "eth0", "router1", "lan")
     link("router1", "wan", "wire", "west")

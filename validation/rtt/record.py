@@ -164,7 +164,7 @@ class Crew:
                 member.join(2.0)
 
     def start(self, work: Callable[..., None], *arguments: object) -> None:
-        """Run `work(*arguments)` in a process of its own, which dies with this one."""
+        """Run `work(*arguments)` in a separate process, which ends when this one ends."""
 
         def body() -> None:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -267,7 +267,7 @@ def check_machine() -> None:
 
 
 def interrupted(number: int, _frame: FrameType | None) -> None:
-    """Turn a signal into an exception, so that everything is cleaned up."""
+    """Raise an exception for a signal, so that all resources are released."""
     if number == signal.SIGALRM:
         raise RecordError("the run took too long")
     raise RecordError(f"stopped by {signal.Signals(number).name}")

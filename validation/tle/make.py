@@ -1,7 +1,8 @@
 """Write two-line elements of a synthetic Iridium, `scenarios/iridium-66.tle`: `python validation/tle/make.py`.
 
-The 66 satellites of docs/specs/iridium.md at an epoch, circular, without drag: real elements hold for a day and need
-the network. SGP4 then moves them under the Earth's flattening: they part from the circles by kilometres in minutes.
+The orbits are those of the 66 satellites of docs/specs/iridium.md at an epoch, circular and without drag. Real elements
+are valid for about a day and need network access. SGP4 includes the Earth's oblateness, so its positions deviate from
+the circles by kilometres within minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ TARGET = Path(__file__).parents[2] / "scenarios" / "iridium-66.tle"
 YEAR, DAY = 26, 1.0
 """Epoch: the first of January 2026, 0 h UTC."""
 MU, RADIUS_KM = 398_600.8, 6378.135 + 780
-"""WGS 72, whose constants SGP4 was made with."""
+"""WGS 72, the constants of SGP4."""
 
 
 def sidereal_degrees() -> float:
@@ -25,7 +26,7 @@ def sidereal_degrees() -> float:
 
 
 def checked(line: str) -> str:
-    """With the checksum: digits, and one for each minus."""
+    """The line with its checksum: the sum of all digits, plus one for each minus sign."""
     total = sum(int(c) if c.isdigit() else c == "-" for c in line)
     return f"{line}{total % 10}"
 

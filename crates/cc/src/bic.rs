@@ -1,11 +1,12 @@
-//! BIC. Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM 2004:
-//! after a loss the window searches, by halves, for the one at which the loss happened, then probes beyond.
+//! BIC. Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM
+//! 2004: after a loss the window does a binary search for the window at which the loss happened, then probes above
+//! it.
 //!
-//! Two forms (docs/specs/bic-cubic.md section 1):
-//! - `linux` (default): whole segments, as in Linux 2.6.22, which ns-2.35 runs. `counting` and `delayed_ack` have the later
-//!   kernels' way and what integer arithmetic makes of the delayed-ACK ratio: with an ACK for every packet it stops at 31/16,
-//!   so that growth is nearly twice the nominal one.
-//! - `paper`: the form of 2004 with real numbers.
+//! Two variants (docs/specs/bic-cubic.md section 1):
+//! - `linux` (default): whole segments, as in Linux 2.6.22, which ns-2.35 runs. `counting` selects the counter of
+//!   later kernels. `delayed_ack` selects the estimate of packets per ACK: the integer arithmetic of Linux gives
+//!   31/16 instead of 1 if every packet is acknowledged, so the window grows nearly twice as fast as specified.
+//! - `paper`: the real-number algorithm of the 2004 paper.
 //!
 //! Status: draft.
 
@@ -15,71 +16,71 @@ use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::Time;
 
-/// Most segments a round trip (Linux).
+/// Maximum increase, segments per round trip (Linux).
 const MAX_INCREMENT: u64 = 16;
-/// At or below it: Reno.
+/// At or below this window the algorithm is Reno.
 pub(crate) const LOW_WINDOW: u64 = 14;
-/// Part of the window kept at a loss, and what it is a part of.
+/// Numerator and denominator of the part of the window that remains after a loss.
 const KEPT: u64 = 819;
 const WHOLE: u64 = 1024;
-/// Slows the approach to the maximum.
+/// Factor that slows the growth close to the maximum.
 const SMOOTH: u64 = 20;
-/// What the distance to the maximum is divided by.
+/// Divisor of the distance to the maximum.
 pub(crate) const B: u64 = 4;
-/// The count is reckoned anew at a new window, or after this time: HZ/32 in ticks of a millisecond.
+/// The count is updated for a new window, or after this time (ms): HZ/32 ticks of a millisecond.
 const FRESH_MS: u64 = 31;
 
-/// How the number of packets for each ACK is told.
+/// The estimate of the number of packets per ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckRatio {
-    /// In sixteenths, with the truncation of Linux.
+    /// Linux's fixed-point estimate in sixteenths, truncated.
     Linux,
-    /// A mean with gain 1/16.
+    /// Exponentially weighted mean with gain 1/16.
     Exact,
-    /// One.
+    /// Always one.
     Off,
 }
 
-/// The parameters of the Linux form, shared by its variants.
+/// The parameters of the Linux variant, shared by the algorithms that use it.
 pub(crate) const SEARCH_PARAMS: [Param; 3] = [
     Param {
         name: "delayed_ack",
         kind: ParamKind::Choice(&["linux_int", "exact", "off"]),
         unit: "",
-        doc: "packets for each ACK: Linux's truncated estimate, an exact mean, or one",
+        doc: "packets per ACK: the truncated estimate of Linux, an exact mean, or one",
     },
     Param {
         name: "counting",
         kind: ParamKind::Choice(&["ns2", "current"]),
         unit: "",
-        doc: "ACKs between two steps: one more than the count (Linux 2.6.22), or segments as in later kernels",
+        doc: "what a step counts: one ACK more than the count (Linux 2.6.22), or segments as in later kernels",
     },
     Param {
         name: "update",
         kind: ParamKind::Choice(&["linux", "seed_literal"]),
         unit: "",
-        doc: "Linux's boundaries of the search, or Figure 2 of Nirmala et al. 2015 to the letter",
+        doc: "the search of Linux, or Figure 2 of Nirmala et al. 2015 as printed",
     },
 ];
 
-/// Linux's search: how many ACKs must come for the window to grow by a step. Windows are whole.
+/// Linux's binary search: the number of ACKs per growth step. Windows are whole segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     ratio: AckRatio,
     current: bool,
-    /// The count follows the printed figure instead of Linux.
+    /// Use the count of the printed figure instead of Linux's.
     printed: bool,
-    /// Packets for each ACK, in sixteenths.
+    /// Packets per ACK, in sixteenths.
     delayed: u64,
     mean: f64,
     count: u64,
-    /// The window at the last loss, or halfway there; none before the first.
+    /// The window at the last loss, or less with fast convergence; zero before the first loss.
     last_max: u64,
     last_cwnd: u64,
     last_ms: u64,
-    /// When the flow began: from there ticks are counted.
+    /// Start of the flow: ticks are counted from here.
     began: Time,
-    /// ACKs counted.
+    /// ACKs counted towards the next step.
     credit: u64,
 }
 
@@ -104,7 +105,7 @@ impl Search {
         }
     }
 
-    /// The flow begins.
+    /// Starts the clock at the start of the flow.
     pub fn open(&mut self, now: Time) {
         self.began = now;
     }
@@ -117,13 +118,13 @@ impl Search {
         self.count
     }
 
-    /// An ACK for new data came while nothing was amiss.
+    /// Processes an ACK for new data outside recovery.
     pub fn acked(&mut self, packets: u32) {
         self.delayed = self.delayed + packets as u64 - (self.delayed >> 4);
         self.mean += (packets as f64 - self.mean) / 16.0;
     }
 
-    /// ACKs for a step, without the ratio of delayed ACKs; `b` divides the distance.
+    /// ACKs per step without the correction for delayed ACKs; `b` divides the distance to the maximum.
     pub fn steps(&self, cwnd: u64, b: u64) -> u64 {
         let max = self.last_max;
         let count = if cwnd < max {
@@ -142,7 +143,7 @@ impl Search {
         if max == 0 { count.min(20) } else { count }
     }
 
-    /// The seed's Figure 2, to the letter: three overlapping conditions, none at equality.
+    /// Figure 2 of Nirmala et al. as printed: three overlapping conditions, none of which covers equality.
     fn steps_as_printed(&self, cwnd: u64, b: u64) -> u64 {
         let (cwnd, b, target) = (cwnd as i64, b as i64, self.last_max as i64);
         let mut count = self.count as i64;
@@ -167,7 +168,7 @@ impl Search {
         scaled.max(1)
     }
 
-    /// Reckons the count for a window.
+    /// Updates the count for window `cwnd`.
     pub fn update(&mut self, now: Time, cwnd: u64, b: u64) {
         let ms = now.since(self.began).ps() / 1_000_000_000;
         if cwnd == self.last_cwnd && ms - self.last_ms <= FRESH_MS {
@@ -183,7 +184,7 @@ impl Search {
         };
     }
 
-    /// Segments by which an ACK for `packets` lets the window grow, in steps of `step`.
+    /// Window growth for an ACK of `packets` packets, in steps of `step` segments.
     pub fn grow(&mut self, packets: u64, step: u64) -> u64 {
         if self.current {
             self.credit += packets;
@@ -199,29 +200,29 @@ impl Search {
         0
     }
 
-    /// Drops what has been counted towards the next step.
+    /// Resets the count of ACKs towards the next step.
     pub fn forget_credit(&mut self) {
         self.credit = 0;
     }
 
-    /// A loss at this window: the threshold.
+    /// Processes a loss at window `cwnd` and returns the new threshold.
     pub fn reduce(&mut self, cwnd: u64) -> u64 {
         self.last_max = if cwnd < self.last_max { cwnd * (WHOLE + KEPT) / (2 * WHOLE) } else { cwnd };
         self.last_cwnd = 0;
         if cwnd <= LOW_WINDOW { (cwnd / 2).max(2) } else { (cwnd * KEPT / WHOLE).max(2) }
     }
 
-    /// A timeout forgets everything but the ratio of ACKs.
+    /// Resets the search at a timeout. The estimate of packets per ACK remains.
     pub fn reset(&mut self) {
         (self.last_max, self.last_cwnd, self.last_ms, self.count) = (0, 0, 0, 0);
     }
 }
 
-/// The form of 2004. "From memory" says the spec: not verified against the paper.
+/// The variant of the 2004 paper. It follows docs/specs/bic-cubic.md and is not verified against the paper.
 #[derive(Clone, Debug)]
 struct Published {
     max_win: f64,
-    /// Step of the probing beyond the maximum, segments a round trip.
+    /// Step above the maximum, segments per round trip.
     probe: f64,
 }
 
@@ -239,7 +240,7 @@ impl Published {
             return ((self.max_win - cwnd) / 2.0).clamp(S_MIN, S_MAX) / cwnd;
         }
         let step = self.probe;
-        // Twice as much each round trip: by this ACK's part of it.
+        // The step doubles per round trip: this ACK adds its share.
         self.probe = (step + step / cwnd).min(S_MAX);
         step / cwnd
     }
@@ -264,7 +265,7 @@ pub struct Bic {
 impl Algorithm for Bic {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "bic",
-        summary: "window searches by halves for the one at which the last loss happened",
+        summary: "binary search for the window at which the last loss happened",
         source: "Xu, Harfoush and Rhee, INFOCOM 2004; Linux 2.6.22",
         status: Status::Draft,
         params: &[
@@ -272,7 +273,7 @@ impl Algorithm for Bic {
                 name: "form",
                 kind: ParamKind::Choice(&["linux", "paper"]),
                 unit: "",
-                doc: "whole segments as in Linux, or the form of 2004",
+                doc: "whole segments as in Linux, or real numbers as in the paper of 2004",
             },
             SEARCH_PARAMS[0],
             SEARCH_PARAMS[1],

@@ -1,5 +1,5 @@
-//! BIC_AWI: BIC that takes steps of two segments while the round-trip time does not rise, and holds still under hand-off.
-//! See [`crate::handoff_bic`]. Status: draft.
+//! BIC_AWI: BIC with steps of two segments while the round-trip time does not rise, and with a constant window during
+//! a hand-off. See [`crate::handoff_bic`]. Status: draft.
 
 use crate::handoff_bic::{Answer, HandoffBic, algorithm};
 

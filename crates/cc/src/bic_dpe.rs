@@ -1,5 +1,5 @@
-//! BIC_DPE: BIC that divides the distance by three instead of four while the round-trip time falls, and holds still under
-//! hand-off. See [`crate::handoff_bic`]. Status: draft.
+//! BIC_DPE: BIC that divides the distance by three instead of four while the round-trip time falls, and keeps the
+//! window constant during a hand-off. See [`crate::handoff_bic`]. Status: draft.
 
 use crate::handoff_bic::{Answer, HandoffBic, algorithm};
 

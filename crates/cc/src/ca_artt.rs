@@ -1,12 +1,12 @@
-//! CA-ARTT. Jeyasekar, Kasmir Raja and Annie Uthra, JATIT 66(1), 2014: Vegas whose backlog is judged against a
-//! forecast of the round-trip time, `N = (cwnd/ARTT - cwnd/RTT) (ARTT - base)` (Eq. 33), ARTT from an
+//! CA-ARTT. Jeyasekar, Kasmir Raja and Annie Uthra, JATIT 66(1), 2014: Vegas with a backlog that is computed from a
+//! forecast of the round-trip time, `N = (cwnd/ARTT - cwnd/RTT) (ARTT - base)` (Eq. 33). ARTT comes from an
 //! ARIMA(2,1,1) model of the samples (Eq. 24).
 //!
-//! Everything else is Vegas as in ns-2: rounds, slow start in every other round, fine clock, loss rule. The
-//! paper is unclear in several places; each reading is a parameter (docs/specs/ca-artt.md sections 2, 3 and 8):
-//! `mode` (the MA term), `ar_sign`, `sample`, `guard`, `ss_test`, `decide`, `rtt_stat`. With a constant
-//! round-trip time N is zero whatever the queue, so the window grows until a loss.
-//! Status: draft (papers/ca-artt has what it does to the paper's claims).
+//! Everything else is Vegas as in ns-2: rounds, slow start in every other round, fine-grained clock, loss rule. The
+//! paper is unclear in several places; each interpretation is a parameter (docs/specs/ca-artt.md sections 2, 3 and
+//! 8): `mode` (the MA term), `ar_sign`, `sample`, `guard`, `ss_test`, `decide`, `rtt_stat`. With a constant
+//! round-trip time N is zero for any queue length, so the window grows until a loss. Status: draft (papers/ca-artt
+//! has the effect on the paper's results).
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
@@ -16,25 +16,25 @@ use crate::vegas::Vegas;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use units::{Segments, Span, Time};
 
-/// What to do with a forecast below the smallest round-trip time.
+/// How to use a forecast below the smallest round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Guard {
-    /// Take the smallest: N is zero.
+    /// Raise it to the smallest round-trip time: N is zero.
     Clamp,
-    /// Take it: N is negative.
+    /// Use it: N is negative.
     Raw,
-    /// Take Vegas's own backlog for this step.
+    /// Use Vegas's own backlog for this step.
     Vegas,
 }
 
-/// Judges the backlog by a forecast of the round-trip time.
+/// Vegas with a backlog from a forecast of the round-trip time.
 #[derive(Clone, Debug)]
 pub struct CaArtt {
     vegas: Vegas,
     artt: Artt,
     base: MinRtt,
     last: Option<f64>,
-    /// Rounds of the estimator where it takes one sample a round; none: one an ACK.
+    /// The rounds of the estimator if it takes one sample per round; `None` if it takes one per ACK.
     round: Option<Round>,
     guard: Guard,
     slow_start_by_artt: bool,
@@ -53,7 +53,7 @@ const fn threshold(name: &'static str, default: f64, doc: &'static str) -> Param
 impl Algorithm for CaArtt {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "ca_artt",
-        summary: "Vegas with a backlog judged by an ARIMA(2,1,1) forecast of the round-trip time",
+        summary: "Vegas with a backlog from an ARIMA(2,1,1) forecast of the round-trip time",
         source: "Jeyasekar, Kasmir Raja and Annie Uthra, JATIT 66(1), 2014",
         status: Status::Draft,
         params: &[
@@ -97,7 +97,7 @@ impl Algorithm for CaArtt {
                 name: "guard",
                 kind: ParamKind::Choice(&["clamp", "raw", "vegas"]),
                 unit: "",
-                doc: "a forecast below the smallest round-trip time: raised to it, taken, or Vegas's backlog instead",
+                doc: "a forecast below the smallest round-trip time: raise it, use it, or use the backlog of Vegas",
             },
             Param {
                 name: "ss_test",
@@ -126,7 +126,7 @@ impl Algorithm for CaArtt {
             return Err(ParamError {
                 name: "mode".into(),
                 reason: Some(
-                    "\"literal\" diverges (its error grows 1.6 times an ACK); say force = true to run it all the same"
+                    "\"literal\" diverges (its error grows 1.6 times an ACK); write force = true to run it"
                         .into(),
                 ),
             });
@@ -168,7 +168,7 @@ impl Algorithm for CaArtt {
     }
 }
 
-/// Eq. 33: segments queued, from a window and three round-trip times in seconds.
+/// Eq. 33: the number of queued segments, from a window and three round-trip times in seconds.
 fn backlog(cwnd: Segments, artt: f64, rtt: f64, base: f64) -> f64 {
     (cwnd / artt - cwnd / rtt) * (artt - base)
 }
@@ -184,7 +184,7 @@ impl CaArtt {
         }
     }
 
-    /// The backlog by the forecast; none where Vegas's own is to be taken.
+    /// The backlog from the forecast; `None` if Vegas's own backlog applies.
     fn judge(&self) -> Option<f64> {
         let base = self.base.get()?.seconds();
         let rtt = if self.mean_rtt { self.vegas.round_mean().or(self.last)? } else { self.last? };

@@ -1,4 +1,4 @@
-//! The trait of a controller.
+//! The interface of a congestion controller.
 
 use crate::descriptor::Descriptor;
 use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout};
@@ -6,53 +6,54 @@ use crate::flow::{FlowInfo, Signals};
 use crate::params::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};
 
-/// The controller.
+/// A congestion controller of one flow: it processes events and keeps the congestion window. All windows are in
+/// segments.
 pub trait Controller {
-    /// The signals that it cannot do without. A substrate that lacks one refuses the flow.
+    /// The signals that the controller requires. A scenario that does not provide one of them is refused.
     fn needs(&self) -> Signals {
         Signals::NONE
     }
-    /// The first packet is about to be sent.
+    /// Called before the first packet is sent.
     fn on_open(&mut self, _now: Time) {}
-    /// Every ACK, also in recovery.
+    /// Called for every ACK, also during recovery.
     fn on_ack(&mut self, ack: &Ack);
-    /// Reduce the window, and the threshold with it.
+    /// Called when the window and the threshold must be reduced.
     fn on_congestion(&mut self, event: &Congestion);
-    /// What an ECN echo does.
+    /// How the transport responds to an ECN echo.
     fn ecn_response(&self) -> EcnResponse {
         EcnResponse::Reduce
     }
-    /// Start again from one segment.
+    /// Called at a retransmission timeout: the window restarts at one segment.
     fn on_rto(&mut self, event: &Timeout);
-    /// Fast recovery is over, or everything sent before an echo reduced the window is acknowledged.
+    /// Called when fast recovery ends, or when everything sent before an ECN echo reduced the window is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
-    /// The last reduction was for nothing.
+    /// Called when the last reduction was spurious.
     fn on_undo(&mut self, _now: Time) {}
-    /// The flow was idle.
+    /// Called at the first transmission after an idle period.
     fn on_restart(&mut self, event: &Restart) {
         self.set_window(event.window);
     }
-    /// The time asked for by [`Controller::wake_at`] has come.
+    /// Called at the time that [`Controller::wake_at`] returned.
     fn on_timer(&mut self, _now: Time) {}
-    /// News from lower layers.
+    /// Called with information from lower layers: hand-offs and router feedback.
     fn on_hint(&mut self, _now: Time, _hint: &PathHint) {}
-    /// The transport moves the window: when the connection opens, when a partial ACK deflates it
-    /// (RFC 6582), when recovery ends with little in flight, when Tahoe restarts.
+    /// Sets the window. The transport calls it when the connection opens, when a partial ACK deflates the window (RFC
+    /// 6582), when recovery ends with little data in flight, and when Tahoe restarts.
     fn set_window(&mut self, cwnd: Segments);
 
     /// The congestion window, segments.
     fn cwnd(&self) -> Segments;
     /// The slow-start threshold, segments; infinite until set.
     fn ssthresh(&self) -> Segments;
-    /// The rate at which to space packets; none: sent as acknowledgements clock them.
+    /// The pacing rate; `None` if ACKs clock the packets.
     fn pacing(&self) -> Option<Rate> {
         None
     }
-    /// When to be woken by [`Controller::on_timer`].
+    /// The time of the next call of [`Controller::on_timer`]; `Time::NEVER` for none.
     fn wake_at(&self) -> Time {
         Time::NEVER
     }
-    /// Age at which the first unacknowledged segment counts as lost on any duplicate ACK.
+    /// The age at which the first unacknowledged segment is lost if a duplicate ACK arrives (Vegas).
     fn fine_timeout(&self) -> Option<Span> {
         None
     }
@@ -64,10 +65,10 @@ pub trait Controller {
 pub trait Algorithm: Controller + Sized {
     /// Name, source, parameters, internals.
     const DESCRIPTOR: Descriptor;
-    /// Refuses values that are allowed each by itself but not together.
+    /// Checks the combination of parameter values. Fails if values that are valid alone are not valid together.
     fn check(_params: &Params) -> Result<(), ParamError> {
         Ok(())
     }
-    /// A fresh controller. `params` were made for this descriptor.
+    /// Creates the controller of a flow. `params` were checked against this descriptor.
     fn new(params: &Params, flow: &FlowInfo) -> Self;
 }

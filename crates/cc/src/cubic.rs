@@ -1,9 +1,9 @@
 //! CUBIC. RFC 9438.
 //!
-//! Differences from the RFC: no HyStart++ (slow start is RFC 5681's); the round-trip time in the target is
-//! smoothed with gain 1/8 from the samples seen here. In the `ns2` profile one ACK counts as one segment
-//! and the threshold is truncated, as for every algorithm of that profile.
-//! Status: draft: hand-computed numbers of the curve (tests below); no whole-run comparison yet.
+//! Differences from the RFC: no HyStart++ (slow start is RFC 5681's); the round-trip time in the target is a mean
+//! with gain 1/8 over the samples that the controller receives. In the `ns2` profile one ACK counts as one segment
+//! and the threshold is truncated, as for every algorithm of that profile. Status: draft: tests compare the curve
+//! with hand-computed numbers (below); no comparison of whole runs yet.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::detmath::cbrt;
@@ -30,7 +30,7 @@ pub struct Cubic {
     epoch: Option<Epoch>,
 }
 
-/// One stretch of congestion avoidance.
+/// One congestion avoidance epoch.
 #[derive(Clone, Debug)]
 struct Epoch {
     start: Time,
@@ -38,7 +38,7 @@ struct Epoch {
     k: f64,
     /// The plateau, segments.
     origin: Segments,
-    /// What Reno would have, segments.
+    /// W_est: the window of Reno in this epoch, segments.
     w_est: Segments,
 }
 
@@ -67,7 +67,7 @@ impl Algorithm for Cubic {
                 name: "beta",
                 kind: ParamKind::Number { default: 0.7, min: 0.1, max: 0.99 },
                 unit: "",
-                doc: "part of the window kept at a loss (section 4.6)",
+                doc: "part of the window that remains after a loss (section 4.6)",
             },
             Param {
                 name: "fast_convergence",
@@ -153,7 +153,7 @@ impl Controller for Cubic {
     }
     fn on_congestion(&mut self, event: &Congestion) {
         self.remember(self.window.cwnd);
-        // RFC 8511: 0.85 for an echo, if asked for.
+        // RFC 8511: beta is 0.85 for an ECN echo, if enabled.
         let keep = if self.abe && event.cause == Cause::Ecn { 0.85 } else { self.beta };
         self.window.reduce(event.window, keep);
     }

@@ -1,12 +1,12 @@
-//! What there is to know about a controller before it runs.
+//! The static description of a controller.
 
 use crate::params::Param;
 use std::fmt;
 
-/// How far a model has been checked. Shown wherever the model is named.
+/// The level of validation of a model. Lists and reports show it with the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Written, unit tests only.
+    /// Implemented; unit tests only.
     Draft,
     /// Agrees with an independent implementation or with hand-computed numbers over whole runs.
     Checked,
@@ -24,19 +24,19 @@ impl fmt::Display for Status {
     }
 }
 
-/// What there is to know about a controller before it runs.
+/// The static description of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// One line for lists.
+    /// One line that describes it, for lists.
     pub summary: &'static str,
-    /// Where its formulas come from.
+    /// The source of its formulas.
     pub source: &'static str,
-    /// How far it has been checked.
+    /// Its level of validation.
     pub status: Status,
     /// Its parameters, with units and defaults.
     pub params: &'static [Param],
-    /// The named internals that it reports to the trace.
+    /// The names of the internal values that it writes to the trace.
     pub probes: &'static [&'static str],
 }

@@ -1,4 +1,4 @@
-//! Mathematics with the same bits on every machine: the pinned `libm`, in one place.
+//! Mathematical functions with the same result bits on every machine: the pinned `libm`, wrapped in one place.
 //!
 //! `+ - * /` and `sqrt` of the standard library are exact by IEEE 754 and may be used directly.
 

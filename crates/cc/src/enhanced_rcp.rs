@@ -1,16 +1,17 @@
-//! Enhanced RCP. Mehta Ishani, Kar, Gonsai 2015: TCP whose cut gives back what the last round trip gained, and that jumps to the
-//! rate which RCP would grant.
+//! Enhanced RCP. Mehta Ishani, Kar, Gonsai 2015: TCP that adds the window growth of the last round trip to the halved
+//! window after a loss, and that raises its window to the rate that RCP would grant.
 //!
-//! Text, algorithm and code of the paper are three different things; each is a profile (docs/specs/rcp.md section 4):
-//! - `text` (default): a loss makes the window `max(2, W/2 + K)`; after it and once a round trip, where
-//!   `(a C - a y)/N` needs a larger window than there is, the window follows it, a segment an ACK.
-//! - `algorithm_literal`: a segment more for each ACK, always; a loss as above; the rate, compared with the window as a plain
-//!   number, decides nothing.
-//! - `code_literal`: `W/2 + (W/2 - 1)`, that is `W - 1`, at a loss; the threshold is W - 1 at the first cut, in slow start and
-//!   after a timeout, else W/2.
+//! The text, the algorithm and the code of the paper differ; each is a profile (docs/specs/rcp.md section 4):
+//! - `text` (default): a loss sets the window to `max(2, W/2 + K)`. After a loss, and once per round trip, if
+//!   `(a C - a y)/N` needs a larger window than the present one, the window grows towards it by one segment per ACK.
+//! - `algorithm_literal`: the window always grows by one segment per ACK; a loss acts as above. The rate is compared
+//!   with the window without a conversion of units and has no effect.
+//! - `code_literal`: a loss sets the window to `W/2 + (W/2 - 1)`, that is `W - 1`. The threshold is W - 1 at the
+//!   first reduction, in slow start and after a timeout, otherwise W/2.
 //!
-//! It begins with four segments: say `initial_window = 4`; with a Quick-Start that every router approves the code begins with
-//! 9999, `initial_window = 9999`. Status: draft.
+//! The initial window of the paper is four segments: set `initial_window = 4`. If every router approves a Quick-Start
+//! request, the code starts with 9999 segments: set `initial_window = 9999`, or `quick_start_window = 9999` with a
+//! request. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{FairShareRate, Response, share_params};
@@ -19,7 +20,7 @@ use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Time};
 
-/// Whose Enhanced RCP.
+/// Which version of Enhanced RCP to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Profile {
     Text,
@@ -27,19 +28,19 @@ enum Profile {
     Code,
 }
 
-/// What a cut gives back.
+/// K: the amount that a reduction adds to the half window.
 #[derive(Clone, Copy, Debug)]
 enum Back {
-    /// What the last round trip gained.
+    /// The growth of the window in the last round trip.
     Epoch,
-    /// Half of the window less one.
+    /// Half of the window minus one segment.
     Code,
     Constant(f64),
-    /// What HighSpeed TCP keeps beyond a half.
+    /// The part that HighSpeed TCP keeps above a half.
     HighSpeed,
 }
 
-/// TCP that gives back part of its cuts.
+/// TCP with smaller window reductions and a target rate.
 #[derive(Clone, Debug)]
 pub struct EnhancedRcp {
     window: Window,
@@ -47,7 +48,7 @@ pub struct EnhancedRcp {
     back: Back,
     response: Response,
     share: FairShareRate,
-    /// The window when the present round trip began, and what the last one gained.
+    /// The window at the start of the current round trip, and its growth in the last round trip.
     at_round: Segments,
     gained: Segments,
     target: Segments,
@@ -59,7 +60,7 @@ const SHARE: [Param; 3] = share_params(0.1);
 impl Algorithm for EnhancedRcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "enhanced_rcp",
-        summary: "TCP whose cuts give back the last gain, and that jumps to the rate which RCP would grant",
+        summary: "TCP that adds its last growth to the halved window, and raises its window to the rate of RCP",
         source: "Mehta Ishani, Kar, Gonsai 2015 (docs/specs/rcp.md section 4)",
         status: Status::Draft,
         params: &[
@@ -73,13 +74,13 @@ impl Algorithm for EnhancedRcp {
                 name: "k_mode",
                 kind: ParamKind::Choice(&["epoch", "code", "const", "hstcp"]),
                 unit: "",
-                doc: "K: the last round trip's gain, W/2 - 1, a constant, or what RFC 3649 keeps beyond a half",
+                doc: "K: growth of the last round trip, W/2 - 1, a constant, or what RFC 3649 keeps above a half",
             },
             Param {
                 name: "k",
                 kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
                 unit: "segments",
-                doc: "the constant",
+                doc: "the constant K",
             },
             SHARE[0],
             SHARE[1],
@@ -112,7 +113,7 @@ impl Algorithm for EnhancedRcp {
 }
 
 impl EnhancedRcp {
-    /// K for a cut of this window, segments.
+    /// K for a reduction from window `w`, segments.
     fn k(&self, w: Segments) -> Segments {
         match self.back {
             Back::Epoch => self.gained,

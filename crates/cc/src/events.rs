@@ -1,11 +1,11 @@
-//! What happens to a flow: one struct for each event that a controller receives.
+//! The events of a flow: one struct for each event that a controller receives.
 
 use units::{Rate, Segments, Span, Time};
 
-/// Where the sender stands.
+/// The recovery phase of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is amiss.
+    /// No loss is under repair.
     #[default]
     Open,
     /// Fast recovery: the window does not grow.
@@ -30,27 +30,28 @@ impl Phase {
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
-    /// Segments newly acknowledged cumulatively; zero for a duplicate.
+    /// Number of segments that the cumulative ACK newly acknowledges; zero for a duplicate ACK.
     pub newly_acked: u32,
-    /// Duplicates in a row: including this one, or before this one if it acknowledges something new.
+    /// Number of duplicate ACKs in a row: with this one, or before this one if it acknowledges new data.
     pub dupacks: u32,
     /// Number of the highest segment acknowledged.
     pub acked_through: u64,
-    /// Number of the segment to be sent next.
+    /// Number of the next segment to send.
     pub next: u64,
-    /// Segments outstanding after this ACK, before anything is sent in answer.
+    /// Segments in flight after this ACK, before the sender transmits in response.
     pub in_flight: Segments,
-    /// Round-trip time of the newest segment acknowledged, never from a retransmitted one.
+    /// Round-trip sample from the newest segment acknowledged, without ambiguity from retransmissions (Karn's
+    /// algorithm); `None` if this ACK gives no sample.
     pub rtt: Option<Span>,
-    /// The receiver's clock when it sent this ACK (only if [`Signals::RECEIVER_TIME`] was asked for).
+    /// The receiver's timestamp of this ACK (only with [`Signals::RECEIVER_TIME`]).
     pub receiver_time: Option<Time>,
-    /// The receiver echoes congestion (RFC 3168).
+    /// The ACK carries an ECN echo (RFC 3168).
     pub ece: bool,
-    /// Delivery rate (only if [`Signals::RATE`] was asked for).
+    /// Delivery rate (only with [`Signals::RATE`]).
     pub rate: Option<RateSample>,
-    /// The phase that this ACK finds or brings: `Recovery` while the window must not grow.
+    /// The recovery phase before or after this ACK; `Recovery` if the window must not grow.
     pub phase: Phase,
-    /// Whether the window was what kept the sender from sending more.
+    /// Whether the window limited what the sender had in flight.
     pub window_limited: bool,
 }
 
@@ -61,44 +62,45 @@ pub struct RateSample {
     pub delivered: u64,
     /// The longer of the sending and the acknowledging interval.
     pub interval: Span,
-    /// The sender had too little to send at some time in it.
+    /// The application had too little data at some time in the interval.
     pub app_limited: bool,
 }
 
 /// Why the window must shrink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Loss told by duplicate ACKs or by SACK.
+    /// Loss detected by duplicate ACKs or SACK.
     FastRetransmit,
     /// An ECN echo.
     Ecn,
 }
 
-/// What an ECN echo does, and what the receiver is told of it (CWR).
+/// The response to an ECN echo: whether the transport reduces the window, and whether it sets CWR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnResponse {
-    /// It reduces the window like a loss, once a window of data (RFC 3168); the receiver is told.
+    /// The transport reduces the window as for a loss, once per window of data, and sets CWR (RFC 3168).
     Reduce,
-    /// The controller reads [`Ack::ece`] itself; the receiver is told once a window.
+    /// The controller processes [`Ack::ece`] itself. The transport sets CWR once per window of data.
     CwrOnly,
-    /// The same, and the receiver, never told of any reduction, echoes for ever.
+    /// The controller processes [`Ack::ece`] itself. The transport never sets CWR, so the receiver does not stop the
+    /// echo.
     NoCwr,
 }
 
-/// Congestion, told at most once per window of data and cause.
+/// A congestion event: at most one per window of data and cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// When.
     pub now: Time,
     /// Why.
     pub cause: Cause,
-    /// The window to be reduced, segments: what was in use, as the profile counts it.
+    /// The window to be reduced, segments; the profile defines how it is counted.
     pub window: Segments,
     /// Segments outstanding.
     pub in_flight: Segments,
     /// When the lost segment was last sent.
     pub segment_sent: Option<Time>,
-    /// Whether it had been retransmitted before.
+    /// Whether the lost segment had been retransmitted before.
     pub retransmitted: bool,
     /// Duplicate ACKs so far.
     pub dupacks: u32,
@@ -111,30 +113,30 @@ pub struct Timeout {
     pub now: Time,
     /// The window that was in use, segments.
     pub window: Segments,
-    /// The same segment timed out before and nothing was acknowledged since.
+    /// The same segment timed out before, and nothing was acknowledged since.
     pub repeated: bool,
 }
 
-/// The first sending after an idle time.
+/// The first transmission after an idle period.
 #[derive(Clone, Copy, Debug)]
 pub struct Restart {
     /// When.
     pub now: Time,
-    /// For how long nothing was sent.
+    /// Time since the last transmission.
     pub idle: Span,
-    /// The window that the transport's profile gives, segments.
+    /// The window that the transport profile sets, segments.
     pub window: Segments,
 }
 
-/// News from lower layers.
+/// Information from lower layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathHint {
     /// A hand-off begins.
     HandoffBegins,
     /// A hand-off has ended.
     HandoffEnds,
-    /// A router says at what rate to send.
+    /// The sending rate that the routers of the path grant.
     RouterRate(Rate),
-    /// Routers let the rate change by so much, bytes per second.
+    /// The change of the sending rate that the routers of the path permit, bytes per second.
     RouterFeedback(f64),
 }

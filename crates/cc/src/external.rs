@@ -1,4 +1,4 @@
-//! Controllers from outside the registry, such as those written in Python: the same trait behind a pointer.
+//! Controllers outside the registry, for example in Python: the same trait as a trait object.
 
 use crate::controller::Controller;
 use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout};
@@ -12,35 +12,35 @@ use units::{Rate, Segments, Span, Time};
 pub trait ExternalController: Controller + Debug + Send {
     /// Its name in outcomes.
     fn name(&self) -> &str;
-    /// Why it cannot go on. It does nothing from then on; the run ends soon after.
+    /// The error that stopped the controller. After an error its methods do nothing, and the run ends soon.
     fn failure(&self) -> Option<&Failure>;
 }
 
-/// What makes external controllers: one for each flow.
+/// Creates one external controller for each flow.
 pub trait ExternalFactory: Debug + Send + Sync {
-    /// Its name in outcomes. What `Debug` prints is its identity: two algorithms that print alike give the same runs.
+    /// Its name in outcomes. The `Debug` output is its identity: two factories with equal output give equal runs.
     fn name(&self) -> &str;
-    /// The named internals that its external controllers report to the trace.
+    /// The names of the internal values that its controllers write to the trace.
     fn probes(&self) -> &[String];
-    /// The signals that its external controllers cannot do without.
+    /// The signals that its controllers require.
     fn needs(&self) -> Signals;
-    /// A fresh controller; one that has failed where it cannot be made.
+    /// Creates a controller. If that fails, the controller's `failure` is set from the start.
     fn make(&self, flow: &FlowInfo) -> Box<dyn ExternalController>;
 }
 
-/// The end of an external controller.
+/// The error of an external controller.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// When, in the run.
+    /// Simulated time of the error.
     pub at: Time,
-    /// What happened, as its author wants to read it.
+    /// The error message for the author of the controller.
     pub message: String,
-    /// The error itself, for who knows its type.
+    /// The original error value, for a caller that knows its type.
     pub error: Arc<dyn Any + Send + Sync>,
 }
 
-/// An external controller with its window beside the pointer: the transport asks for that many times an ACK, and reads it here as it
-/// does a registered controller's.
+/// An external controller with a copy of its window. The transport reads the window many times per ACK; the copy
+/// makes that as cheap as for a registered controller.
 #[derive(Debug)]
 pub struct CachedExternal {
     cwnd: Segments,
@@ -50,12 +50,12 @@ pub struct CachedExternal {
 }
 
 impl CachedExternal {
-    /// Takes an external controller in.
+    /// Wraps an external controller.
     pub fn new(inner: Box<dyn ExternalController>) -> CachedExternal {
         CachedExternal { cwnd: inner.cwnd(), ssthresh: inner.ssthresh(), inner }
     }
 
-    /// Tells the external controller something, and looks at its window.
+    /// Passes an event to the external controller and copies its window.
     #[cold]
     fn notify(&mut self, event: impl FnOnce(&mut dyn ExternalController)) {
         event(&mut *self.inner);

@@ -1,77 +1,78 @@
-//! What is known of a flow when its controller is made, and what a controller may want from it.
+//! What a controller receives about its flow, and the signals that it can require.
 
 use units::Segments;
 
-/// What a controller may want from below, as a set.
+/// A set of signals that a controller requires from the transport or the routers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signals(u8);
 
 impl Signals {
-    /// Nothing but acknowledgements.
+    /// Acknowledgements only.
     pub const NONE: Signals = Signals(0);
     /// Delivery-rate samples.
     pub const RATE: Signals = Signals(1);
     /// The receiver's timestamps.
     pub const RECEIVER_TIME: Signals = Signals(2);
-    /// A clock per segment that may cause retransmission before the third duplicate ACK (Vegas).
+    /// A fine-grained clock per segment that can cause a retransmission before the third duplicate ACK (Vegas).
     pub const FINE_CLOCK: Signals = Signals(4);
-    /// Paced sending: [`crate::Controller::pacing`] is asked for.
+    /// Pacing at the rate of [`crate::Controller::pacing`].
     pub const PACING: Signals = Signals(8);
-    /// A timer: [`crate::Controller::wake_at`] is asked for.
+    /// A timer at the time of [`crate::Controller::wake_at`].
     pub const TIMER: Signals = Signals(16);
-    /// Rates granted by the routers of the path: [`crate::PathHint::RouterRate`] with every ACK that brings one.
+    /// Rates granted by the routers of the path: a [`crate::PathHint::RouterRate`] with every ACK that carries one.
     pub const ROUTER_RATE: Signals = Signals(32);
-    /// How the routers of the path let the rate change: [`crate::PathHint::RouterFeedback`] with every ACK that brings it.
+    /// Rate changes from the routers of the path: a [`crate::PathHint::RouterFeedback`] with every ACK that carries
+    /// one.
     pub const ROUTER_FEEDBACK: Signals = Signals(64);
 
-    /// Whether every signal of `other` is among these.
+    /// Whether this set contains every signal of `other`.
     pub const fn has(self, other: Signals) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Both sets together.
+    /// The union of both sets.
     pub const fn and(self, other: Signals) -> Signals {
         Signals(self.0 | other.0)
     }
 }
 
-/// What is known of the flow when its controller is made.
+/// The properties of a flow at the creation of its controller.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowInfo {
-    /// Payload of a segment, bytes: rates are windows times this.
+    /// Payload of a segment, bytes. A rate is a window times this size over the round-trip time.
     pub packet: u32,
-    /// Window before the first acknowledgement, segments.
+    /// The window before the first ACK, segments.
     pub initial_window: Segments,
     /// Slow-start threshold at the start, segments; may be infinite.
     pub initial_ssthresh: Segments,
-    /// The window never grows beyond this, segments; infinite for no bound.
+    /// Upper bound of the window, segments; infinite for no bound.
     pub max_window: Segments,
     /// How windows are counted and rounded.
     pub arithmetic: Arithmetic,
-    /// Whether the transport lets the controller's fine clock cause retransmissions; the controller then
-    /// inflates its own window by the duplicate ACKs.
+    /// Whether the transport retransmits by the controller's fine-grained clock. The controller then inflates its own
+    /// window by the duplicate ACKs.
     pub fine_clock: bool,
     /// An ECN echo reduces the window less than a loss does (RFC 8511).
     pub abe: bool,
-    /// A number of the flow's own, made from the run's seed, for an algorithm that needs chance.
+    /// A number that is derived from the run's seed and unique to the flow, for an algorithm with random numbers.
     pub seed: u64,
 }
 
-/// How a window grows.
+/// What one step of window growth counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// One step per ACK, whatever it covers; the fraction is kept.
+    /// One step per ACK, for any number of acknowledged segments; the window may have a fraction.
     PerAck,
-    /// One step per segment acknowledged; a counter holds the fraction, the window is whole.
+    /// One step per acknowledged segment. The window is a whole number; a counter keeps the remainder.
     Counted,
 }
 
-/// Counting and rounding of a profile.
+/// How a profile counts and rounds windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arithmetic {
     /// How the window grows.
     pub growth: Growth,
     /// Reductions truncate the window too (ns-2's `precisionReduce_ false`); the threshold is always whole.
     pub integer_windows: bool,
-    /// A repeated timeout of one segment lowers the threshold again (ns-2); RFC 5681 says it does not.
+    /// A repeated timeout of one segment reduces the threshold again, as in ns-2. RFC 5681 does not permit this.
     pub reduce_on_every_timeout: bool,
 }

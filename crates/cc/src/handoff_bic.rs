@@ -1,9 +1,9 @@
-//! What BIC_AWI and BIC_DPE share. Nirmala, Pujeri and Valarmathi, "Improved Binary Increase Congestion Control Algorithms
-//! for Data Transfer in Satellite Network", ARPN JEAS 2015: BIC whose growth follows the sign of the change of the
-//! round-trip time, and which does not grow while a terminal changes its satellite.
+//! The common part of BIC_AWI and BIC_DPE. Nirmala, Pujeri and Valarmathi, "Improved Binary Increase Congestion
+//! Control Algorithms for Data Transfer in Satellite Network", ARPN JEAS 2015: BIC whose growth depends on the sign
+//! of the change of the round-trip time, and which does not grow during a hand-off of a terminal.
 //!
-//! The printed pseudo-code contradicts itself; every reading is a parameter (docs/specs/bic-cubic.md section 4). Growth is
-//! Linux's ([`crate::bic`]). Losses act under hand-off too.
+//! The printed pseudo-code contradicts itself; each interpretation is a parameter (docs/specs/bic-cubic.md section
+//! 4). Growth is Linux's ([`crate::bic`]). Losses reduce the window during a hand-off too.
 
 use crate::bic::{B, SEARCH_PARAMS, Search};
 use crate::estimators::Smoothed;
@@ -12,16 +12,16 @@ use crate::window::Window;
 use crate::{Ack, FlowInfo, PathHint, Timeout};
 use units::{Span, Time};
 
-/// What the change of the round-trip time decides.
+/// The quantity that depends on the change of the round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The step: one while it rises, else two.
+    /// The step: one segment if the round-trip time rises, otherwise two.
     Step,
-    /// The divisor of the distance: three while it falls, else four.
+    /// The divisor of the distance: three if the round-trip time falls, otherwise four.
     Divisor,
 }
 
-/// The parameters of both.
+/// The parameters of both algorithms.
 pub(crate) const PARAMS: [Param; 10] = [
     Param {
         name: "difference",
@@ -39,41 +39,41 @@ pub(crate) const PARAMS: [Param; 10] = [
         name: "rtt",
         kind: ParamKind::Choice(&["sample", "smoothed"]),
         unit: "",
-        doc: "which round-trip time: the last sample, or TCP's smoothed one",
+        doc: "the round-trip time: the last sample, or the smoothed one",
     },
     Param {
         name: "slow_start_else",
         kind: ParamKind::Switch(true),
         unit: "",
-        doc: "congestion avoidance is the else of slow start; Figure 4 lacks it and runs both",
+        doc: "no congestion avoidance step in slow start; Figure 4 has no else and runs both",
     },
     Param {
         name: "freeze",
         kind: ParamKind::Switch(true),
         unit: "",
-        doc: "no growth while either end is under hand-off",
+        doc: "no growth while either end is in a hand-off",
     },
     Param {
         name: "handoff_check",
         kind: ParamKind::Number { default: 0.1, min: 0.0, max: 100.0 },
         unit: "s",
-        doc: "the flag is looked at this often (HandoffCheckInterval; not given); 0: at once",
+        doc: "interval of the check of the hand-off flag (HandoffCheckInterval; not given in the paper); 0: no delay",
     },
     Param {
         name: "handoff_reset",
         kind: ParamKind::Choice(&["none", "count", "count_and_window"]),
         unit: "",
-        doc: "the text's future work: a hand-off drops the count of ACKs, or the window too",
+        doc: "the future work of the paper: a hand-off resets the count of ACKs, or also the window",
     },
     SEARCH_PARAMS[0],
     SEARCH_PARAMS[1],
     SEARCH_PARAMS[2],
 ];
 
-/// What both report.
+/// The internal values of both algorithms in the trace.
 pub(crate) const PROBES: &[&str] = &["last_max", "cnt", "rtt_change"];
 
-/// The algorithm; its name apart.
+/// The state of both algorithms.
 #[derive(Clone, Debug)]
 pub(crate) struct HandoffBic {
     answer: Answer,
@@ -91,11 +91,11 @@ pub(crate) struct HandoffBic {
     previous: Option<f64>,
     /// The last first difference, s.
     change: f64,
-    /// When the flow, and with it the timer, began.
+    /// Start of the flow and of the periodic check.
     began: Time,
-    /// Whether an end is under hand-off, and since when that is so.
+    /// Whether an end is in a hand-off, and the time of the last change.
     flag: (bool, Time),
-    /// What the timer saw of the flag before its last change.
+    /// The value of the flag at the last check before its last change.
     seen: bool,
 }
 
@@ -122,7 +122,7 @@ impl HandoffBic {
         }
     }
 
-    /// The change of the round-trip time that decides, s.
+    /// The change of the round-trip time, s, by the selected definition.
     fn difference(&mut self, rtt: Span) -> f64 {
         let sample = rtt.seconds();
         let now = self.smoothed.as_mut().map_or(sample, |mean| mean.update(sample));
@@ -137,7 +137,7 @@ impl HandoffBic {
         }
     }
 
-    /// Whether the timer, which looks at multiples of the interval, has last seen a hand-off.
+    /// Whether the last periodic check before `now` found a hand-off.
     fn sees(&self, now: Time) -> bool {
         let (flag, since) = self.flag;
         let looked = match self.check.ps() {
@@ -171,7 +171,7 @@ impl HandoffBic {
         if !self.window.may_grow(ack) {
             return;
         }
-        // Without a sample nothing is known to have changed.
+        // Without a round-trip sample the change is zero.
         let difference = ack.rtt.map_or(0.0, |rtt| self.difference(rtt));
         if self.frozen(ack.now) {
             return;
@@ -228,7 +228,7 @@ impl HandoffBic {
     }
 }
 
-/// The algorithms, which differ in one word.
+/// Defines an algorithm; both differ only in `answer`.
 macro_rules! algorithm {
     ($(#[$doc:meta])* $algorithm:ident, $name:literal, $summary:literal, $answer:expr) => {
         $(#[$doc])*

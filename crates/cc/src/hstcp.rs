@@ -1,8 +1,9 @@
-//! HighSpeed TCP. RFC 3649: above 38 segments a window grows faster and is cut less, so that it can be large at the loss
-//! rates of fast networks.
+//! HighSpeed TCP. RFC 3649: above 38 segments the window grows faster and a loss reduces it by less, so it can be
+//! large at the low loss rates of fast networks.
 //!
-//! `a(w)` and `b(w)` are those of the RFC's equations, with `p(w)` on a straight line between (38, 1e-3) and (83000, 1e-7) in
-//! logarithms; up to 38 segments it is Reno. No limited slow start (RFC 3742). Status: draft.
+//! `a(w)` and `b(w)` follow the equations of the RFC. `p(w)` is a straight line between (38, 1e-3) and (83000, 1e-7)
+//! on logarithmic scales. Up to 38 segments the algorithm is Reno. Limited slow start (RFC 3742) is not included.
+//! Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Response;
@@ -10,7 +11,7 @@ use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 
-/// Growth and cuts that follow the window.
+/// Increase and decrease that depend on the window.
 #[derive(Clone, Debug)]
 pub struct Hstcp {
     window: Window,
@@ -20,7 +21,7 @@ pub struct Hstcp {
 impl Algorithm for Hstcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "hstcp",
-        summary: "above a low window, growth and cuts follow the window",
+        summary: "above a low window, increase and decrease depend on the window",
         source: "RFC 3649",
         status: Status::Draft,
         params: &[
@@ -28,7 +29,7 @@ impl Algorithm for Hstcp {
                 name: "low_window",
                 kind: ParamKind::Number { default: 38.0, min: 1.0, max: 1e6 },
                 unit: "segments",
-                doc: "up to it: Reno",
+                doc: "up to this window the algorithm is Reno",
             },
             Param {
                 name: "high_window",
@@ -52,7 +53,7 @@ impl Algorithm for Hstcp {
                 name: "high_decrease",
                 kind: ParamKind::Number { default: 0.1, min: 0.001, max: 0.5 },
                 unit: "",
-                doc: "part of the window that a loss takes at the high window",
+                doc: "b(w) at the high window: the part by which a loss reduces the window",
             },
         ],
         probes: &["a", "b"],

@@ -1,6 +1,7 @@
-//! Hybla. Caini and Firrincieli, Int. J. Satell. Commun. Network. 22 (2004): a long round trip grows as fast as one of 25 ms.
+//! Hybla. Caini and Firrincieli, Int. J. Satell. Commun. Network. 22 (2004): a flow with a long round-trip time grows
+//! its rate as fast as a flow with 25 ms.
 //!
-//! Formulas, readings and test vectors: docs/hybla.md. Status: draft.
+//! Formulas, interpretations and test vectors: docs/hybla.md. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::detmath::exp;
@@ -22,7 +23,7 @@ pub struct Hybla {
 impl Algorithm for Hybla {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "hybla",
-        summary: "a long round trip grows as fast as a reference one",
+        summary: "a flow with a long round-trip time grows as fast as one with the reference round-trip time",
         source: "Caini and Firrincieli 2004",
         status: Status::Draft,
         params: &[
@@ -59,7 +60,7 @@ impl Algorithm for Hybla {
 }
 
 impl Hybla {
-    /// How many times longer the round trip is than the reference.
+    /// rho: the ratio of the round-trip time to the reference round-trip time, at least 1.
     fn rho(&self) -> f64 {
         let rtt = match &self.smoothed {
             Some(smoothed) => smoothed.get(),

@@ -1,11 +1,11 @@
-//! Congestion control: algorithms behind one trait.
+//! Congestion control algorithms behind one trait.
 //!
-//! A controller sees events, never the network: it receives one named struct per distinct event and answers
-//! with a window, a slow-start threshold and, if it likes, a pacing rate. What to retransmit is not its
-//! business. It reads no clock and draws no random number, so the same code runs in a test, in the
-//! simulator, and in front of real packets.
+//! A controller has no access to the network. It receives one struct for each kind of event and sets a congestion
+//! window, a slow-start threshold and, optionally, a pacing rate. The transport decides what to retransmit. A
+//! controller reads no clock, and its random numbers come from a seed of the flow, so the same code runs in a test,
+//! in the simulator and with real packets.
 //!
-//! To add a controller write one file beside `reno.rs` and add one line to the list below.
+//! To add a controller, write one file beside `reno.rs` and add one line to the list below.
 #![forbid(unsafe_code)]
 
 mod controller;

@@ -1,4 +1,4 @@
-//! Chance inside a controller: normal deviates from the flow's own seed, so that a run stays repeatable.
+//! Random numbers of a controller: normal deviates from the seed of the flow, so a run is repeatable.
 
 use crate::detmath;
 use rand_core::{Rng, SeedableRng};

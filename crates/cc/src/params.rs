@@ -54,7 +54,7 @@ impl fmt::Display for ParamValue {
     }
 }
 
-/// A parameter that was refused: its name, and why. An unknown name has no reason.
+/// A refused parameter. An unknown name has no reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {
     /// The name that was given.
@@ -70,7 +70,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// Checks `given` against what is `declared`.
+    /// Checks the values in `given` against the declarations in `declared` and fills in defaults. Fails on the first
+    /// unknown name and on the first invalid value.
     pub fn new<'a>(
         declared: &'static [Param],
         given: impl IntoIterator<Item = (&'a str, ParamValue)>,
@@ -112,7 +113,7 @@ impl Params {
         Ok(Params { values })
     }
 
-    /// The values of a model that declares nothing.
+    /// The values of a model without parameters.
     pub const fn none() -> Params {
         Params { values: Vec::new() }
     }

@@ -1,8 +1,8 @@
-//! RCP at the sender. Dukkipati, "Rate Control Protocol", thesis, Stanford 2007: packets leave at the rate which the routers
-//! of the path grant (links with `router = { kind = "rcp" }`).
+//! RCP at the sender. Dukkipati, "Rate Control Protocol", thesis, Stanford 2007: the sender paces packets at the rate
+//! that the routers of the path grant (links with `router = { kind = "rcp" }`).
 //!
-//! The window only bounds what is outstanding, at `headroom` times the rate over a round trip. Losses are repaired by the
-//! transport and do not change the rate. Before the first grant one packet is sent. Status: draft.
+//! The window only bounds the data in flight: `headroom` times the rate times the round-trip time. The transport
+//! repairs losses; a loss does not change the rate. Before the first grant the window is one packet. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Smoothed;
@@ -24,14 +24,14 @@ pub struct Rcp {
 impl Algorithm for Rcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rcp",
-        summary: "packets leave at the rate that the routers of the path grant",
+        summary: "paces packets at the rate that the routers of the path grant",
         source: "Dukkipati, thesis, Stanford 2007",
         status: Status::Draft,
         params: &[Param {
             name: "headroom",
             kind: ParamKind::Number { default: 2.0, min: 1.0, max: 100.0 },
             unit: "",
-            doc: "the window over what the rate needs for a round trip",
+            doc: "the window over the product of rate and round-trip time",
         }],
         probes: &["rate"],
     };

@@ -1,11 +1,12 @@
-//! RCP+. The end-host form of the rate control protocol in Enhanced RCP's paper (Mehta Ishani et al. 2015, Eq. 4): a sender that computes
-//! what its routers would tell it.
+//! RCP+. The end-host form of the rate control protocol in the paper of Enhanced RCP (Mehta Ishani et al. 2015, Eq.
+//! 4): the sender itself computes the rate that RCP routers would grant.
 //!
-//! Each round trip the rate changes by `(a (C - y) - b q/d)/N`, and the window is what the rate needs. The capacity C and the
-//! number of flows N are told (parameters); the rate y is what was acknowledged in the last round trip; the queue is what
-//! the round-trip time says, `q/d = C (srtt - min)/min`. Printed, the change stands where the rate should
-//! (docs/specs/rcp.md section 3): `equation = "absolute"` takes it as printed. Losses are repaired and change nothing but the
-//! phase; after a timeout the window begins at one. Status: draft.
+//! Once per round trip the rate changes by `(a (C - y) - b q/d)/N`, and the window is the product of rate and
+//! round-trip time. The capacity C and the number of flows N are parameters. The rate y is the rate acknowledged in
+//! the last round trip. The queue comes from the round-trip time: `q/d = C (srtt - min)/min`. In the printed equation
+//! the change stands in the place of the rate (docs/specs/rcp.md section 3); `equation = "absolute"` uses it as
+//! printed. A loss changes only the recovery phase; after a timeout the window restarts at one segment. Status:
+//! draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{FairShareRate, share_params};
@@ -14,7 +15,7 @@ use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::Time;
 
-/// A window by a rate that the sender reckons itself.
+/// Sets the window by a rate that the sender computes.
 #[derive(Clone, Debug)]
 pub struct RcpPlus {
     window: Window,
@@ -30,7 +31,7 @@ const SHARE: [Param; 3] = share_params(0.4);
 impl Algorithm for RcpPlus {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rcp_plus",
-        summary: "a window by a rate that the sender reckons from capacity, flows, its own rate and the queue",
+        summary: "the sender computes its rate from capacity, number of flows, its own rate and the queue",
         source: "Mehta Ishani, Kar, Gonsai 2015, Eq. 4 (docs/specs/rcp.md section 3)",
         status: Status::Draft,
         params: &[
@@ -41,13 +42,13 @@ impl Algorithm for RcpPlus {
                 name: "beta",
                 kind: ParamKind::Number { default: 0.4, min: 0.0, max: 10.0 },
                 unit: "",
-                doc: "b: part of the queue that is given back",
+                doc: "b: part of the queue that the flows drain per round trip",
             },
             Param {
                 name: "equation",
                 kind: ParamKind::Choice(&["increment", "absolute"]),
                 unit: "",
-                doc: "the change of the rate, or, as printed, the rate",
+                doc: "whether Eq. 4 gives the change of the rate, or the rate as printed",
             },
         ],
         probes: &["rate", "own_rate"],

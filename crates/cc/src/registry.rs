@@ -1,16 +1,16 @@
-//! One list of controllers; the command line, the Python interface, the docs and the tests read it.
+//! The list of controllers. The command line, the Python interface, the documentation and the tests use it.
 
-/// Makes the modules, the enum that dispatches without a table, and the list.
+/// Defines the modules, the enum with static dispatch, and the list of descriptors.
 macro_rules! controllers {
     ($($module:ident: $algorithm:ident),* $(,)?) => {
         $(mod $module;)*
         $(pub use $module::$algorithm;)*
 
-        /// Any controller, dispatched by a `match`: a registered one, or a guest behind a pointer.
+        /// Any controller, dispatched by a `match`: a registered one, or an external one as a trait object.
         #[derive(Debug)]
         pub enum AnyController {
             $(#[doc = stringify!($algorithm)] $algorithm($algorithm),)*
-            /// One from outside the registry.
+            /// A controller outside the registry.
             ExternalController($crate::CachedExternal),
         }
 
@@ -25,21 +25,22 @@ macro_rules! controllers {
                     AnyController::ExternalController(cached) => cached.inner.name(),
                 }
             }
-            /// Why it cannot go on; only guests fail.
+            /// The error that stopped the controller; only external controllers have one.
             pub fn failure(&self) -> Option<&$crate::Failure> {
                 match self {
                     AnyController::ExternalController(cached) => cached.inner.failure(),
                     _ => None,
                 }
             }
-            /// Whether the controller called `name` takes these `params` together.
+            /// Checks that the controller `name` accepts the combination of values in `params`.
             pub fn check(name: &str, params: &$crate::Params) -> Result<(), $crate::ParamError> {
                 $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {
                     return <$algorithm as $crate::Algorithm>::check(params);
                 })*
                 Ok(())
             }
-            /// The controller called `name` with `params` (see [`Params::new`]); `None` if there is none of that name.
+            /// Creates the controller `name` with `params` (see [`Params::new`]); `None` if no controller has this
+            /// name.
             pub fn new(name: &str, params: &$crate::Params, flow: &$crate::FlowInfo) -> Option<AnyController> {
                 $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {
                     return Some(AnyController::$algorithm(<$algorithm as $crate::Algorithm>::new(params, flow)));

@@ -1,8 +1,8 @@
 //! Reno. RFC 5681 sections 3.1 and 3.2: slow start, additive increase, halving.
 //!
-//! Which segments are retransmitted, and when, is the recovery's business: this algorithm under `recovery =
-//! "tahoe"`, `"reno"`, `"newreno"` or `"sack"` is the TCP of that name.
-//! Status: checked, row by row against ns-2.35 (docs/validation.md).
+//! The loss recovery decides which segments are retransmitted, and when: with `recovery = "tahoe"`, `"reno"`,
+//! `"newreno"` or `"sack"` this algorithm is the TCP of that name. Status: checked, row by row against ns-2.35
+//! (docs/validation.md).
 
 use crate::descriptor::{Descriptor, Status};
 use crate::params::Params;
@@ -38,7 +38,7 @@ impl Controller for Reno {
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
-        // RFC 8511: 0.8 for an echo, if asked for.
+        // RFC 8511: the factor is 0.8 for an ECN echo, if enabled.
         let keep = if self.abe && event.cause == Cause::Ecn { 0.8 } else { 0.5 };
         self.window.reduce(event.window, keep);
     }

@@ -1,14 +1,15 @@
-//! SARBE+ECN. Le Tuan Anh, Hong, Doo, "Combining Bandwidth Estimate and Explicit Congestion Notification for Improving
-//! TCP over Heterogeneous Networks": tells random from congestive losses by ECN, sets thresholds by the bandwidth that
-//! the receiver's timestamps tell.
+//! SARBE+ECN. Le Tuan Anh, Hong, Doo, "Combining Bandwidth Estimate and Explicit Congestion Notification for
+//! Improving TCP over Heterogeneous Networks": uses ECN to distinguish random losses from congestion losses, and sets
+//! thresholds from a bandwidth estimate that uses the receiver's timestamps.
 //!
-//! - A1: an echo in slow start sets the threshold to `oCwnd = eBw RTTmin`.
-//! - A2: a loss sets the threshold to oCwnd, and the window too if congestion was echoed; else the window is kept.
-//! - B: a timeout sets the threshold to oCwnd, the window to one.
+//! - A1: an ECN echo in slow start sets the threshold to `oCwnd = eBw RTTmin`.
+//! - A2: a loss sets the threshold to oCwnd. If congestion was echoed, it sets the window to oCwnd too; otherwise the
+//!   window does not change.
+//! - B: a timeout sets the threshold to oCwnd and the window to one segment.
 //!
-//! Growth is Reno's; an echo in congestion avoidance does nothing, against RFC 3168. On a lossy and congested path
-//! without ECN nothing but a timeout shrinks the window. Readings are parameters (docs/specs/sarbe-ecn.md section 8); CWR is
-//! the transport's, once a window. Status: draft.
+//! Growth is Reno's. An echo in congestion avoidance has no effect, unlike in RFC 3168. On a path with random losses
+//! and congestion but without ECN, only a timeout reduces the window. Interpretations are parameters
+//! (docs/specs/sarbe-ecn.md section 8). The transport sets CWR once per window of data. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, StabilityFilteredBandwidth};
@@ -17,7 +18,7 @@ use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Cause, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Segments, Span, Time};
 
-/// Tells losses apart by ECN.
+/// Reno that distinguishes losses by ECN.
 #[derive(Clone, Debug)]
 pub struct Sarbe {
     window: Window,
@@ -33,15 +34,15 @@ pub struct Sarbe {
     rfc3168: bool,
     tells: bool,
     a1_on_dup: bool,
-    /// When congestion was last echoed.
+    /// Time of the last ECN echo.
     echoed: Option<Time>,
-    /// Whether the ACK that is being handled echoes congestion.
+    /// Whether the current ACK carries an ECN echo.
     echoing: bool,
-    /// The window with which recovery began.
+    /// The window at the start of recovery.
     entered: Option<Segments>,
 }
 
-/// What a duplicate ACK counts for.
+/// How a duplicate ACK counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Duplicates {
     Credited,
@@ -52,7 +53,7 @@ enum Duplicates {
 impl Algorithm for Sarbe {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "sarbe",
-        summary: "keeps the window at a loss that no congestion was echoed for; thresholds by estimated bandwidth",
+        summary: "keeps the window at a loss without an ECN echo; thresholds from a bandwidth estimate",
         source: "Le Tuan Anh, Hong and Doo (2004)",
         status: Status::Draft,
         params: &[
@@ -66,49 +67,49 @@ impl Algorithm for Sarbe {
                 name: "instabilities",
                 kind: ParamKind::Number { default: 8.0, min: 1.0, max: 1000.0 },
                 unit: "samples",
-                doc: "N of Eq. 3",
+                doc: "N of Eq. 3: number of instability values",
             },
             Param {
                 name: "window",
                 kind: ParamKind::Choice(&["n_plus_1", "n"]),
                 unit: "",
-                doc: "the largest of N + 1 instabilities, as the formula has it, or of N, as the text",
+                doc: "the maximum over N + 1 instabilities, as in the formula, or over N, as in the text",
             },
             Param {
                 name: "dup",
                 kind: ParamKind::Choice(&["westwood", "zero", "skip"]),
                 unit: "",
-                doc: "a duplicate ACK is acked_count a segment that is taken off later, nothing, or no sample",
+                doc: "a duplicate ACK counts as a segment (the cumulative ACK then excludes it), as none, or is no sample",
             },
             Param {
                 name: "ece",
                 kind: ParamKind::Choice(&["latched", "this_ack"]),
                 unit: "",
-                doc: "which echo makes a loss one of congestion: any of the last round trip, or the last ACK's",
+                doc: "the echo that makes a loss a congestion loss: any of the last round trip, or that of the last ACK",
             },
             Param {
                 name: "exit",
                 kind: ParamKind::Choice(&["keep", "ssthresh"]),
                 unit: "",
-                doc: "the window after recovery: that of its beginning, or the threshold",
+                doc: "the window after recovery: the one at its start, or the threshold",
             },
             Param {
                 name: "ca_ece",
                 kind: ParamKind::Choice(&["none", "rfc3168"]),
                 unit: "",
-                doc: "what an echo does in congestion avoidance: nothing, or halve once a window",
+                doc: "an echo in congestion avoidance: no effect, or one halving per window of data",
             },
             Param {
                 name: "cwr",
                 kind: ParamKind::Choice(&["on_action", "never"]),
                 unit: "",
-                doc: "the receiver is told of every action on an echo, and at least once a window, or never",
+                doc: "CWR: at every action on an echo and at least once per window of data, or never",
             },
             Param {
                 name: "a1_on_dup",
                 kind: ParamKind::Switch(false),
                 unit: "",
-                doc: "a duplicate ACK with an echo moves the threshold in slow start, too",
+                doc: "a duplicate ACK with an echo also sets the threshold in slow start",
             },
             Param {
                 name: "floor_ocwnd",
@@ -121,7 +122,7 @@ impl Algorithm for Sarbe {
     };
     fn check(params: &Params) -> Result<(), ParamError> {
         if params.choice("cwr") == "never" && params.choice("ca_ece") == "rfc3168" {
-            let reason = "\"rfc3168\" tells the receiver of its reductions; cwr cannot be \"never\"";
+            let reason = "\"rfc3168\" sets CWR at its reductions; cwr must not be \"never\"";
             return Err(ParamError { name: "ca_ece".into(), reason: Some(reason.into()) });
         }
         Ok(())
@@ -176,7 +177,7 @@ impl Sarbe {
         self.rate.update(stamp, acked_count as f64 * self.segment_bits);
     }
 
-    /// The window that the estimate needs; none before there is one.
+    /// The window for the bandwidth estimate, segments; `None` before there is an estimate.
     fn optimal(&self) -> Option<Segments> {
         let rtt = self.rtt_min.get()?.seconds();
         let window = optimal_window(self.rate.estimate()?, rtt, self.segment_bits);
@@ -212,7 +213,7 @@ impl Controller for Sarbe {
                 self.window.ssthresh = optimal;
             }
         }
-        // Growth is Reno's, echo or none: the paper only moves the threshold.
+        // Growth is Reno's with and without an echo: in the paper an echo changes only the threshold.
         let unheard = Ack { ece: ack.ece && self.rfc3168, ..*ack };
         if self.window.may_grow(&unheard) {
             self.window.grow(&unheard);
@@ -236,7 +237,7 @@ impl Controller for Sarbe {
         }
         self.entered = Some(self.window.cwnd);
         if congested {
-            self.echoed = None; // answered
+            self.echoed = None; // the reduction has used this echo
         }
     }
 

@@ -1,18 +1,18 @@
-//! Vegas. Brakmo and Peterson, IEEE JSAC 13(8), 1995: keep between `alpha` and `beta` segments queued.
+//! Vegas. Brakmo and Peterson, IEEE JSAC 13(8), 1995: keeps between `alpha` and `beta` segments queued.
 //!
-//! "Vegas" is a family; `reading` picks the member:
-//! - `ns2` (default): ns-2.35's agent. Mean of the round trip's samples; the backlog compared is
-//!   floor((expected - actual) * base + 0.5) with actual from the segments sent in the round; below `alpha` the
-//!   window grows by 1/cwnd an ACK for the whole next round, and only if it is nearly used; the base is also
-//!   raised when at most one segment was in transit; at a loss 3/4 (1/2 for a segment lost again), only if
-//!   the lost segment left after the last change.
-//! - `brakmo`: backlog cwnd * (1 - base/rtt) unrounded, one segment up or down a round.
-//! - `linux`: the round's smallest sample, backlog floor(cwnd * (rtt - base) / base), at least three samples
-//!   or a Reno step, Reno's halving.
+//! Implementations of Vegas differ; `reading` selects one:
+//! - `ns2` (default): ns-2.35's agent. Mean of the round-trip samples of a round; the backlog is floor((expected -
+//!   actual) * base + 0.5), with the actual rate from the segments sent in the round. Below `alpha` the window grows
+//!   by 1/cwnd per ACK for the whole next round, if the window is nearly full. The base is also raised if at most one
+//!   segment was in flight. A loss reduces the window to 3/4 (1/2 for a segment that was lost again), but only if the
+//!   lost segment was sent after the last change.
+//! - `brakmo`: backlog cwnd * (1 - base/rtt) without rounding, one segment up or down per round.
+//! - `linux`: the smallest sample of the round, backlog floor(cwnd * (rtt - base) / base), a Reno step if there are
+//!   fewer than three samples, Reno's halving.
 //!
-//! Retransmission on the first duplicate ACK (the paper's third technique) is the transport's: with
-//! `recovery = "reno"` it asks for [`Controller::fine_timeout`].
-//! Status: checked (`ns2`, row by row against ns-2.35); the other readings draft.
+//! The transport does the retransmission on the first duplicate ACK (the paper's third technique): with
+//! `recovery = "reno"` it uses [`Controller::fine_timeout`]. Status: checked (`ns2`, row by row against ns-2.35); the
+//! other variants are drafts.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
@@ -55,13 +55,13 @@ pub struct Vegas {
     samples: Samples,
     /// Growth per ACK until the round ends, segments.
     increment: Segments,
-    /// Slow start doubles in every other round: whether this is one.
+    /// Whether slow start grows the window in this round; it does so in every other round.
     doubling: bool,
     backlog: f64,
-    /// A backlog measured otherwise, in place of Vegas's own (see [`Vegas::set_backlog_source`]).
+    /// A backlog that replaces Vegas's own (see [`Vegas::set_backlog_source`]).
     judged: Option<f64>,
     fine: FineClock,
-    /// Window to return to when duplicate ACKs end, segments.
+    /// The window to restore when the duplicate ACKs end, segments.
     deflated: Segments,
     changed: Time,
 }
@@ -76,7 +76,7 @@ struct Samples {
     smoothed: Smoothed,
 }
 
-/// Vegas's own retransmission clock: Jacobson's estimator without ticks, in seconds.
+/// Vegas's own retransmission clock: Jacobson's estimator with exact times, s.
 #[derive(Clone, Debug, Default)]
 struct FineClock {
     /// Eight times the mean, four times the deviation.
@@ -103,8 +103,8 @@ impl FineClock {
 impl Algorithm for Vegas {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "vegas",
-        summary: "keeps alpha to beta segments queued, by the round-trip time",
-        source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; readings of ns-2.35 and Linux",
+        summary: "keeps alpha to beta segments queued; measures the queue by the round-trip time",
+        source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; variants of ns-2.35 and Linux",
         status: Status::Checked,
         params: &[
             Param {
@@ -129,13 +129,13 @@ impl Algorithm for Vegas {
                 name: "reading",
                 kind: ParamKind::Choice(&["ns2", "brakmo", "linux"]),
                 unit: "",
-                doc: "whose Vegas: backlog, growth and loss rule",
+                doc: "variant of backlog, growth and loss rule",
             },
             Param {
                 name: "rtt_stat",
                 kind: ParamKind::Choice(&["reading", "mean", "min", "srtt", "last"]),
                 unit: "",
-                doc: "round-trip time of a round; by default the reading's (mean, mean, min)",
+                doc: "round-trip time of a round; the default depends on the variant (mean, mean, min)",
             },
             Param {
                 name: "decide",
@@ -147,7 +147,7 @@ impl Algorithm for Vegas {
                 name: "base_reset_on_loss",
                 kind: ParamKind::Switch(false),
                 unit: "",
-                doc: "forget the smallest round-trip time at every loss",
+                doc: "reset the smallest round-trip time at every loss",
             },
         ],
         probes: &["base_rtt", "backlog", "fine_timeout"],
@@ -199,7 +199,7 @@ impl Algorithm for Vegas {
 }
 
 impl Vegas {
-    /// From the next ACK on decide by `backlog` segments instead of Vegas's own measure; none: by its own.
+    /// Sets the backlog that later ACKs use, segments; `None`: Vegas's own.
     pub(crate) fn set_backlog_source(&mut self, backlog: Option<f64>) {
         self.judged = backlog;
     }
@@ -209,7 +209,7 @@ impl Vegas {
         self.window.slow_start()
     }
 
-    /// The backlog that the last decision went by, segments; NaN before the first.
+    /// The backlog of the last decision, segments; NaN before the first.
     pub(crate) fn backlog(&self) -> f64 {
         self.backlog
     }
@@ -219,7 +219,7 @@ impl Vegas {
         (self.samples.count > 0).then(|| self.samples.sum / self.samples.count as f64)
     }
 
-    /// The round-trip time of the round that ends at `now`, and the number of samples that it rests on.
+    /// The round-trip time of the round that ends at `now`, and the number of its samples.
     fn round_rtt(&mut self, now: Time) -> (Span, u32) {
         let count = self.samples.count;
         let whole = now.since(self.round_began);
@@ -233,7 +233,7 @@ impl Vegas {
         (rtt.unwrap_or(whole), count)
     }
 
-    /// The end of a round of `length` segments: what to do in the next one.
+    /// Ends a round of `length` segments and decides the growth in the next round.
     fn decide(&mut self, ack: &Ack, length: u64) {
         let (rtt, samples) = self.round_rtt(ack.now);
         if !self.per_ack {
@@ -351,11 +351,11 @@ impl Controller for Vegas {
             return;
         }
         if self.fine_clock && ack.dupacks > 3 && self.window.cwnd > self.deflated {
-            // ns-2 goes to zero here when no loss was told since the last timeout; two is Vegas's least window.
+            // ns-2 sets zero here if no loss was detected since the last timeout; Vegas's smallest window is two.
             self.window.set(self.deflated.max(2.0));
             self.window.ssthresh = 2.0;
         }
-        // Only ns-2's reading goes on deciding while losses are repaired.
+        // Only the `ns2` variant decides during recovery.
         let decides = self.reading == Reading::Ns2 || ack.phase == Phase::Open;
         if decides && (self.per_ack || ack.acked_through >= self.round.begins) {
             let began = self.round.begins;
@@ -382,7 +382,7 @@ impl Controller for Vegas {
             *timeout = if event.retransmitted { *timeout * 2.0 } else { *timeout + *timeout / 8.0 };
         }
         if event.segment_sent.is_some_and(|sent| self.changed >= sent) {
-            return; // it left before the last change: that change was for it
+            return; // the segment was sent before the last change, which already covers its loss
         }
         let window = event.window.floor();
         self.deflated = if window <= 3.0 {

@@ -1,15 +1,15 @@
-//! Veno. Fu and Liew, IEEE JSAC 21(2), 2003: Reno that tells random from congestive losses by Vegas's backlog
-//! `N = cwnd (RTT - base) / RTT`, and grows at half the pace above `beta`.
+//! Veno. Fu and Liew, IEEE JSAC 21(2), 2003: Reno that distinguishes random losses from congestion losses by Vegas's
+//! backlog `N = cwnd (RTT - base) / RTT`, and grows at half the rate above `beta`.
 //!
-//! Readings (docs/specs/vegas-veno.md section 5):
-//! - `paper` (default): smoothed round-trip time, base of the connection's life; a loss with N < beta keeps
-//!   four fifths, any other a half; above beta every other ACK grows the window.
-//! - `seed` (JATIT 66(1), 2014, Eq. 2): as `paper`, but the base is forgotten at every loss.
-//! - `linux`: the last sample against the base, both a microsecond longer, in half segments of an integer
-//!   (`2 cwnd - floor(2 cwnd base / rtt)` against 2 beta), Reno until three samples were seen, above beta one
-//!   segment in every other round; a timeout too goes by the backlog.
+//! Variants (docs/specs/vegas-veno.md section 5):
+//! - `paper` (default): smoothed round-trip time, base over the whole connection. A loss with N < beta keeps four
+//!   fifths of the window, any other loss a half. Above beta every other ACK grows the window.
+//! - `seed` (JATIT 66(1), 2014, Eq. 2): as `paper`, but every loss resets the base.
+//! - `linux`: the last sample and the base, both plus one microsecond, in half segments as integers
+//!   (`2 cwnd - floor(2 cwnd base / rtt)` compared with 2 beta). Reno until there are three samples. Above beta one
+//!   segment in every other round. A timeout uses the backlog too.
 //!
-//! Slow start is Reno's, and so is the timeout in `paper` and `seed`. Status: draft.
+//! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Smoothed};
@@ -18,7 +18,7 @@ use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span};
 
-/// Tells random from congestive losses.
+/// Reno that distinguishes random from congestion losses.
 #[derive(Clone, Debug)]
 pub struct Veno {
     beta: Segments,
@@ -29,7 +29,7 @@ pub struct Veno {
     smoothed: Smoothed,
     last: Option<Span>,
     samples: u32,
-    /// Whether the next ACK grows the window while there is congestion.
+    /// Whether the next ACK grows the window while the backlog is above beta.
     turn: bool,
     backlog: f64,
 }
@@ -38,26 +38,26 @@ impl Algorithm for Veno {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "veno",
         summary: "Reno that keeps four fifths of the window at a loss without backlog",
-        source: "Fu and Liew, IEEE JSAC 21(2), 2003; readings of Linux and of JATIT 66(1), 2014",
+        source: "Fu and Liew, IEEE JSAC 21(2), 2003; variants of Linux and of JATIT 66(1), 2014",
         status: Status::Draft,
         params: &[
             Param {
                 name: "beta",
                 kind: ParamKind::Number { default: 3.0, min: 0.0, max: 1e6 },
                 unit: "segments",
-                doc: "backlog from which a loss counts as congestion",
+                doc: "backlog at or above which a loss is a congestion loss",
             },
             Param {
                 name: "reading",
                 kind: ParamKind::Choice(&["paper", "linux", "seed"]),
                 unit: "",
-                doc: "whose Veno: round-trip time, base, rounding",
+                doc: "variant of round-trip time, base and rounding",
             },
             Param {
                 name: "base_reset_on_loss",
                 kind: ParamKind::Choice(&["reading", "yes", "no"]),
                 unit: "",
-                doc: "forget the smallest round-trip time at every loss; by default the reading's (no, no, yes)",
+                doc: "reset the smallest round-trip time at every loss; the default depends on the variant (no, no, yes)",
             },
         ],
         probes: &["base_rtt", "backlog"],
@@ -103,7 +103,7 @@ impl Veno {
         (rtt > 0.0).then(|| cwnd * (rtt - base) / rtt)
     }
 
-    /// What part of the window to keep at a loss.
+    /// The part of the window that remains after a loss.
     fn keep(&self, cwnd: Segments) -> f64 {
         match self.measure(cwnd) {
             Some(backlog) if backlog < self.beta => 0.8,

@@ -1,10 +1,11 @@
-//! Westwood. Mascolo, Casetti, Gerla, Sanadidi, Wang, MobiCom 2001: after a loss the window becomes what the estimated
-//! bandwidth needs, `B RTTmin`, instead of a half.
+//! Westwood. Mascolo, Casetti, Gerla, Sanadidi, Wang, MobiCom 2001: a loss sets the window to the bandwidth-delay
+//! product of the estimated bandwidth, `B RTTmin`, instead of a half.
 //!
-//! The estimator, its filters and the credit of ACKs are those of the UCLA module for ns-2 (version 1.3, 2002). The module's
-//! agent `Westwood` is `recovery = "westwood_module"` with `clock_rtt = true`, `filter = "type1"`, `tau = 1`, `fr_a = true`;
-//! its agent `WestwoodNR` is `recovery = "newreno"`. Under `reno` and `newreno` the window is inflated and repeated fast
-//! retransmits are guarded as for every controller, and echoes of congestion are answered as losses are. Status: draft.
+//! The estimator, its filters and the count of duplicate ACKs are those of the UCLA module for ns-2 (version 1.3,
+//! 2002). The module's agent `Westwood` is `recovery = "westwood_module"` with `clock_rtt = true`,
+//! `filter = "type1"`, `tau = 1`, `fr_a = true`; its agent `WestwoodNR` is `recovery = "newreno"`. With `reno` and
+//! `newreno` the transport inflates the window and guards against repeated fast retransmits as for every controller,
+//! and an ECN echo has the effect of a loss. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{AckFilter, AckRate, DupAckAccounting, MinRtt};
@@ -13,7 +14,7 @@ use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span, Time};
 
-/// Sets the window by an estimate of the bandwidth.
+/// Sets the window by a bandwidth estimate.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
@@ -23,11 +24,11 @@ pub struct Westwood {
     rtt_quantum: Span,
     segment_bits: f64,
     floor_dup: bool,
-    /// The module's divisor of the window after a timeout, 1 to 4; none where it is not used.
+    /// The module's divisor of the window after a timeout, 1 to 4; `None` if it is not used.
     divisor: Option<f64>,
 }
 
-/// The module's divisor grows by these steps in slow start, up to the last.
+/// Increase of the module's divisor at a loss in slow start, by duplicate ACKs and by a timeout, and its maximum.
 const DIVISOR_STEP_DUP: f64 = 0.25;
 const DIVISOR_STEP_RTO: f64 = 1.0;
 const DIVISOR_MOST: f64 = 4.0;
@@ -43,7 +44,7 @@ impl Algorithm for Westwood {
                 name: "filter",
                 kind: ParamKind::Choice(&["tustin", "type0", "type1", "type2"]),
                 unit: "",
-                doc: "low pass of the samples: Tustin's with virtual samples (type 3), or the module's others",
+                doc: "low-pass filter of the samples: Tustin's with virtual samples (type 3), or another one of the module",
             },
             Param {
                 name: "tau",
@@ -55,19 +56,19 @@ impl Algorithm for Westwood {
                 name: "rtt_quantum",
                 kind: ParamKind::Number { default: 0.0, min: 0.0, max: 10.0 },
                 unit: "s",
-                doc: "round-trip times are rounded up to it; the option clock_rtt has ns-2's own clock",
+                doc: "round-trip times are rounded up to a multiple of it; the option clock_rtt has the clock of ns-2",
             },
             Param {
                 name: "floor_dup",
                 kind: ParamKind::Switch(true),
                 unit: "",
-                doc: "at least two segments after a fast retransmission, as after a timeout; the paper has one",
+                doc: "at least two segments after a fast retransmit, as after a timeout; one in the paper",
             },
             Param {
                 name: "fr_a",
                 kind: ParamKind::Switch(false),
                 unit: "",
-                doc: "the module's divisor of the window after a timeout: it grows while losses come in slow start, up to 4",
+                doc: "the module's divisor of the window after a timeout: it grows at losses in slow start, up to 4",
             },
         ],
         probes: &["bwe", "sample", "rtt_min", "w_bw", "unacc", "virtual_samples"],
@@ -93,18 +94,18 @@ impl Algorithm for Westwood {
 }
 
 impl Westwood {
-    /// The window that the estimate needs, whole segments; none without a round-trip time.
+    /// The window for the bandwidth estimate, whole segments; `None` before the first round-trip sample.
     fn fair(&self) -> Option<Segments> {
         self.fair_over(1.0)
     }
 
-    /// A part of that window.
+    /// The same window divided by `divisor`.
     fn fair_over(&self, divisor: f64) -> Option<Segments> {
         let rtt = self.rtt_min.get()?.seconds();
         Some((self.rate.estimate() * rtt / self.segment_bits / divisor).floor())
     }
 
-    /// A loss, before the window is reduced: moves the module's divisor.
+    /// Updates the module's divisor at a loss, before the window is reduced.
     fn move_divisor(&mut self, step: f64) {
         let slow_start = self.window.ssthresh > self.window.cwnd;
         if let Some(divisor) = &mut self.divisor {

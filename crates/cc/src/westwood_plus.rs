@@ -1,14 +1,14 @@
-//! Westwood+. Grieco and Mascolo, ACM CCR 34(2), 2004: Westwood with one bandwidth sample a round trip, which ACK
+//! Westwood+. Grieco and Mascolo, ACM CCR 34(2), 2004: Westwood with one bandwidth sample per round trip, which ACK
 //! compression does not inflate.
 //!
-//! Readings (docs/specs/westwood.md section 4):
-//! - `paper` (default): what was acknowledged in a round over its length, `B = 0.9 B + 0.05 (b + b_prev)`; a loss sets
-//!   window and threshold to `B RTTmin` at once.
-//! - `linux`: windows of max(srtt, 50 ms), two cascaded averages of an eighth in whole bytes a millisecond, the least
-//!   smoothed round-trip time (taken anew after a timeout); a loss halves, the end of recovery sets window and
-//!   threshold to `B RTTmin`, a timeout sets the threshold.
-//! - `ns2`: the same inside ns-2's TCP/Linux, which asks for the window where recovery begins: a loss halves the
-//!   threshold and sets the window to `B RTTmin`; recovery ends at no less than the threshold.
+//! Variants (docs/specs/westwood.md section 4):
+//! - `paper` (default): a sample is the data acknowledged in a round over the length of the round,
+//!   `B = 0.9 B + 0.05 (b + b_prev)`. A loss sets window and threshold to `B RTTmin`.
+//! - `linux`: intervals of max(srtt, 50 ms), two averages in series with gain 1/8 in whole bytes per millisecond, the
+//!   smallest smoothed round-trip time (reset after a timeout). A loss halves the window, the end of recovery sets
+//!   window and threshold to `B RTTmin`, a timeout sets the threshold.
+//! - `ns2`: the same in ns-2's TCP/Linux, which reads the window at the start of recovery. A loss halves the
+//!   threshold and sets the window to `B RTTmin`; the window after recovery is at least the threshold.
 //!
 //! Status: draft.
 
@@ -23,13 +23,13 @@ use units::{Segments, Span, Time};
 #[derive(Clone, Debug)]
 pub struct WestwoodPlus {
     linux: bool,
-    /// As ns-2 runs it.
+    /// As in ns-2's TCP/Linux.
     at_once: bool,
     window: Window,
     credit: DupAckAccounting,
     packet: u64,
     round: Round,
-    /// When the present sample began, and what has been credited in it, bytes.
+    /// Start of the current sample, and the bytes acknowledged in it.
     began: Time,
     acked: u64,
     smoothed: Smoothed,
@@ -38,25 +38,25 @@ pub struct WestwoodPlus {
     /// The last sample, and the estimate, bit/s (`linux`: bytes a millisecond, whole).
     sample: f64,
     estimate: f64,
-    /// Linux's first average.
+    /// The first of Linux's two averages.
     inner: f64,
     sampled: bool,
 }
 
-/// Linux takes no sample over less.
+/// The shortest interval of a sample in Linux.
 const SHORTEST: Span = Span::from_ms(50);
 
 impl Algorithm for WestwoodPlus {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "westwood_plus",
-        summary: "Westwood with one bandwidth sample a round trip",
-        source: "Grieco and Mascolo, ACM CCR 34(2), 2004; reading of Linux",
+        summary: "Westwood with one bandwidth sample per round trip",
+        source: "Grieco and Mascolo, ACM CCR 34(2), 2004; variant of Linux",
         status: Status::Draft,
         params: &[Param {
             name: "reading",
             kind: ParamKind::Choice(&["paper", "linux", "ns2"]),
             unit: "",
-            doc: "whose Westwood+: filter, and when the window is set",
+            doc: "variant of the filter, and of the time at which the window is set",
         }],
         probes: &["bwe", "sample", "rtt_min"],
     };
@@ -130,7 +130,7 @@ impl WestwoodPlus {
         self.began = now;
     }
 
-    /// Two averages of an eighth, in whole numbers.
+    /// The two averages with gain 1/8, in whole numbers.
     fn average(&mut self, sample: f64) {
         if self.sampled {
             self.inner = ((7.0 * self.inner + sample) / 8.0).floor();

@@ -1,8 +1,8 @@
 //! Window arithmetic: how slow start, additive increase and reduction count and round.
 //!
-//! RFC 5681 section 3.1 in two dialects. `ns2` counts ACKs, keeps the window's fraction, truncates the
-//! threshold (ns-2.35 with `precisionReduce_`, see docs/validation.md). `linux` counts segments and keeps
-//! whole windows with a counter.
+//! RFC 5681 section 3.1 in two profiles. `ns2` counts ACKs, keeps the fraction of the window and truncates the
+//! threshold (ns-2.35 with `precisionReduce_`, see docs/validation.md). `linux` counts segments and keeps a whole
+//! window with a counter.
 
 use crate::events::{Ack, Phase, Timeout};
 use crate::flow::{Arithmetic, Growth};
@@ -56,7 +56,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether this ACK lets a window grow at all.
+    /// Whether this ACK permits window growth.
     #[inline]
     pub fn may_grow(&self, ack: &Ack) -> bool {
         ack.newly_acked > 0
@@ -65,7 +65,8 @@ impl Window {
             && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
     }
 
-    /// What an ACK counts for where growth is counted: one, or the segments that it acknowledges.
+    /// The number of segments that an ACK counts for: one, or the segments that it acknowledges where growth is
+    /// counted.
     #[inline]
     pub fn counts(&self, ack: &Ack) -> f64 {
         match self.arithmetic.growth {
@@ -83,7 +84,7 @@ impl Window {
         }
     }
 
-    /// Slow start; what it leaves of the acknowledged segments for congestion avoidance.
+    /// Slow start. Returns the acknowledged segments that are left for congestion avoidance.
     #[inline]
     pub fn slow_start_step(&mut self, ack: &Ack) -> f64 {
         match self.arithmetic.growth {
@@ -104,7 +105,7 @@ impl Window {
         }
     }
 
-    /// Congestion avoidance: one segment for every window of `acked` segments.
+    /// Congestion avoidance: the window grows by one segment per window of acknowledged segments.
     #[inline]
     pub fn additive_step(&mut self, acked: f64) {
         match self.arithmetic.growth {
@@ -119,14 +120,14 @@ impl Window {
         }
     }
 
-    /// Moves the window, within its bounds.
+    /// Sets the window, limited to its upper bound.
     #[inline]
     pub fn set(&mut self, cwnd: Segments) {
         // ns-2 compares the whole part with the bound.
         self.cwnd = if cwnd >= self.max + 1.0 { self.max } else { cwnd };
     }
 
-    /// Moves the window to what a rate needs: not in recovery, and after a timeout only upwards.
+    /// Sets the window to `needed` segments: never in recovery, and only upwards after a timeout.
     pub fn aim(&mut self, needed: Segments, phase: Phase) {
         match phase {
             Phase::Open => self.set(needed),
@@ -135,7 +136,7 @@ impl Window {
         }
     }
 
-    /// Multiplies `used` by `factor` into window and threshold.
+    /// Sets window and threshold to `used * factor`.
     pub fn reduce(&mut self, used: Segments, factor: f64) {
         let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
         let used = if whole { used.floor() } else { used };
@@ -149,7 +150,7 @@ impl Window {
         self.counter = 0.0;
     }
 
-    /// A timeout: threshold as for a loss, one segment to begin with.
+    /// A timeout: reduces the threshold as for a loss and sets the window to one segment.
     pub fn timeout(&mut self, event: &Timeout, factor: f64) {
         if !event.repeated || self.arithmetic.reduce_on_every_timeout {
             self.reduce(event.window, factor);

@@ -1,8 +1,9 @@
-//! XCP at the sender. Katabi, Handley, Rohrs, "Congestion Control for High Bandwidth-Delay Product Networks" (2002): the
-//! window follows the feedback that the routers of the path put on its packets (links with `router = { kind = "xcp" }`).
+//! XCP at the sender. Katabi, Handley, Rohrs, "Congestion Control for High Bandwidth-Delay Product Networks" (2002):
+//! the window follows the feedback that the routers of the path write into its packets (links with
+//! `router = { kind = "xcp" }`).
 //!
-//! Each ACK moves the window by its feedback, a change of rate, times the round-trip time. A loss halves the window, as TCP's
-//! does; a timeout makes it one. Status: draft.
+//! Each ACK changes the window by its feedback, a change of rate, times the round-trip time. A loss halves the window
+//! as in TCP; a timeout sets it to one segment. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Smoothed;
@@ -17,7 +18,7 @@ pub struct Xcp {
     window: Window,
     packet: f64,
     smoothed: Smoothed,
-    /// Of the ACK that is being taken, bytes per second.
+    /// Feedback of the current ACK, bytes per second.
     feedback: f64,
 }
 

@@ -1,5 +1,5 @@
-//! What every registered controller must hold, whatever happens to it. A new controller is here by its line in
-//! the list.
+//! Properties that every registered controller must have for any sequence of events. The test takes the controllers
+//! from the registry.
 
 use cc::{
     Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, ParamValue,

@@ -1,8 +1,9 @@
-//! Which structure should hold the pending events? The measurement behind docs/adr/0001.
+//! Compares data structures for the pending events: the measurement behind docs/adr/0001.
 //!
-//! A loop of links that only forward: N links in a ring of routers, each with some packets in flight, equal or
-//! mixed delays. Contenders: a binary heap with an entry per packet; a 4-ary heap and a winner tree over the
-//! heads of per-link queues; the event_queue's shared lanes. Nanoseconds per packet-hop, median of five.
+//! The workload is a ring of routers joined by N links that only forward, each with some packets in flight, with
+//! equal or mixed delays. The structures are a binary heap with an entry per packet; a 4-ary heap and a winner tree
+//! over the heads of per-link queues; and the lanes of `EventQueue`. The output is nanoseconds per packet-hop, median
+//! of five.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
@@ -29,7 +30,7 @@ struct Packet {
     _body: [u32; 9],
 }
 
-/// Links that are busy until a time: the model that every contender shares.
+/// Links that are busy until a time: the model that all structures share.
 struct Links {
     free_at: Vec<u64>,
     mixed: bool,

@@ -1,4 +1,4 @@
-//! What happens next: items in flight and timers, merged into one total order.
+//! The pending events of a run: items in flight and timers in one total order.
 
 use crate::heap::Heap;
 use crate::lanes::{LaneHint, Lanes};
@@ -6,25 +6,25 @@ use crate::timers::Timers;
 use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, time_of};
 use units::Time;
 
-/// What has come due.
+/// The result of [`EventQueue::pop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<T> {
-    /// An item arrived where it was going.
+    /// An item in flight has arrived.
     Item(T),
-    /// A timer reached its deadline.
+    /// A timer has expired: its number.
     Timer(u32),
-    /// Nothing is left before the horizon.
+    /// No event is left up to the horizon.
     Nothing,
 }
 
 /// The pending events of a run.
 ///
-/// The heads of the lanes, the first timer and the overflow are the leaves of a winner tree; its root is the
-/// next event. Adding to a lane that is not empty does not touch the tree.
+/// The leaves of a winner tree are the heads of the lanes, the first timer and the first overflow item. The root of
+/// the tree is the next event. Adding an item to a lane that is not empty does not change the tree.
 pub struct EventQueue<T> {
     lanes: Lanes<T>,
     timers: Timers,
-    /// Items that no lane would take (never seen outside tests): a plain heap over a slab.
+    /// Items that fit into no lane (only tests reach this case): a heap of keys over a slab.
     overflow: Heap,
     parked: Vec<Option<T>>,
     free: Vec<u32>,
@@ -67,24 +67,25 @@ impl<T: Copy> EventQueue<T> {
         event_queue
     }
 
-    /// The time of the event that happened last.
+    /// The time of the last event.
     #[inline]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Events so far: items arrived and timer entries that came up, early ones included.
+    /// Number of events so far: items that arrived and timer entries that were processed, including entries before
+    /// the deadline.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Names `count` timers; the first one's name, the others follow it.
+    /// Adds `count` timers with consecutive numbers. Returns the first number.
     pub fn add_timers(&mut self, count: u32) -> u32 {
         self.timers.add(count)
     }
 
-    /// Schedules `item` at `at`, not before the present; `edit` changes what differs from the original in place.
-    #[inline(always)] // or the item goes through memory twice
+    /// Schedules a copy of `item` at `at`, which must not be in the past. `edit` changes the copy in place.
+    #[inline(always)] // otherwise the item is copied twice
     pub fn push(&mut self, at: Time, item: &T, hint: &mut LaneHint, edit: impl FnOnce(&mut T)) {
         debug_assert!(at >= self.now, "an event in the past");
         let before = self.lanes.count();
@@ -118,7 +119,7 @@ impl<T: Copy> EventQueue<T> {
         self.update(OVERFLOW, self.overflow.first());
     }
 
-    /// Sets timer `id` to `at`, wherever it stood before; `Time::NEVER` stops it.
+    /// Sets the deadline of timer `id` to `at`, earlier or later than before. `Time::NEVER` stops the timer.
     #[inline]
     pub fn set_timer(&mut self, id: u32, at: Time) {
         debug_assert!(at >= self.now, "a deadline in the past");
@@ -127,13 +128,13 @@ impl<T: Copy> EventQueue<T> {
         }
     }
 
-    /// The deadline of timer `id`, `Time::NEVER` if it is not set.
+    /// The deadline of timer `id`; `Time::NEVER` if the timer is not set.
     #[inline]
     pub fn timer(&self, id: u32) -> Time {
         self.timers.due(id)
     }
 
-    /// Takes the next event not later than `horizon` and moves the clock to it.
+    /// Removes the next event with a time of at most `horizon` and sets the clock to its time.
     #[inline]
     pub fn pop(&mut self, horizon: Time) -> Next<T> {
         loop {
@@ -158,7 +159,7 @@ impl<T: Copy> EventQueue<T> {
         }
     }
 
-    /// The next event lies in no lane: a timer's entry, the border of the near timers, or an overflow item.
+    /// Processes a first key that is in no lane: a timer entry, the border of the near timers, or an overflow item.
     fn pop_other(&mut self, first: Key, place: u32) -> Option<Next<T>> {
         let timer = first == self.tree[self.tree.len() / 2 + TIMERS];
         if timer && Timers::at_border(first) {
@@ -179,7 +180,8 @@ impl<T: Copy> EventQueue<T> {
         self.parked[place as usize].take().map(Next::Item)
     }
 
-    /// Moves the clock to `at` for an event that somebody keeps for himself, if nothing here comes before or with it.
+    /// Sets the clock to `at` for an event that the caller keeps outside this queue, if every event in the queue is
+    /// later than `at`. Returns whether it did.
     #[inline]
     pub fn pass(&mut self, at: Time) -> bool {
         debug_assert!(at >= self.now, "an event in the past");
@@ -191,25 +193,25 @@ impl<T: Copy> EventQueue<T> {
         free
     }
 
-    /// What will arrive soon after the last item, in the same lane: for prefetching, nothing else.
+    /// The item `places` behind the head of the lane of the last item, if any. Use it for prefetching only.
     #[inline]
     pub fn ahead(&self, places: usize) -> Option<&T> {
         self.lanes.peek(self.last_lane, places)
     }
 
-    /// Asks for the memory of what [`EventQueue::ahead`] will look at.
+    /// Prefetches the item that [`EventQueue::ahead`] reads.
     #[inline]
     pub fn prefetch_ahead(&self, places: usize) {
         self.lanes.prefetch(self.last_lane, places);
     }
 
-    /// Asks for the memory of a timer that will be set soon.
+    /// Prefetches timer `id`.
     #[inline]
     pub fn prefetch_timer(&self, id: u32) {
         self.timers.prefetch(id);
     }
 
-    /// Bytes that it will ask for at once if many more items are added.
+    /// Bytes that the next reallocation of a lane takes if many more items are added.
     pub fn growth(&self) -> usize {
         self.lanes.growth()
     }

@@ -1,4 +1,4 @@
-//! A 4-ary min-heap of keys: few cache lines a step, no allocation once grown.
+//! A 4-ary min-heap of keys. A step touches few cache lines; once the heap has grown, no step allocates.
 
 use crate::{EMPTY, Key};
 
@@ -13,7 +13,7 @@ impl Heap {
         self.keys.first().copied().unwrap_or(EMPTY)
     }
 
-    /// The keys below the first: among them is the next.
+    /// The four children of the first key. The next key after the first is one of them.
     pub fn next_few(&self) -> &[Key] {
         &self.keys[self.keys.len().min(1)..self.keys.len().min(5)]
     }

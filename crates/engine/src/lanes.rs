@@ -1,21 +1,21 @@
 //! Items in flight, kept in a few first-in-first-out lanes; only each lane's head is in the global order.
 //!
-//! A link delivers in order, so the items of one link could wait in a queue of their own; but then every link
-//! is a contender for the next event. Links that look alike (the same rate and delay, mostly idle) produce
-//! arrival times that grow from push to push, so they can share one queue. An item goes into the lane whose
-//! last item is the latest among those not later than it; a new lane opens when none fits. The number of
-//! lanes is at most the number of links that are backlogged at once, plus the kinds of idle links: a few.
-//! Within a lane memory is touched in sequence. See docs/adr/0001 for the measurement that chose this.
+//! A link delivers in order, so each link could have a queue of its own. Then every link would have an entry in the
+//! structure that finds the next event. Links with the same rate and delay that are mostly idle produce arrival times
+//! that do not decrease from push to push, so they can share one queue. An item goes into the lane whose last item is
+//! the latest of those that are not later than the item. If no lane fits, a new lane is added. The number of lanes is
+//! at most the number of links with a backlog at the same time, plus the number of kinds of idle links: a few. Memory
+//! accesses within a lane are sequential. docs/adr/0001 has the measurement behind this choice.
 
 use crate::{EMPTY, FIRST_LANE, Key, key};
 use units::Time;
 
-/// Where a source of items last found room; a wrong hint costs a search, never the order.
+/// The lane that the last item of a source went into. A wrong hint costs a search and does not change the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneHint(u8);
 
 impl LaneHint {
-    /// A first guess: sources with the same number begin in the same lane.
+    /// The initial hint: sources with the same `class` start with the same lane.
     pub fn new(class: usize) -> LaneHint {
         LaneHint((class % FIRST_LANES) as u8)
     }
@@ -35,7 +35,7 @@ struct Lane<T> {
 
 const FIRST_LANES: usize = 7;
 const MAX_LANES: usize = 255;
-/// A ring of this many items does not stay in the nearest caches.
+/// A ring of this many items does not fit into the L1 and L2 caches.
 const LARGE: usize = 4096;
 
 /// The lanes, with the time of each one's last item.
@@ -63,7 +63,8 @@ impl<T: Copy> Lanes<T> {
         self.lanes.len()
     }
 
-    /// Bytes that the largest lane will ask for when it grows, of those that soon may.
+    /// Bytes that the next growth of a lane allocates: the largest over the lanes that are at least three quarters
+    /// full.
     pub(crate) fn growth(&self) -> usize {
         let soon = self.lanes.iter().filter(|lane| 4 * lane.len >= 3 * lane.ring.len());
         2 * size_of::<Entry<T>>() * soon.map(|lane| lane.ring.len()).max().unwrap_or(0)
@@ -99,7 +100,7 @@ impl<T: Copy> Lanes<T> {
         lane
     }
 
-    /// Adds an item behind all others of `lane`: where it lies, and its key if it is the lane's head now.
+    /// Adds an item at the end of `lane`. Returns a reference to it, and its key if it is now the head of the lane.
     #[inline(always)]
     pub(crate) fn push(&mut self, lane: usize, at: Time, order: u64, item: &T) -> (&mut T, Option<Key>) {
         debug_assert!(self.tails[lane] <= at.ps());
@@ -113,7 +114,7 @@ impl<T: Copy> Lanes<T> {
         let mask = lane.ring.len() - 1;
         let index = (lane.head + lane.len) & mask;
         if mask >= LARGE {
-            crate::prefetch(&lane.ring, (index + 8) & mask); // the stores to come would miss
+            crate::prefetch(&lane.ring, (index + 8) & mask); // the next stores would miss the cache
         }
         lane.len += 1;
         let head = (lane.len == 1).then_some(key);
@@ -123,7 +124,7 @@ impl<T: Copy> Lanes<T> {
         (&mut entry.item, head)
     }
 
-    /// Takes the head of `lane`; with it the key of the next, or `EMPTY`.
+    /// Removes the head of `lane`. Returns it with the key of the next item, or `EMPTY`.
     #[inline]
     pub(crate) fn pop(&mut self, lane: usize) -> (T, Key) {
         let index = lane;
@@ -140,7 +141,7 @@ impl<T: Copy> Lanes<T> {
         (item, lane.ring[lane.head].key)
     }
 
-    /// The item `ahead` places behind the head of `lane`, if there are that many: what will happen soon.
+    /// The item `ahead` places behind the head of `lane`; `None` if the lane is shorter.
     #[inline]
     pub(crate) fn peek(&self, lane: usize, ahead: usize) -> Option<&T> {
         let lane = &self.lanes[lane];

@@ -1,9 +1,10 @@
-//! The engine: a virtual clock, the order of events, and named random streams. Has never heard of packets.
+//! The engine: the simulated clock, the total order of events, and named random streams. It does not depend on
+//! packets.
 //!
 //! # The order of events
-//! Events happen in the order of their time; events at one instant happen in the order in which they were
-//! scheduled. A timer that was moved to a later time counts as scheduled when its earlier entry came up.
-//! The rule uses integers only and is the same on every machine.
+//! The engine processes events in the order of their time. It processes events with the same time in the order in
+//! which they were scheduled. If a timer moves to a later time, its position in this order is set when its earlier
+//! heap entry reaches the head of the heap. The rule uses integers only and gives the same order on every machine.
 #![deny(unsafe_code)]
 
 mod event_queue;
@@ -18,14 +19,14 @@ pub use lanes::LaneHint;
 pub use memory::{large_vec, prefetch, prefetch_item};
 pub use random::Stream;
 
-/// Time and order of an event in one integer: picoseconds (64 bits), order of scheduling (40), place (24).
+/// Sort key of an event in one integer: time in picoseconds (64 bits), scheduling order (40 bits), place (24 bits).
 pub(crate) type Key = u128;
 
-/// Bits of a key that say where the event lies (which lane or which timer).
+/// Number of key bits that give the place of the event: which lane or which timer.
 pub(crate) const PLACE_BITS: u32 = 24;
-/// Places from here on are lanes; below lie timers, or what no lane would take.
+/// Place numbers from this one on are lanes. Lower numbers are timers, or slots of items that fit into no lane.
 pub(crate) const FIRST_LANE: u32 = (1 << PLACE_BITS) - 256;
-/// The key of an empty place: after every event.
+/// The key of an empty place. It sorts after every event.
 pub(crate) const EMPTY: Key = Key::MAX;
 
 #[inline]

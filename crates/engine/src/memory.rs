@@ -1,10 +1,10 @@
-//! Hints to the memory system; none has an effect on results.
+//! Hints to the memory system. They do not change results.
 
-/// Below this size (bytes) pages of the usual size serve.
+/// A vector smaller than this (bytes) uses pages of the default size.
 const LARGE: usize = 4 << 20;
 
-/// An empty vector with room for `capacity` items. A large one asks for huge pages: with 100,000 flows most of
-/// the time would go into address translation.
+/// An empty vector with room for `capacity` items. For a large vector it requests huge pages: with 100,000 flows,
+/// address translation would take most of the time.
 pub fn large_vec<T>(capacity: usize) -> Vec<T> {
     let items: Vec<T> = Vec::with_capacity(capacity);
     if size_of::<T>() * capacity >= LARGE {
@@ -21,14 +21,15 @@ fn advise_huge<T>(items: &Vec<T>) {
     let start = items.as_ptr() as usize;
     let end = (start + items.capacity() * size_of::<T>()) / PAGE * PAGE;
     let first = start.next_multiple_of(PAGE);
-    // SAFETY: the whole pages within the vector's own allocation; the advice changes no contents.
+    // SAFETY: the range covers whole pages within the allocation of the vector; the advice does not change their
+    // contents.
     let _ = unsafe { madvise(first as *mut _, end.saturating_sub(first), Advice::LinuxHugepage) };
 }
 
 #[cfg(not(target_os = "linux"))]
 fn advise_huge<T>(_items: &Vec<T>) {}
 
-/// Asks for the cache lines of the first `bytes` of `item`, at most all of it.
+/// Prefetches the cache lines of the first `bytes` bytes of `item`, at most its size.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch_item<T>(item: &T, bytes: usize) {
@@ -47,7 +48,7 @@ pub fn prefetch_item<T>(item: &T, bytes: usize) {
     let _ = (item, bytes);
 }
 
-/// Asks for the cache line of `items[index]`, and says nothing where there is no such item.
+/// Prefetches the cache line of `items[index]`. Does nothing if the index is out of range.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(items: &[T], index: usize) {

@@ -1,12 +1,13 @@
-//! Named random streams: what one entity draws never depends on what another draws.
+//! Named random streams: the numbers of one entity do not depend on how many numbers another entity draws.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A random stream keyed by (seed, purpose, entity), such as (1, "loss", "r1->r2").
 ///
-/// Adding a flow or a link shifts nobody else's numbers, and two controllers under one seed meet the same
-/// errors: common random numbers. The generator's output is promised stable by its crate.
+/// A new flow or link does not change the numbers of any other entity. Two controllers under one seed see the same
+/// transmission errors (common random numbers). The crate of the generator guarantees that its output does not
+/// change.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn values_never_move() {
-        // Written down when the generator was chosen: a change here changes every published result.
+        // Recorded when the generator was chosen. A change here changes every published result.
         let mut stream = Stream::new(1, "loss", "a->b");
         let got: Vec<u64> = (0..3).map(|_| (stream.uniform() * 1e9) as u64).collect();
         assert_eq!(got, [858_665_109, 533_318_620, 749_314_645]);

@@ -1,36 +1,38 @@
-//! Timers: each has at most one deadline, moved cheaply.
+//! Timers. Each has at most one deadline, and moving the deadline is cheap.
 
 use crate::heap::Heap;
 use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, key, time_of};
 use units::Time;
 
-/// One timer: the deadline that holds, and the entry of it in the heap.
+/// One timer: its deadline, and the time of its entry in the heap.
 #[derive(Clone, Copy)]
 struct Timer {
     due: Time,
-    /// Time of the live heap entry; `NEVER` if none. Not later than `due`.
+    /// Time of the valid heap entry; `NEVER` if there is none. Never later than `due`.
     entry: Time,
 }
 
-/// Deadlines beyond the near heap wait unsorted, by stretches of 2^33 ps (8.6 ms).
+/// Deadlines outside the heap are kept unsorted in intervals of 2^33 ps (8.6 ms).
 const STRETCH: u32 = 33;
-/// Stretches kept apart; later ones share a place and are passed over until their time comes.
+/// Number of lists of far entries. Entries whose intervals differ by a multiple of this number share a list; an entry
+/// of a later interval stays in the list until its interval is next.
 const PLACES: usize = 1024;
-/// So many far entries may be looked through when nothing is near.
+/// If the heap is empty and at most this many far entries exist, the next interval is found by a scan over them.
 const FEW: usize = 64;
-/// The name that stands for the end of the near stretch.
+/// The timer number that stands for the end of the near interval.
 const BORDER: u32 = FIRST_LANE - 1;
 
-/// A set of timers with small integer names.
+/// A set of timers, numbered from 0.
 ///
-/// Moving a deadline to later costs one store: the entry stays, comes up early, and is moved on then. So a
-/// retransmission timer that every ACK pushes back is touched about once a round trip. Entries of the present
-/// stretch of time lie in a heap, later ones in unsorted lists: with 100,000 flows the heap stays small.
+/// Moving a deadline to a later time costs one store: the heap entry keeps its time, and is moved when it becomes the
+/// first. A retransmission timer that every ACK moves to a later time is therefore processed about once a round-trip
+/// time. Entries of the current interval are in a heap, later entries are in unsorted lists: with 100,000 flows the
+/// heap stays small.
 pub(crate) struct Timers {
     heap: Heap,
     far: Vec<Vec<Key>>,
     far_count: usize,
-    /// The first stretch that is not in the heap.
+    /// The first interval that is not in the heap.
     border: u64,
     timers: Vec<Timer>,
 }
@@ -64,7 +66,7 @@ impl Timers {
         self.timers[id as usize].due
     }
 
-    /// True when the first entry may have changed.
+    /// Sets the deadline of timer `id`. Returns true if the first entry may have changed.
     #[inline]
     pub(crate) fn set(&mut self, id: u32, at: Time, order: &mut u64) -> bool {
         let timer = &mut self.timers[id as usize];
@@ -72,7 +74,7 @@ impl Timers {
         if at >= timer.entry {
             return false;
         }
-        timer.entry = at; // an older, later entry is stale from here on
+        timer.entry = at; // the previous entry, which is later, is stale from now on
         self.insert(key(at, *order, id));
         *order += 1;
         true
@@ -89,7 +91,7 @@ impl Timers {
         }
     }
 
-    /// The first entry, or the border if that comes before it.
+    /// The first entry, or the border if the border is earlier.
     #[inline]
     pub(crate) fn first(&self) -> Key {
         let near = self.heap.first();
@@ -99,14 +101,14 @@ impl Timers {
         near.min(key(Time::from_ps(self.border << STRETCH), 0, BORDER))
     }
 
-    /// Whether the border comes first.
+    /// Whether `first` is the border.
     #[inline]
     pub(crate) fn at_border(first: Key) -> bool {
         first as u32 & ((1 << PLACE_BITS) - 1) == BORDER && first != EMPTY
     }
 
-    /// Takes the first entry off, which is not the border; the timer if its deadline has come, none if the entry
-    /// was stale or early.
+    /// Removes the first entry, which must not be the border. Returns the timer if its deadline is reached, `None` if
+    /// the entry was stale or before the deadline.
     pub(crate) fn pop(&mut self, order: &mut u64) -> Option<u32> {
         let first = self.first();
         debug_assert_ne!(first, EMPTY);
@@ -135,10 +137,10 @@ impl Timers {
         None
     }
 
-    /// The next stretch goes into the heap.
+    /// Moves the entries of the next interval into the heap.
     pub(crate) fn cross_border(&mut self) {
         if self.heap.first() == EMPTY && self.far_count <= FEW {
-            // Nothing is near: go straight to what comes next.
+            // The heap is empty: continue with the interval of the earliest far entry.
             let stretches = self.far.iter().flatten().map(|key| time_of(*key).ps() >> STRETCH);
             self.border = stretches.min().unwrap_or(self.border);
         }

@@ -1,4 +1,4 @@
-//! The event queue against a plain sorted list: the same events in the same order.
+//! The event queue compared with a sorted list: both give the same events in the same order.
 
 use engine::{EventQueue, LaneHint, Next};
 use proptest::prelude::*;
@@ -7,9 +7,9 @@ use units::{Span, Time};
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// An item so many picoseconds ahead, from source 0 to 5.
+    /// Push an item this many picoseconds ahead, from source 0 to 5.
     Push(u64, usize),
-    /// Timer 0 to 3 set so far ahead.
+    /// Set timer 0 to 3 this many picoseconds ahead.
     Set(u32, u64),
     Stop(u32),
     Pop,
@@ -26,8 +26,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the rule says: time, then order of scheduling; a timer moved to later is scheduled anew when its older
-/// entry comes up.
+/// The expected order: by time, then by scheduling order. A timer that was moved to a later time is scheduled again
+/// when its older entry is processed.
 #[derive(Default)]
 struct Model {
     events: BTreeMap<(u64, u64), What>,
@@ -131,7 +131,7 @@ proptest! {
 
 #[test]
 fn more_sources_than_lanes() {
-    // Falling times: every item needs a lane of its own, then the overflow.
+    // Decreasing times: every item needs a lane of its own; the last ones go to the overflow heap.
     let mut event_queue = EventQueue::new();
     let n = 600u64;
     for i in 0..n {

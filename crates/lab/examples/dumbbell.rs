@@ -1,6 +1,6 @@
-//! The speed benchmark's dumbbell in one process: `dumbbell FLOWS [SECONDS] [RATE] [QUEUE]`, one JSON line. With
-//! `red` or `droptail` every queue is of that kind; RED's thresholds are out of reach: the same packets, another queue.
-//! Used by benches/ (callgrind counts its instructions).
+//! The dumbbell of the speed benchmark in one process: `dumbbell FLOWS [SECONDS] [RATE] [QUEUE]`. It prints one line
+//! of JSON. With `red` or `droptail` every queue is of that kind; RED's thresholds are never reached, so the packets
+//! are the same with another queue. benches/ uses it (callgrind counts its instructions).
 
 use lab::{Queue, RedQueue, Run, Settings, dumbbell};
 use units::{Limit, Rate, Span};

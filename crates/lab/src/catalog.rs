@@ -1,28 +1,29 @@
-//! What there is: controllers, recoveries, queues, losses, as rows for lists.
+//! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
 use cc::{CONTROLLERS, ParamKind};
 use serde::Serialize;
 
-/// A thing that a scenario can name.
+/// A model that a scenario can name.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub summary: String,
-    /// How far it has been checked, where that is known.
+    /// Its level of validation, if there is one.
     pub status: Option<String>,
-    /// Where it comes from.
+    /// Its source (paper or RFC), if there is one.
     pub source: Option<String>,
     /// Its parameters.
     pub params: Vec<Parameter>,
-    /// Columns of its own in the window trace.
+    /// The names of its own columns in the window trace.
     pub trace: &'static [&'static str],
-    /// Where a controller alone uses less than 90 % of an empty path (20 Mb/s, 40 ms, one bandwidth-delay product of buffer).
+    /// The profiles in which a single flow uses less than 90 % of an empty path (20 Mb/s, 40 ms, one bandwidth-delay
+    /// product of buffer).
     pub limits: Vec<Limit>,
 }
 
-/// A profile in which a controller alone does not fill an empty path.
+/// A profile in which a single flow does not fill an empty path.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Limit {
     /// The profile: `ns2` with NewReno, or `linux` with SACK.
@@ -31,8 +32,9 @@ pub struct Limit {
     pub reason: &'static str,
 }
 
-const UNTOLD: &str = "the capacity is 1 Mb/s unless a parameter gives the link's";
-const MANY_LOSSES: &str = "a reduction to four fifths leaves the queue full: 10 to 20 losses at once, which NewReno repairs one a round trip";
+const UNTOLD: &str = "without a parameter, the controller assumes a capacity of 1 Mb/s";
+const MANY_LOSSES: &str =
+    "after a reduction to four fifths, NewReno repairs 10 to 20 losses, one per round trip";
 
 /// By controller. `tests/test_alone.py` measures every controller in both profiles, with and without timestamps and delayed
 /// ACKs.
@@ -49,7 +51,7 @@ const LIMITS: &[(&str, Limit)] = &[
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Value where nothing is said.
+    /// Default value.
     pub default: String,
     /// Unit, or empty.
     pub unit: String,
@@ -57,7 +59,7 @@ pub struct Parameter {
     pub doc: String,
 }
 
-/// Names behind the codes in the columns of traces.
+/// The names of the codes in trace columns.
 pub struct Codes {
     /// Of [`crate::WindowLog::event`].
     pub trace_events: Vec<&'static str>,
@@ -67,7 +69,7 @@ pub struct Codes {
     pub packet_events: Vec<&'static str>,
     /// Of [`crate::PacketLog::reason`]; 255 is none.
     pub reasons: Vec<&'static str>,
-    /// What the reasons mean.
+    /// The descriptions of the reasons.
     pub reason_words: Vec<&'static str>,
     /// Of [`crate::PacketLog::kind`].
     pub kinds: Vec<&'static str>,

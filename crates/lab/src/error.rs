@@ -1,9 +1,9 @@
-//! Errors that a user can cause: one message with the place, the key and a remedy.
+//! Errors in the input of a user: one message with the place, the key and a correction.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a value was written.
+/// The place where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// In a file.
@@ -26,9 +26,10 @@ pub struct ScenarioError {
     pub line: Option<usize>,
     /// The key with the tables that hold it, such as `flow.fwd.tcp.window`; empty if the text is no TOML.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what to write instead.
     pub message: String,
-    /// A controller needs something that the scenario does not give it (a signal, a router): the scenario runs with others.
+    /// Whether a controller needs something that the scenario does not provide (a signal, a router). The scenario
+    /// runs with other controllers.
     pub unmet_need: bool,
 }
 
@@ -41,7 +42,7 @@ impl ScenarioError {
         ScenarioError { file, line, key: key.into(), message: message.into(), unmet_need: false }
     }
 
-    /// The error of a controller whose need is not met.
+    /// Marks the error as an unmet need of a controller.
     pub(crate) fn unmet(self) -> ScenarioError {
         ScenarioError { unmet_need: true, ..self }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use transport::{AckOptions, Block, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
 use units::{Span, Time};
 
-/// Parses any text as a scenario; if it is one, builds it and runs a little of it under the auditor.
+/// Parses any text as a scenario. If it is valid, builds it and runs a part of it with the auditor.
 pub fn scenario(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(mut scenario) = Scenario::parse("fuzz.toml", text, &[]) else { return };
@@ -30,7 +30,7 @@ pub fn scenario(data: &[u8]) {
     }
 }
 
-/// Parses any text as a movement file of five nodes; if it is one, asks where they are.
+/// Parses any text as a movement file of five nodes. If it is valid, reads the positions.
 pub fn movement(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for path in crate::scenario::movement::parse(text, 5).into_iter().flatten() {
@@ -101,7 +101,7 @@ pub fn sender(data: &[u8]) {
             _ => {
                 let acked = (sender.highest_ack() + 1) as u32;
                 let block = Block { start: acked + b % 16, end: acked + b % 16 + b / 32 };
-                // Mostly what a receiver could say, sometimes old, sometimes never sent.
+                // ACKs that a receiver could send, and some old or invalid ones.
                 let seq = if kind & 4 == 0 { acked + a % 4 } else { acked.saturating_sub(a / 100) };
                 let packet = ack(seq, context.now);
                 let mut options = AckOptions::NONE;

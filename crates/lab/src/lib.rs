@@ -1,4 +1,4 @@
-//! The laboratory: a scenario becomes a simulation, the simulation runs, the run leaves an outcome and traces.
+//! The simulator library: reads a scenario, builds and runs the simulation, and returns an outcome and traces.
 #![forbid(unsafe_code)]
 
 pub mod audit;

@@ -1,4 +1,4 @@
-//! the satellites without traffic: positions, links, paths and hand-offs over time.
+//! A satellite network without traffic: positions, links, paths and hand-offs over time.
 
 use crate::error::{ScenarioError, nearest};
 use crate::scenario::Satellites;
@@ -9,20 +9,20 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use units::{Span, Time};
 
-/// A system worked out up to a moment.
+/// A satellite system with its timeline up to a time.
 pub struct SatelliteView {
     satellites: Satellites,
     line: Timeline,
 }
 
-/// The path between two terminals at a moment, after what happens then.
+/// The path between two terminals at a time, after the changes of that time.
 #[derive(Debug, Serialize)]
 pub struct Instant {
     /// When.
     pub time_s: f64,
     /// Names, both ends included; null if there is no path.
     pub path: Option<Vec<String>>,
-    /// Propagation delay.
+    /// Propagation delay of the path, seconds.
     pub delay_s: Option<f64>,
     /// The first satellite.
     pub up: Option<String>,
@@ -33,7 +33,7 @@ pub struct Instant {
     pub positions: Option<BTreeMap<String, [f64; 3]>>,
 }
 
-/// Everything that a picture shows.
+/// The state of a satellite network at a time, for drawings.
 #[derive(Debug, Serialize)]
 pub struct SatelliteSnapshot {
     /// When.
@@ -48,13 +48,13 @@ pub struct SatelliteSnapshot {
     pub path: Vec<usize>,
     /// Its delay.
     pub delay_s: Option<f64>,
-    /// Angle at the Earth's centre between a satellite and the rim of what it can serve, degrees.
+    /// Angle at the Earth's centre between a satellite and the edge of its coverage area, degrees.
     pub footprint: f64,
 }
 
 impl SatelliteView {
-    /// the satellites of a scenario's text up to and including `until`; `seed` (none: the scenario's) decides the jitter of checks.
-    /// Given up when `stop` is set.
+    /// Computes the satellites of a scenario's text up to and including `until`. `seed` (`None`: that of the
+    /// scenario) determines the jitter of checks. The result is incomplete if `stop` is set.
     pub fn new(
         file: &str,
         text: &str,
@@ -68,7 +68,7 @@ impl SatelliteView {
         Ok(SatelliteView { satellites, line })
     }
 
-    /// The number of the terminal called `name`, as a node; or what to say.
+    /// The node number of terminal `name`. Fails with a message that names the nearest known name.
     pub fn terminal(&self, name: &str) -> Result<usize, String> {
         let system = &self.satellites.system;
         let found = system.terminals.iter().position(|terminal| terminal.name == name);
@@ -78,7 +78,7 @@ impl SatelliteView {
         })
     }
 
-    /// The path from node to node at a moment; with `positions` where every satellite is.
+    /// The path between two nodes at a time; with `positions` also the position of every satellite.
     pub fn instant(&self, at: Time, ends: Option<(usize, usize)>, positions: bool) -> Instant {
         let system = &self.satellites.system;
         let found = ends.and_then(|(from, to)| Graph::new(system, &self.line, at, 0).path(from, to));
@@ -102,12 +102,12 @@ impl SatelliteView {
         }
     }
 
-    /// Every change of a terminal's satellite after its first, in order of time.
+    /// All hand-offs, that is changes of a terminal's satellite after the first, in the order of time.
     pub fn handoffs(&self) -> Vec<HandoffOutcome> {
         self.satellites.handoffs(&self.line)
     }
 
-    /// What a picture of a moment shows.
+    /// The state at a time, for drawings.
     pub fn picture(&self, at: Time, ends: Option<(usize, usize)>) -> SatelliteSnapshot {
         let (system, t) = (&self.satellites.system, at.seconds());
         let satellites: Vec<_> = (0..system.constellation.len())

@@ -1,8 +1,8 @@
-//! Fingerprints: of some two hundred scenarios a hash of every packet event, and one of the outcome, written down. They do not move between
-//! builds, machines or threads; tests/test_fingerprints.py compares the same list in the release build.
+//! Fingerprints: recorded hashes of every packet event, and of the outcome, of some two hundred scenarios. They must
+//! not depend on builds, machines or threads; tests/test_fingerprints.py compares the same list in the release build.
 //!
-//! After a change of results: `ACKCLOCK_FINGERPRINTS=write cargo test -p lab --test fingerprints`, and a line in
-//! CHANGELOG.md.
+//! After a change of results, run `ACKCLOCK_FINGERPRINTS=write cargo test -p lab --test fingerprints`, and add a line
+//! to CHANGELOG.md.
 
 use lab::{Recording, Run, Settings, Study};
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ fn fnv(outcome: &str) -> u64 {
     })
 }
 
-/// A line for each point of each study, worked out by so many threads.
+/// One line for each point of each study, computed with `threads` threads.
 fn lines(threads: usize) -> Vec<String> {
     let studies = studies();
     let jobs: Vec<(usize, usize)> = studies

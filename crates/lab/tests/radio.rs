@@ -1,4 +1,5 @@
-//! Radio in whole runs. Every run is audited: carrier sense, NAV, one frame at a time, no loops, every packet's fate.
+//! Whole runs with radio. Every run is audited: carrier sense, NAV, one frame at a time, no routing loops, packet
+//! conservation.
 
 use lab::{Outcome, Recording, Run, Scenario, Settings};
 
@@ -17,7 +18,7 @@ fn outcome_of(text: &str, seed: u64) -> Outcome {
     watched
 }
 
-/// Nodes that stand at `x` metres along a line.
+/// Fixed nodes at `x` metres on a line.
 fn line(x: &[u32], profile: &str, radio: &str, flows: &str) -> String {
     let places: Vec<String> = x.iter().map(|x| format!("[{x}, 100]")).collect();
     format!(
@@ -106,7 +107,7 @@ fn a_chain_halves_and_thirds_what_a_hop_carries() {
     assert!((over(2) / one - 0.5).abs() < 0.02 && (over(3) / one - 0.3).abs() < 0.04);
 }
 
-/// Who hears nobody collides; an RTS makes the collisions short.
+/// Hidden nodes collide; with RTS the collisions are short.
 #[test]
 fn hidden_senders_need_rts() {
     let radio = |rts: u32| {
@@ -122,7 +123,7 @@ fn hidden_senders_need_rts() {
 
 #[test]
 fn capture_is_an_option() {
-    // n2 sends to n3, near each other; n0 to n1 is disturbed from afar.
+    // n2 sends to n3, which is near. A distant sender interferes with the transmission from n0 to n1.
     let run = |capture: &str| {
         let radio = format!(
             "mac = {{ rate = \"2Mbps\", rts_threshold = 3000, capture = \"{capture}\" }}\nrouting = {{ kind = \"static\" }}"
@@ -132,7 +133,8 @@ fn capture_is_an_option() {
         throughput(&outcome)
     };
     let (ns2, sinr, none) = (run("ns2"), run("sinr"), run("none"));
-    // Whoever is first is captured; with interference summed the near pair need not even be first.
+    // ns-2 captures the first of two frames; with the sum of interference (SINR) the nearer frame is captured even if
+    // it is not the first.
     assert!(none < ns2 && ns2 < sinr, "{none} {ns2} {sinr}");
 }
 
@@ -160,7 +162,7 @@ fn moving_nodes_in_every_reading() {
     }
 }
 
-/// As crowded as the paper's network: routes break while packets wait for them.
+/// A network as dense as that of the paper: routes fail while packets wait for them.
 #[test]
 fn fifty_nodes_lose_no_packet_without_a_word() {
     for (profile, kind) in [("ns2", "cbr"), ("std", "cbr"), ("std", "tcp")] {
@@ -174,7 +176,7 @@ fn fifty_nodes_lose_no_packet_without_a_word() {
     }
 }
 
-/// Without a backoff before the first frame, who starts at the same instant must not meet for ever.
+/// Without a backoff before the first frame, stations that start at the same time must not collide forever.
 #[test]
 fn flows_that_start_together_both_start() {
     for (profile, routing) in [("std", "aodv"), ("std", "static"), ("ns2", "aodv")] {
@@ -185,7 +187,8 @@ fn flows_that_start_together_both_start() {
     }
 }
 
-/// A reply from afar takes longer than ns-2's timeouts allow; far beyond, it would not come within SIFS.
+/// Over long distances a reply takes longer than ns-2's timeouts; beyond the maximum range it would arrive after
+/// SIFS.
 #[test]
 fn timeouts_wait_for_light() {
     let far = |metres: u32, threshold: &str| {
@@ -200,7 +203,8 @@ fn timeouts_wait_for_light() {
     assert!(refused.contains("later than SIFS"), "{refused}");
 }
 
-/// From a wired host over a gateway to a radio node two hops away, and between two wired hosts over the air.
+/// From a wired host over a gateway to a radio node two hops away, and between two wired hosts over the radio
+/// channel.
 #[test]
 fn wires_and_air_meet_at_gateways() {
     let wires = r#"
@@ -225,7 +229,7 @@ delay = "2ms"
     }
 }
 
-/// The same check reads and runs a scenario: over radio, too, a router counts on the path of the data alone.
+/// `check` and `run` apply the same rule: with a radio hop, too, only routers on the path of the data count.
 #[test]
 fn routers_count_on_the_path_to_the_gateway_alone() {
     let wires = |near: &str, aside: &str| {
@@ -258,7 +262,7 @@ fn nodes_out_of_reach_get_nothing_and_every_packet_has_a_fate() {
     let radio = outcome.radio.unwrap_or_default();
     assert_eq!(radio.received_packets, 0);
     assert!(radio.offered_packets > 200 && radio.dropped_packets["route"] > 0, "{radio:?}");
-    // In static routing the MAC gives up, or the address is never found.
+    // With static routing the MAC reaches its retry limit, or ARP fails.
     for (arp, fate) in [("true", "arp"), ("false", "retry")] {
         let still = format!("routing = {{ kind = \"static\" }}\narp = {arp}");
         let outcome = outcome_of(&line(&[0, 2000], "ns2", &still, &udp(0, 1, "100kbps")), 1);
@@ -279,7 +283,7 @@ fn mistakes_are_told() {
         ("routing = { kind = \"olsr\" }", "unknown kind \"olsr\""),
         ("queue = { kind = \"droptail\", limit = \"10kB\" }", "must be packets"),
         ("propagation = { kind = \"two_ray\", carrier_sense_threshold = 1e-3 }", "at most receive_threshold"),
-        ("routing = { kind = \"aodv\", link_layer_detection = false }", "say hello"),
+        ("routing = { kind = \"aodv\", link_layer_detection = false }", "write hello"),
         ("traffic = { kind = \"cbrgen\" }", "connections"),
     ] {
         assert!(wrong(radio, &flow).contains(message), "{radio}: {}", wrong(radio, &flow));

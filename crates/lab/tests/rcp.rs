@@ -1,4 +1,4 @@
-//! Routers that tell rates, in whole runs.
+//! Whole runs with routers that grant rates.
 
 use lab::{Outcome, Recording, Run, Scenario, Settings};
 
@@ -82,14 +82,14 @@ fn timestamps_and_sack_leave_room_for_router_headers() {
     }
 }
 
-/// A router somewhere else does not help: what a flow asks for would come back as it was sent.
+/// A router that is not on the path has no effect: the request of the flow would return unchanged.
 #[test]
 fn the_router_must_be_on_the_flows_own_way() {
     let aside = TEXT.replace("router = { kind = \"rcp\" }", "")
         + "[[link]]\nends = [\"d\", \"e\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\nrouter = { kind = \"rcp\" }\n";
     let refused = Scenario::parse("rcp.toml", &aside, &[]).unwrap_err().to_string();
     assert!(
-        refused.contains("flow.f0.tcp.congestion_control: rcp needs routers that tell rates"),
+        refused.contains("flow.f0.tcp.congestion_control: rcp needs routers that grant rates"),
         "{refused}"
     );
 }
@@ -99,11 +99,11 @@ fn what_cannot_give_a_rate_is_refused() {
     let refused = |text: &str| Scenario::parse("rcp.toml", text, &[]).unwrap_err().to_string();
     let none = refused(&TEXT.replace("router = { kind = \"rcp\" }", ""));
     assert!(
-        none.contains("flow.f0.tcp.congestion_control: rcp needs routers that tell rates: give a link"),
+        none.contains("flow.f0.tcp.congestion_control: rcp needs routers that grant rates; write router"),
         "{none}"
     );
     let feedback = refused(&TEXT.replace("congestion_control = \"rcp\"", "congestion_control = \"xcp\""));
-    assert!(feedback.contains("xcp needs routers that give feedback"), "{feedback}");
+    assert!(feedback.contains("xcp needs routers that send feedback"), "{feedback}");
     let other = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rpc\""));
     assert!(other.contains("did you mean \"rcp\"?"), "{other}");
     let period = refused(&TEXT.replace("kind = \"rcp\"", "kind = \"rcp\", period = \"1s\""));

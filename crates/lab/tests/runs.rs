@@ -1,4 +1,4 @@
-//! Whole runs: the auditor over many networks, repeatability, and what the outcome says.
+//! Whole runs: the auditor on many networks, repeatability, and the values of the outcome.
 
 use lab::{Recording, Run, Scenario, Settings, TraceMode};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ fn audited(text: &str) -> lab::Outcome {
     run.outcome()
 }
 
-/// A bottleneck with access links, two TCP flows one way and one the other, and a UDP stream.
+/// A bottleneck with access links, two TCP flows in one direction and one in the other, and a UDP flow.
 fn network(seed: u64, tcp: &str, queue: &str, loss: &str, rate: &str) -> String {
     let told = ["rcp", "xcp"].into_iter().find(|kind| tcp.contains(&format!("\"{kind}\"")));
     let router = told.map_or(String::new(), |kind| format!(", router = {{ kind = \"{kind}\" }}"));
@@ -72,7 +72,7 @@ fn every_controller_on_every_recovery_passes_the_audit() {
                 r#"{ kind = "gilbert_elliott", p = 0.01, r = 0.3 }"#,
             ),
         ] {
-            // The Westwood module repairs little but by its timer, whose first value is three seconds.
+            // The Westwood module repairs most losses by its timer, whose initial value is three seconds.
             let text =
                 network(1, &tcp, queue, loss, "2Mbps").replace("duration = \"8s\"", "duration = \"12s\"");
             let outcome = audited(&text);
@@ -146,7 +146,7 @@ proptest! {
     }
 }
 
-/// Everything that a run says, but for what it cost: the outcome and every packet event.
+/// All results of a run except for its cost: the outcome and every packet event.
 fn account(text: &str, unfused: bool) -> (String, Vec<impl Ord + std::fmt::Debug>) {
     let recording = Recording { packets: true, ..Recording::default() };
     let mut run = Run::new(&scenario(text), Settings { recording, unfused, ..Settings::default() }).unwrap();
@@ -216,8 +216,8 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
     .iter()
     .map(|text| scenario(text))
     .collect();
-    // Written down: they are the same in debug and release builds, on every machine. A change of these is a
-    // change of results and belongs into CHANGELOG.md.
+    // Recorded values: they are the same in debug and release builds and on every machine. A change of them is a
+    // change of results and needs a line in CHANGELOG.md.
     let known = include_str!("fingerprints.txt").lines().map(str::to_string).collect::<Vec<_>>();
     let prints: Vec<String> = made.iter().map(fingerprint).collect();
     assert_eq!(prints, known);
@@ -392,7 +392,7 @@ fn fuzz_corpora_are_replayed() {
     assert!(replayed >= 10, "only {replayed} files in the corpora");
 }
 
-/// A long flow over RED with and without ECN: marks instead of drops, answers once a window.
+/// A long flow over RED with and without ECN: marks instead of drops, and one reduction per window.
 #[test]
 fn marks_are_answered_as_drops_are_but_nothing_is_sent_again() {
     let run = |profile: &str, recovery: &str, ecn: bool| {
@@ -430,7 +430,8 @@ flow = [{{ name = "f", from = "a", to = "b" }}]
     }
 }
 
-/// Networks in which a packet's next step is easily taken for another's: flows that part, end early, or pass a terminal.
+/// Networks in which the auditor could confuse the next step of a packet with that of another: flows that branch, end
+/// early, or pass a terminal.
 #[test]
 fn correct_runs_raise_no_alarm() {
     let line = |name: &str, from: &str, to: &str| {

@@ -1,8 +1,8 @@
-//! Satellites in whole runs: every packet's fate, hand-offs, paths that change. Every run is audited.
+//! Whole runs with satellites: packet conservation, hand-offs, paths that change. Every run is audited.
 
 use lab::{Outcome, Recording, Run, Scenario, Settings, TraceMode};
 
-/// Berkeley to Boston over Iridium, with more of `[constellation]` and more of the file.
+/// Berkeley to Boston over Iridium, with additional lines in `[constellation]` and in the file.
 fn text(duration: &str, constellation: &str, more: &str) -> String {
     format!(
         r#"
@@ -50,7 +50,7 @@ fn run(text: &str) -> Outcome {
     run_traced(text).1
 }
 
-/// Packets dropped by a hand-off, and for want of a path.
+/// Number of packets dropped by a hand-off, and without a path.
 fn lost(outcome: &Outcome) -> (u64, u64) {
     let sum = |of: fn(&lab::LinkOutcome) -> u64| outcome.links.iter().map(of).sum();
     (sum(|l| l.dropped_packets[net::DropReason::Handoff]), sum(|l| l.dropped_packets[net::DropReason::Route]))
@@ -302,7 +302,7 @@ fn what_cannot_be_is_refused_with_its_remedy() {
     }
     let context = "[[link]]\nends = [\"p0k0\", \"x\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n";
     let message = refused("", &format!("{context}{FLOW}"));
-    assert!(message.contains("is a name of the satellites"), "{message}");
+    assert!(message.contains("is the name of a satellite"), "{message}");
     let stranger = FLOW.replace("\"delhi\"", "\"deli\"");
     assert!(refused("", &stranger).contains("did you mean \"delhi\"?"));
     let twice = format!("{FLOW}[[terminal]]\nname = \"delhi\"\nlat = 1\nlon = 1\n");

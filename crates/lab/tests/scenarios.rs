@@ -1,4 +1,4 @@
-//! The scenario format: what is wrong is told with file, line, key and a remedy.
+//! The scenario format: error messages contain file, line, key and a correction.
 
 use lab::Scenario;
 
@@ -33,7 +33,7 @@ fn errors_name_line_key_and_remedy() {
         (
             "duration = \"10s\"",
             "duratoin = \"10s\"",
-            "s.toml:1: duration: is missing: say how long to run, such as duration = \"200s\"",
+            "s.toml:1: duration: is missing: give the duration of a run, such as duration = \"200s\"",
         ),
         ("duration = \"10s\"", "duration = \"0s\"", "s.toml:1: duration: must be more than zero"),
         ("duration = \"10s\"", "duration = 10s", "s.toml:1: not TOML"),
@@ -123,7 +123,11 @@ fn errors_name_line_key_and_remedy() {
             "ends  = [\"a\"]",
             "s.toml:8: link.bottleneck.ends: must be two node names",
         ),
-        ("[[flow]]", "[radio]\n[[flow]]", "s.toml:13: radio.nodes: is missing: how many, such as nodes = 50"),
+        (
+            "[[flow]]",
+            "[radio]\n[[flow]]",
+            "s.toml:13: radio.nodes: is missing: give the number, such as nodes = 50",
+        ),
     ];
     for (good, bad, expected) in cases {
         let text = GOOD.replace(good, bad);
@@ -150,7 +154,7 @@ fn assignments_replace_values() {
             "link.neck.rate=1Mbps",
             "--set link.neck.rate: link.neck.rate: there is no \"neck\" here; known: bottleneck",
         ),
-        ("duration.x=1", "--set duration.x: duration.x: \"x\" lies within text, which has no parts"),
+        ("duration.x=1", "--set duration.x: duration.x: \"x\" is a key within text, which has no keys"),
         (
             "tcp.receive_windw=1",
             "--set tcp.receive_windw: tcp.receive_windw: unknown key; did you mean \"receive_window\"?",

@@ -1,8 +1,8 @@
 //! The network: packets, links with queues and impairments, nodes and routes.
 //!
-//! A link computes a packet's departure and arrival when the packet is enqueued, so a hop costs one event.
-//! Every packet has a fate: delivered, or dropped at a named place for a named reason, or still in flight when
-//! the run ends; [`Network::account`] tells which.
+//! A link computes the departure and the arrival of a packet when it enqueues the packet, so a hop costs one event.
+//! Every packet is delivered, or dropped at a link for a reason ([`DropReason`]), or still in flight when the run
+//! ends; [`Network::account`] returns the counts.
 #![deny(unsafe_code)]
 
 mod ids;

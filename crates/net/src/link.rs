@@ -1,4 +1,4 @@
-//! A link: one direction, a transmitter behind a queue, then propagation.
+//! A unidirectional link: a queue, a transmitter, then propagation.
 
 use crate::impairment::Impairment;
 use crate::packet::Packet;
@@ -10,7 +10,7 @@ use crate::xcp::{XcpConfig, XcpRouter};
 use engine::LaneHint;
 use units::{Rate, Span, Time};
 
-/// What a link is to be.
+/// The configuration of a link.
 #[derive(Clone, Debug, Default)]
 pub struct LinkSpec {
     /// Bits per second.
@@ -19,24 +19,24 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Its queue.
     pub qdisc: Qdisc,
-    /// What else happens to packets.
+    /// Its impairment.
     pub impairment: Impairment,
-    /// The router before it speaks to senders.
+    /// The algorithm of the router in front of the link, if the router sends feedback to senders.
     pub router: Option<RouterConfig>,
 }
 
-/// What a router tells senders.
+/// The feedback that a router sends to senders.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RouterConfig {
-    /// One rate for all.
+    /// RCP: one rate for all flows.
     Rcp(RcpConfig),
-    /// How to change theirs.
+    /// XCP: a rate change per packet.
     Xcp(XcpConfig),
-    /// With which rate to begin.
+    /// Quick-Start: the initial rate.
     QuickStart(QuickStartConfig),
 }
 
-/// A router at work.
+/// The state of a router.
 #[derive(Clone, Debug)]
 pub(crate) enum Router {
     Rcp(RcpRouter),
@@ -53,7 +53,7 @@ impl Router {
         }
     }
 
-    /// A packet passes; `free_at`: when the transmitter will have sent what it has.
+    /// Processes a packet and updates its header fields. `free_at` is the time at which the transmitter becomes idle.
     pub fn pass(&mut self, now: Time, free_at: Time, packet: &mut Packet) {
         match self {
             Router::Rcp(router) => {
@@ -75,20 +75,20 @@ impl Router {
     }
 }
 
-/// The part of a link that every packet touches: one cache line.
+/// The part of a link that every packet accesses: one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Link {
-    /// When the transmitter is done with what it has.
+    /// Time at which the transmitter has sent everything that the link has accepted.
     pub free_at: Time,
     pub delay: Span,
-    /// The last size and its transmission time: packets of a direction mostly have one size.
+    /// The last packet size and its transmission time: most packets of a direction have the same size.
     memo_time: Span,
     memo_size: u32,
     pub hint: LaneHint,
-    /// Place of its queue and impairment; `NO_INGRESS` if there is nothing to header.
+    /// Index of its queue, impairment and router; `NO_INGRESS` if it has none of them.
     pub guard: u32,
-    /// Every packet comes from one and the same link: see `Network::enqueue`.
+    /// Whether all packets come from one other link, so the hop needs no event: see `Network::enqueue`.
     pub fused: bool,
     /// Packets accepted.
     pub accepted: u64,
@@ -103,7 +103,7 @@ const _: () = assert!(size_of::<Link>() == 64);
 pub(crate) const NO_INGRESS: u32 = u32::MAX;
 
 impl LinkSpec {
-    /// Whether packets must be asked about.
+    /// Whether the link has a limited queue, an impairment or a router.
     pub(crate) fn guarded(&self) -> bool {
         !matches!(self.qdisc, Qdisc::Unlimited) || self.impairment.is_some() || self.router.is_some()
     }
@@ -125,7 +125,7 @@ impl Link {
         }
     }
 
-    /// How long `size` bytes take; `rate` is looked up only for a new size.
+    /// The transmission time of `size` bytes. `rate` is called only for a new size.
     #[inline]
     pub fn transmission_time(&mut self, size: u32, rate: impl FnOnce() -> Rate) -> Span {
         if size != self.memo_size {
@@ -136,7 +136,7 @@ impl Link {
     }
 }
 
-/// The part that only some links have.
+/// The queue, impairment and router of a link, for links that have one of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IngressState {
     pub qdisc: Qdisc,
@@ -148,10 +148,10 @@ pub(crate) struct IngressState {
     pub marked: u64,
 }
 
-/// What became of the packets that came to a link, at the end of a run.
+/// The packet counts of a link at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkAccount {
-    /// Packets that came: delivered + dropped + in_flight.
+    /// Packets offered to the link: delivered + dropped + in_flight.
     pub offered: u64,
     /// Packets that the queue took.
     pub accepted: u64,
@@ -171,7 +171,7 @@ pub struct LinkAccount {
     pub mean_sojourn_s: Option<f64>,
 }
 
-/// What a link has counted ahead of its time, beyond the end of the warm-up.
+/// What a link has already counted for times after the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beyond {
     pub accepted: u64,

@@ -1,4 +1,4 @@
-//! What a scenario can name, for lists: a model with its parameters.
+//! Descriptions of models that a scenario can name, with their parameters.
 
 /// A model.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct Model {
 pub struct Field {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// Value where the scenario gives none; empty if it must give one.
+    /// Default value; empty if the parameter is required.
     pub default: &'static str,
     /// Unit, or empty.
     pub unit: &'static str,
@@ -26,7 +26,7 @@ pub struct Field {
     pub doc: &'static str,
 }
 
-/// A parameter, on one line.
+/// A parameter description on one line.
 pub(crate) const fn field(
     name: &'static str,
     default: &'static str,

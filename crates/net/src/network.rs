@@ -1,4 +1,4 @@
-//! Links with packets on them, advanced event by event.
+//! The state of all links, advanced event by event.
 
 mod account;
 
@@ -13,14 +13,14 @@ use crate::topology::Route;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use units::{Rate, Span, Time};
 
-/// What a packet's arrival at the end of a link means.
+/// The result of the arrival of a packet at the end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrival {
-    /// It went on over its next link.
+    /// The packet was enqueued at its next link, or handed to the radio.
     Forwarded,
-    /// It was dropped at its next link.
+    /// The packet was dropped at its next link.
     Dropped,
-    /// It is where it was going.
+    /// The packet reached its destination.
     Delivered,
 }
 
@@ -28,41 +28,42 @@ pub enum Arrival {
 pub struct Network {
     links: Vec<Link>,
     rates: Vec<Rate>,
-    /// By which link packets come to each link: one, `SEVERAL` (a source counts as another), or `END` for none yet.
+    /// The link from which the packets of each link come; `SEVERAL` if packets come from several links or from a
+    /// source, `END` for none yet.
     upstream: Vec<u32>,
     guards: Vec<IngressState>,
-    /// Routes end to end, each closed by `END`.
+    /// The links of all routes, each route terminated by `END`.
     routes: Vec<u32>,
     classes: Vec<(Rate, Span)>,
     horizon: Time,
-    /// What happens up to here is counted as usual: the end of the warm-up while it lasts, then the horizon.
+    /// Counters include everything up to this time: the end of the warm-up during the warm-up, then the horizon.
     border: Time,
-    /// Of each link what has been counted and happens after the warm-up; empty where there is none.
+    /// For each link, the counts for times after the warm-up; empty if there is no warm-up.
     beyond: Vec<Beyond>,
     folding: bool,
-    /// When the present event was scheduled, see [`Offer::cause`].
+    /// Scheduling time of the current event, see [`Offer::cause`].
     cause: Time,
-    /// Where links move: the paths of the moment.
+    /// The current routing tables, if links move.
     tables: Option<Box<Tables>>,
-    /// Where nodes have radios.
+    /// The radio network, if there is one.
     radio: Option<Box<Radio>>,
-    /// Of each way by radio: the place before the route that follows it.
+    /// For each radio path, the index before the route that follows it.
     landings: Vec<u32>,
     landing: LaneHint,
 }
 
 const END: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
-/// In place of a next link: the node looks it up.
+/// In place of a next link: the node looks up the next link.
 const LOOKUP: u32 = u32::MAX - 2;
-/// In place of a next link: the packet goes by radio, on the way that the next word names.
+/// In place of a next link: the packet goes over the radio channel, on the path whose number is the next entry.
 const RADIO: u32 = u32::MAX - 3;
-/// The least word that is no link.
+/// The smallest entry that is not a link number.
 const SPECIAL: u32 = RADIO;
 
 impl Network {
-    /// A network without links yet, for a run that ends at `horizon`: room for `links` of them and for routes of
-    /// `hops` links in all.
+    /// A network without links, for a run that ends at `horizon`, with capacity for `links` links and for routes of
+    /// `hops` links in total.
     pub fn new(horizon: Time, links: usize, hops: usize) -> Network {
         let (links, routes) = (large_vec(links), large_vec(hops));
         Network {
@@ -84,7 +85,7 @@ impl Network {
         }
     }
 
-    /// Gives nodes their radios. Call before any route.
+    /// Adds the radio network. Call it before adding routes.
     pub fn set_radio(&mut self, radio: Radio) {
         self.radio = Some(Box::new(radio));
     }
@@ -94,12 +95,13 @@ impl Network {
         self.radio.as_deref_mut()
     }
 
-    /// Packets that crossed from radio to radio, summed over hops.
+    /// Number of packets received by radio, summed over hops.
     pub fn radio_hops(&self) -> u64 {
         self.radio.as_ref().map_or(0, |radio| radio.counts().hops)
     }
 
-    /// Adds a route that goes over links, then by radio between two of its nodes, then over links again.
+    /// Adds a route over links, then by radio from node `from` to node `to`, then over links. Returns the value for
+    /// [`Packet::route`] at the source.
     pub fn add_radio_route(&mut self, before: &Route, [from, to]: [u32; 2], after: &Route) -> u32 {
         self.landings.push(self.routes.len() as u32);
         self.routes.push(RADIO);
@@ -111,13 +113,15 @@ impl Network {
         start
     }
 
-    /// A packet is at the end of its path by radio: it arrives there at this instant, to stay or to go on over links.
+    /// Schedules the arrival, at the current time, of a packet that has reached the end of radio path `path`. It is
+    /// then delivered or forwarded over links.
     pub fn deliver_from_radio(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
         let place = self.landings[path as usize];
         event_queue.push(event_queue.now(), packet, &mut self.landing, |packet| packet.route = place);
     }
 
-    /// Lets the links move: packets find their path by tables, from now on. Call after adding the links and before any route.
+    /// Enables moving links: packets are routed by tables from now on. Call it after adding the links and before
+    /// adding routes.
     pub fn set_satellites(&mut self, system: SatelliteNetwork) {
         for link in &mut self.links {
             if link.guard == NO_INGRESS {
@@ -128,14 +132,14 @@ impl Network {
         self.tables = Some(Box::new(Tables::new(system)));
     }
 
-    /// Adds a path from node to node over moving links; what to put into [`Packet::route`] at its source. All of them before
-    /// the first [`Network::reroute`].
+    /// Adds a path from node `from` to node `to` over moving links. Returns the value for [`Packet::route`] at the
+    /// source. Add all paths before the first [`Network::reroute`].
     pub fn add_path(&mut self, from: usize, to: usize) -> u32 {
         self.routes.push(LOOKUP);
         self.tables.as_mut().map_or(0, |tables| tables.add(from, to))
     }
 
-    /// Computes all paths anew, for the links that are up at `at`.
+    /// Recomputes all paths over the links that are up at `at`.
     pub fn reroute(&mut self, at: Time) {
         let Network { tables, routes, .. } = self;
         if let Some(tables) = tables {
@@ -144,12 +148,13 @@ impl Network {
         }
     }
 
-    /// Gives every hop an event of its own, before any route is added: slower, the same results (but for ties between links).
+    /// Disables fused hops, so every hop has an event of its own. Call it before adding routes. A run is slower and
+    /// has the same results, except for ties between links.
     pub fn unfuse(&mut self) {
         self.folding = false;
     }
 
-    /// Adds a link; numbers follow each other from 0.
+    /// Adds a link. Link numbers are consecutive from 0.
     pub fn add_link(&mut self, spec: LinkSpec) -> LinkId {
         let class = (spec.rate, spec.delay);
         let number = self.classes.iter().position(|c| *c == class).unwrap_or_else(|| {
@@ -171,7 +176,7 @@ impl Network {
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Adds a route; what to put into [`Packet::route`] at its source. A route without links delivers nothing.
+    /// Adds a route. Returns the value for [`Packet::route`] at the source. A route without links delivers nothing.
     pub fn add_route(&mut self, route: &Route) -> u32 {
         let start = self.routes.len() as u32;
         let mut from = SEVERAL;
@@ -187,19 +192,20 @@ impl Network {
         start
     }
 
-    /// Asks for the memory of `packet`'s next step: the first of two calls, some events ahead of it.
+    /// Prefetches the next entry of the route of `packet`: the first of two calls, some events before its event.
     #[inline]
     pub fn prefetch_route(&self, packet: &Packet) {
         prefetch(&self.routes, packet.route as usize + 1);
     }
 
-    /// Asks for the memory of the first link of a route.
+    /// Prefetches the first link of a route.
     #[inline]
     pub fn prefetch_first_link(&self, link: LinkId) {
         prefetch(&self.links, link.0 as usize);
     }
 
-    /// The second call: asks for the packet's next link. True if there is none: it will be delivered.
+    /// The second call: prefetches the next link of `packet`. Returns true if there is none, so the packet will be
+    /// delivered.
     #[inline]
     pub fn prefetch_link(&self, packet: &Packet) -> bool {
         let next = self.routes[packet.route as usize + 1];
@@ -212,13 +218,13 @@ impl Network {
         false
     }
 
-    /// The present event is a timer's, not an arrival.
+    /// Marks the current event as a timer event, not an arrival.
     #[inline]
     pub fn timer_event(&mut self) {
         self.cause = Time::ZERO;
     }
 
-    /// Sends a packet into the first link of its route; whether it will arrive at that link's end.
+    /// Sends a packet into the first link of its route. Returns whether it will arrive at the end of that link.
     #[inline]
     pub fn send<T: Tap>(
         &mut self,
@@ -238,14 +244,14 @@ impl Network {
     ) -> bool {
         if let Some(radio) = &mut self.radio {
             radio.send(event_queue, packet, self.routes[packet.route as usize + 1]);
-            return true; // what becomes of it, the radio tells
+            return true; // the radio reports its delivery or loss
         }
         let Some(tables) = &self.tables else { unreachable!("a route over a link that does not exist") };
         let (row, node) = tables.sources[packet.route as usize];
         self.enqueue_by_table(event_queue, tap, row, node, packet)
     }
 
-    /// A packet came to the end of the link that it was on.
+    /// Processes the arrival of a packet at the end of its link.
     #[inline]
     pub fn arrive<T: Tap>(
         &mut self,
@@ -273,11 +279,12 @@ impl Network {
         }
     }
 
-    /// A packet comes to the link at place `route` of its route; whether it will arrive anywhere.
+    /// Enqueues a packet at the link with index `route` of its route. Returns whether it will arrive at the end of a
+    /// link.
     ///
-    /// A link whose packets all come from one other link, and that neither drops nor loses, meets them in the
-    /// order in which that link sends them: what happens there can be computed at once, and the packet's next
-    /// event is its arrival behind it. So a hop over such a link costs no event.
+    /// If all packets of a link come from one other link, and the link neither drops nor loses packets, they arrive
+    /// in the order in which the other link sends them. Then the second link is computed at once, and the next event
+    /// of the packet is its arrival at the end of the second link. A hop over such a link costs no event.
     #[inline]
     fn enqueue<T: Tap>(
         &mut self,
@@ -288,7 +295,7 @@ impl Network {
     ) -> bool {
         let now = event_queue.now();
         let mut id = self.routes[route as usize];
-        // Where links move, the sources' places name no link: there the path is looked up.
+        // If links move, the route entry at a source is not a link: the path is looked up.
         let Some(link) = self.links.get(id as usize) else {
             return self.enqueue_at_source(event_queue, tap, packet);
         };
@@ -338,8 +345,8 @@ impl Network {
         }
     }
 
-    /// Asks the queue of link `id`, which has one, and whatever drops packets before and after it; none if the packet is
-    /// not taken.
+    /// Passes the packet to the queue and the impairment of link `id`, which has an ingress state. Returns `None` if
+    /// the packet is dropped.
     #[inline(always)] // or a packet pays a call for it
     fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<Taken> {
         let link = &self.links[id as usize];
@@ -365,7 +372,7 @@ impl Network {
         Some(Taken { marked, changed, lost: guard.impairment.after().is_some() })
     }
 
-    /// The packet as link `id` sends it on: marked, or with what the router says.
+    /// The packet as link `id` forwards it: with a CE mark, or with the fields that the router has set.
     #[cold]
     fn rewritten(&mut self, id: u32, now: Time, packet: &Packet, marked: bool) -> Packet {
         let link = &self.links[id as usize];
@@ -376,7 +383,7 @@ impl Network {
         packet
     }
 
-    /// A packet is dropped before it has been taken by link `id`.
+    /// Counts and reports a packet that is dropped before the queue of link `id` accepts it.
     #[cold]
     fn refuse<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, reason: DropReason) {
         let guard = self.links[id as usize].guard as usize;
@@ -387,8 +394,8 @@ impl Network {
         }
     }
 
-    /// Puts a packet that is taken by link `id` at `now` behind what the link has; when its transmission begins.
-    /// It ends at the link's `free_at`. The link adds `header` bytes.
+    /// Transmits a packet that link `id` accepts at `now`, after all earlier ones; the link adds `header` bytes.
+    /// Returns the start of its transmission. It ends at the link's `free_at`.
     #[inline(always)] // or a packet pays a call for it
     fn transmit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, header: u32) -> Time {
         let link = &mut self.links[id as usize];
@@ -447,7 +454,7 @@ impl Network {
         }
     }
 
-    /// At the end of its link a packet takes to the air, or looks up its path.
+    /// Hands a packet at the end of its link to the radio, or looks up its next link.
     fn forward<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
@@ -479,7 +486,7 @@ impl Network {
         }
     }
 
-    /// A packet for destination `row` is at `node`; whether it will arrive anywhere.
+    /// Enqueues a packet for destination `row` at `node`. Returns whether it will arrive at the end of a link.
     fn enqueue_by_table<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
@@ -499,7 +506,7 @@ impl Network {
         };
         let (id, header) = (tables.outgoing[port as usize].link, tables.header(port));
         let link = &mut self.links[id as usize];
-        // A pause after a hand-off is as if the transmitter were busy.
+        // During the pause after a hand-off the transmitter counts as busy.
         let ready = now.max(link.free_at);
         let start = tables.not_before(port, ready);
         if start > ready {
@@ -533,15 +540,16 @@ impl Network {
     }
 }
 
-/// What becomes of a packet that a queue has taken.
+/// The result for a packet that a queue has accepted.
 struct Taken {
     marked: bool,
-    /// It is not sent on as it came.
+    /// Whether the link changes the packet (mark or router fields).
     changed: bool,
     lost: bool,
 }
 
-/// Places for a new port over `link`: for each destination the link, then the word that the next one is looked up.
+/// Adds the route entries of a new port over `link`: for each destination the link, then the entry for a lookup.
+/// Returns the index of the first.
 fn places(routes: &mut Vec<u32>, rows: u32, link: u32) -> u32 {
     let first = routes.len() as u32;
     for _ in 0..rows {

@@ -1,14 +1,14 @@
-//! Packets: small, copied, never allocated.
+//! Packets: small values that are copied and need no allocation.
 
 use units::{Rate, Span, Time};
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketKind {
-    /// TCP data or SYN, on its way to the receiver.
+    /// TCP data or SYN, from sender to receiver.
     Data,
-    /// TCP acknowledgement, on its way to the sender.
+    /// TCP acknowledgement, from receiver to sender.
     Ack,
     /// UDP data.
     Udp,
@@ -17,21 +17,21 @@ pub enum PacketKind {
 /// A packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// When it was sent by its source.
+    /// Time at which the source sent it.
     pub sent: Time,
-    /// ACK: the timestamp echoed, the sending time of a data packet. Data, which echoes none: a part of the header for routers
-    /// ([`RateHeader`] or [`XcpHeader`]), or zero.
+    /// ACK: the echoed timestamp, which is the sending time of a data packet. Data packet, which echoes none: a part of its
+    /// header for routers ([`RateHeader`] or [`XcpHeader`]), or zero.
     pub echo: Time,
-    /// When its transmission began on the link that it is on; the network keeps this.
+    /// Start of its transmission on the current link; set by the network.
     pub began: Time,
-    /// Place in the table of routes: the link that it is on.
+    /// Index into the route table: the current link.
     pub route: u32,
-    /// Which flow.
+    /// Number of the flow.
     pub flow: u32,
-    /// Data: its number, 0 the first. ACK: the number of the next packet expected.
+    /// Data: the packet number, from 0. ACK: the number of the next packet expected.
     pub seq: u32,
-    /// ACK: where its SACK blocks and the routers' reply lie, or [`Packet::NO_OPTIONS`]. Data with an [`XcpHeader`]: the time
-    /// between its packets, ns.
+    /// ACK: the index of its SACK blocks and router reply, or [`Packet::NO_OPTIONS`]. Data with an [`XcpHeader`]: the time
+    /// between the packets of its sender, ns.
     pub options: u32,
     /// Bytes on the wire.
     pub size: u32,
@@ -39,17 +39,17 @@ pub struct Packet {
     pub kind: PacketKind,
     /// Congestion experienced (RFC 3168).
     pub marked: bool,
-    /// Data: its sender knows ECN, it may be marked (ECT). ACK: the receiver echoes congestion (ECE).
+    /// Data: the packet is ECN-capable (ECT). ACK: it carries an ECN echo (ECE).
     pub ecn: bool,
-    /// Data: the sender has answered to an echo (CWR). ACK: it answers a SYN; said where packets are captured, and there alone.
+    /// Data: the sender has reduced its window (CWR). ACK: it acknowledges a SYN; set only if packets are captured.
     pub cwr: bool,
 }
 
 impl Packet {
-    /// The value of `options` for an ACK without any.
+    /// The value of `options` for an ACK without options.
     pub const NO_OPTIONS: u32 = u32::MAX;
 
-    /// A packet of `size` bytes that its source sends at `sent` into `route`.
+    /// A packet of `size` bytes that the source sends at `sent` on route `route`.
     #[inline]
     pub fn new(kind: PacketKind, flow: u32, route: u32, seq: u32, size: u32, sent: Time) -> Packet {
         Packet {
@@ -74,7 +74,7 @@ impl Packet {
 pub struct RateHeader {
     /// In units of 100 bit/s; all ones: no router has granted one yet.
     rate: u32,
-    /// Microseconds, plus one: a header is never zero.
+    /// Round-trip time in microseconds, plus one, so that a header is never zero.
     round_trip: u32,
 }
 
@@ -82,11 +82,11 @@ const RATE_UNIT: u64 = 100;
 const NO_RATE: u32 = u32::MAX;
 
 impl RateHeader {
-    /// The header as a sender fills it in, with its smoothed round-trip time (zero: none yet).
+    /// The header that a sender writes, with its smoothed round-trip time; zero if there is none yet.
     pub fn request(round_trip: Span) -> RateHeader {
         RateHeader { rate: NO_RATE, round_trip: microseconds_plus_one(round_trip) }
     }
-    /// The least rate that a router granted, or that the sender requested; none if neither did.
+    /// The smallest rate that a router granted or the sender requested; `None` if there is none.
     pub fn rate(self) -> Option<Rate> {
         (self.rate != NO_RATE).then(|| Rate::from_bps(self.rate as u64 * RATE_UNIT))
     }
@@ -94,7 +94,7 @@ impl RateHeader {
     pub fn round_trip(self) -> Span {
         Span::from_ps((self.round_trip - 1) as u64 * 1_000_000)
     }
-    /// The header with no more than this rate.
+    /// This header with its rate limited to `rate`.
     pub fn at_most(self, rate: Rate) -> RateHeader {
         let units = (rate.bps() / RATE_UNIT).clamp(1, NO_RATE as u64 - 1) as u32;
         RateHeader { rate: self.rate.min(units), ..self }
@@ -113,10 +113,10 @@ pub struct XcpHeader {
     pub feedback: i32,
 }
 
-/// What a receiver returns to the sender of the header of its last data packet.
+/// The router feedback of the last data packet, which the receiver returns to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RouterReply {
-    /// The packet had no such header, or no router has filled it in.
+    /// The packet had no header for routers, or no router has written it.
     #[default]
     None,
     /// The least rate granted (RCP, Quick-Start).
@@ -142,7 +142,7 @@ impl Packet {
             feedback: (self.echo.ps() >> 32) as u32 as i32,
         })
     }
-    /// Gives a data packet an XCP header.
+    /// Writes the XCP header of a data packet.
     pub fn set_xcp_header(&mut self, header: XcpHeader) {
         self.options = (header.spacing.ps() / 1000).clamp(1, Packet::NO_OPTIONS as u64 - 1) as u32;
         let round_trip = microseconds_plus_one(header.round_trip);
@@ -154,11 +154,11 @@ impl Packet {
         (self.kind == PacketKind::Data && bits != 0 && self.options == Packet::NO_OPTIONS)
             .then_some(RateHeader { rate: (bits >> 32) as u32, round_trip: bits as u32 })
     }
-    /// Gives a data packet a rate header.
+    /// Writes the rate header of a data packet.
     pub fn set_rate_header(&mut self, header: RateHeader) {
         self.echo = Time::from_ps((header.rate as u64) << 32 | header.round_trip as u64);
     }
-    /// What the receiver of a data packet returns to its sender.
+    /// The router feedback that the receiver of this data packet returns to the sender.
     pub fn router_reply(&self) -> RouterReply {
         if let Some(header) = self.xcp_header() {
             // No router has changed what was requested.

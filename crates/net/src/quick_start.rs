@@ -1,22 +1,23 @@
-//! A router that answers Quick-Start requests (RFC 4782): a SYN carries the rate that its sender would like to begin with;
-//! each router on the path lowers it to what it has left, and what arrives is approved.
+//! A router with Quick-Start (RFC 4782): a SYN carries the initial rate that its sender requests. Each router on the
+//! path reduces it to its spare rate, and the rate that reaches the receiver is approved.
 //!
-//! The rate left is the part `threshold` of the capacity less what arrived and what was approved in the last `window`; it
-//! is rounded down to one of the header's fifteen rates, 40 kb/s times a power of two. Differences from the RFC: that every
-//! router of the path takes part is checked when the path is built, not by the TTLs of the packet.
+//! The spare rate is `threshold` times the capacity, minus the rate of arrivals and approvals in the last `window`.
+//! It is rounded down to one of the fifteen rates of the header, 40 kb/s times a power of two. Difference from the
+//! RFC: the simulator checks when it builds the path that every router of the path participates; packets carry no
+//! Quick-Start TTL.
 
 use crate::packet::{Packet, RateHeader};
 use units::{Rate, Span, Time};
 
-/// The least rate that a request can carry: 40 kb/s times two (RFC 4782 section 3.1).
+/// The smallest rate of a request: 80 kb/s (RFC 4782 section 3.1).
 pub const QUICK_START_LEAST: Rate = Rate::from_bps(80_000);
 
-/// How a router answers.
+/// The configuration of a Quick-Start router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuickStartConfig {
-    /// Part of the capacity up to which rates are approved.
+    /// Part of the capacity up to which the router approves rates, 0 to 1.
     pub threshold: f64,
-    /// How long what arrived and what was approved counts.
+    /// Period over which arrivals and approvals count.
     pub window: Span,
 }
 
@@ -49,7 +50,7 @@ impl QuickStartRouter {
         }
     }
 
-    /// A packet comes; what it carries on, if it carries a request.
+    /// Processes a packet. Returns its new rate header if it is a SYN with a request.
     pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<RateHeader> {
         while now >= self.ends {
             self.past_bits = std::mem::take(&mut self.now_bits);
@@ -66,7 +67,7 @@ impl QuickStartRouter {
     }
 }
 
-/// The largest rate of the header at or below this one; zero below the least.
+/// The largest rate of the header that is at most `bps` bit/s; zero if there is none.
 fn quantised(bps: f64) -> Rate {
     let found = (1..=15).rev().map(|n| 40_000u64 << n).find(|rate| *rate as f64 <= bps);
     Rate::from_bps(found.unwrap_or(0))

@@ -1,25 +1,25 @@
-//! A router that tells rates: RCP. Dukkipati, "Rate Control Protocol", thesis, Stanford 2007; the discrete form and its
-//! constants as in docs/specs/rcp.md section 1.
+//! An RCP router. Dukkipati, "Rate Control Protocol", thesis, Stanford 2007; the discrete form and its constants
+//! follow docs/specs/rcp.md section 1.
 //!
-//! Every period the router reckons one rate for all flows from what arrived, what waits and the mean round-trip time; a data
-//! packet carries the least rate of its path to the receiver, whose ACK carries it back. Differences from the packaged ns-2
-//! code: the first period is not drawn at random, and a rate is stamped when a packet is enqueued, not when it leaves.
+//! Every period the router computes one rate for all flows from the arrivals, the queue and the mean round-trip time.
+//! A data packet carries the smallest rate of its path to the receiver, and the ACK returns it. Differences from the
+//! ns-2 code of the author: the first period is not random, and the rate is written at enqueue, not at departure.
 
 use crate::packet::{Packet, RateHeader};
 use units::{Rate, Span, Time};
 
-/// How a router reckons.
+/// The parameters of an RCP router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RcpConfig {
-    /// Gain of the free capacity.
+    /// Gain of the spare capacity.
     pub alpha: f64,
     /// Gain of the queue.
     pub beta: f64,
-    /// Part of the capacity to be used.
+    /// Target utilisation, as a part of the capacity.
     pub gamma: f64,
-    /// Time between two reckonings.
+    /// Time between two updates of the rate.
     pub period: Span,
-    /// The first rate, as a part of the capacity.
+    /// The initial rate, as a part of the capacity.
     pub initial: f64,
 }
 
@@ -29,10 +29,10 @@ impl Default for RcpConfig {
     }
 }
 
-/// Of a packet of 1000 bytes a round trip no less is granted.
+/// The smallest rate, as bytes per round trip: 0.01 packets of 1000 bytes.
 const LEAST: f64 = 0.01 * 1000.0;
 
-/// The router of one link. Bytes and seconds.
+/// The router of one link. Amounts are in bytes, times in seconds.
 #[derive(Clone, Debug)]
 pub struct RcpRouter {
     config: RcpConfig,
@@ -40,11 +40,11 @@ pub struct RcpRouter {
     rate: f64,
     /// Mean round-trip time.
     round_trip: f64,
-    /// When the present period ends, and when the transmitter will be done with what came before now.
+    /// End of the current period, and the time at which the transmitter becomes idle, as of the last packet.
     ends: Time,
     free_at: Time,
     bytes: f64,
-    /// Of the packets that know their round-trip time: bytes, and bytes times that.
+    /// Packets with a round-trip time in their rate header: sum of sizes, and sum of sizes times round-trip times.
     weight: f64,
     weighted: f64,
 }
@@ -66,12 +66,13 @@ impl RcpRouter {
         }
     }
 
-    /// The rate that flows are granted now.
+    /// The rate that flows are granted.
     pub fn rate(&self) -> Rate {
         Rate::from_bps((8.0 * self.rate) as u64)
     }
 
-    /// A packet comes; what it carries on, if it carries a rate. `free_at`: when the transmitter will have sent what it has.
+    /// Processes a packet. Returns its new rate header if it carries one. `free_at` is the time at which the
+    /// transmitter becomes idle.
     pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<RateHeader> {
         while now >= self.ends {
             self.update_rate();
@@ -88,7 +89,7 @@ impl RcpRouter {
         Some(header.at_most(self.rate()))
     }
 
-    /// The end of a period.
+    /// Ends a period and updates the rate.
     fn update_rate(&mut self) {
         let waiting = self.free_at.since(self.ends).seconds() * self.capacity;
         self.update(self.bytes / self.config.period.seconds(), waiting);
@@ -96,7 +97,7 @@ impl RcpRouter {
         (self.bytes, self.weight, self.weighted) = (0.0, 0.0, 0.0);
     }
 
-    /// `arriving` bytes a second came, so many wait.
+    /// Updates the rate from the arrivals, bytes per second, and the queue, bytes.
     fn update(&mut self, arriving: f64, waiting: f64) {
         let RcpConfig { alpha, beta, gamma, .. } = self.config;
         let (period, round_trip) = (self.config.period.seconds(), self.round_trip);

@@ -1,8 +1,9 @@
-//! Links that move: between satellites, and between satellites and terminals.
+//! Moving links: between satellites, and between satellites and terminals.
 //!
-//! A packet is routed anew at every node, by tables that are recomputed when links change. Which satellite a terminal uses
-//! at any time is known ahead ([`orbit::Timeline`]), so a packet's fate is known when it is enqueued and a hop stays one
-//! event. What a hand-off does to packets follows docs/specs/iridium.md section 5.
+//! Every node routes each packet by tables that are recomputed when links change. The satellite of a terminal at any
+//! time is computed in advance ([`orbit::Timeline`]), so the delivery or loss of a packet is known when it is
+//! enqueued, and a hop still costs one event. The effect of a hand-off on packets follows docs/specs/iridium.md
+//! section 5.
 
 use crate::link::Link;
 use orbit::{Graph, Held, SatelliteSystem, Timeline};
@@ -10,53 +11,53 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{PS_PER_S, Span, Time};
 
-/// What becomes of packets that wait or fly at a hand-off of a terminal.
+/// The effect of a hand-off on the terminal's packets that wait or are in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HandoffLoss {
-    /// ns-2's: what waits at the terminal goes out with the old satellite's address and is discarded by the new one, what
-    /// waits at the old satellite is sent to nobody; what is in flight arrives.
+    /// As in ns-2: packets that wait at the terminal are sent with the address of the old satellite, and the new one
+    /// discards them; packets that wait at the old satellite are lost; packets in flight arrive.
     #[default]
     Ns2,
-    /// What waits at the terminal goes to the new satellite (once there is one), what waits at the old one still reaches the
-    /// terminal.
+    /// Packets that wait at the terminal go to the new satellite as soon as there is one; packets that wait at the
+    /// old satellite still reach the terminal.
     Lossless,
-    /// As ns-2's, and what is in flight between terminal and old satellite is lost too.
+    /// As `Ns2`, and packets in flight between the terminal and the old satellite are lost too.
     InFlight,
 }
 
-/// What a link joins.
+/// The kind of nodes that a link connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// Two nodes on the ground.
     FlowContext,
     /// Two satellites.
     Isl,
-    /// A terminal, and the satellite that it uses.
+    /// From a terminal to its satellite.
     Up {
         /// Number of the terminal.
         terminal: usize,
     },
-    /// A satellite, and the terminals that use it.
+    /// From a satellite to its terminals.
     Down {
         /// Number of the satellite.
         satellite: usize,
     },
 }
 
-/// Everything that a network over satellites needs to know.
+/// The configuration of a satellite network.
 pub struct SatelliteNetwork {
     /// Satellites and terminals.
     pub system: Arc<SatelliteSystem>,
-    /// Who is linked with whom, when.
+    /// The links between satellites and terminals over time.
     pub line: Timeline,
     /// Bytes added to every packet on links to and between satellites.
     pub header: u32,
-    /// What a hand-off does.
+    /// The effect of a hand-off on packets.
     pub loss: HandoffLoss,
-    /// For how long nothing is sent to or from a terminal after a hand-off.
+    /// Time after a hand-off in which the links of the terminal start no transmission.
     pub pause: Span,
-    /// The fixed links, which have the first numbers among the links: where they begin and end, and their delay, s. the satellites's
-    /// links follow in the order of [`Graph::new`].
+    /// The fixed links: from node, to node, delay in s. They have the first link numbers; the satellite links follow
+    /// in the order of [`Graph::new`].
     pub fixed_links: Vec<(usize, usize, f64)>,
     /// All nodes.
     pub nodes: usize,
@@ -75,7 +76,7 @@ impl SatelliteNetwork {
         graph
     }
 
-    /// What a link joins.
+    /// The kind of nodes that link `link` connects.
     pub fn ends(&self, link: u32) -> Ends {
         let fixed_links = self.fixed_links.len();
         let Some(number) = (link as usize).checked_sub(fixed_links) else { return Ends::FlowContext };
@@ -88,27 +89,27 @@ impl SatelliteNetwork {
     }
 }
 
-/// A path out of a node: over a link to another node.
+/// A port of a node: a link to a next node.
 pub(super) struct OutgoingLink {
     pub link: u32,
     pub head: u32,
-    /// Its places in the table of routes begin here: two for each destination.
+    /// Index of its first entry in the route table: two entries for each destination.
     pub place: u32,
     ends: Ends,
     moving: Option<Moving>,
 }
 
-/// The delay between two nodes, straight lines between steps.
+/// The delay between two nodes, interpolated linearly between steps.
 struct Moving {
     tail: usize,
     head: usize,
     step: u64,
-    /// Delay at the step and its change until the next, ps.
+    /// Delay at the step, and its change until the next step, ps.
     delay: f64,
     change: f64,
 }
 
-/// Between steps the error of a straight line is below 10 ns.
+/// With this step the error of linear interpolation is below 10 ns.
 const INTERPOLATION_STEP_PS: u64 = PS_PER_S / 4;
 
 impl Moving {
@@ -139,25 +140,25 @@ pub(super) struct Tables {
     net: SatelliteNetwork,
     /// The node of each destination.
     targets: Vec<u32>,
-    /// For each destination and node the port to take; `NOWHERE` if there is no path.
+    /// For each destination and node, the outgoing port; `NOWHERE` if there is no path.
     next: Vec<u32>,
     pub outgoing: Vec<OutgoingLink>,
     known: BTreeMap<(u32, u32, u32), u32>,
-    /// Of each node the link at which packets without a path end.
+    /// For each node, the link at which packets without a path are dropped.
     ending: Vec<u32>,
-    /// Of each terminal what was last looked up.
+    /// For each terminal, the result of the last lookup.
     held: Vec<Held>,
-    /// Of each source: number of the destination, node.
+    /// For each source, the number of its destination, and its node.
     pub sources: Vec<(u32, u32)>,
 }
 
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// What happens to a packet on its link.
+/// The result of a transmission over a link.
 pub(super) enum LinkTransit {
-    /// It arrives at the head of this port.
+    /// The packet arrives at the head of this port.
     Arrives(u32),
-    /// A hand-off takes it.
+    /// The packet is lost in a hand-off.
     Lost,
 }
 
@@ -186,7 +187,8 @@ impl Tables {
         }
     }
 
-    /// Names a source and its destination; what to put into [`crate::Packet::route`]. All of them before the first reroute.
+    /// Adds a pair of source and destination. Returns the value for [`crate::Packet::route`]. Add all pairs before
+    /// the first reroute.
     pub fn add(&mut self, from: usize, to: usize) -> u32 {
         let to = to as u32;
         let row = self.targets.iter().position(|t| *t == to).unwrap_or_else(|| {
@@ -197,7 +199,8 @@ impl Tables {
         self.sources.len() as u32 - 1
     }
 
-    /// Of a packet at the end of the link at this place of the table of routes: the number of its destination, and the node.
+    /// For a packet at the end of the link with route table index `route`: the number of its destination, and the
+    /// node.
     pub fn arrival(&self, route: u32) -> (u32, u32) {
         let (place, rows) = ((route - self.sources.len() as u32) / 2, self.rows());
         (place % rows, self.outgoing[(place / rows) as usize].head)
@@ -214,7 +217,7 @@ impl Tables {
         self.targets[row as usize] == node
     }
 
-    /// The port from `node` towards destination `row`, or the link where packets without a path end.
+    /// The port from `node` to destination `row`. If there is no path: the link at which the packet is dropped.
     #[inline]
     pub fn port(&self, row: u32, node: u32) -> Result<u32, u32> {
         match self.next[row as usize * self.net.nodes + node as usize] {
@@ -227,7 +230,7 @@ impl Tables {
         if self.outgoing[port as usize].ends == Ends::FlowContext { 0 } else { self.net.header }
     }
 
-    /// Computes all paths at a moment. `places` gives a new port its places in the table of routes.
+    /// Recomputes all paths for time `at`. `places` adds the route table entries of a new port.
     pub fn reroute(&mut self, at: Time, mut places: impl FnMut(u32) -> u32) {
         let graph = self.net.graph(at);
         let nodes = self.net.nodes;
@@ -239,7 +242,8 @@ impl Tables {
                 }
             }
         }
-        // Wired nodes whose terminal has no satellite send on to it all the same: there the packet's path ends.
+        // A wired node sends to its terminal even if the terminal has no satellite; the path of the packet ends
+        // there.
         for link in 0..self.net.fixed_links.len() {
             let (from, to, _) = self.net.fixed_links[link];
             for row in 0..self.targets.len() {
@@ -270,7 +274,7 @@ impl Tables {
         })
     }
 
-    /// The terminal at an end of this port's link, if there is one.
+    /// The terminal at either end of the link of this port, if there is one.
     fn terminal(&self, port: u32) -> Option<usize> {
         let port = &self.outgoing[port as usize];
         match port.ends {
@@ -291,8 +295,8 @@ impl Tables {
         held
     }
 
-    /// The earliest time from `at` on at which a transmission over this port may begin: not in the pause after a hand-off,
-    /// and, if nothing may be lost, not while the terminal has no satellite.
+    /// The earliest start of a transmission over this port, from `at` on: after the pause of a hand-off and, for
+    /// `Lossless`, when the terminal has a satellite.
     #[inline]
     pub fn not_before(&mut self, port: u32, at: Time) -> Time {
         match self.terminal(port) {
@@ -302,7 +306,7 @@ impl Tables {
                 if waits && self.net.loss == HandoffLoss::Lossless {
                     held = self.held(terminal, held.until);
                 }
-                // The first attachment of all is no hand-off.
+                // The first attachment is not a hand-off.
                 let pause = if held.from == Time::ZERO { Span::ZERO } else { self.net.pause };
                 at.max(held.from + pause)
             }
@@ -310,7 +314,8 @@ impl Tables {
         }
     }
 
-    /// The delay over a port for a transmission that begins at `start`; that of the link itself if it does not move.
+    /// The delay over a port for a transmission that starts at `start`; the delay of the link itself if it does not
+    /// move.
     #[inline]
     pub fn delay(&mut self, port: u32, start: Time, link: &Link) -> Span {
         match &mut self.outgoing[port as usize].moving {
@@ -319,8 +324,8 @@ impl Tables {
         }
     }
 
-    /// What becomes of a packet enqueued for `port` whose transmission begins at `start`; a hand-off may come before. `places`
-    /// as in [`Tables::reroute`].
+    /// The result for a packet enqueued at `port` with a transmission that starts at `start`; a hand-off can happen
+    /// before that. `places` is as in [`Tables::reroute`].
     #[inline]
     pub fn fate(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> LinkTransit {
         let Some(terminal) = self.terminal(port) else { return LinkTransit::Arrives(port) };
@@ -354,7 +359,7 @@ impl Tables {
         }
     }
 
-    /// Whether a hand-off between `start` and `arrival` takes what is in flight.
+    /// Whether a hand-off between `start` and `arrival` loses a packet in flight.
     #[inline]
     pub fn lost_in_flight(&mut self, port: u32, start: Time, arrival: Time) -> bool {
         if self.net.loss != HandoffLoss::InFlight {

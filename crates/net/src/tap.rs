@@ -1,10 +1,10 @@
-//! Observers of packets. A tap that is off costs nothing: it is a type parameter, not a flag.
+//! Observers of packet events. The observer is a type parameter, so a run without one has no cost.
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
 use units::Time;
 
-/// Makes the enum of drop reasons, with their names and words: the one place where a reason is added.
+/// Defines the enum of drop reasons with their names and descriptions. Add new reasons here.
 macro_rules! drop_reasons {
     ($($variant:ident $name:literal $words:literal $after_queue:literal;)*) => {
         /// Why a packet was dropped.
@@ -20,11 +20,11 @@ macro_rules! drop_reasons {
             pub const fn name(self) -> &'static str {
                 match self { $(DropReason::$variant => $name,)* }
             }
-            /// What it means.
+            /// Its description.
             pub const fn words(self) -> &'static str {
                 match self { $(DropReason::$variant => $words,)* }
             }
-            /// Whether it strikes a packet after the queue has taken it.
+            /// Whether it applies after the queue has accepted the packet.
             pub const fn after_queue(self) -> bool {
                 match self { $(DropReason::$variant => $after_queue,)* }
             }
@@ -40,44 +40,44 @@ drop_reasons! {
     Route "route" "there was no path to its destination" false;
 }
 
-/// A step of a packet at a link.
+/// A step of a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketStep {
     /// Accepted by the queue.
     Enqueue,
     /// Dropped.
     Drop(DropReason),
-    /// The last bit left.
+    /// The last bit of the packet left the transmitter.
     Depart,
     /// Arrived at the far end.
     Deliver,
 }
 
-/// One step of one packet. Departures and losses, and arrivals over fused links, are told when the packet is enqueued,
-/// with the time at which they will happen.
+/// One step of one packet. Departures, losses and arrivals over fused links are reported when the packet is enqueued,
+/// with their time in the future.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEvent {
-    /// When it happens.
+    /// Time of the step.
     pub at: Time,
-    /// On which link.
+    /// The link.
     pub link: LinkId,
-    /// What happens.
+    /// The step.
     pub step: PacketStep,
-    /// To which packet.
+    /// The packet.
     pub packet: Packet,
-    /// Where links move, the node at which a packet arrives; otherwise none: it is the link's end.
+    /// For moving links, the node at which the packet arrives; `None` otherwise, if it is the fixed end of the link.
     pub node: Option<u32>,
 }
 
-/// Sees every step of every packet.
+/// Receives every step of every packet.
 pub trait Tap {
-    /// Whether packets are looked at; if not, no event is made.
+    /// Whether packet events are needed; if not, none is created.
     const PACKETS: bool;
     /// A step of a packet.
     fn packet(&mut self, event: &PacketEvent);
 }
 
-/// Sees nothing.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTap;
 

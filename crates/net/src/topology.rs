@@ -1,8 +1,8 @@
 //! Nodes, links between them, and the shortest paths.
 //!
-//! A route takes the fewest links; among those the least delay; among those the links named first. Nodes with
-//! a single neighbour are peeled off first, again and again, so that a path is a climb to the core, a search
-//! in the core, and a descent: 100,000 sources behind one bottleneck cost 100,000 climbs.
+//! A route has the fewest links; of those the smallest delay; of those the links that were added first. Nodes with a
+//! single neighbour are removed (peeled) first, repeatedly, so a path consists of a part up to the remaining core, a
+//! search in the core, and a part down: 100,000 sources behind one bottleneck cost 100,000 parts up and one search.
 
 use crate::ids::{LinkId, NodeId};
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ struct Edge {
     delay: Span,
 }
 
-/// A path: the links in order.
+/// A path: its links in order.
 pub type Route = Vec<LinkId>;
 
-/// There is no path.
+/// There is no path between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteError {
     /// Where it should begin.
@@ -42,7 +42,7 @@ pub struct Topology {
     edges: Vec<Edge>,
 }
 
-/// Links grouped by a node, in the order in which they were named.
+/// Links grouped by node, in the order in which they were added.
 struct ByNode {
     first: Vec<u32>,
     links: Vec<LinkId>,
@@ -81,12 +81,12 @@ struct Peeled {
 }
 
 impl Topology {
-    /// Adds a node; names need not be unique here.
+    /// Adds a node and returns its number. Names need not be unique.
     pub fn add_node(&mut self, name: &str) -> NodeId {
         self.names.push(name.into());
         NodeId(self.names.len() as u32 - 1)
     }
-    /// Adds one direction of a link.
+    /// Adds one direction of a link and returns its number.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, delay: Span) -> LinkId {
         self.edges.push(Edge { from, to, delay });
         LinkId(self.edges.len() as u32 - 1)
@@ -114,7 +114,7 @@ impl Topology {
         format!("{}->{}", self.node_name(from), self.node_name(to))
     }
 
-    /// The shortest path for each pair, in the same order. Fails on the first pair without one.
+    /// The shortest path for each pair, in the order of `pairs`. Fails on the first pair without a path.
     pub fn routes(&self, pairs: &[(NodeId, NodeId)]) -> Result<Vec<Route>, RouteError> {
         let peeled = self.peel();
         let mut trees = BTreeMap::new();

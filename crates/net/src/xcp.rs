@@ -1,21 +1,21 @@
-//! A router that tells each packet how its flow's rate may change: XCP. Katabi, Handley, Rohrs, "Congestion Control for High
-//! Bandwidth-Delay Product Networks" (2002); the form of docs/specs/rcp.md section 2.
+//! An XCP router. Katabi, Handley, Rohrs, "Congestion Control for High Bandwidth-Delay Product Networks" (2002), in
+//! the form of docs/specs/rcp.md section 2.
 //!
-//! Every control period, the mean round-trip time of the packets, the router shares out what the link has left, equally among
-//! flows, and takes back in proportion to their rates; some of the traffic is always shuffled so that shares become equal.
-//! Feedback is put on a packet when it is enqueued, not when it leaves.
+//! Every control period, which is the mean round-trip time of the packets, the router distributes the spare bandwidth
+//! equally among flows and takes bandwidth back in proportion to their rates. A part of the traffic is always
+//! redistributed (shuffled), so that shares become equal. The feedback is written at enqueue, not at departure.
 
 use crate::packet::{Packet, XcpHeader};
 use units::{Rate, Span, Time};
 
-/// How a router reckons.
+/// The parameters of an XCP router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct XcpConfig {
-    /// Gain of the free capacity.
+    /// Gain of the spare bandwidth.
     pub alpha: f64,
     /// Gain of the queue.
     pub beta: f64,
-    /// Part of the traffic that is shuffled.
+    /// Part of the traffic that is shuffled per control period.
     pub gamma: f64,
 }
 
@@ -25,32 +25,33 @@ impl Default for XcpConfig {
     }
 }
 
-/// Control periods: the first, and the shortest, s.
+/// The first and the shortest control period, s.
 const FIRST: f64 = 0.05;
 const SHORTEST: f64 = 0.001;
-/// The longest round-trip time that counts, s.
+/// Upper bound of a packet's round-trip time in the mean, s.
 const LONGEST: f64 = 1.024;
-/// The shortest time over which the least queue is looked for, s.
+/// The shortest interval for the minimum of the queue, s.
 const QUEUE_SHORTEST: f64 = 0.002;
 
-/// The router of one link. Bytes and seconds.
+/// The router of one link. Amounts are in bytes, times in seconds.
 #[derive(Clone, Debug)]
 pub struct XcpRouter {
     config: XcpConfig,
     capacity: f64,
-    /// The present period: its length and end.
+    /// The current control period: its length and its end.
     period: f64,
     ends: Time,
-    /// What came in it: bytes; and of the packets that know their round-trip time the spacings, and those times that time.
+    /// Arrivals in the period: bytes; for packets with a round-trip time, the sum of the spacings, and that of
+    /// spacings times round-trip times.
     bytes: f64,
     spacings: f64,
     weighted: f64,
     round_trip: f64,
-    /// Feedback for a second of spacing and for a byte, and how much of it is left.
+    /// Feedback per second of spacing and per byte, and the rest of both budgets.
     gain: f64,
     loss: f64,
     left: [f64; 2],
-    /// The queue that stood for a while, the least seen lately, and when that counts.
+    /// The persistent queue, the minimum of the queue in the current interval, and the end of that interval.
     queue: f64,
     least: f64,
     looks: Time,
@@ -77,7 +78,8 @@ impl XcpRouter {
         }
     }
 
-    /// A packet comes; what it carries on, if it asks. `free_at`: when the transmitter will have sent what it has.
+    /// Processes a packet. Returns its new XCP header if it has one. `free_at` is the time at which the transmitter
+    /// becomes idle.
     pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<XcpHeader> {
         while now >= self.ends {
             self.update_rate();
@@ -103,7 +105,7 @@ impl XcpRouter {
         Some(XcpHeader { feedback: self.feedback(spacing, size, header.feedback as f64) as i32, ..header })
     }
 
-    /// The feedback of one packet: no more than it wants.
+    /// The feedback of one packet, at most `wanted`.
     fn feedback(&mut self, spacing: f64, size: f64, wanted: f64) -> f64 {
         let (mut more, mut less) =
             ((self.gain * spacing).min(self.left[0]), (self.loss * size).min(self.left[1]));
@@ -117,7 +119,7 @@ impl XcpRouter {
         feedback
     }
 
-    /// The end of a period.
+    /// Ends a control period.
     fn update_rate(&mut self) {
         let arriving = self.bytes / self.period;
         self.round_trip = if self.spacings > 0.0 { self.weighted / self.spacings } else { FIRST };
@@ -163,7 +165,7 @@ mod tests {
         // 320 kB/s over ten spacings of 5 ms: a packet gets a tenth.
         assert_eq!(router.pass(at, at, &packet(5, 100)).unwrap().feedback, 32_000);
         assert_eq!(router.pass(at, at, &packet(10, 100)).unwrap().feedback, 64_000);
-        // Whoever wants less gets that.
+        // A packet that requests less receives its request.
         let mut modest = packet(5, 100);
         modest.set_xcp_header(XcpHeader { feedback: 7, ..modest.xcp_header().unwrap() });
         assert_eq!(router.pass(at, at, &modest).unwrap().feedback, 7);

@@ -1,4 +1,4 @@
-//! A network of wires, from send to account.
+//! A network of fixed links, from `send` to `account`.
 
 use engine::{EventQueue, Next};
 use net::qdisc::{DropTail, Qdisc};

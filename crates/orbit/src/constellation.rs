@@ -1,30 +1,31 @@
-//! Walker constellations by their numbers, and the grid of links between their satellites.
+//! Walker constellations from their parameters, and the grid of links between their satellites.
 
 use crate::motion::{Circular, Motion};
 use crate::vector::Vector;
 use crate::{ATMOSPHERE_KM, EARTH_KM};
 
-/// The numbers of a Walker constellation.
+/// The parameters of a Walker constellation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walker {
-    /// Above the ground, km.
+    /// Altitude above the ground, km.
     pub altitude: f64,
-    /// Degrees.
+    /// Inclination, degrees.
     pub inclination: f64,
-    /// Orbital planes.
+    /// Number of orbital planes.
     pub planes: usize,
-    /// Satellites in each.
+    /// Number of satellites in each plane.
     pub per_plane: usize,
-    /// Between the ascending nodes of neighbouring planes, degrees.
+    /// Angle between the ascending nodes of neighbouring planes, degrees.
     pub plane_spacing: f64,
-    /// How far ahead the satellites of a plane are of those of the plane before it, in parts of the distance between
-    /// satellites of a plane. (Walker's F over the number of planes.)
+    /// Phase offset of the satellites of a plane relative to the previous plane, as a part of the angle between
+    /// satellites of a plane (Walker's F over the number of planes).
     pub phasing: f64,
-    /// Every second plane is ahead, instead of each of the one before it: Iridium's way, with a `phasing` of a half.
+    /// Only every second plane has the offset, as in Iridium with a `phasing` of 0.5; otherwise each plane has it
+    /// relative to the previous one.
     pub alternate: bool,
     /// Angles within a plane are rounded to hundredths of a degree, as in ns-2's script.
     pub rounded: bool,
-    /// The node of each plane drifts (J2).
+    /// Whether the ascending node of each plane drifts (J2).
     pub j2: bool,
 }
 
@@ -53,7 +54,8 @@ impl Walker {
         Motion::Circular(Circular::new(self.altitude, self.inclination, node, phase, self.j2))
     }
 
-    /// Whether the last plane lies beside the first, moving the same way: planes spread over the whole circle.
+    /// Whether the last plane is a neighbour of the first and moves in the same direction: the planes cover the whole
+    /// circle.
     fn closed(&self) -> bool {
         (self.plane_spacing * self.planes as f64 - 360.0).abs() < 1e-6
     }
@@ -67,19 +69,19 @@ impl Walker {
     }
 }
 
-/// What kind of neighbours a link joins.
+/// The kind of a link between satellites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IslKind {
-    /// In one plane: always there.
+    /// Within a plane: always up.
     Intraplane,
-    /// In neighbouring planes: off near the poles and where the Earth is in the way.
+    /// Between neighbouring planes: down near the poles and if the Earth blocks it.
     Interplane,
-    /// Across the seam between planes that move against each other: changes its far end.
+    /// Across the seam between planes that move in opposite directions: its far end changes.
     CrossSeam,
 }
 
-/// A link between two satellites, by their numbers. A cross-seam link begins at the first plane's satellite; where it ends
-/// at a given time the [`crate::Timeline`] says.
+/// A link between two satellites, by their numbers. A cross-seam link begins at the satellite of the first plane;
+/// [`crate::Timeline`] has its far end over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isl {
     /// One end.
@@ -90,7 +92,7 @@ pub struct Isl {
     pub kind: IslKind,
 }
 
-/// Satellites and the links that they may have.
+/// Satellites and the possible links between them.
 #[derive(Clone, Debug)]
 pub struct Constellation {
     motions: Vec<Motion>,
@@ -109,8 +111,8 @@ impl Constellation {
         Constellation::grid(motions, per_plane, walker.closed().then(|| walker.shift()), cross_seam)
     }
 
-    /// Satellites in planes of `per_plane`, one after the other. `closed` says by how many places a link from the last plane
-    /// to the first goes back, if those are neighbours.
+    /// Satellites in planes of `per_plane`, plane by plane. If the last plane is a neighbour of the first, `closed`
+    /// is the number of places by which a link from the last to the first plane goes back.
     pub fn grid(
         motions: Vec<Motion>,
         per_plane: usize,
@@ -138,7 +140,7 @@ impl Constellation {
                 });
             }
         } else if cross_seam && planes > 1 {
-            // Where satellites of both planes meet at time 0: one goes up where the other comes down.
+            // The links across the seam at time 0, where a satellite that moves north meets one that moves south.
             for k in 0..per_plane {
                 let across = number(planes - 1, per_plane / 2 + per_plane - k);
                 isls.push(Isl { a: number(0, k), b: across, kind: IslKind::CrossSeam });
@@ -148,7 +150,7 @@ impl Constellation {
         Constellation { motions, names, per_plane, isls }
     }
 
-    /// Satellites.
+    /// Number of satellites.
     pub fn len(&self) -> usize {
         self.motions.len()
     }
@@ -160,7 +162,7 @@ impl Constellation {
     pub fn name(&self, satellite: usize) -> &str {
         &self.names[satellite]
     }
-    /// Where a satellite is `t` seconds after the epoch.
+    /// Position of a satellite `t` seconds after the epoch, km.
     pub fn position(&self, satellite: usize, t: f64) -> Vector {
         self.motions[satellite].at(t)
     }
@@ -171,7 +173,7 @@ impl Constellation {
     }
 }
 
-/// Whether the Earth with its atmosphere leaves the ray between two satellites free.
+/// Whether the line between two satellites is free of the Earth and its atmosphere.
 pub(crate) fn clear(a: Vector, b: Vector) -> bool {
     // The point of the line nearest to the Earth's centre, if it lies between the two.
     let along = b - a;

@@ -1,7 +1,9 @@
-//! Constellations as pure geometry: positions, visibility, links between satellites, hand-offs, shortest paths.
+//! The geometry of satellite constellations: positions, visibility, links between satellites, hand-offs, shortest
+//! paths.
 //!
-//! Knows nothing of packets. Kilometres and seconds in `f64`; the trigonometry is that of the pinned `libm`, so the same
-//! constellation gives the same bits on every machine. Source: docs/specs/iridium.md, which has ns-2.35's equations.
+//! This crate does not depend on packets. Lengths are in kilometres and times in seconds, in `f64`. The trigonometric
+//! functions are those of the pinned `libm`, so a constellation gives the same result bits on every machine. Source:
+//! docs/specs/iridium.md, which has the equations of ns-2.35.
 #![forbid(unsafe_code)]
 
 mod constellation;
@@ -22,9 +24,9 @@ pub use vector::Vector;
 pub const EARTH_KM: f64 = 6378.0;
 /// Gravitational parameter of the Earth, km^3/s^2 (ns-2's).
 pub const MU: f64 = 398_601.2;
-/// The Earth turns once in this time, s.
+/// Duration of one rotation of the Earth, s.
 pub const SIDEREAL_DAY_S: f64 = 86_164.0;
 /// Speed of light, km/s (ns-2's).
 pub const LIGHT_KM_S: f64 = 299_793.0;
-/// No ray between satellites passes lower than this above the ground, km.
+/// Smallest height of a link between satellites above the ground, km.
 pub const ATMOSPHERE_KM: f64 = 150.0;

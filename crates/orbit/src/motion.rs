@@ -1,4 +1,4 @@
-//! How a satellite moves: a circle, with or without the drift of its node, or a table.
+//! The motion of a satellite: a circular orbit, with or without a drift of its node, or a table.
 
 use crate::vector::Vector;
 use crate::{EARTH_KM, MU};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 pub enum Motion {
     /// On a circle.
     Circular(Circular),
-    /// As a table says.
+    /// By a table.
     Table(Arc<Ephemeris>),
 }
 
 impl Motion {
-    /// Where it is `t` seconds after the epoch, km.
+    /// Position `t` seconds after the epoch, km.
     pub fn at(&self, t: f64) -> Vector {
         match self {
             Motion::Circular(circle) => circle.at(t),
@@ -42,8 +42,8 @@ pub struct Circular {
 const J2: f64 = 1.082_63e-3;
 
 impl Circular {
-    /// An orbit `altitude` km above the ground. Angles in degrees: inclination, longitude of the ascending node, angle from
-    /// there at time 0. With `j2` the node drifts.
+    /// An orbit `altitude` km above the ground. Angles in degrees: inclination, longitude of the ascending node, and
+    /// angle from that node at time 0. With `j2` the node drifts.
     pub fn new(altitude: f64, inclination: f64, node: f64, phase: f64, j2: bool) -> Circular {
         let radius = EARTH_KM + altitude;
         let period = TAU * (radius * radius * radius / MU).sqrt();
@@ -78,7 +78,7 @@ impl Circular {
     }
 }
 
-/// Positions and velocities at equal steps of time, joined by cubic Hermite curves.
+/// Positions and velocities at equal time steps, interpolated with cubic Hermite curves.
 #[derive(Clone, Debug)]
 pub struct Ephemeris {
     from: f64,
@@ -88,7 +88,8 @@ pub struct Ephemeris {
 }
 
 impl Ephemeris {
-    /// A table of (position km, velocity km/s), the first at time `from`, `step` seconds apart; at least two.
+    /// A table of (position km, velocity km/s). The first state is at time `from`, s; the states are `step` seconds
+    /// apart. It must have at least two states.
     pub fn new(from: f64, step: f64, states: Vec<(Vector, Vector)>) -> Ephemeris {
         assert!(states.len() >= 2, "an ephemeris needs two states");
         Ephemeris { from, step, states }

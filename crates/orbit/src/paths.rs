@@ -1,4 +1,4 @@
-//! Shortest paths by propagation delay over the links that are up at a moment.
+//! Shortest paths by propagation delay over the links that are up at a time.
 
 use crate::system::SatelliteSystem;
 use crate::timeline::Timeline;
@@ -6,11 +6,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
 
-/// Nodes and the links between them at a moment: satellites, terminals, and any further nodes that are added. Links have a
-/// direction and a number.
+/// Nodes and directed, numbered links at a time: satellites, terminals, and other nodes that are added.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// Of each node the links that end there.
+    /// For each node, the links that end there.
     incoming: Vec<Vec<Edge>>,
 }
 
@@ -41,16 +40,16 @@ pub struct Path {
     pub delay: f64,
 }
 
-/// A delay as a key: delays are positive, so their bits are ordered as they are.
+/// A delay as a sort key: delays are positive, so their bit patterns have the same order.
 fn key(delay: f64) -> u64 {
     delay.to_bits()
 }
 
 impl Graph {
-    /// The links of `system` that are up at `at` after what happens then, with the delays of that moment.
+    /// The links of `system` that are up at `at`, after the changes of that time, with their delays.
     ///
-    /// Links are numbered from `first`: of each link between satellites the direction from its first end and the one back,
-    /// then the transmitter of each satellite to its terminals, then that of each terminal.
+    /// Links are numbered from `first`: for each link between satellites the direction from its first end and then
+    /// the opposite one; then the transmitter of each satellite to its terminals; then that of each terminal.
     pub fn new(system: &SatelliteSystem, line: &Timeline, at: Time, first: u32) -> Graph {
         let (t, satellites) = (at.seconds(), system.constellation.len());
         let mut graph = Graph { incoming: vec![Vec::new(); system.nodes()] };
@@ -76,19 +75,19 @@ impl Graph {
         graph
     }
 
-    /// Adds a node; its number.
+    /// Adds a node and returns its number.
     pub fn add_node(&mut self) -> usize {
         self.incoming.push(Vec::new());
         self.incoming.len() - 1
     }
 
-    /// Adds a link.
+    /// Adds a link from node `from` to node `to` with a delay in s.
     pub fn add(&mut self, from: usize, to: usize, delay: f64, link: u32) {
         self.incoming[to].push(Edge { from, delay, link });
     }
 
-    /// From every node the next step on the shortest path to `target` (none there). Of two paths that take equally long, the
-    /// one over the node with the lower number.
+    /// For every node, the next step on the shortest path to `target`; `None` for `target` and for nodes without a
+    /// path. Of two paths with equal delay, the one over the node with the lower number.
     pub fn towards(&self, target: usize) -> Vec<Option<Step>> {
         let mut next: Vec<Option<Step>> = vec![None; self.incoming.len()];
         let mut reached = vec![false; self.incoming.len()];

@@ -1,4 +1,4 @@
-//! Satellites and terminals together: who is where, and what the geometry allows.
+//! Satellites and terminals with their positions and the links that the geometry permits.
 
 use crate::constellation::{Constellation, clear};
 use crate::vector::Vector;
@@ -16,7 +16,7 @@ pub struct Terminal {
     pub lon: f64,
 }
 
-/// Satellites, and terminals that turn with the Earth. Nodes are numbered: satellites first, then terminals.
+/// Satellites, and terminals that rotate with the Earth. Node numbers: satellites first, then terminals.
 #[derive(Clone, Debug)]
 pub struct SatelliteSystem {
     /// The satellites.
@@ -27,7 +27,7 @@ pub struct SatelliteSystem {
     pub epoch: f64,
 }
 
-/// Where something is above the Earth.
+/// A position relative to the rotating Earth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Degrees north.
@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl SatelliteSystem {
-    /// Satellites and terminals.
+    /// Number of satellites and terminals.
     pub fn nodes(&self) -> usize {
         self.constellation.len() + self.terminals.len()
     }
@@ -54,7 +54,7 @@ impl SatelliteSystem {
         }
     }
 
-    /// Where a node is `t` seconds after the start, km, inertial.
+    /// Position of a node `t` seconds after the start, km, in the inertial frame.
     pub fn position(&self, node: usize, t: f64) -> Vector {
         let t = self.epoch + t;
         let Some(terminal) = node.checked_sub(self.constellation.len()) else {
@@ -66,7 +66,7 @@ impl SatelliteSystem {
         Vector::new(cos_lat * cos_lon, cos_lat * sin_lon, sin_lat) * EARTH_KM
     }
 
-    /// Where a node is above the turning Earth.
+    /// Position of a node relative to the rotating Earth, `t` seconds after the start.
     pub fn place(&self, node: usize, t: f64) -> Place {
         let position = self.position(node, t).turned(-turn(self.epoch + t));
         let radius = position.norm();
@@ -82,7 +82,8 @@ impl SatelliteSystem {
         self.position(a, t).distance(self.position(b, t)) / LIGHT_KM_S
     }
 
-    /// Whether a link between two satellites is possible: both within `limit` degrees of the equator, nothing in the way.
+    /// Whether a link between two satellites is possible: both are within `limit` degrees of the equator, and the
+    /// line is free.
     pub(crate) fn interplane(&self, a: usize, b: usize, limit: f64, t: f64) -> bool {
         let (a, b) = (self.position(a, t), self.position(b, t));
         // |lat| <= limit, without the arc sine.
@@ -97,13 +98,14 @@ pub(crate) fn sin_elevation(satellite: Vector, terminal: Vector) -> f64 {
     ray.dot(terminal) / (ray.norm() * terminal.norm())
 }
 
-/// Angle at the Earth's centre between a satellite at this radius (km) and where it stands `mask` degrees high, degrees.
+/// Angle at the Earth's centre between a satellite at this radius (km) and a point that sees it at an elevation of
+/// `mask` degrees, degrees.
 pub fn footprint(radius: f64, mask: f64) -> f64 {
     let mask = mask.to_radians();
     (libm::acos(crate::EARTH_KM / radius * libm::cos(mask)) - mask).to_degrees()
 }
 
-/// How far the Earth has turned, rad.
+/// Rotation angle of the Earth, rad.
 fn turn(t: f64) -> f64 {
     TAU * (t % SIDEREAL_DAY_S) / SIDEREAL_DAY_S
 }

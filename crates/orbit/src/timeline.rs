@@ -1,4 +1,5 @@
-//! Who is linked with whom, and when that changes: worked out ahead for a whole run, for no packet can influence it.
+//! The links of a satellite system over time. They do not depend on packets, so they are computed in advance for a
+//! whole run.
 
 use crate::constellation::{IslKind, clear};
 use crate::system::{SatelliteSystem, sin_elevation};
@@ -7,34 +8,35 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Span, Time};
 
-/// Which satellite a terminal uses.
+/// The rule by which a terminal selects its satellite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// ns-2's: the present one down to the mask; then the one behind it in its plane, if that is above the mask; else the
-    /// highest. Before the first check every terminal hangs on satellite 0, as in ns-2's script.
+    /// As in ns-2: the current satellite while it is above the mask; then the satellite behind it in its plane, if
+    /// that is above the mask; otherwise the highest. Before the first check every terminal uses satellite 0, as in
+    /// ns-2's script.
     Ns2,
     /// Always the highest.
     Best,
 }
 
-/// The rules of hand-offs and of links between satellites.
+/// The rules for hand-offs and for links between satellites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
-    /// Least elevation at which a terminal can use a satellite, degrees.
+    /// Smallest elevation at which a terminal can use a satellite, degrees.
     pub mask: f64,
-    /// Links between planes are off where either end is nearer to a pole than this latitude, degrees.
+    /// Links between planes are down if either end is above this latitude (north or south), degrees.
     pub isl_latitude: f64,
-    /// Links across the seam are off where the ends' longitudes are closer than this, degrees.
+    /// Links across the seam are down if the longitudes of the ends differ by less than this, degrees.
     pub cross_seam_longitude: f64,
     /// Which satellite a terminal uses.
     pub rule: Rule,
-    /// Time between two checks; zero: changes happen at the exact moment.
+    /// Time between two checks; zero for changes at the exact time.
     pub check: Span,
-    /// Each check comes up to this much earlier or later.
+    /// Maximum deviation of the time of a check, earlier or later.
     pub jitter: Span,
 }
 
-/// A terminal uses a satellite (or none) from a moment on.
+/// A terminal uses a satellite, or none, from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attachment {
     /// From when.
@@ -43,18 +45,18 @@ pub struct Attachment {
     pub satellite: Option<usize>,
 }
 
-/// The satellite of a terminal (or none) from a moment until another.
+/// The satellite of a terminal, or none, in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// From when.
     pub from: Time,
-    /// Until when, that moment not included.
+    /// End of the period, exclusive.
     pub until: Time,
     /// Which satellite.
     pub satellite: Option<usize>,
 }
 
-/// A change of a terminal's satellite after the first attachment.
+/// A hand-off: a change of a terminal's satellite after the first attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handoff {
     /// When.
@@ -67,45 +69,45 @@ pub struct Handoff {
     pub to: Option<usize>,
 }
 
-/// A link between satellites goes up or down, or changes its far end.
+/// A link between satellites goes up or down, or its far end changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IslChange {
     /// When.
     pub at: Time,
     /// Number of the link in the constellation.
     pub isl: usize,
-    /// Its far end from now on; none: it is down.
+    /// Its new far end; `None` if the link is down.
     pub far: Option<usize>,
 }
 
-/// All changes from the start to a moment; what holds at the start is told as changes at time 0.
+/// All changes from the start to a time. The initial state is a set of changes at time 0.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    /// Of each terminal its satellites, in order of time, the first at time 0.
+    /// For each terminal its attachments in the order of time; the first is at time 0.
     pub attachments: Vec<Vec<Attachment>>,
     /// Changes of links between satellites, in order of time.
     pub isls: Vec<IslChange>,
 }
 
-/// Exact rules are looked at this often, s; a change between two looks is then found by halving. What comes and goes between
-/// two looks is not seen.
+/// Sampling interval for changes at exact times, s. A change between two samples is located by bisection. A state
+/// that begins and ends between two samples is not detected.
 const LOOK_S: f64 = 1.0;
 /// How exactly, s.
 const EXACT_S: f64 = 1e-6;
 
-/// What holds at the moment that the timeline has been worked out for.
+/// The state at the time up to which the timeline is computed.
 struct State<'a> {
     system: &'a SatelliteSystem,
     rules: &'a Rules,
     sin_mask: f64,
-    /// Far end of each link, and whether it is up.
+    /// For each link, its far end and whether it is up.
     isls: Vec<(usize, bool)>,
     attached: Vec<Option<usize>>,
 }
 
 impl Timeline {
-    /// Works out what happens from the start of the run up to and including `until`. `jitter(node)` draws from -1 to 1.
-    /// When `stop` is set meanwhile, what is left is not worked out.
+    /// Computes the changes from the start of the run up to and including `until`. `jitter(node)` returns random
+    /// numbers from -1 to 1. The result is incomplete if `stop` is set.
     pub fn new(
         system: &SatelliteSystem,
         rules: &Rules,
@@ -144,7 +146,7 @@ impl Timeline {
         line
     }
 
-    /// Every node checks at its own times.
+    /// Computes the changes if every node checks at its own times.
     fn run_checks(
         &mut self,
         state: &mut State<'_>,
@@ -158,7 +160,7 @@ impl Timeline {
             let moved = if most > 0.0 { jitter(node) * most } else { 0.0 };
             at + Span::from_ps((check + moved).max(1.0) as u64)
         };
-        // Satellites first: their numbers come first.
+        // Satellites are checked before terminals, because they have lower numbers.
         let mut due: BTreeSet<(Time, usize)> =
             (0..state.system.nodes()).map(|node| (next(node, Time::ZERO), node)).collect();
         let mut owned = vec![Vec::new(); satellites];
@@ -186,7 +188,7 @@ impl Timeline {
         }
     }
 
-    /// Changes happen when they happen.
+    /// Computes the changes at their exact times.
     fn run_exactly(&mut self, state: &mut State<'_>, until: Time, stop: &AtomicBool) {
         let moving: Vec<usize> = (0..state.isls.len())
             .filter(|isl| state.system.constellation.isls[*isl].kind != IslKind::Intraplane)
@@ -236,7 +238,7 @@ impl Timeline {
         }
     }
 
-    /// The satellite of a terminal at a moment, and from when until when it is that one.
+    /// The satellite of a terminal at a time, with the start and the end of its attachment.
     pub fn held(&self, terminal: usize, at: Time) -> Held {
         let list = &self.attachments[terminal];
         let next = list.partition_point(|a| a.at <= at);
@@ -249,7 +251,7 @@ impl Timeline {
         self.held(terminal, at).satellite
     }
 
-    /// Far end of every link at a moment, after what happens then; none where it is down.
+    /// The far end of each link at a time, after the changes of that time; `None` if the link is down.
     pub fn isls_at(&self, at: Time, count: usize) -> Vec<Option<usize>> {
         let mut far = vec![None; count];
         for change in self.isls.iter().take_while(|change| change.at <= at) {
@@ -258,14 +260,14 @@ impl Timeline {
         far
     }
 
-    /// The moments after the start at which anything changes.
+    /// The times after the start at which a change happens.
     pub fn changes(&self) -> Vec<Time> {
         let attached = self.attachments.iter().flatten().map(|a| a.at);
         let all: BTreeSet<Time> = attached.chain(self.isls.iter().map(|c| c.at)).collect();
         all.into_iter().filter(|at| *at > Time::ZERO).collect()
     }
 
-    /// Every change of a terminal's satellite after its first attachment, in order of time.
+    /// All hand-offs in the order of time.
     pub fn handoffs(&self) -> Vec<Handoff> {
         let mut found = Vec::new();
         for (terminal, list) in self.attachments.iter().enumerate() {
@@ -283,7 +285,7 @@ impl Timeline {
     }
 }
 
-/// The moment in `from`..`to` at which `changed` becomes true; it is true at `to`.
+/// The time in `from`..`to` at which `changed` becomes true, by bisection; it must be true at `to`.
 fn halve(mut from: f64, mut to: f64, changed: impl Fn(f64) -> bool) -> f64 {
     while to - from > EXACT_S {
         let middle = 0.5 * (from + to);
@@ -332,7 +334,7 @@ impl State<'_> {
         sin_elevation(self.system.position(satellite, t), ground) > self.sin_mask
     }
 
-    /// Whether a terminal would change its satellite at `t`.
+    /// Whether the satellite of a terminal would change at `t`.
     fn wants(&self, terminal: usize, t: f64) -> bool {
         if self.rules.rule == Rule::Ns2
             && let Some(present) = self.attached[terminal]
@@ -343,7 +345,7 @@ impl State<'_> {
         self.choose(terminal, t) != self.attached[terminal]
     }
 
-    /// The satellite that a terminal has after a look at `t`.
+    /// The satellite of a terminal after a check at `t`.
     fn choose(&self, terminal: usize, t: f64) -> Option<usize> {
         let satellites = self.system.constellation.len();
         let ground = self.system.position(satellites + terminal, t);

@@ -30,7 +30,7 @@ impl Vector {
     pub fn distance(self, other: Vector) -> f64 {
         (self - other).norm()
     }
-    /// Turned about the z axis by `angle` radians, eastwards.
+    /// The vector rotated about the z axis by `angle` radians, eastwards.
     pub fn turned(self, angle: f64) -> Vector {
         let (sin, cos) = libm::sincos(angle);
         Vector::new(cos * self.x - sin * self.y, sin * self.x + cos * self.y, self.z)

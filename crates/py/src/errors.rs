@@ -1,4 +1,4 @@
-//! Errors of the core as exceptions, and long work that Ctrl-C ends.
+//! Conversion of core errors into Python exceptions, and work that Ctrl-C interrupts.
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ pyo3::create_exception!(
     "A controller written in Python raised; its own error is the cause."
 );
 
-/// Time between two looks at signals while another thread works.
+/// Time between two checks for signals while another thread works.
 pub(crate) const SIGNALS: Duration = Duration::from_millis(100);
 
 pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
@@ -30,7 +30,7 @@ pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr
     filled.err().unwrap_or(raised)
 }
 
-/// A bug in the core becomes an ordinary exception, not an abort.
+/// Runs `work`; a panic in the core becomes a Python exception.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         PyRuntimeError::new_err(
@@ -39,8 +39,8 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     })
 }
 
-/// Does `work` in a thread of its own. Ctrl-C sets the flag that `work` is given, which ends it, and is raised. Not for work
-/// that runs Python code: there the interpreter raises.
+/// Runs `work` in a separate thread. Ctrl-C sets the flag that `work` receives, which ends the work, and raises
+/// KeyboardInterrupt. Do not use it for work that runs Python code: the interpreter handles Ctrl-C there.
 #[allow(clippy::disallowed_methods, reason = "waiting for a thread; the work does not see which")]
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
@@ -63,7 +63,7 @@ pub(crate) fn interruptible<T: Send>(
     })
 }
 
-/// The error for a controller that failed. Ctrl-C inside one is that and nothing else.
+/// The exception for a failed controller. Ctrl-C in a controller raises KeyboardInterrupt.
 pub(crate) fn controller_error(py: Python<'_>, flow: &str, failure: &cc::Failure) -> PyErr {
     let cause = failure.error.downcast_ref::<PyErr>().map(|error| error.clone_ref(py));
     if let Some(error) = &cause

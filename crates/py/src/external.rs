@@ -1,4 +1,4 @@
-//! Controllers written in Python: guests of `cc`. What a class must look like: python/ackclock/control.py.
+//! External controllers written in Python. python/ackclock/control.py documents the interface of a class.
 
 use cc::{
     Ack, Arithmetic, Congestion, Controller, EcnResponse, ExternalController, ExternalFactory, Failure,
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use units::{Rate, Segments, Span, Time};
 
-/// What is known of a flow when its controller is made.
+/// The properties of a flow at the creation of its controller.
 #[pyclass(frozen, get_all, module = "ackclock._core", name = "FlowInfo")]
 pub struct PyFlowInfo {
     packet: u32,
@@ -90,7 +90,7 @@ impl From<&Ack> for PyAck {
     }
 }
 
-/// Congestion, told at most once per window of data and cause.
+/// A congestion event: at most one per window of data and cause.
 #[pyclass(frozen, get_all, module = "ackclock._core", name = "Congestion")]
 pub struct PyCongestion {
     now_s: f64,
@@ -110,7 +110,7 @@ pub struct PyTimeout {
     repeated: bool,
 }
 
-/// The first sending after an idle time.
+/// The first transmission after an idle period.
 #[pyclass(frozen, get_all, module = "ackclock._core", name = "Restart")]
 pub struct PyRestart {
     now_s: f64,
@@ -118,7 +118,7 @@ pub struct PyRestart {
     window: f64,
 }
 
-/// News from lower layers.
+/// Information from lower layers.
 #[pyclass(frozen, get_all, module = "ackclock._core", name = "PathHint")]
 pub struct PyHint {
     now_s: f64,
@@ -148,7 +148,7 @@ const SIGNALS: [(&str, Signals); 7] = [
     ("router_feedback", Signals::ROUTER_FEEDBACK),
 ];
 
-/// A class of controllers with its parameters.
+/// A controller class with its parameters.
 pub struct PyFactory {
     class: Py<PyAny>,
     arguments: Vec<(String, cc::ParamValue)>,
@@ -165,7 +165,7 @@ impl fmt::Debug for PyFactory {
 }
 
 impl PyFactory {
-    /// A class as the factory of a flow. `name` goes into outcomes, `identity` decides what counts as the same class.
+    /// Creates the factory of a class. `name` is the name in outcomes; classes with equal `identity` count as equal.
     pub fn new(
         class: &Bound<'_, PyAny>,
         arguments: Vec<(String, cc::ParamValue)>,
@@ -196,7 +196,7 @@ impl PyFactory {
         })
     }
 
-    /// Which code a class in a file is; nothing of it runs.
+    /// The identity of a class in a file. Runs no code of the file.
     pub fn identify(path: &Path, class: &str) -> Result<String, String> {
         Python::attach(|py| {
             let identify = || -> PyResult<String> {
@@ -207,7 +207,7 @@ impl PyFactory {
         })
     }
 
-    /// Runs the file that a scenario names, and finds the class.
+    /// Runs the file that a scenario names, and returns a factory for the class.
     pub fn load(source: &ExternalSource) -> Result<Arc<dyn ExternalFactory>, String> {
         Python::attach(|py| {
             let load = || -> PyResult<PyFactory> {
@@ -221,7 +221,7 @@ impl PyFactory {
                 Ok(factory) => Ok(Arc::new(factory) as Arc<dyn ExternalFactory>),
                 Err(error) => {
                     let message = error.value(py).to_string();
-                    // Ctrl-C in the file is raised again at the caller's next look at signals.
+                    // Ctrl-C in the file is raised again at the next signal check of the caller.
                     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                         drop(error);
                         let _ = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
@@ -278,7 +278,7 @@ impl ExternalFactory for PyFactory {
     }
 }
 
-/// The answers of a controller, as it gave them after the last event.
+/// The values of a controller's attributes after the last event.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
     cwnd: Segments,
@@ -289,7 +289,7 @@ struct Shown {
     echo: Option<EcnResponse>,
 }
 
-/// An object of such a class. Its answers are read once, after each event.
+/// A controller object. Its attributes are read once after each event.
 struct PyGuest {
     object: Py<PyAny>,
     name: String,
@@ -306,13 +306,13 @@ impl fmt::Debug for PyGuest {
     }
 }
 
-/// An answer of the object: an attribute, or what a method of that name returns.
+/// A value of the object: an attribute, or the result of a method of that name.
 fn answer<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
     let found = object.getattr(name)?;
     if found.is_callable() { found.call0() } else { Ok(found) }
 }
 
-/// The same as a number, if there is one.
+/// A value of the object as a number, if it has one.
 fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
     let found = match answer(object, name) {
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) => {
@@ -325,7 +325,7 @@ fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Opt
 }
 
 impl PyGuest {
-    /// Tells the object of an event by its method `name`, if it has that, and looks at its answers.
+    /// Calls the method `name` of the object for an event, if the object has it, and reads its attributes.
     fn tell(
         &mut self,
         now: Time,
@@ -369,7 +369,7 @@ impl PyGuest {
         let object = self.object.bind(py);
         let window = |name: &Bound<'_, PyString>| -> PyResult<f64> {
             let found = answer(object, name)?;
-            // Written so that NaN is refused.
+            // The comparison is false for NaN.
             let value = found.extract::<f64>().ok().filter(|value| *value >= 1.0);
             value.ok_or_else(|| PyValueError::new_err(format!("{name} is {found}, not a number from 1 on")))
         };
@@ -495,7 +495,7 @@ impl Controller for PyGuest {
         self.shown.pacing
     }
     fn wake_at(&self) -> Time {
-        // A moment that has come is used up.
+        // A time that has passed is not used again.
         self.shown.wake_at.filter(|at| *at > self.now).unwrap_or(Time::NEVER)
     }
     fn fine_timeout(&self) -> Option<Span> {

@@ -1,4 +1,4 @@
-//! The Python module `ackclock._core`: scenarios, runs, studies, lists. Thin: columns go over as bytes.
+//! The Python module `ackclock._core`: scenarios, runs, studies, lists. Columns are passed as bytes.
 #![forbid(unsafe_code)]
 
 mod errors;
@@ -14,19 +14,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use units::Span;
 
-/// Whether scenarios may name code and bases outside their own folder, from now on.
+/// Sets whether scenario files may name code and base files outside their own folder.
 #[pyfunction]
 fn allow_code(allowed: bool) {
     lab::allow_code(allowed);
 }
 
-/// Seconds of a span such as "600s".
+/// The seconds of a time span such as "600s".
 #[pyfunction]
 fn seconds(text: &str) -> PyResult<f64> {
     text.parse().map(Span::seconds).map_err(|e: units::UnitError| PyValueError::new_err(e.to_string()))
 }
 
-/// What can be named in a scenario, as JSON; `kind` is one of `KINDS`.
+/// The models that a scenario can name, as JSON; `kind` is one of `KINDS`.
 #[pyfunction]
 fn catalog(kind: &str) -> PyResult<String> {
     let entries = lab::catalog::list(kind)
@@ -34,7 +34,7 @@ fn catalog(kind: &str) -> PyResult<String> {
     serde_json::to_string(&entries).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Names behind the codes of the columns.
+/// The names of the codes in trace columns.
 #[pyfunction]
 fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
     let names = PyDict::new(py);

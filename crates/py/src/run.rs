@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use units::{Rate, Span};
 
-/// Events between two looks at signals and progress: some milliseconds, more under audit.
+/// Events between two checks of signals and progress: some milliseconds, more with the auditor.
 pub(crate) const CHUNK: u64 = 1 << 16;
 
-/// The same where a moment ends the run, or where controllers in Python make an event slow.
+/// The same if a time limit ends the run, or if controllers in Python make events slow.
 pub(crate) const FEW: u64 = 1 << 13;
 
 /// A finished run.
@@ -83,7 +83,7 @@ pub(crate) fn run(
     let guests = run.has_external();
     let chunk = if until_s.is_some() || guests { FEW } else { CHUNK };
     loop {
-        // Who is called back at every event keeps the interpreter.
+        // With controllers in Python the run keeps the interpreter lock.
         let ended = if guests {
             guarded(|| run.advance(chunk))
         } else {

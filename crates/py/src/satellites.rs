@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use units::{Span, Time};
 
-/// the satellites of a scenario without traffic, worked out up to a moment.
+/// The satellites of a scenario without traffic, computed up to a time.
 #[pyclass(frozen, module = "ackclock._core", name = "SatelliteView")]
 pub(crate) struct PySatelliteView(lab::SatelliteView);
 
@@ -34,7 +34,7 @@ impl PySatelliteView {
             .map(PySatelliteView)
             .map_err(|e| scenario_error(py, e))
     }
-    /// The path at a moment (s), as JSON; with `positions` every satellite's place.
+    /// The path at a time (s), as JSON; with `positions` also the position of every satellite.
     #[pyo3(signature = (at_s, start, end, positions))]
     fn instant(
         &self,
@@ -46,7 +46,7 @@ impl PySatelliteView {
         let ends = self.ends(start, end)?;
         Ok(lab::to_json(&self.0.instant(Time::ZERO + Span::from_seconds(at_s), ends, positions)))
     }
-    /// What a picture of a moment (s) shows, as JSON.
+    /// The state at a time (s) for drawings, as JSON.
     #[pyo3(signature = (at_s, start, end))]
     fn picture(&self, at_s: f64, start: Option<&str>, end: Option<&str>) -> PyResult<String> {
         let ends = self.ends(start, end)?;

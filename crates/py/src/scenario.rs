@@ -12,7 +12,7 @@ use units::{Span, Time};
 #[pyclass(frozen, module = "ackclock._core", name = "Scenario")]
 pub(crate) struct PyScenario {
     pub(crate) scenario: Arc<Scenario>,
-    /// What is accepted in the file and would better be written otherwise.
+    /// Advice on accepted text in the file that has a better form.
     #[pyo3(get)]
     pub(crate) advice: Vec<String>,
 }
@@ -39,8 +39,7 @@ impl PyScenario {
     fn network(&self) -> String {
         lab::to_json(&self.scenario.describe())
     }
-    /// Sides of the area of the radio nodes (zero if none was given) and the distance up to which they receive, m; none
-    /// where there is no radio.
+    /// Sides of the area of the radio nodes (zero if not given) and their range, m; `None` without radio nodes.
     #[getter]
     fn radio(&self) -> Option<(f64, f64, f64)> {
         let radio = self.scenario.radio.as_ref()?;

@@ -8,19 +8,19 @@ use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Points that are read between two looks at signals.
+/// Points that are read between two signal checks.
 const POINTS: usize = 1000;
 
 /// A parsed study.
 #[pyclass(frozen, module = "ackclock._core", name = "Study")]
 pub struct PyStudy {
     study: Study,
-    /// What is accepted in the file and would better be written otherwise.
+    /// Advice on accepted text in the file that has a better form.
     #[pyo3(get)]
     advice: Vec<String>,
 }
 
-/// A finished run: place in the list of jobs, outcome as JSON or none, why there is none, CPU seconds.
+/// A finished run: index in the list of jobs, outcome as JSON or `None`, error message, CPU seconds.
 type Done = (usize, Option<String>, Option<String>, f64);
 
 #[pymethods]
@@ -44,12 +44,12 @@ impl PyStudy {
     fn has_external(&self) -> bool {
         self.study.has_external
     }
-    /// Points that cannot be run, and why.
+    /// Points that cannot run, with the error message.
     #[getter]
     fn refused(&self) -> Vec<(usize, String)> {
         self.study.refused.iter().map(|(point, error)| (*point, error.to_string())).collect()
     }
-    /// How many combinations of the axes there are, seeds apart.
+    /// Number of points: combinations of the axes, without seeds.
     #[getter]
     fn points(&self) -> usize {
         self.study.points()
@@ -109,7 +109,7 @@ impl PyPool {
         Ok(PyPool(Mutex::new(Pool::new(study.study.clone(), jobs, threads))))
     }
 
-    /// What ended since the last call; waits for the first up to `timeout_s`. None: everything has ended.
+    /// Results since the last call; waits up to `timeout_s` for the first one. `None` after the end of all jobs.
     fn collect(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<Vec<Done>>> {
         py.check_signals()?;
         let wait = Duration::from_secs_f64(timeout_s.clamp(0.0, 60.0));
@@ -123,7 +123,7 @@ impl PyPool {
         }))
     }
 
-    /// Gives up what has not ended yet.
+    /// Cancels the jobs that have not ended.
     fn stop(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).stop();
     }

@@ -1,4 +1,4 @@
-//! What an ACK carries in options, kept beside the packets that carry it: SACK blocks (RFC 2018), the routers' reply.
+//! The options of ACKs, stored outside the packets: SACK blocks (RFC 2018) and the router reply.
 
 use net::RouterReply;
 
@@ -25,7 +25,7 @@ impl Blocks {
     /// No blocks.
     pub const NONE: Blocks = Blocks { list: [Block { start: 0, end: 0 }; MAX_BLOCKS], count: 0 };
 
-    /// Adds one; whether there was room.
+    /// Adds a block. Returns whether there was room for it.
     pub fn push(&mut self, block: Block) -> bool {
         let room = (self.count as usize) < MAX_BLOCKS;
         if room {
@@ -45,7 +45,7 @@ impl Blocks {
 pub struct AckOptions {
     /// SACK blocks.
     pub blocks: Blocks,
-    /// What routers wrote into the header of the data packet that the ACK answers.
+    /// The router feedback of the data packet that the ACK acknowledges.
     pub reply: RouterReply,
 }
 
@@ -60,7 +60,7 @@ impl AckOptions {
     }
 }
 
-/// The options of the ACKs in flight; an ACK carries their place ([`net::Packet::options`]).
+/// The options of the ACKs in flight. An ACK carries the index of its options ([`net::Packet::options`]).
 #[derive(Debug, Default)]
 pub struct AckOptionPool {
     slots: Vec<AckOptions>,
@@ -68,7 +68,7 @@ pub struct AckOptionPool {
 }
 
 impl AckOptionPool {
-    /// Stores options; returns their place.
+    /// Stores options and returns their index.
     pub fn put(&mut self, options: &AckOptions) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(AckOptions::NONE);
@@ -77,11 +77,11 @@ impl AckOptionPool {
         self.slots[place as usize] = *options;
         place
     }
-    /// The options at a place, which stays in use.
+    /// Returns the options at `place`, which remain stored.
     pub fn get(&self, place: u32) -> AckOptions {
         self.slots[place as usize]
     }
-    /// Takes options out; the place is free again.
+    /// Returns the options at `place` and frees the index.
     pub fn take(&mut self, place: u32) -> AckOptions {
         self.free.push(place);
         self.slots[place as usize]

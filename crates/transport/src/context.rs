@@ -1,4 +1,4 @@
-//! What senders and receivers ask of their surroundings, and what they report.
+//! The interface between the simulation and the senders and receivers.
 
 use crate::blocks::AckOptions;
 use cc::{AnyController, Phase};
@@ -11,20 +11,20 @@ use units::{Span, Time};
 pub enum FlowTimer {
     /// Sender: retransmission.
     Retransmit,
-    /// Receiver: a delayed ACK is due.
+    /// Receiver: the delayed ACK timer.
     AckDelay,
     /// Source: start, stop, or the next UDP packet.
     Application,
-    /// Sender: the next packet may leave.
+    /// Sender: the pacing timer.
     Pace,
-    /// Sender: the controller asked to be woken.
+    /// Sender: the controller's timer (`Controller::wake_at`).
     Wake,
 }
 
 impl FlowTimer {
     /// How many there are for each flow.
     pub const COUNT: u32 = 5;
-    /// The timer of number `n`, which is below [`FlowTimer::COUNT`].
+    /// The timer with number `n`, which must be below [`FlowTimer::COUNT`].
     pub fn from_number(n: u32) -> FlowTimer {
         match n {
             0 => FlowTimer::Retransmit,
@@ -36,7 +36,7 @@ impl FlowTimer {
     }
 }
 
-/// What caused a row of the trace.
+/// The event that caused a row of the window trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// The flow started.
@@ -49,12 +49,12 @@ pub enum Trigger {
     Rto,
     /// The controller's own timer.
     FlowTimer,
-    /// An end of the flow comes under hand-off, or it is over.
+    /// A hand-off of an end of the flow begins or ends.
     Handoff,
 }
 
 impl Trigger {
-    /// Every trigger, in the order of their numbers.
+    /// All triggers, in the order of their numbers.
     pub const ALL: [Trigger; 6] =
         [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::FlowTimer, Trigger::Handoff];
     /// Its name in traces.
@@ -70,16 +70,16 @@ impl Trigger {
     }
 }
 
-/// A change of a sender's window, or an ACK, for the trace: the state of the sender after the event.
+/// A row of the window trace: the state of the sender after an ACK or a change of its window.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowRow<'a> {
     /// The flow.
     pub flow: u32,
     /// What happened.
     pub trigger: Trigger,
-    /// The round-trip sample given to the controller.
+    /// The round-trip sample that the controller received.
     pub rtt: Option<Span>,
-    /// Whether window or threshold moved.
+    /// Whether the window or the threshold changed.
     pub changed: bool,
     /// Congestion window, segments.
     pub cwnd: f64,
@@ -91,28 +91,28 @@ pub struct WindowRow<'a> {
     pub in_flight: u32,
     /// The phase of recovery.
     pub phase: Phase,
-    /// Whether either end is under hand-off.
+    /// Whether either end is in a hand-off.
     pub under_handoff: bool,
-    /// The controller, for its internals.
+    /// The controller, for its internal values.
     pub controller: &'a AnyController,
 }
 
-/// The simulation as seen from a sender or receiver.
+/// The interface of a sender or receiver to the simulation.
 pub trait FlowContext {
-    /// Whether [`FlowContext::window`] wants to be called.
+    /// Whether the simulation needs the calls of [`FlowContext::window`].
     const WINDOWS: bool;
-    /// Whether [`FlowContext::sending`] wants to be called.
+    /// Whether the simulation needs the calls of [`FlowContext::sending`].
     const SENDS: bool;
-    /// The time.
+    /// The simulated time.
     fn now(&self) -> Time;
-    /// Sends a packet; with it the options of an ACK.
+    /// Sends a packet. `options` are the options of an ACK.
     fn send(&mut self, packet: Packet, options: &AckOptions);
-    /// Sets a timer of this flow, `Time::NEVER` to stop it.
+    /// Sets a timer of this flow; `Time::NEVER` stops it.
     fn set_timer(&mut self, timer: FlowTimer, at: Time);
-    /// When a timer of this flow is due, `Time::NEVER` if it is not set.
+    /// The deadline of a timer of this flow; `Time::NEVER` if the timer is not set.
     fn timer(&self, timer: FlowTimer) -> Time;
-    /// A row for the trace.
+    /// Adds a row to the window trace.
     fn window(&mut self, row: &WindowRow);
-    /// New data is about to be sent: segments in flight with it, and the window that allows it.
+    /// Called before new data is sent: segments in flight including the new one, and the window.
     fn sending(&mut self, in_flight: u32, window: u32);
 }

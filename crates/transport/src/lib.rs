@@ -1,7 +1,7 @@
-//! Transport: the TCP sender and receiver, loss recovery, round-trip and rate estimation, UDP sources.
+//! Transport: the TCP sender and receiver, loss recovery, round-trip time and delivery rate estimation, UDP sources.
 //!
-//! The one place where congestion control meets the network. Everything here is a state machine: it is told
-//! an event and the time, and answers through [`FlowContext`] with packets and timers.
+//! It connects congestion control with the network. Each component is a state machine: a method receives an event,
+//! and the component sends packets and sets timers through [`FlowContext`].
 #![forbid(unsafe_code)]
 
 mod blocks;

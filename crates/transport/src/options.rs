@@ -1,25 +1,25 @@
-//! TCP's options. A profile is a set of values for them, not another sender.
+//! TCP options. A profile is a set of option values; all profiles use the same sender.
 
 use cc::{Arithmetic, Growth};
 use units::{Rate, Span};
 
-/// How lost segments are found and sent again.
+/// The loss recovery algorithm: how the sender detects lost segments and retransmits them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Start again from one segment at the third duplicate ACK.
+    /// Slow start from one segment at the third duplicate ACK.
     Tahoe,
-    /// Fast recovery that ends with the first new ACK.
+    /// Fast recovery that ends at the first new ACK.
     Reno,
     /// Fast recovery through partial ACKs (RFC 6582).
     NewReno,
     /// Selective acknowledgements: ns-2's Sack1 in the `ns2` profile, RFC 6675 in the `linux` profile.
     Sack,
-    /// The fast retransmit of the UCLA Westwood module for ns-2: unguarded, without inflation.
+    /// The fast retransmit of the UCLA Westwood module for ns-2: no guard against repetition, no window inflation.
     WestwoodModule,
 }
 
 impl Recovery {
-    /// Every recovery: name, what it is.
+    /// All recoveries: value, name, description.
     pub const ALL: [(Recovery, &str, &str); 5] = [
         (Recovery::Tahoe, "tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
         (
@@ -49,26 +49,25 @@ impl Recovery {
     }
 }
 
-/// What the profiles do differently without an option of its own.
+/// The differences between the profiles that have no option of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackProfile {
-    /// ns-2.35's one-path TCP: windows count ACKs, one segment is timed at a time, `min(cwnd, window)` is what a
-    /// loss halves.
+    /// ns-2.35's one-way TCP: windows count ACKs, one segment is timed at a time, a loss halves `min(cwnd, window)`.
     Ns2,
-    /// A modern stack: windows count segments, every ACK is timed, the flight is what a loss halves.
+    /// A modern stack: windows count segments, every ACK gives a round-trip sample, a loss halves the flight size.
     Linux,
 }
 
 /// All options of a flow. `Options::ns2()` and `Options::linux()` are the profiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which profile the unnamed differences follow.
+    /// The profile for the differences without an option of their own.
     pub stack: StackProfile,
     /// Loss recovery.
     pub recovery: Recovery,
     /// Payload of a segment, bytes.
     pub packet: u32,
-    /// Added to the payload on the wire, bytes.
+    /// Header size on the wire in addition to the payload, bytes.
     pub header: u32,
     /// Size of a SYN on the wire, bytes.
     pub syn_size: u32,
@@ -84,21 +83,21 @@ pub struct Options {
     pub syn: bool,
     /// The receiver acknowledges every second segment.
     pub delayed_ack: bool,
-    /// How long an ACK may wait.
+    /// Maximum delay of an ACK.
     pub ack_delay: Span,
-    /// Segments acknowledged at once at the start although ACKs are delayed.
+    /// Number of segments at the start that the receiver acknowledges without delay if ACKs are delayed.
     pub quick_acks: u32,
     /// One new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Least retransmission timeout.
+    /// Minimum retransmission timeout.
     pub min_rto: Span,
-    /// Greatest retransmission timeout.
+    /// Maximum retransmission timeout.
     pub max_rto: Span,
-    /// Retransmission timeout before the first sample.
+    /// Retransmission timeout before the first round-trip sample.
     pub initial_rto: Span,
     /// Tick of the clock that times segments; zero for an exact clock.
     pub clock_tick: Span,
-    /// Where within a tick that clock stands at the start of the run; none: the seed decides.
+    /// Offset of that clock within a tick at the start of the run; `None`: drawn from the seed.
     pub clock_phase: Option<Span>,
     /// Reductions truncate the window (ns-2's `precisionReduce_ false`).
     pub integer_windows: bool,
@@ -106,36 +105,37 @@ pub struct Options {
     pub impatient: bool,
     /// NewReno: a partial ACK deflates the window by what it acknowledges.
     pub partial_deflation: bool,
-    /// Packets may be marked instead of dropped, and marks are answered (RFC 3168).
+    /// ECN (RFC 3168): routers may mark packets instead of dropping them, and the sender responds to ECN echoes.
     pub ecn: bool,
-    /// An echo reduces the window less than a loss does (RFC 8511).
+    /// An ECN echo reduces the window less than a loss does (RFC 8511).
     pub abe: bool,
-    /// Every packet carries a timestamp: every ACK is a sample.
+    /// Every packet carries a timestamp, and every ACK gives a round-trip sample (RFC 7323).
     pub timestamps: bool,
     /// Resolution of the receiver's timestamps; zero for exact.
     pub timestamp_quantum: Span,
-    /// Round-trip samples given to the controller are those of the retransmission clock: whole ticks of `clock_tick`,
-    /// of one segment at a time where there are no timestamps. Otherwise they are exact, one for each ACK.
+    /// The controller receives the round-trip samples of the retransmission clock: whole ticks of `clock_tick`, and
+    /// one segment at a time if there are no timestamps. Otherwise its samples are exact, one per ACK.
     pub clock_rtt: bool,
-    /// Quick-Start (RFC 4782): the rate that the SYN asks the routers of its path for; zero: it does not ask. If all
-    /// approve, the window after the handshake is the approved rate times the round-trip time.
+    /// Quick-Start (RFC 4782): the rate that the SYN requests from the routers of its path; zero for no request. If
+    /// all routers approve, the window after the handshake is the approved rate times the round-trip time.
     pub quick_start: Rate,
-    /// Window after an approved Quick-Start, segments, whatever the approved rate; zero: that rate's.
+    /// Window after an approved Quick-Start request, segments, instead of the window from the approved rate; zero:
+    /// the latter.
     pub quick_start_window: f64,
-    /// Most packets sent in answer to one event; zero for no bound.
+    /// Maximum number of packets sent in response to one event; zero for no bound.
     pub max_burst: u32,
-    /// Bound on the congestion window, segments; zero for none.
+    /// Upper bound of the congestion window, segments; zero for no bound.
     pub max_cwnd: f64,
-    /// Space packets by window over round-trip time.
+    /// Pace packets at the rate of window over round-trip time.
     pub pacing: bool,
-    /// Hold the window at one segment until the first ACK.
+    /// Keep the window at one segment until the first ACK.
     pub delay_growth: bool,
-    /// Duplicate ACKs of segments sent before a timeout may cause a fast retransmit (ns-2's `bugFix_ false`).
+    /// Duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`).
     pub fast_retransmit_after_rto: bool,
 }
 
 impl Options {
-    /// ns-2.35 as the five papers ran it (its defaults).
+    /// The defaults of ns-2.35, which the five papers used.
     pub fn ns2() -> Options {
         Options {
             stack: StackProfile::Ns2,
@@ -175,7 +175,7 @@ impl Options {
         }
     }
 
-    /// A modern stack, as far as it goes without RACK-TLP and PRR.
+    /// A modern Linux stack without RACK-TLP and PRR.
     pub fn linux() -> Options {
         Options {
             stack: StackProfile::Linux,
@@ -199,7 +199,7 @@ impl Options {
         }
     }
 
-    /// Whether ACKs show the receiver's clock: ns-2's always do, others with the timestamp option.
+    /// Whether ACKs carry the receiver's timestamp: always in ns-2, otherwise with the timestamp option.
     pub fn receiver_time(&self) -> bool {
         self.timestamps || self.stack == StackProfile::Ns2
     }
@@ -209,7 +209,7 @@ impl Options {
         self.quick_start.bps() > 0
     }
 
-    /// How controllers of this flow count windows.
+    /// How the controllers of this flow count windows.
     pub fn arithmetic(&self) -> Arithmetic {
         let ns2 = self.stack == StackProfile::Ns2;
         Arithmetic {

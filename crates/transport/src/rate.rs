@@ -3,7 +3,7 @@
 use cc::RateSample;
 use units::{Span, Time};
 
-/// What was true when a segment left.
+/// The state of the sampler when a segment was sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     at: Time,
@@ -13,19 +13,19 @@ struct Sent {
     app_limited: bool,
 }
 
-/// Tells how fast segments are delivered.
+/// Measures the delivery rate.
 #[derive(Clone, Debug, Default)]
 pub struct RateSampler {
     ring: Vec<Sent>,
     delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
-    /// Delivered count at which the last application-limited stretch ends; zero if none.
+    /// The delivered count at which the last application-limited period ends; zero if there was none.
     app_limited_until: u64,
 }
 
 impl RateSampler {
-    /// Segment `seq` of `una..=seq` outstanding leaves now; `idle` if nothing was in flight.
+    /// Segment `seq` of the outstanding segments `una..=seq` is sent at `now`; `idle` if no data was in flight.
     pub fn on_send(&mut self, una: u32, seq: u32, now: Time, idle: bool) {
         if idle {
             self.first_sent_at = now;
@@ -52,12 +52,13 @@ impl RateSampler {
         };
     }
 
-    /// The application has nothing to send although the window would allow it.
+    /// The application has no data to send, and the window permits more.
     pub fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = self.delivered + in_flight as u64;
     }
 
-    /// Segments `from..to` were delivered; the sample is of the one that was sent last, the higher of equals.
+    /// Segments `from..to` were delivered. The sample comes from the one that was sent last; of equal ones from the
+    /// highest.
     pub fn on_delivered(&mut self, from: u32, to: u32, now: Time) -> Option<RateSample> {
         self.delivered += (to - from) as u64;
         self.delivered_at = now;

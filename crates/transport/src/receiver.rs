@@ -1,4 +1,4 @@
-//! The receiver: reassembly, acknowledgements at once or delayed, SACK blocks.
+//! The TCP receiver: reassembly, immediate and delayed ACKs, SACK blocks.
 
 use crate::blocks::{AckOptions, Block, Blocks, MAX_BLOCKS};
 use crate::context::{FlowContext, FlowTimer};
@@ -7,7 +7,7 @@ use net::{Packet, PacketKind, RouterReply};
 use std::sync::Arc;
 use units::{Span, Time};
 
-/// What a receiver counts. Data only: SYNs are left out.
+/// The counters of a receiver. They count data packets; SYNs are not included.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverStats {
     /// Data packets that arrived, duplicates included.
@@ -16,19 +16,19 @@ pub struct ReceiverStats {
     pub wire_bytes: u64,
     /// Arrivals of segments that had arrived before.
     pub duplicates: u64,
-    /// Sum of one-path delays, seconds.
+    /// Sum of one-way delays (RFC 7679), seconds.
     pub delay_sum: f64,
     /// Sum of absolute differences of consecutive delays, seconds.
     pub jitter_sum: f64,
-    /// First and last delay.
+    /// One-way delay of the first packet.
     pub first_delay: Span,
-    /// Delay of the last packet.
+    /// One-way delay of the last packet.
     pub last_delay: Span,
-    /// First arrival.
+    /// Time of the first arrival.
     pub first_at: Time,
-    /// Last arrival.
+    /// Time of the last arrival.
     pub last_at: Time,
-    /// Every delay, seconds, in the order of arrival; where they are wanted.
+    /// The one-way delay of every packet, seconds, in the order of arrival; `None` if it is not recorded.
     pub delays: Option<Vec<f64>>,
 }
 
@@ -71,22 +71,22 @@ pub struct Receiver {
     beyond: Vec<Block>,
     /// Blocks reported, the most recent first.
     recent: Vec<Block>,
-    /// An ACK waits for a second segment.
+    /// An ACK is delayed until the next segment or the timer.
     delayed: bool,
-    /// Timestamp to echo (RFC 7323: of the segment that advanced the last ACK sent).
+    /// The timestamp to echo: that of the segment that advanced the last ACK (RFC 7323).
     echo: Time,
-    /// What routers wrote into the last header for them.
+    /// The router feedback of the last data packet.
     reply: RouterReply,
     last_ack: u32,
     quick_acks: u32,
-    /// A mark has come that the sender has not answered yet.
+    /// Whether ACKs carry ECE: a mark arrived, and no CWR since.
     echoing: bool,
     /// Counters.
     pub stats: ReceiverStats,
 }
 
 impl Receiver {
-    /// A receiver whose ACKs go out by `route`.
+    /// Creates a receiver. Its ACKs take route `route`.
     pub fn new(flow: u32, route: u32, options: Arc<Options>) -> Receiver {
         Receiver {
             flow,
@@ -105,12 +105,12 @@ impl Receiver {
         }
     }
 
-    /// Segments delivered in order, a SYN included.
+    /// Number of segments delivered in order, including a SYN.
     pub fn in_order(&self) -> u32 {
         self.next
     }
 
-    /// A data packet arrived.
+    /// Processes a data packet.
     #[inline]
     pub fn on_data<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) {
         let now = context.now();
@@ -126,7 +126,7 @@ impl Receiver {
             self.echo = packet.sent;
         }
         if self.options.ecn {
-            // An answer first: a mark on the same packet is news.
+            // CWR is processed before CE: a mark on the packet that carries CWR starts a new echo.
             self.echoing = (self.echoing && !packet.cwr) || packet.marked;
         }
         let in_order = seq == self.next && self.beyond.is_empty();
@@ -147,15 +147,16 @@ impl Receiver {
         self.acknowledge(context, seq);
     }
 
-    /// The delayed ACK is due.
+    /// The delayed ACK timer expired.
     pub fn on_ack_delay<W: FlowContext>(&mut self, context: &mut W) {
         if std::mem::take(&mut self.delayed) {
             self.acknowledge(context, self.next.wrapping_sub(1));
         }
     }
 
-    /// Only the first of two segments in order waits; never the first packet of all, a gap-filler or one out of
-    /// order (RFC 5681 section 4.2). ns-2 lets a repetition of the last segment in order wait too.
+    /// Whether the ACK of this segment may be delayed: only for the first of two segments in order, never for the
+    /// first packet, a segment that fills a gap, or a segment out of order (RFC 5681 section 4.2). ns-2 also delays
+    /// the ACK of a repetition of the last segment in order.
     fn may_wait(&mut self, seq: u32, in_order: bool) -> bool {
         let last = seq + 1 == self.next && self.beyond.is_empty();
         let fresh = in_order || self.options.stack == StackProfile::Ns2;
@@ -169,7 +170,7 @@ impl Receiver {
         true
     }
 
-    /// Puts a segment out of order in its place; whether it was there before.
+    /// Stores a segment that is out of order. Returns whether it had arrived before.
     #[cold]
     fn reassemble(&mut self, seq: u32) -> bool {
         let at = self.beyond.partition_point(|b| b.end <= seq);
@@ -193,8 +194,8 @@ impl Receiver {
         false
     }
 
-    /// The blocks to report after segment `seq` arrived: the one that holds it first, then those reported
-    /// most recently and not covered by it (RFC 2018 section 4).
+    /// The SACK blocks after the arrival of segment `seq`: first the block that contains it, then the most recently
+    /// reported blocks that it does not cover (RFC 2018 section 4).
     fn blocks(&mut self, seq: u32) -> Blocks {
         let mut blocks = Blocks::NONE;
         if self.beyond.is_empty() {

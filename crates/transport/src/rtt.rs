@@ -1,13 +1,14 @@
-//! Round-trip time and retransmission timeout. RFC 6298, in ticks of a clock as BSD and ns-2 keep them.
+//! Round-trip time and retransmission timeout (RFC 6298), in ticks of a clock as in BSD and ns-2.
 //!
-//! An exact clock is a clock whose tick is one picosecond: one arithmetic serves both.
+//! An exact clock has a tick of one picosecond, so both use the same arithmetic.
 
 use crate::options::{Options, StackProfile};
 use units::{Span, Time};
 
 /// Smoothed round-trip time, its deviation, and the timeout that follows from them.
 ///
-/// Clock and bounds are the flow's options, handed in: with many flows every byte here counts.
+/// The clock and the bounds are in the options of the flow, which each method receives: with many flows this saves
+/// memory.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     /// Where within a tick the clock stood at the start of the run, ps.
@@ -21,7 +22,7 @@ pub struct RttEstimator {
     backoff: u64,
 }
 
-/// No timeout is shorter than a microsecond, whatever the options say.
+/// Lower bound of every timeout, ps: one microsecond.
 const LEAST: u64 = 1_000_000;
 
 fn tick(options: &Options) -> u64 {
@@ -40,14 +41,15 @@ impl RttEstimator {
         }
     }
 
-    /// A segment sent at `sent` was acknowledged at `now`: the ticks that passed between, at least one, as a time.
+    /// Adds a sample for a segment sent at `sent` and acknowledged at `now`. Returns the ticks in between, at least
+    /// one, as a time.
     pub fn timed(&mut self, options: &Options, sent: Time, now: Time) -> Span {
         let tick = tick(options);
         let offset = (sent.ps() + self.phase) % tick;
         self.update(options, (now.since(sent).ps() + offset) / tick)
     }
 
-    /// A sample from a timestamp: rounded to the nearest tick, at least one.
+    /// Adds a sample from a timestamp, rounded to the nearest tick, at least one. Returns it.
     pub fn stamped(&mut self, options: &Options, rtt: Span) -> Span {
         let tick = tick(options);
         self.update(options, (rtt.ps() + tick / 2) / tick)
@@ -68,7 +70,7 @@ impl RttEstimator {
             StackProfile::Ns2 => {
                 ((((self.rttvar4 << 3) + self.srtt8) >> 3) as u64).saturating_mul(tick(options))
             }
-            // Linux puts the floor under the deviation, not under the sum.
+            // Linux applies the minimum to the deviation term, not to the sum.
             StackProfile::Linux => mean
                 .saturating_mul(tick(options))
                 .saturating_add(deviation.saturating_mul(tick(options)).max(options.min_rto.ps())),
@@ -76,26 +78,26 @@ impl RttEstimator {
         Span::from_ps((ticks as u64).saturating_mul(tick(options)))
     }
 
-    /// The timeout, backed off and within its bounds.
+    /// The retransmission timeout with backoff, within its bounds.
     pub fn rto(&self, options: &Options) -> Span {
         let rto =
             self.current.max(options.min_rto.ps()).saturating_mul(self.backoff).min(options.max_rto.ps());
         Span::from_ps(rto.max(2 * tick(options)).max(LEAST))
     }
 
-    /// A timeout happened: double.
+    /// Doubles the timeout after its expiry.
     pub fn back_off(&mut self, options: &Options) {
         if self.backoff < 64 || self.rto(options) < options.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
-        // So far off, ns-2 (and BSD) no longer trust the mean: it goes into the deviation.
+        // After this many backoffs ns-2 (like BSD) discards the mean and adds it to the deviation.
         if self.backoff > 8 && options.stack == StackProfile::Ns2 {
             self.rttvar4 += self.srtt8 >> 3;
             self.srtt8 = 0;
         }
     }
 
-    /// A segment that was not retransmitted has been acknowledged: no backoff any more.
+    /// Ends the backoff: a segment that was not retransmitted has been acknowledged.
     pub fn end_backoff(&mut self) {
         self.backoff = 1;
     }

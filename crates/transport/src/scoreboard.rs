@@ -1,20 +1,20 @@
-//! Which outstanding segments the receiver has reported (RFC 2018), as ranges in order.
+//! The outstanding segments that the receiver has reported by SACK (RFC 2018), as sorted ranges.
 
 use crate::blocks::Block;
 
 /// Selectively acknowledged segments above the cumulative ACK.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
-    /// Disjoint, not touching, in order.
+    /// Sorted, disjoint, not adjacent.
     ranges: Vec<Block>,
 }
 
 impl Scoreboard {
-    /// Forgets everything.
+    /// Removes all ranges.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
-    /// Segments below `una` are acknowledged cumulatively; whether anything was forgotten.
+    /// Removes segments below `una`, which are acknowledged cumulatively. Returns whether it removed any.
     pub fn advance(&mut self, una: u32) -> bool {
         let before = (self.ranges.len(), self.total());
         self.ranges.retain(|r| r.end > una);
@@ -23,7 +23,7 @@ impl Scoreboard {
         }
         before != (self.ranges.len(), self.total())
     }
-    /// Adds a report, as far as it lies in `una..high`; whether it said something new.
+    /// Adds the part of `block` within `una..high`. Returns whether it reports a new segment.
     pub fn add(&mut self, block: Block, una: u32, high: u32) -> bool {
         let (start, end) = (block.start.max(una), block.end.min(high));
         if start >= end {
@@ -43,11 +43,11 @@ impl Scoreboard {
         self.ranges.splice(first..last, [merged]);
         true
     }
-    /// How many segments are reported.
+    /// Number of reported segments.
     pub fn total(&self) -> u32 {
         self.ranges.iter().map(|r| r.end - r.start).sum()
     }
-    /// How many in `from..to` are reported.
+    /// Number of reported segments in `from..to`.
     pub fn count(&self, from: u32, to: u32) -> u32 {
         self.ranges.iter().map(|r| r.end.min(to).saturating_sub(r.start.max(from))).sum()
     }
@@ -63,8 +63,8 @@ impl Scoreboard {
     pub fn highest(&self) -> Option<u32> {
         self.ranges.last().map(|r| r.end)
     }
-    /// Segments below this are lost by RFC 6675: three reported ranges or more than two reported segments lie
-    /// above them.
+    /// Segments below this number are lost by RFC 6675: three reported ranges, or more than two reported segments,
+    /// are above them.
     pub fn lost_below(&self) -> u32 {
         let by_ranges = self.ranges.iter().rev().nth(2).map(|r| r.start);
         let mut above = 0;

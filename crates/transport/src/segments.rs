@@ -1,4 +1,4 @@
-//! What the sender remembers of each outstanding segment.
+//! The sender's record of each outstanding segment.
 
 use smallvec::{SmallVec, smallvec};
 use units::Time;
@@ -12,7 +12,7 @@ pub struct Segment {
     pub transmits: u32,
 }
 
-/// The outstanding segments by number, in a ring that grows with the window; a small one lies within.
+/// The outstanding segments by number, in a ring that grows with the window. A small ring needs no allocation.
 #[derive(Clone, Debug)]
 pub struct SentSegments {
     ring: SmallVec<[Segment; SMALL]>,
@@ -34,7 +34,7 @@ impl SentSegments {
         self.ring[seq as usize & (self.ring.len() - 1)]
     }
 
-    /// Segment `seq` is sent at `now`; everything in `una..seq` is remembered too.
+    /// Records that segment `seq` is sent at `now`; the records of `una..seq` remain.
     #[inline]
     pub fn sent(&mut self, una: u32, high: u32, seq: u32, now: Time) {
         if (seq.max(high) - una) as usize >= self.ring.len() {

@@ -1,8 +1,8 @@
-//! The TCP sender: what every recovery shares.
+//! The TCP sender: the part that all recoveries share.
 //!
-//! Segments are numbered from 0; with a handshake number 0 is the SYN. `una` is the oldest unacknowledged
-//! segment, `next` the next to send, `high` one past the highest ever sent. Windows are in segments.
-//! Sources: RFC 5681, 6298, 6582, 6675, 3042; the `ns2` stack follows notes of ns-2.35's behaviour
+//! Segments are numbered from 0; with a handshake, number 0 is the SYN. `una` is the oldest unacknowledged segment,
+//! `next` the next segment to send, `high` one past the highest segment ever sent. Windows are in segments. Sources:
+//! RFC 5681, 6298, 6582, 6675, 3042; the `ns2` profile follows notes on the behaviour of ns-2.35
 //! (docs/validation.md).
 
 mod output;
@@ -21,19 +21,19 @@ use net::Packet;
 use std::sync::Arc;
 use units::{Span, Time};
 
-/// Why the window was last cut.
+/// The reason of the last window reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastReduction {
     None,
     DupAck,
-    /// A fast recovery, since ended.
+    /// A fast recovery that has ended.
     Exited,
     Timeout,
     /// An ECN echo.
     Ecn,
 }
 
-/// What a sender counts.
+/// The counters of a sender.
 #[derive(Clone, Debug, Default)]
 pub struct SenderStats {
     /// Data packets sent, retransmissions included, SYNs left out.
@@ -46,7 +46,7 @@ pub struct SenderStats {
     pub cwnd_reductions: u32,
     /// Sum of the round-trip samples given to the controller, seconds.
     pub rtt_sum: f64,
-    /// Smallest round-trip sample; meaningless if there was none.
+    /// Smallest round-trip sample; not valid if there was none.
     pub rtt_min: Span,
     /// Number of round-trip samples.
     pub rtt_count: u32,
@@ -72,20 +72,20 @@ pub(crate) enum RecoveryState {
 
 /// A TCP sender.
 ///
-/// The fields lie in the order in which an ACK needs them, what is rarely touched last: with many flows a
-/// sender costs as many cache misses as it touches lines.
+/// The fields are in the order in which an ACK accesses them, rarely used ones last: with many flows each cache line
+/// that an ACK touches costs a cache miss.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
     pub(crate) una: u32,
     pub(crate) next: u32,
     pub(crate) high: u32,
-    /// One past the last segment that the application gives.
+    /// One past the last segment of the application's data.
     pub(crate) limit: u32,
     pub(crate) dupacks: u32,
-    /// Reno's inflation: segments that have left the network.
+    /// Reno's window inflation: the number of segments that left the network.
     pub(crate) dupwnd: u32,
-    /// Highest segment sent when the last cut began; 0 at the start.
+    /// Highest segment sent at the start of the last reduction; 0 before the first.
     pub(crate) recover: u32,
     flow: u32,
     route: u32,
@@ -96,12 +96,12 @@ pub struct Sender {
     timing: bool,
     opened: bool,
     repeated_timeout: bool,
-    /// The next new segment tells the receiver of a reduction.
+    /// Whether the next new segment carries CWR.
     cwr: bool,
-    /// The last reduction by an echo found a window of one.
+    /// Whether the last reduction by an ECN echo happened with a window of one.
     echoed_at_one: bool,
     under_handoff: bool,
-    /// Routers speak to it: ECN, or rates.
+    /// Whether ACKs carry information from routers: ECN echoes, rates or feedback.
     uses_router_feedback: bool,
     quick_start_path: bool,
     needs: Signals,
@@ -121,21 +121,21 @@ pub struct Sender {
     initial_window: f64,
     pace_at: Time,
     completed: Time,
-    /// One past the highest segment sent when an echo was last confirmed without a reduction.
+    /// One past the highest segment sent when the last CWR without a reduction was set.
     answered: u32,
 }
 
-/// What the simulation knows about a flow that its sender needs.
+/// The properties of a flow that its sender needs.
 pub struct Setup {
     /// Number of the flow.
     pub flow: u32,
-    /// Where the route of its data begins.
+    /// The start of the route of its data.
     pub route: u32,
-    /// Segments of data that the application has; none for no end.
+    /// Number of segments of application data; `None` for no end.
     pub segments: Option<u32>,
-    /// Offset of the coarse clock at the start of the run.
+    /// Offset of the tick clock at the start of the run.
     pub clock_phase: Span,
-    /// Every router of the path answers Quick-Start requests.
+    /// Whether every router of the path processes Quick-Start requests.
     pub quick_start_path: bool,
 }
 
@@ -197,7 +197,7 @@ impl Sender {
         }
     }
 
-    // ---- what others may read ---------------------------------------------------------------------------
+    // ---- accessors --------------------------------------------------------------------------------------
 
     /// Number of the flow.
     pub fn flow(&self) -> u32 {
@@ -218,15 +218,15 @@ impl Sender {
             _ => self.next.saturating_sub(self.una),
         }
     }
-    /// Where the sender stands.
+    /// The recovery phase.
     pub fn phase(&self) -> Phase {
         self.phase
     }
-    /// The window law.
+    /// The congestion controller.
     pub fn controller(&self) -> &AnyController {
         &self.controller
     }
-    /// When the last byte was acknowledged.
+    /// The time at which the last byte was acknowledged; `None` before that.
     pub fn completed(&self) -> Option<Time> {
         self.done.then_some(self.completed)
     }
@@ -243,13 +243,13 @@ impl Sender {
         &self.options
     }
 
-    /// Asks for the memory that an ACK will need.
+    /// Prefetches the memory that an ACK accesses.
     #[inline]
     pub fn prefetch(&self) {
         engine::prefetch_item(self, std::mem::offset_of!(Sender, controller) + 64);
     }
 
-    /// Closes the books at the end of the run.
+    /// Completes the integrals of window and threshold at the end of the run.
     pub fn finish(&mut self, now: Time) {
         self.integrate(now);
     }
@@ -274,10 +274,10 @@ impl Sender {
         self.complete(context);
     }
 
-    /// An acknowledgement arrived: everything below `acked` is there.
+    /// Processes an ACK, which acknowledges everything below `packet.seq`.
     pub fn on_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet, options: &AckOptions) {
         if self.done || packet.seq > self.high {
-            return; // over, or an ACK for what was never sent
+            return; // the flow is complete, or the ACK is for data never sent
         }
         self.sample = None;
         if self.uses_router_feedback {
@@ -310,7 +310,7 @@ impl Sender {
         self.dupacks = 0;
         self.recover = self.high - 1;
         if self.una == 0 && !self.opened && !matches!(self.recovery_state, RecoveryState::Vegas(_)) {
-            self.initial_window = 1.0; // the first packet was lost: no larger window to begin with
+            self.initial_window = 1.0; // the first packet was lost: the initial window is one segment
         }
         let window = self.effective_window();
         self.stats.timeouts += 1;
@@ -337,14 +337,14 @@ impl Sender {
         self.after(context);
     }
 
-    /// The next packet may leave.
+    /// The pacing timer expired.
     pub fn on_pace_timer<W: FlowContext>(&mut self, context: &mut W) {
         if !self.done {
             self.send_much(context, self.options.max_burst);
         }
     }
 
-    /// The controller asked to be woken.
+    /// The controller's timer expired.
     pub fn on_wake_timer<W: FlowContext>(&mut self, context: &mut W) {
         if self.done {
             return;
@@ -355,7 +355,7 @@ impl Sender {
         self.after(context);
     }
 
-    /// An end of the flow comes under hand-off, or it is over.
+    /// A hand-off of an end of the flow begins or ends.
     pub fn on_handoff<W: FlowContext>(&mut self, context: &mut W, begins: bool) {
         self.under_handoff = begins;
         if self.done {
@@ -369,14 +369,15 @@ impl Sender {
         }
     }
 
-    /// Whether an end of the flow is under hand-off.
+    /// Whether an end of the flow is in a hand-off.
     pub fn under_handoff(&self) -> bool {
         self.under_handoff
     }
 
     // ---- the window -------------------------------------------------------------------------------------
 
-    /// Segments that may be outstanding (Reno's inflation included, the receiver's window applied).
+    /// The number of segments that may be outstanding: congestion window plus inflation, at most the receiver's
+    /// window.
     #[inline]
     pub(crate) fn window(&self) -> u32 {
         (self.controller.cwnd() as u32).saturating_add(self.dupwnd).min(self.options.window)
@@ -384,8 +385,8 @@ impl Sender {
 
     // ---- acknowledgements -------------------------------------------------------------------------------
 
-    /// Everything below `packet.seq` is acknowledged: clocks, timer, completion. The controller is told by
-    /// [`Sender::grow`] or [`Sender::hold`].
+    /// Processes the acknowledgement of everything below `packet.seq`: samples, timer, completion. The caller then
+    /// calls [`Sender::grow`], [`Sender::notify_growth`] or [`Sender::notify_without_growth`].
     #[inline]
     pub(crate) fn new_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) -> Progress {
         let now = context.now();
@@ -412,7 +413,7 @@ impl Sender {
         progress
     }
 
-    /// Tells the controller of a new ACK outside recovery; the connection opens with the first.
+    /// Passes a new ACK outside recovery to the controller. The first one opens the connection.
     #[inline]
     pub(crate) fn grow<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress) {
         let opening = !self.opened;
@@ -420,7 +421,7 @@ impl Sender {
             self.notify_growth(context, packet, progress);
         }
         if opening {
-            // The first ACK sets the initial window, whatever the provisional one has become.
+            // The first ACK sets the initial window; the value of the provisional window does not matter.
             self.opened = true;
             if self.una == 1 {
                 self.controller.set_window(self.initial_window);
@@ -428,13 +429,13 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of an ACK that lets the window grow.
+    /// Passes an ACK that permits window growth to the controller.
     pub(crate) fn notify_growth<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress) {
         let phase = if self.phase == Phase::Loss { Phase::Loss } else { Phase::Open };
         self.notify(context, packet, progress, phase);
     }
 
-    /// Tells the controller of an ACK that must not make the window grow.
+    /// Passes an ACK that does not permit window growth to the controller.
     pub(crate) fn notify_without_growth<W: FlowContext>(
         &mut self,
         context: &W,
@@ -444,7 +445,7 @@ impl Sender {
         self.notify(context, packet, progress, Phase::Recovery);
     }
 
-    /// Tells the controller of a duplicate ACK, which has been counted.
+    /// Passes a duplicate ACK, already counted, to the controller.
     pub(crate) fn notify_duplicate<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
         let progress = Progress { acked: 0, dupacks: self.dupacks, rate: None };
         self.notify(context, packet, progress, self.phase);
@@ -453,7 +454,7 @@ impl Sender {
     #[inline(always)]
     fn notify<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress, phase: Phase) {
         let receiver_time = self.needs.has(Signals::RECEIVER_TIME).then(|| {
-            // The receiver's clock shows whole quanta.
+            // The receiver's timestamps are multiples of the quantum.
             let past = packet.sent.ps().checked_rem(self.options.timestamp_quantum.ps()).unwrap_or(0);
             Time::from_ps(packet.sent.ps() - past)
         });
@@ -493,7 +494,7 @@ impl Sender {
         self.seen_at = now;
     }
 
-    /// After an event: integrate the window over time and write the trace.
+    /// Called after an event: integrates the window over time and writes the window trace.
     #[inline]
     fn note<W: FlowContext>(&mut self, context: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
@@ -520,12 +521,12 @@ impl Sender {
         }
     }
 
-    /// The window as the trace shows it: congestion window and threshold, segments.
+    /// The congestion window and the threshold in the window trace, segments.
     pub fn shown_window(&self) -> (f64, f64) {
         self.seen
     }
 
-    /// After an event: the controller's timer.
+    /// Called after an event: sets the controller's timer.
     #[inline]
     fn after<W: FlowContext>(&mut self, context: &mut W) {
         if self.rate.is_some() {
@@ -541,7 +542,7 @@ impl Sender {
     }
 }
 
-/// What a new acknowledgement brought.
+/// The effect of a new acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Segments newly acknowledged.

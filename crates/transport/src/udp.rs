@@ -1,4 +1,4 @@
-//! UDP sources: constant bit rate, with a schedule of steps.
+//! UDP sources: constant bit rate, changed by a schedule.
 
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
@@ -12,21 +12,21 @@ pub struct UdpSource {
     flow: u32,
     route: u32,
     size: u32,
-    /// From when on which rate holds, in order; the first at or before the start.
+    /// The rate from each time on, sorted by time; the first entry is at or before the start.
     schedule: Vec<(Time, Rate)>,
     stop: Time,
     sent: u64,
-    /// By what part of it a gap may differ, and the draws.
+    /// The relative jitter of the gaps, and its random stream.
     jitter: Option<(f64, Stream)>,
 }
 
 impl UdpSource {
-    /// `schedule` gives the rate from each time on; rate zero is silence.
+    /// Creates a source. `schedule` gives the rate from each time on; with rate zero it sends nothing.
     pub fn new(flow: u32, route: u32, size: u32, schedule: Vec<(Time, Rate)>, stop: Time) -> UdpSource {
         UdpSource { flow, route, size, schedule, stop, sent: 0, jitter: None }
     }
 
-    /// Every gap is longer or shorter by up to `part` of it, as ns-2's CBR with `random_` has half.
+    /// Adds uniform jitter: every gap is up to `part` of itself longer or shorter. ns-2's CBR with `random_` has 0.5.
     pub fn with_jitter(self, part: f64, stream: Stream) -> UdpSource {
         UdpSource { jitter: Some((part, stream)), ..self }
     }
@@ -36,7 +36,7 @@ impl UdpSource {
         self.sent
     }
 
-    /// Sends a packet if it is time, and asks for the next.
+    /// Sends a packet if it is due, and sets the timer for the next one.
     pub fn on_timer<W: FlowContext>(&mut self, context: &mut W) {
         let now = context.now();
         if now >= self.stop {
@@ -48,7 +48,7 @@ impl UdpSource {
         let next = if rate.bps() == 0 {
             change
         } else {
-            // Numbers on the wire start again after 2^32.
+            // Packet numbers wrap around at 2^32.
             let packet =
                 Packet::new(PacketKind::Udp, self.flow, self.route, self.sent as u32, self.size, now);
             self.sent += 1;
@@ -67,7 +67,7 @@ impl UdpSource {
         }
     }
 
-    /// When the next packet leaves after one at `now`: its bits go out at the rates that hold meanwhile.
+    /// The time of the packet after one at `now`: its bits are sent at the rates of the schedule in between.
     fn after_gap(&self, now: Time) -> Time {
         let mut left = self.size as u128 * 8 * PS_PER_S as u128; // bits, times picoseconds in a second
         let mut at = now;

@@ -1,4 +1,4 @@
-//! Recoveries driven by hand, ACK by ACK, against numbers worked out from the RFCs.
+//! Tests of the recoveries ACK by ACK, with expected values computed by hand from the RFCs.
 
 use cc::{AnyController, Controller, FlowInfo, Params};
 use net::{Packet, PacketKind};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use transport::{AckOptions, Block, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
 use units::{Span, Time};
 
-/// A network that only notes what is sent.
+/// A context that only records what is sent.
 #[derive(Default)]
 struct Notes {
     now: Time,

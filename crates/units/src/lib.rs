@@ -1,7 +1,7 @@
-//! Quantities of the laboratory: time, spans of time, bytes, rates, queue limits, lengths, angles.
+//! Quantities: time, time spans, bytes, rates, queue limits, lengths, angles, speeds.
 //!
-//! Units are types, never suffixes: a value is parsed from text such as `"50Mbps"` or `"1bdp"` once and
-//! carried as a type from there on. Depends on nothing.
+//! Units are types, not name suffixes: a value is parsed once from text such as `"50Mbps"` or `"1bdp"` and keeps its
+//! type from then on. This crate depends on no other crate.
 #![forbid(unsafe_code)]
 
 mod limit;
@@ -16,5 +16,5 @@ pub use rate::Rate;
 pub use space::{Angle, Length, Speed};
 pub use time::{PS_PER_S, Span, Time};
 
-/// Congestion windows are counted in segments; the fraction is kept.
+/// A congestion window, segments; it may have a fraction.
 pub type Segments = f64;

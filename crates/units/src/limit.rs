@@ -1,17 +1,18 @@
-//! How much a queue may hold.
+//! The limit of a queue.
 
 use crate::parse::{UnitError, split, suffixed};
 use std::fmt;
 use std::str::FromStr;
 
-/// A queue's limit: it counts what waits, the packet in transmission not included.
+/// A queue limit. It bounds the packets that wait; the packet in transmission does not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// `"50p"`: packets.
     Packets(u64),
     /// `"64kB"`: bytes on the wire; 1 kB is 1,000 bytes.
     Bytes(u64),
-    /// `"1.5bdp"`: multiples of the link's rate times the longest two-path propagation delay of the flows crossing it.
+    /// `"1.5bdp"`: multiples of the bandwidth-delay product, which is the rate of the link times the longest
+    /// round-trip propagation delay of the flows that cross it.
     Bdp(f64),
 }
 

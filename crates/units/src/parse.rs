@@ -1,8 +1,8 @@
-//! Text to quantity: a number and a unit, nothing else.
+//! Parses text with a number and a unit.
 
 use std::fmt;
 
-/// A text that is not a quantity of the kind asked for.
+/// The text is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     text: String,
@@ -23,7 +23,7 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// The number (finite, not negative) and the unit of `text`.
+/// Splits `text` into a number (finite, not negative) and a unit. `expected` goes into the error.
 pub(crate) fn split<'a>(text: &'a str, expected: &str) -> Result<(f64, &'a str), UnitError> {
     let text = text.trim();
     let end = text
@@ -41,7 +41,8 @@ pub(crate) fn split<'a>(text: &'a str, expected: &str) -> Result<(f64, &'a str),
     number.map(|n| (n, text[end..].trim_start())).ok_or_else(|| UnitError::new(text, expected))
 }
 
-/// A number with one of `units`, as a whole count of the smallest; more than `u64` holds is an error.
+/// Parses a number with one of `units` into a whole count of the smallest unit. Fails on values above the range of
+/// `u64`.
 pub(crate) fn suffixed(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, UnitError> {
     let fail = || UnitError::new(text, expected);
     let (number, unit) = split(text, expected)?;

@@ -18,13 +18,14 @@ impl Rate {
     pub const fn bps(self) -> u64 {
         self.0
     }
-    /// The time that `bytes` take at this rate, to the nearest picosecond. A rate of zero never ends.
+    /// The transmission time of `bytes` bytes at this rate, to the nearest picosecond; the maximum span for a rate of
+    /// zero.
     #[inline]
     pub const fn time_for(self, bytes: u64) -> Span {
         if self.0 == 0 {
             return Span::from_ps(u64::MAX);
         }
-        // 2 million bytes fit 64 bits; more take the wide path.
+        // Up to 2 million bytes fit into 64 bits; more need 128 bits.
         match (bytes * 8).checked_mul(PS_PER_S) {
             Some(bit_ps) => {
                 let half = self.0 / 2;
@@ -39,7 +40,7 @@ impl Rate {
             }
         }
     }
-    /// The bytes that pass in `span`, rounded down.
+    /// The number of bytes that this rate carries in `span`, rounded down.
     pub const fn bytes_in(self, span: Span) -> u64 {
         let bytes = self.0 as u128 * span.ps() as u128 / (8 * PS_PER_S as u128);
         if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }

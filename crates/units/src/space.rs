@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub struct Length(f64);
 
 impl Length {
-    /// A length of so many metres.
+    /// A length of `metres` metres.
     pub const fn from_metres(metres: f64) -> Length {
         Length(metres)
     }
@@ -39,7 +39,7 @@ impl FromStr for Length {
 pub struct Angle(f64);
 
 impl Angle {
-    /// An angle of so many degrees.
+    /// An angle of `degrees` degrees.
     pub const fn from_degrees(degrees: f64) -> Angle {
         Angle(degrees)
     }

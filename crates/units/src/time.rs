@@ -1,4 +1,4 @@
-//! Instants and spans as integer picoseconds.
+//! Points in time and time spans as integer picoseconds.
 
 use crate::parse::{UnitError, suffixed};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// Picoseconds in a second.
 pub const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// An instant: picoseconds since the start of the run. Covers 213 days.
+/// A point in time: picoseconds since the start of the run. The range is 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -41,7 +41,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Span = Span(0);
 
     /// A span of `ps` picoseconds.
@@ -52,7 +52,8 @@ impl Span {
     pub const fn from_ms(ms: u64) -> Span {
         Span(ms * (PS_PER_S / 1000))
     }
-    /// A span of `s` seconds, rounded to the nearest picosecond; negative or NaN gives zero, too large the maximum.
+    /// A span of `s` seconds, rounded to the nearest picosecond. Negative values and NaN give zero; values above the
+    /// range give the maximum.
     pub fn from_seconds(s: f64) -> Span {
         let ps = s * PS_PER_S as f64 + 0.5;
         Span(if ps >= 1.0 { ps as u64 } else { 0 }) // `as` saturates; NaN compares false

@@ -1,4 +1,4 @@
-"""What an identification writes: a figure, and coefficients that a scenario can name."""
+"""Output files of an identification: a figure, and coefficients that a scenario can read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ackclock.files import save_figure, write_text
 
 
 def write_plot(path: Path, found: Identification, name: str) -> None:
-    """Draw all panels to a file; its ending is its format."""
+    """Draw all panels to a file. The ending of its name selects the format."""
     figure = overview(found, f"{name}: {len(found.x)} samples, {found.chosen.name} chosen by {found.method}")
     save_figure(figure, path, dpi=120)
 
@@ -20,11 +20,11 @@ def write_fit(path: Path, found: Identification, name: str) -> None:
     model = found.candidate(2, 1)
     lines = [
         f"# ARIMA(2,1,1) of {name}: {found.n} differences, fitted by {found.method}.",
-        f'# A scenario takes it with control = {{ kind = "ca_artt", fit = "{path.name}" }}.',
+        f'# A scenario reads it with congestion_control = {{ kind = "ca_artt", fit = "{path.name}" }}.',
     ]
     if found.chosen is not model:
         gain = model.aic - found.chosen.aic
-        lines.append(f"# {found.chosen.name} has the least AIC, {gain:.1f} less; the controller knows (2,1,1) only.")
+        lines.append(f"# {found.chosen.name} has the lowest AIC ({gain:.1f} less), but the controller uses (2,1,1).")
     for key, value, error in zip(
         ("phi1", "phi2", "theta1"), [*model.ar, *model.ma], [*model.ar_se, *model.ma_se], strict=True
     ):

@@ -1,8 +1,9 @@
-"""Box and Jenkins's identification: difference, correlate, fit the candidates, choose, look at the residuals.
+"""Box-Jenkins identification: difference the series, correlate, fit candidates, choose one, check its residuals.
 
-Two ways to fit. `css`: conditional least squares with everything before the sample taken as zero, from the start of
-Hannan and Rissanen, inside the region of stationarity and invertibility. `mle`: the exact Gaussian likelihood by
-statsmodels' Kalman filter. Signs are those of docs/specs/ca-artt.md section 1: (1 - phi B ...) Y = (1 + theta B ...) e.
+There are two estimation methods. `css` is conditional least squares: values before the sample are zero, the start
+values are those of Hannan and Rissanen, and the estimate is stationary and invertible. `mle` maximises the exact
+Gaussian likelihood with statsmodels' Kalman filter.
+Signs are those of docs/specs/ca-artt.md section 1: (1 - phi B ...) Y = (1 + theta B ...) e.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Candidate:
 
     @property
     def fpe(self) -> float:
-        """Akaike's final prediction error, s^2 (Eq. 15, whose `p + d` below the line must be p + q)."""
+        """Akaike's final prediction error, s^2 (Eq. 15, with p + q in place of `p + d` in the denominator)."""
         part = self.parameters / self.n
         return self.sigma2 * (1 + part) / (1 - part)
 
@@ -84,7 +85,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Identification:
-    """What was found of a series `x` (seconds): its differences `y`, their correlations, the candidates."""
+    """The identification of a series `x` (seconds): its differences `y`, their correlations, the candidates."""
 
     x: Vector
     y: Vector
@@ -101,7 +102,7 @@ class Identification:
 
     @property
     def chosen(self) -> Candidate:
-        """The least AIC, at a tie the fewer parameters (FPE and the paper's AIC choose the same)."""
+        """The candidate of lowest AIC, then of fewest parameters (FPE and the paper's AIC choose the same)."""
         return min(self.candidates, key=lambda c: (c.aic, c.parameters))
 
     def candidate(self, p: int, q: int) -> Candidate:
@@ -168,7 +169,7 @@ def pacf(rho: Sequence[float]) -> list[float]:
 
 
 def bound(n: int) -> float:
-    """Correlations of white noise lie within this, 95 % of the time."""
+    """The 95 % bound for the correlations of white noise."""
     return 1.96 / math.sqrt(n)
 
 
@@ -195,13 +196,13 @@ def _residuals(y: Vector, ar: Vector, ma: Vector) -> Vector:
 
 
 def _start(y: Vector, p: int, q: int) -> Vector:
-    """Unconstrained starting values from Hannan and Rissanen; zeros where these lie outside the region."""
+    """Unconstrained start values by Hannan and Rissanen; zeros if those are not stationary and invertible."""
     from statsmodels.tsa.arima.estimators.hannan_rissanen import hannan_rissanen
     from statsmodels.tsa.statespace.tools import unconstrain_stationary_univariate as free
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of matrices that are hardly regular: then zeros are the start
+            warnings.simplefilter("ignore")  # about nearly singular matrices: the start is then zero
             found, _ = hannan_rissanen(y, ar_order=p, ma_order=q, demean=False)
         if not (found.is_stationary and found.is_invertible):
             raise ValueError
@@ -225,7 +226,7 @@ def _fit_css(y: Vector, p: int, d: int, q: int) -> Candidate:
     def errors(free: Vector) -> Vector:
         return _residuals(scaled, *split(free))
 
-    # A second start from nothing: the sum of squares may have more than one hollow.
+    # A second, fixed start: the sum of squares may have several local minima.
     fits = [least_squares(errors, start, method="trf") for start in (_start(y, p, q), np.full(p + q, 0.1))]
     ar, ma = split(min(fits, key=lambda fit: fit.cost).x)
     at = np.concatenate([ar, ma])
@@ -241,7 +242,7 @@ def _fit_mle(y: Vector, p: int, d: int, q: int) -> Candidate:
 
     scale = float(y.std())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of start values and of convergence: the other fits tell
+        warnings.simplefilter("ignore")  # about start values and convergence: the other fits show such errors
         fit = ARIMA(y / scale, order=(p, 0, q), trend="n").fit()
     se = [float(e) for e in fit.bse[: p + q]]
     ar, ma = [float(v) for v in fit.arparams], [float(v) for v in fit.maparams]

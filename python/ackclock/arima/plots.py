@@ -1,4 +1,4 @@
-"""Figures of an identification, one drawing function a panel."""
+"""Figures of an identification, with one drawing function for each panel."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def difference_pacf(axes: Axes, found: Identification) -> None:
 
 
 def residual_histogram(axes: Axes, found: Identification, model: Candidate | None = None) -> None:
-    """Residuals of a model (none: the chosen one) against the normal law of their variance (Freedman-Diaconis bins)."""
+    """Histogram of a model's residuals (default: the chosen model) with the normal density; Freedman-Diaconis bins."""
     from scipy.stats import norm
 
     model = model or found.chosen
     residuals = model.residuals(found.y) * 1e3
     spread = float(np.subtract(*np.percentile(residuals, [75, 25])))
     count = np.ptp(residuals) * len(residuals) ** (1 / 3) / (2 * spread) if spread > 0 else np.inf
-    # Where tails are long the rule asks for thousands of bins: then the middle 99 % in sixty.
+    # With long tails, the rule gives thousands of bins; the middle 99 % is then drawn in 60 bins.
     low, high = (residuals.min(), residuals.max()) if count <= 200 else np.percentile(residuals, [0.5, 99.5])
     edges = np.linspace(low, high, 61 if count > 200 else max(2, int(np.ceil(count)) + 1))
     weights = np.full(len(residuals), 1 / (len(residuals) * (edges[1] - edges[0])))

@@ -34,10 +34,10 @@ def read_series(
 ) -> NDArray[np.float64]:
     """Round-trip times in seconds from a .csv or .parquet file with a column `rtt_s`.
 
-    A window trace will do (`ackclock run --trace F --trace-every ack`): rows without a sample are left out, and `flow`
-    says whose they are where it has several. `every_s` takes the last sample of each interval of that length (needs
-    `time_s`; an interval without a sample repeats the one before; `tell` is told if there are many). Raises BadInput,
-    OSError.
+    The file may be a window trace (`ackclock run --trace F --trace-every ack`); rows without a sample are skipped.
+    `flow` selects a flow if the file has several. `every_s` keeps the last sample of each interval of that length
+    (needs `time_s`). An interval without a sample repeats the previous sample; if many do so, `tell` is called with a
+    warning. Raises BadInput, OSError.
     """
     import polars as pl
 
@@ -58,7 +58,7 @@ def read_series(
         frame = _spaced(frame, every_s, path, tell)
     x = frame["rtt_s"].to_numpy().astype(np.float64)
     if not np.all(np.isfinite(x)):
-        raise BadInput(f"{path}: rtt_s: row {int(np.argmin(np.isfinite(x))) + 1} is no number")
+        raise BadInput(f"{path}: rtt_s: row {int(np.argmin(np.isfinite(x))) + 1} is not a number")
     if np.abs(x).max() > LONGEST_S:
         raise BadInput(f"{path}: rtt_s: holds {np.abs(x).max():g} s; no round-trip time is above {LONGEST_S:g} s")
     if len(x) < LEAST:
@@ -69,14 +69,14 @@ def read_series(
 
 
 def _spaced(frame: pl.DataFrame, every_s: float, path: Path, tell: Callable[[str], object] | None) -> pl.DataFrame:
-    """`frame` at equal distances; tells if much of that is repeated."""
+    """Resample `frame` at equal intervals. Call `tell` if more than 5 % of the samples are repetitions."""
     import polars as pl
 
     if "time_s" not in frame.columns or not frame["time_s"].dtype.is_numeric():
         raise BadInput(f"{path}: --every needs a column time_s of numbers (seconds)")
     times = frame["time_s"].cast(pl.Float64)
     if frame.is_empty() or times.null_count() or not times.is_finite().all():
-        raise BadInput(f"{path}: time_s: holds what is no number")
+        raise BadInput(f"{path}: time_s: holds a value that is not a number")
     if (float(times.max()) - float(times.min())) / every_s > 1e7:  # type: ignore[arg-type]
         raise BadInput(f"{path}: --every {every_s:g}: makes more than ten million intervals")
     spaced = resampled(frame, every_s)
@@ -90,7 +90,7 @@ def _spaced(frame: pl.DataFrame, every_s: float, path: Path, tell: Callable[[str
 
 
 def filled(frame: pl.DataFrame, every_s: float) -> float:
-    """The part of the intervals of `every_s` seconds in which there is no sample."""
+    """The fraction of the intervals of `every_s` seconds that have no sample."""
     times = frame["time_s"].to_numpy()
     places = np.floor((times - times.min()) / every_s + 1e-6).astype(np.int64)
     return 1 - len(np.unique(places)) / (int(places.max()) + 1)
@@ -143,11 +143,11 @@ def synthetic(
 ) -> NDArray[np.float64]:
     """`n` levels of an ARIMA(p, 1, q) process, seconds: MA sign of Eq. 17, Gaussian innovations, no trend.
 
-    A difference-stationary process wanders; levels are not held above zero, for the model knows no bound.
+    The levels of a difference-stationary process have no bound, so they may fall below zero.
     """
     from scipy.signal import lfilter
 
-    warm = 500  # the difference is stationary after that
+    warm = 500  # after this many values the differences are stationary
     noise = np.random.default_rng(seed).normal(0.0, sigma_s, n + warm)
     steps = lfilter([1.0, *ma], [1.0, *(-p for p in ar)], noise)[warm:]
     return np.asarray(start_s + np.cumsum(steps), dtype=np.float64)

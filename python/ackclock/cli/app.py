@@ -33,7 +33,7 @@ COMMANDS = (
     "radio",
     "bench",
 )
-"""Each is the function `command` in the module of its name."""
+"""Names of the commands. Each is the function `command` in the module of the same name."""
 
 
 def application(arguments: Sequence[str]) -> App:
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone
+            stream.reconfigure(errors="backslashreplace")  # for terminals that accept only ASCII
     control.announce = lambda what: say(f"ackclock: {what}", error=True)
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ScenarioError, BadInput) as error:
         return fail(str(error), 2)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone; say nothing more
+        sys.stderr.close()  # the reader closed the pipe: print nothing more
         return 1
     except OSError as error:
         return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)

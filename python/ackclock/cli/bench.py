@@ -16,16 +16,16 @@ def command(
     quick: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Run the speed benchmark, beside ns-2 where it is installed.
+    """Run the speed benchmark. If ns-2 is installed, it runs the same networks for comparison.
 
     Parameters
     ----------
     flows
-        Numbers of flows; by default 1, 10, 100, 1000 beside ns-2, then 10000 and 100000 alone.
+        Numbers of flows. Default: 1, 10, 100 and 1000 with ns-2, then 10000 and 100000 without ns-2.
     repeat
-        Runs of each; ours and ns-2's take turns.
+        Number of runs of each case. Runs of Ackclock and of ns-2 alternate.
     quick
-        A tenth of the simulated time.
+        Simulate a tenth of the time.
     as_json
         Print the measurements as JSON.
 
@@ -33,5 +33,5 @@ def command(
     from ackclock.bench import main as bench_main
 
     if repeat < 1 or any(n < 1 for n in flows or []):
-        raise BadInput("flows and --repeat are numbers from 1 on")
+        raise BadInput("flows and --repeat: must be whole numbers of at least 1")
     return bench_main(flows, repeat=repeat, quick=quick, as_json=as_json)

@@ -14,7 +14,7 @@ MOST_REFUSED = 10
 
 
 def command(file: File, /, *files: File, plot: Path | None = None, allow_code: AllowCode = False) -> int:
-    """Validate scenarios without running them, nor the code of their controllers.
+    """Validate scenarios. Nothing is simulated, and the code of Python controllers is not executed.
 
     Parameters
     ----------
@@ -23,9 +23,10 @@ def command(file: File, /, *files: File, plot: Path | None = None, allow_code: A
     files
         More scenario files.
     plot
-        Draw the network of the one file: nodes, links with rate, delay, queue and loss, flows (SVG, PDF or PNG).
+        Draw the network to this file (.svg, .png or .pdf): nodes, links with rate, delay, queue and loss, flows.
+        Only for a single scenario file.
     allow_code
-        Let files name code and bases (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     from ackclock.study import Study
@@ -33,7 +34,7 @@ def command(file: File, /, *files: File, plot: Path | None = None, allow_code: A
     if plot is not None:
         check_picture(plot)
         if files:
-            raise BadInput("--plot: draws the network of one file")
+            raise BadInput("--plot: needs exactly one scenario file")
     failed = False
     for name in (file, *files):
         try:
@@ -47,13 +48,13 @@ def command(file: File, /, *files: File, plot: Path | None = None, allow_code: A
             labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
             say(f"ackclock: at {labels}: {message}", error=True)
         if study.refused:
-            few = f", the first {MOST_REFUSED} told above" if len(study.refused) > MOST_REFUSED else ""
+            few = f"; the first {MOST_REFUSED} are listed above" if len(study.refused) > MOST_REFUSED else ""
             say(f"ackclock: {name}: {len(study.refused)} of {study.points} points cannot be run{few}", error=True)
             failed = True
         else:
             many = f"; {study.points * len(study.seeds)} runs" if study.is_sweep else ""
             duration = study.scenario(0).duration_s
-            say(f"{name}: good ({study.title or 'no title'}; {duration:g} s{many})")
+            say(f"{name}: valid ({study.title or 'no title'}; {duration:g} s{many})")
             if plot is not None:
                 from ackclock import topology
 

@@ -28,18 +28,18 @@ def command(
     any_change: Annotated[bool, Parameter(name="--any")] = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Compare two folders that `ackclock suite` made: which metrics changed. Exits with 1 if one got worse.
+    """Compare two result folders of `ackclock suite` and list changed metrics. Exit status 1 if one is worse.
 
     Parameters
     ----------
     a
-        Results before, or of the reference controller.
+        Folder with the earlier results, or with those of the reference controller.
     b
-        Results after, or of the controller compared with it.
+        Folder with the later results, or with those of the compared controller.
     tolerance
-        Largest change of the mean that does not count.
+        Largest relative change of the mean that is ignored.
     any_change
-        Exit with 1 for any change, also for the better.
+        Exit with status 1 for any change, including an improvement.
     as_json
         Print every metric as a JSON list and nothing else.
 
@@ -59,7 +59,7 @@ def command(
 
 
 def _plain(change: Change) -> dict[str, Any]:
-    """As JSON has it: null for no number."""
+    """The change as JSON data, with null for a missing number."""
     found = asdict(change)
     if change.verdict == "missing":
         found["difference"] = None

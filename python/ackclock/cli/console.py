@@ -14,7 +14,7 @@ LINES_EVERY_S = 30.0
 
 
 def wide_console() -> PlainConsole:
-    """A console for wide tables: a file or a pipe has room."""
+    """A console for wide tables: 240 columns if the output is a file or a pipe."""
     console = PlainConsole()
     if not console.is_terminal:
         console.width = 240
@@ -23,7 +23,7 @@ def wide_console() -> PlainConsole:
 
 @contextmanager
 def progress(doing: str, *, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error while something lasts; none where that is no terminal."""
+    """Show a progress bar on standard error; yield None if standard error is not a terminal."""
     console = PlainConsole(stderr=True)
     if quiet or not console.is_terminal:
         yield None
@@ -40,7 +40,7 @@ def progress(doing: str, *, quiet: bool) -> Iterator[Callable[[float], None] | N
 
 
 def _lines(name: str) -> Callable[[int, int], None]:
-    """What is done so far, a line on standard error every half minute: for logs."""
+    """Print the number of finished runs on standard error every 30 s, for log files."""
     last = time.monotonic()
 
     def advance(ended: int, total: int) -> None:
@@ -54,7 +54,7 @@ def _lines(name: str) -> Callable[[int, int], None]:
 
 @contextmanager
 def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar with rate and time left on standard error while a study runs; lines where that is no terminal."""
+    """Show a study's progress on standard error: a bar with rate and time left, or lines if it is not a terminal."""
     console = PlainConsole(stderr=True)
     if quiet or not console.is_terminal:
         yield None if quiet else _lines("running")
@@ -82,7 +82,7 @@ def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None
 
 @contextmanager
 def named_progress() -> Iterator[Callable[[str], Callable[[int, int], None] | None]]:
-    """A bar for each of several studies; lines now and then where standard error is no terminal."""
+    """Show a progress bar for each study, or a line every 30 s if standard error is not a terminal."""
     console = PlainConsole(stderr=True)
     if not console.is_terminal:
         yield _lines

@@ -35,20 +35,20 @@ def command(
     Parameters
     ----------
     series
-        CSV or Parquet file with a column rtt_s (seconds); a window trace of `ackclock run --trace-every ack` will do.
+        CSV or Parquet file with a column rtt_s (seconds), such as a window trace of `ackclock run --trace-every ack`.
     flow
-        Whose samples to take, where the file has a column flow.
+        Flow whose samples are used, if the file has a column flow.
     every
-        Take the last sample of each interval of so many seconds (needs a column time_s), as a probe would.
+        Use only the last sample of each interval of this many seconds, like a periodic probe. Needs a column time_s.
     d
-        How often to difference.
+        Order of differencing.
     method
-        Conditional least squares, or the exact Gaussian likelihood.
+        Estimation method: conditional least squares (css) or exact Gaussian maximum likelihood (mle).
     plot
         Draw series, correlations and residuals to this file (.svg, .png or .pdf).
     fit
-        Write the coefficients of ARIMA(2,1,1) to this file (.toml); a scenario takes them with
-        control = { kind = "ca_artt", fit = "FILE" }.
+        Write the coefficients of ARIMA(2,1,1) to this file (.toml). A scenario reads them with
+        congestion_control = { kind = "ca_artt", fit = "FILE" }.
     as_json
         Print one JSON object and nothing else.
 
@@ -62,7 +62,7 @@ def command(
     if fit is not None and (fit.suffix != ".toml" or d != 1):
         raise BadInput("--fit: the name must end in .toml, and --d must be 1: the controller's model is ARIMA(2,1,1)")
     if (every is not None and not every > 0) or not 0 <= d <= 2:
-        raise BadInput("--every is a time above zero, --d is 0, 1 or 2")
+        raise BadInput("--every: must be above zero, and --d must be 0, 1 or 2")
     targets = [path for path in (plot, fit) if path is not None]
     check_targets(targets)
     x = read_series(series, flow, every, lambda message: fail(message, 0))

@@ -48,6 +48,7 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
             usual = f"= {param['default']}" if param["default"] else "(required)"
             console.print(" ".join(filter(None, (f"    {param['name']}", usual, param["unit"]))) + f": {param['doc']}")
         if entry["trace"]:
-            console.print(f"    in the trace: {', '.join(entry['trace'])}")
+            console.print(f"    trace columns: {', '.join(entry['trace'])}")
         for limit in entry["limits"]:
-            console.print(f"    alone on an empty path below 90 % in profile {limit['profile']}: {limit['reason']}")
+            text = f"    a single flow uses less than 90 % of an empty path in profile {limit['profile']}"
+            console.print(f"{text}: {limit['reason']}")

@@ -1,4 +1,4 @@
-"""What several commands take."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Jobs = Annotated[int | None, Parameter(validator=_jobs)]
 
 
 def seconds(text: str, what: str) -> float:
-    """Seconds of a span such as "600s"; `what` names it in messages. Raises BadInput."""
+    """Convert a time such as "600s" to seconds. Messages name the option as `what`. Raises BadInput."""
     try:
         return _core.seconds(text)
     except ValueError as error:
@@ -49,11 +49,11 @@ def seconds(text: str, what: str) -> float:
 
 
 def percent(text: str, what: str) -> float:
-    """Part that a percentage such as "1%" means; `what` names it in messages. Raises BadInput."""
+    """Convert a percentage such as "1%" to a fraction. Messages name the option as `what`. Raises BadInput."""
     try:
         part = float(text.removesuffix("%")) / 100
     except ValueError:
         part = -1.0
     if not text.endswith("%") or not 0 <= part < 1:
-        raise BadInput(f"{what} {text}: must be a percentage from 0% on and below 100%, such as 1%")
+        raise BadInput(f"{what} {text}: must be a percentage of at least 0% and less than 100%, such as 1%")
     return part

@@ -36,7 +36,7 @@ def command(
     seed: Seed = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Follow the satellites of a scenario without traffic: path, propagation delay and hand-offs over time.
+    """Show the satellite paths of a scenario without traffic: path, propagation delay and hand-offs over time.
 
     Parameters
     ----------
@@ -57,26 +57,26 @@ def command(
     plot
         Draw a map to this file (.svg, .png or .pdf).
     at
-        The moment of the map; the start by default.
+        Time of the map. Default: the start.
     animate
         Write an animation of the map, one frame per sample (.gif, .html, or .mp4 where ffmpeg is installed).
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     seed
-        Decides the jitter of checks, instead of the file's.
+        Seed of the random jitter of hand-off checks, instead of the file's.
     allow_code
-        Let files name code and bases (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     from ackclock.satellites import SatelliteView
 
     check_pictures(plot, animate)
     if (start is None) != (end is None):
-        raise BadInput("--from and --to go together")
+        raise BadInput("--from and --to: both or neither must be given")
     if start is None and not positions and plot is None and animate is None:
-        raise BadInput("name two terminals with --from and --to, or ask for --positions, --plot or --animate")
+        raise BadInput("name two terminals with --from and --to, or give --positions, --plot or --animate")
     if positions and not as_json:
-        raise BadInput("--positions goes with --json")
+        raise BadInput("--positions: needs --json")
     every_s = interval_s(every, at, plot)
     until_s, at_s = seconds(until, "--until"), seconds(at or "0s", "--at")
     ends = (start, end) if start is not None and end is not None else None
@@ -101,8 +101,8 @@ def command(
 
 
 def passes(satellites: SatelliteView, every_s: float) -> None:
-    """Paths with their delays, a row for each time that the path changes, then the hand-offs."""
-    table = Table("from (s)", "path", "delay (ms)", "least", "most", title="Paths", title_justify="left", box=None)
+    """Print the paths with their delays, one row for each path change, then the hand-offs."""
+    table = Table("from (s)", "path", "mean delay (ms)", "min", "max", title="Paths", title_justify="left", box=None)
     runs: list[tuple[float, list[str] | None, list[float]]] = []
     for look in satellites.instants(every_s):
         if not runs or runs[-1][1] != look["path"]:

@@ -27,12 +27,13 @@ def command(
     engine: Literal["local", "ray"] = "local",
     readme: bool = False,
 ) -> int:
-    """Reproduce a paper: its tables, figures, claims with verdicts, one page. Resumable.
+    """Reproduce a paper: run its studies and write a page with tables, figures and verdicts on claims. Resumable.
 
     Parameters
     ----------
     key
-        The paper (`ackclock list papers`), or all: two at a time, and the comparison of all controllers.
+        Key of the paper (see `ackclock list papers`). The key all reproduces every paper, two at a time, and
+        compares all controllers.
     out
         Folder; the page is KEY/index.html in it.
     quick
@@ -42,7 +43,7 @@ def command(
     engine
         Executor: this machine, or a Ray cluster.
     readme
-        Also put the verdicts into the README of the paper's folder.
+        Also write the verdicts into the README of the paper's folder.
 
     """
     from ackclock import papers
@@ -51,7 +52,7 @@ def command(
     from ackclock.study.executors import ENGINES
 
     if readme and quick:
-        raise BadInput("--readme: not with --quick: the README holds the whole reproduction")
+        raise BadInput("--readme: needs the full reproduction; omit --quick")
     if key == "all":
         return _all_papers(Options(out, engine, jobs, quick), readme=readme)
     one = papers.find(key)
@@ -59,7 +60,7 @@ def command(
         with named_progress() as progress:
             made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {out / one.key}; the same command goes on", 130)
+        return fail(f"interrupted; finished runs are kept in {out / one.key}; repeat the command to resume", 130)
     reproduction(made)
     if readme:
         write_readme(one, made)
@@ -67,19 +68,19 @@ def command(
 
 
 def _all_papers(options: Options, *, readme: bool) -> int:
-    """Reproduce every paper and write the index of them all."""
+    """Reproduce every paper and write the index page."""
     from ackclock import papers
     from ackclock.papers.parallel import reproduce_all
     from ackclock.papers.reproduce import readme as write_readme
 
     wanted = [papers.find(one) for one in papers.known()]
     if not wanted:
-        raise BadInput("there are no papers here (run in a folder that has `papers/`)")
+        raise BadInput("no papers found; run the command in a folder that has a subfolder papers")
     try:
         with named_progress() as progress:
             ended = reproduce_all(wanted, papers.comparison_folder(), options, progress)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {options.out}; the same command goes on", 130)
+        return fail(f"interrupted; finished runs are kept in {options.out}; repeat the command to resume", 130)
     for made in ended.papers:
         reproduction(made)
         if readme:
@@ -92,7 +93,7 @@ def _all_papers(options: Options, *, readme: bool) -> int:
 
 
 def reproduction(made: Reproduction) -> None:
-    """Print the verdicts of a paper and where its page lies."""
+    """Print the verdicts of a paper and the path of its page."""
     console = wide_console()
     table = Table(title=made.paper.title, title_justify="left", box=None, pad_edge=False)
     for head in ("claim", "direction", "size", "what", "value", "95 % interval", "n", "readings"):
@@ -106,7 +107,7 @@ def reproduction(made: Reproduction) -> None:
     console.print(f"calibrated: {made.calibration.chosen.label}")
     console.print(table)
     if any(v.weak for v in made.verdicts):
-        console.print("weak: not after Holm's correction over all claims")
+        console.print("weak: not significant after Holm's correction over all claims")
     console.print(f"{made.runs:,} runs, {made.seconds:.0f} s")
     for run_id, error in made.failed[:5]:
         console.print(f"failed: run {run_id}: {error}")

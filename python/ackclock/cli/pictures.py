@@ -10,7 +10,7 @@ from ackclock.files import BadInput, check_targets
 
 
 def check_pictures(plot: Path | None, animate: Path | None) -> None:
-    """Raise BadInput unless a map and an animation can be written to these files."""
+    """Check that a map and an animation can be written to these files. Raises BadInput."""
     from ackclock.animation import ENDINGS
 
     for target, endings in ((plot, (".svg", ".png", ".pdf")), (animate, ENDINGS)):
@@ -20,9 +20,9 @@ def check_pictures(plot: Path | None, animate: Path | None) -> None:
 
 
 def interval_s(every: str, at: str | None, plot: Path | None) -> float:
-    """Seconds of `--every`. Raises BadInput unless it is a time, and if `--at` has no map."""
+    """The value of `--every` in seconds. Raises BadInput if it is not above zero, or for `--at` without `--plot`."""
     if at is not None and plot is None:
-        raise BadInput("--at is the moment of the map: it goes with --plot")
+        raise BadInput("--at: needs --plot; it is the time of the map")
     every_s = seconds(every, "--every")
     if every_s <= 0:
         raise BadInput("--every: must be more than zero")
@@ -30,7 +30,7 @@ def interval_s(every: str, at: str | None, plot: Path | None) -> float:
 
 
 def report_written(plot: Path | None, animate: Path | None, stream: TextIO) -> None:
-    """Say which pictures were written."""
+    """Print the names of the files written."""
     for target in (plot, animate):
         if target is not None:
             print(f"written: {target}", file=stream)

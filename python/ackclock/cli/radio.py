@@ -35,30 +35,30 @@ def command(
     file
         Scenario file (TOML) with a [radio].
     plot
-        Draw a map of a moment to this file (.svg, .png or .pdf).
+        Draw a map at one time to this file (.svg, .png or .pdf).
     animate
         Write an animation of the map (.gif, .html, or .mp4 where ffmpeg is installed).
     start
-        Where the animation begins.
+        Start time of the animation.
     until
-        Where it ends; default: two minutes after the start.
+        End time of the animation. Default: two minutes after the start.
     every
-        Time that one frame, or the map, shows.
+        Length of the time span that one frame, or the map, shows.
     at
-        The moment of the map.
+        Time of the map. Default: the value of --from.
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     seed
         Seed of the run, instead of the file's.
     allow_code
-        Let files name code and bases (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     from ackclock import radio_map
 
     check_pictures(plot, animate)
     if plot is None and animate is None:
-        raise BadInput("ask for a map with --plot, or for an animation with --animate")
+        raise BadInput("give --plot for a map or --animate for an animation")
     every_s = interval_s(every, at, plot)
     start_s, at_s = seconds(start, "--from"), seconds(at or start, "--at")
     until_s = start_s + 120 if until is None else seconds(until, "--until")

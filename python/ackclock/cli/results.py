@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ackclock.stats import Estimate
 
 SCALES = {"_bps": (1e-3, "kb/s"), "_s": (1e3, "ms"), "_bytes": (1e-3, "kB")}
-"""How quantities are shown: by the ending of their name, a factor and a unit."""
+"""Factor and unit in which a quantity is printed, by the ending of its name."""
 
 
 def command(
@@ -27,20 +27,20 @@ def command(
     metric: list[str] | None = None,
     where: list[str] | None = None,
 ) -> int:
-    """Show a study's results: means and 95 % intervals over its seeds, point by point. Works while a study runs.
+    """Show the results of a study: mean and 95 % interval over the seeds for each point. Works during a sweep.
 
     Parameters
     ----------
     folder
         Folder of the study.
     runs
-        Print one JSON object for each finished run instead.
+        Print one JSON object for each finished run instead of the table.
     export
         Write one row per run (.parquet or .csv): run_id, seed, axes, outcome.
     metric
-        A number of the outcome, such as fwd.goodput_bps, "r1->r2.utilisation" or jain. May be repeated.
+        Metric to show: a number of the outcome, such as fwd.goodput_bps, "r1->r2.utilisation" or jain. May be repeated.
     where
-        Keep the points where an axis has a value: AXIS=LABEL. May be repeated.
+        Show only the points at which an axis has this label: AXIS=LABEL. May be repeated.
 
     """
     from ackclock.study import Store
@@ -81,7 +81,7 @@ def study_results(title: str, rows: list[dict[str, Any]]) -> None:
         table.add_row(*row["axes"].values(), runs, *cells)
     console.print(table)
     if any(row["deterministic"] for row in rows):
-        console.print("Deterministic: the seeds gave one outcome. The means are of that, without an interval.")
+        console.print("Deterministic: all seeds gave the same outcome, so the means have no interval.")
 
 
 def _scale(name: str) -> tuple[float, str]:
@@ -95,7 +95,7 @@ def _headed(name: str) -> str:
 
 
 def _interval(name: str, e: Estimate, runs: int) -> str:
-    """Mean and interval; n where not every run has the metric."""
+    """Mean and interval, with n if some runs lack the metric."""
     factor = _scale(name)[0]
     if e.n == 0:
         return "-"

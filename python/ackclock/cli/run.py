@@ -49,18 +49,18 @@ def command(
     trace
         Write the window trace to this Parquet file.
     trace_every
-        A row of the trace at every change of a window, or at every ACK.
+        Write one trace row for each change of a window (change) or for each ACK (ack).
     packets
         Write every packet event to this Parquet file.
     pcap
-        Write a packet capture to this pcapng file: FILE at every sending host, PLACE=FILE at a node or on a link
-        (a->b, or a-b for both directions). May be repeated.
+        Write a packet capture to this pcapng file. FILE captures at all hosts that send data, PLACE=FILE at a node
+        or on a link (a->b, or a-b for both directions). May be repeated.
     plot
         Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
     audit
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
     allow_code
-        Let files name code and bases (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     captures = _captures(pcap or ())
@@ -71,8 +71,8 @@ def command(
     scenario = Scenario.load(file, set_ or ())
     advise(scenario.advice)
     if scenario.is_study:
-        raise BadInput(f"{file}: sweep: a study of many runs; ackclock sweep {file} --out DIR runs it")
-    # A figure shows round-trip times, which come with every ACK.
+        raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
+    # The figure shows round-trip times, so the trace needs a row for each ACK.
     every_ack = trace_every == "ack" or plot is not None
     rows: Trace = "off" if trace is None and plot is None else "ack" if every_ack else "changes"
 
@@ -101,7 +101,7 @@ def command(
 
 
 def _captures(texts: Sequence[str]) -> dict[str, Path]:
-    """Files by their places. Raises BadInput if a place is given twice."""
+    """Map each capture place to its file. Raises BadInput if a place is given twice."""
     wanted = [_place(text) for text in texts]
     if len(dict(wanted)) < len(wanted):
         raise BadInput("--pcap: a place is given twice")
@@ -109,7 +109,7 @@ def _captures(texts: Sequence[str]) -> dict[str, Path]:
 
 
 def _place(text: str) -> tuple[str, Path]:
-    """The place and the file that a `--pcap` names."""
+    """Split the value of `--pcap` into place and file."""
     place, equals, file = text.rpartition("=")
     if not file or (equals and not place):
         raise BadInput(
@@ -141,7 +141,7 @@ def _write_all(
 
 
 def summary(result: Result, written: list[str]) -> None:
-    """Print flows, links and what was written."""
+    """Print the flows, the links and the names of the files written."""
     outcome = result.outcome
     console = wide_console()
     title = outcome["title"] or "run"
@@ -221,11 +221,11 @@ def _radio(console: PlainConsole, radio: dict[str, Any]) -> None:
 def _more(console: PlainConsole, outcome: dict[str, Any]) -> None:
     flows, links = len(outcome["flows"]) - MOST_ROWS, len(outcome["links"]) - MOST_ROWS
     if flows > 0 or links > 0:
-        console.print(f"(and {max(flows, 0)} more flows, {max(links, 0)} more links; --json has all)")
+        console.print(f"(and {max(flows, 0)} more flows, {max(links, 0)} more links; --json prints all)")
 
 
 def rate(bps: float | None) -> str:
-    """A rate with a unit that suits it."""
+    """A rate in b/s, kb/s, Mb/s or Gb/s."""
     if bps is None:
         return "-"
     for size, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):

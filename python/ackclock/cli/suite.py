@@ -27,16 +27,16 @@ def command(
     engine: Literal["local", "ray"] = "local",
     allow_code: AllowCode = False,
 ) -> int:
-    """Run a controller through every situation of a suite and write one page. Resumable.
+    """Run a controller in every situation of a suite and write one page. Resumable.
 
     Parameters
     ----------
     name
-        The suite (tcpeval), or a folder with a suite.toml.
+        Name of the suite (tcpeval), or a folder with a suite.toml.
     control
         A controller's name, FILE.py:CLASS, or a table such as '{ kind = "vegas", alpha = 1 }'.
     out
-        Folder for page, measures and runs; out/suites/NAME/CONTROL by default.
+        Folder for page, measures and runs. Default: out/suites/NAME/CONTROL.
     quick
         Fewer seeds; the page says so.
     jobs
@@ -44,7 +44,7 @@ def command(
     engine
         Executor: this machine, or a Ray cluster.
     allow_code
-        Let files name code and bases (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     from ackclock.study.executors import ENGINES
@@ -57,13 +57,13 @@ def command(
         with named_progress() as progress:
             made = run(found, control, target, ENGINES[engine](jobs), quick=quick, progress=progress)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {target}; the same command goes on", 130)
+        return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     suite_results(made)
     return 1 if made.failed else 0
 
 
 def suite_results(made: SuiteResult) -> None:
-    """Print what a controller came to in a suite: a line for each point, and where its page lies."""
+    """Print the results of a controller in a suite, one row for each point, and the path of its page."""
     console = wide_console()
     table = Table(
         title=f"{made.metadata.control}: {made.metadata.title}", title_justify="left", box=None, pad_edge=False

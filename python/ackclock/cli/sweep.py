@@ -27,7 +27,7 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Run a study: every point of its axes under every seed. Resumable: finished runs are kept.
+    """Run a study: every combination of its axis values with every seed. Resumable: finished runs are kept.
 
     Parameters
     ----------
@@ -42,13 +42,14 @@ def command(
     engine
         Executor: this machine, or a Ray cluster (extra `ackclock[cluster]`).
     until
-        Add seeds to a point until the 95 % interval of a metric is narrow: METRIC:PERCENT, such as fwd.goodput_bps:2%.
+        METRIC:PERCENT, such as fwd.goodput_bps:2%. Add seeds to each point until the half-width of the metric's 95 %
+        interval is at most PERCENT of the mean.
     most
         With --until: maximum number of seeds per point.
     as_json
         Print {"runs", "kept", "done", "failed"} at the end and nothing else.
     allow_code
-        Let files name code and bases (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     from dataclasses import asdict
@@ -58,7 +59,7 @@ def command(
     from ackclock.study.executors import ENGINES
 
     if most < 2:
-        raise BadInput("--most is a number from 2 on")
+        raise BadInput("--most: must be a whole number of at least 2")
     study = Study.load(file, set_ or ())
     advise(study.advice)
     stop = None if until is None else Until.parse(until, most)
@@ -70,7 +71,7 @@ def command(
                 summary = run_study(study, store, ENGINES[engine](jobs), until=stop, progress=advance)
         except KeyboardInterrupt:
             there = sum(1 for _ in store.runs())
-            return fail(f"interrupted; {there} finished runs are kept in {out}; the same command goes on", 130)
+            return fail(f"interrupted; {there} finished runs are kept in {out}; repeat the command to resume", 130)
         for run_id, error in store.failures()[:10]:
             fail(f"run {run_id}: {error}", 1)
     if as_json:

@@ -27,18 +27,18 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Explain the last change of a window by a moment: the event, the ACK or loss, the packet's fate, the queue.
+    """Explain the last change of a window before a time: the event, the ACK or loss, the packet's fate, the queue.
 
     Parameters
     ----------
     file
-        Scenario file (TOML): with its seed it is the run, to the bit.
+        Scenario file (TOML). File and seed reproduce the run exactly.
     at
-        The moment, such as 3.21s.
+        Simulated time, such as 3.21s.
     flow
-        Whose window; by default the one that changed last.
+        Flow whose window is explained. Default: the flow whose window changed last.
     cut
-        The last fall of the window instead of the last change.
+        Explain the last reduction of the window instead of the last change.
     seed
         Seed of all random streams, instead of the file's.
     set_
@@ -46,14 +46,14 @@ def command(
     as_json
         Print one JSON object and nothing else.
     allow_code
-        Let files name code and bases (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     scenario = Scenario.load(file, set_ or ())
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(
-            f"{file}: sweep: a study of many runs; explain one: a file without sweep, what varies by --set, and --seed"
+            f"{file}: sweep: the file is a study of many runs; remove sweep and select one run with --set and --seed"
         )
     found = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
     if as_json:

@@ -1,12 +1,12 @@
-"""Calibration: the unstated properties of a paper's network, fitted on what it prints for known algorithms alone.
+"""Calibration: fits the unstated properties of a paper's network to its published numbers of known algorithms.
 
 Every combination of candidates (a reading) is run at the points of the control cells. The distance of a reading is the
 mean of |ln((obtained + offset) / (published + offset))| over the cells; the reading with the least distance is taken.
-Readings whose distance differs from it by less than its uncertainty are not distinguished: the uncertainty is that of
-printed numbers of one run (the spread of our own runs from seed to seed) and of the choice of cells (the standard error
-of the difference over the cells). Claims are judged under the nearest of those too.
-How sharp the optimum is, is seen in the distance of the best reading that has another candidate of one parameter, and
-in how often a candidate belongs to the best reading when the cells are drawn with replacement.
+A reading is not distinguished from it if their distances differ by less than the uncertainty. The uncertainty has two
+sources: the printed numbers, which are of one run each (the spread of our own runs over the seeds), and the choice of
+cells (the standard error of the difference over the cells). Claims are also judged under the nearest of these
+readings. Two values show how sharp the optimum is: the distance of the best reading with another candidate of one
+parameter, and the fraction of bootstrap resamples of the cells in which a candidate belongs to the best reading.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2000
 MOST_READINGS = 5000
-"""More combinations than a calibration may have."""
+"""Maximum number of combinations of a calibration."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class ControlCell:
     offset: float
 
     def distance(self, obtained: float) -> float:
-        """|ln((obtained + offset) / (published + offset))|; of a rate of zero, that of a thousandth."""
+        """|ln((obtained + offset) / (published + offset))|; a zero counts as a thousandth of the published value."""
         return abs(self._log(obtained) - self._log(self.published))
 
     def variance(self, values: Sequence[float]) -> float:
-        """Of the logarithm, from seed to seed."""
+        """Variance of the logarithm over the seeds."""
         return float(np.var([self._log(x) for x in values], ddof=1)) if len(values) > 1 else 0.0
 
     def _log(self, value: float) -> float:
@@ -59,14 +59,14 @@ class ControlCell:
 
 @dataclass(frozen=True)
 class Fit:
-    """What the control cells say of every reading: `distances` has a row for each reading, a column for each cell."""
+    """Distances of all readings from the control cells: one row for each reading, one column for each cell."""
 
     paper: Paper
     readings: list[Reading]
     cells: list[ControlCell]
     distances: np.ndarray
     variances: np.ndarray
-    """Of the same shape: the variance of the logarithm of each cell from seed to seed."""
+    """An array of the same shape: the variance of each cell's logarithm over the seeds."""
 
     @cached_property
     def means(self) -> list[float]:
@@ -85,7 +85,7 @@ class Fit:
 
     @cached_property
     def noise(self) -> float:
-        """The standard error of the least distance: that of printed numbers of one run each."""
+        """The standard error of the least distance, given that each printed number is of one run."""
         return math.sqrt(float(self.variances[self.best].sum())) / len(self.cells)
 
     @cached_property
@@ -103,7 +103,7 @@ class Fit:
         return int(np.argmax(self.means))
 
     def factor(self, i: int) -> float:
-        """By which factor a reading is off in the mean."""
+        """The mean factor by which a reading deviates from the published numbers."""
         return math.exp(self.means[i])
 
     def nearest(self, count: int) -> list[int]:
@@ -112,7 +112,7 @@ class Fit:
 
     @cached_property
     def wins(self) -> list[float]:
-        """How often each reading is the best when the cells are drawn with replacement; equals share."""
+        """Fraction of bootstrap resamples of the cells in which each reading is the best; ties are split."""
         count = len(self.cells)
         drawn = np.random.default_rng(0).multinomial(count, [1 / count] * count, size=RESAMPLES)
         sums = drawn @ self.distances.T
@@ -120,7 +120,7 @@ class Fit:
         return [float(x) for x in (best / best.sum(axis=1, keepdims=True)).mean(axis=0)]
 
     def profile(self) -> list[dict[str, Any]]:
-        """Of each candidate of each parameter the least distance of a reading that has it, and its share of wins."""
+        """For each candidate of a parameter: the least distance of a reading with it, and its share of resamples."""
         found = []
         for parameter in self.paper.calibration.parameter:
             for place, candidate in enumerate(parameter.candidate):
@@ -175,7 +175,7 @@ def combinations(paper: Paper) -> list[Reading]:
 def fit(results: Results) -> Fit:
     """Run every reading at the control cells and measure its distance.
 
-    Raises BadInput if a cell belongs to a controller that the paper proposes: nothing is fitted on those.
+    Raises BadInput if a cell belongs to a controller that the paper proposes, because the fit must not use those.
     """
     paper = results.paper
     readings = combinations(paper)
@@ -185,7 +185,7 @@ def fit(results: Results) -> Fit:
     cells: list[ControlCell] = []
     for name in dict.fromkeys(group.study for group in paper.calibration.cells):
         groups = [group for group in paper.calibration.cells if group.study == name]
-        # Readings that assign the same in this study are one variant of it.
+        # Readings with the same assignments in this study share one variant of it.
         written = [inline(reading.assignments(paper.folder, name)) for reading in readings]
         first = dict(zip(reversed(written), reversed(readings), strict=True))
         ran = results.run_variants(name, list(first.values()), seeds, [group.keep for group in groups])
@@ -213,7 +213,7 @@ def _refuse_proposed(paper: Paper, study: str, tables: Mapping[str, pl.DataFrame
 
 
 def _measured(results: Results, group: ControlCells) -> list[tuple[ControlCell, Sequence[float]]]:
-    """The cells of a group with what was obtained for them, a value a seed."""
+    """The cells of a group with the obtained values, one for each seed."""
     if group.code:
         return [
             (ControlCell(group.table, c.row, c.column, c.published, group.offset), c.values)

@@ -1,4 +1,4 @@
-"""What none of the papers compared: every controller over every paper's network (papers/comparison)."""
+"""The comparison of every controller on every paper's network (papers/comparison)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ControllerComparison:
-    """What came of it: a run of the suite for each controller, and those that the networks have nothing for."""
+    """The result: a suite run for each controller, and the controllers that no network supports, with reasons."""
 
     suite: Suite
     made: list[SuiteResult]
@@ -51,8 +51,8 @@ def compare_controllers(
     quick: bool = False,
     progress: Callable[[str], Progress | None] | None = None,
 ) -> ControllerComparison:
-    """Run every registered controller through the suite in `folder`; runs that are there are kept."""
-    allow_code(True)  # the networks are those of the papers beside
+    """Run every registered controller through the suite in `folder`; finished runs are kept."""
+    allow_code(True)  # the suite extends networks from the folders of the papers
     suite = Suite(folder)
     made, refused = [], {}
     for entry in models("controllers"):
@@ -68,7 +68,7 @@ def compare_controllers(
 
 
 def front(points: dict[str, tuple[float, float]]) -> set[str]:
-    """Names of those that no other beats in both: points are (delay, goodput)."""
+    """Names of the Pareto-optimal points (delay, goodput)."""
     return {
         name
         for name, (delay, goodput) in points.items()
@@ -101,7 +101,7 @@ def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, n
         if name not in rows or "p95_queueing" not in rows[name]:
             continue
         delay, goodput = rows[name]["p95_queueing"], rows[name]["goodput"]
-        # A logarithmic axis has no room for zero: below a tenth of a millisecond all is one.
+        # A logarithmic axis cannot show zero: delays below 0.1 ms are drawn at 0.1 ms.
         x = max(delay.value, 0.1)
         left = min(delay.half_width or 0.0, 0.9 * x)
         points[name] = (x, goodput.value)
@@ -122,7 +122,7 @@ def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, n
     for name in sorted(front(points), key=lambda name: points[name]):
         x, y = points[name]
         if any(abs(math.log10(x / a)) < 0.25 and abs(y - b) < 0.08 * highest for a, b in named):
-            continue  # its name would lie on another
+            continue  # the label would overlap another one
         named.append((x, y))
         axes.annotate(name, points[name], xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""What the figures of papers share: colours, means with intervals as lines, panels side by side."""
+"""Shared parts of the figures of papers: colours, lines of means with intervals, panels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777")
-"""Okabe and Ito's, distinct for the colour-blind too."""
+"""The palette of Okabe and Ito, which colour-blind readers can distinguish."""
 MARKERS = "os^Dv<>*"
 
 
 def panels(columns: int, rows: int = 1, height: float = 3.4, *, share: bool = True) -> tuple[Figure, list[Axes]]:
-    """A figure of panels, row by row; they have common axes if they `share` them."""
+    """A figure and its panels, row by row. With `share`, the panels have common axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.2, height * rows), layout="constrained")
@@ -47,7 +47,7 @@ def line(axes: Axes, frame: pl.DataFrame, x: str, y: str, *, factor: float, numb
     points.sort(key=lambda point: point[0])
     at = [place for place, _ in points]
     means = [e.value for _, e in points]
-    # A logarithmic axis has no room for an interval that reaches zero.
+    # A logarithmic axis cannot show an interval that reaches zero.
     below = [min(e.value - (e.value if e.low is None else e.low), 0.98 * e.value) for _, e in points]
     above = [(e.value if e.high is None else e.high) - e.value for _, e in points]
     colour = COLOURS[number % len(COLOURS)]

@@ -1,4 +1,4 @@
-"""The folder of a paper, read: paper.toml, claims.toml, deviations.toml, published.csv (docs/papers.md)."""
+"""Reads the folder of a paper: paper.toml, claims.toml, deviations.toml, published.csv (docs/papers.md)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Where = dict[str, str]
 
 @dataclass(frozen=True)
 class StudySpec:
-    """A study of the paper: `studies/NAME.toml`, under so many seeds (from 1), fewer of them when quick.
+    """A study of the paper, `studies/NAME.toml`: it is run with seeds 1 to `seeds` (with --quick, 1 to `quick`).
 
-    `readings` seeds (`quick_readings` when quick) are run under every other reading of the paper, at the points whose
-    axes have the labels in `keep`: what the claims need. Zero: the study serves no claim.
+    Every other reading of the paper is run with `readings` seeds (with --quick, `quick_readings`), at the points whose
+    axis labels are in `keep`: those that the claims need. Zero means that no claim uses the study.
     """
 
     name: str
@@ -53,10 +53,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table; `main` are the readings shown beside the published values, with so many `digits`.
+    """A published table. The page shows the readings `main` next to the published values, with `digits` digits.
 
-    `labels` gives more words to the templates of its parts: `labels.AXIS.LABEL = { word = "..." }`; points whose label
-    of such an axis is not among them are left out. A column's name before the last `split` names the grid it stands in.
+    `labels` defines more words for the templates of its parts: `labels.AXIS.LABEL = { word = "..." }`. Points whose
+    label of such an axis is not listed are omitted. The part of a column's name before the last `split` is the name
+    of its grid.
     """
 
     id: str
@@ -109,7 +110,7 @@ class AxisComparison:
 
 @dataclass(frozen=True)
 class Extra:
-    """A section of its own, made by a function of measures.py."""
+    """An additional section, made by a function of measures.py."""
 
     id: str
     title: str
@@ -122,12 +123,13 @@ class Claim:
 
     `direction` 1 claims a value above `reference`, -1 below, 0 within `tolerance` of it. `equivalence` is the distance
     from the reference below which there is no difference worth a verdict: a factor less one for ratios (0.02 is 2 %),
-    in the unit of the value otherwise. `expected` is the printed number, `size` how far from it a value and its
-    interval may lie and still reproduce it, in the same terms; where it is left out, a quarter of the printed effect
-    (its distance from the reference, for ratios of logarithms), or the tolerance where similarity is claimed.
-    `scale` says what a function's values are: `linear`, `log` (logarithms of ratios), `share` (from 0 to 1).
-    `also` names studies that its function needs beside `study`. `swept` names unstated points that decide an
-    absolute number: the claim cannot be tested if its value crosses the reference over their candidates.
+    in the unit of the value otherwise. `expected` is the printed number. `size` is the largest distance from it at
+    which a value and its interval reproduce it, in the same terms as `equivalence`. The default of `size` is a
+    quarter of the printed effect (the distance from the reference; for ratios, of the logarithms), or of the
+    tolerance if similarity is claimed. `scale` is the type of a function's values: `linear`, `log` (logarithms of
+    ratios), `share` (from 0 to 1). `also` names studies that the function needs in addition to `study`. `swept`
+    names unstated points that influence an absolute number: the claim is not testable if some of their candidates
+    give values above the reference and others give values below it.
     """
 
     id: str
@@ -161,7 +163,7 @@ class Claim:
 
     @property
     def region(self) -> float:
-        """The region of equivalence around the reference: 2 % for ratios where the claim says nothing."""
+        """The region of equivalence around the reference: by default 2 % for ratios."""
         if self.equivalence is not None:
             return self.equivalence
         return 0.02 if self.is_ratio else 0.0
@@ -169,7 +171,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Value:
-    """A number that the summary names: a ratio or a difference with its interval, or a mean.
+    """A number that the summary refers to: a ratio or a difference with its interval, or a mean.
 
     `code` names a function of measures.py that gives the logarithm of a ratio for each seed instead, or with the kind
     `share` a number from 0 to 1.
@@ -187,11 +189,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A value that an unstated point may have: assignments to the studies.
+    """A possible value of an unstated point, as assignments to the studies.
 
-    `set` goes to every study that serves claims, or to those that `studies` names; `study.NAME` to one alone. `axes`
-    replaces an axis by that of another study's file; {folder} in a text is the paper's folder. A key `sweep.AXIS` or
-    `sweep.AXIS.LABEL` is passed over where a study has no such axis or label.
+    `set` applies to every study that claims use, or to those in `studies`; `study.NAME` applies to one study only.
+    `axes` replaces an axis by that of another study's file; {folder} in a text is the paper's folder. A key
+    `sweep.AXIS` or `sweep.AXIS.LABEL` is ignored for a study without such an axis or label.
     """
 
     label: str
@@ -243,8 +245,8 @@ class Parameter:
 class ControlCells:
     """Published cells of known algorithms and the runs that they are compared with: a part of a table.
 
-    `offset` is added to both sides before the logarithm is taken: 0 for rates, 1 for counts. Cells of `code` carry the
-    published number themselves. `keep` are the labels of the axes that are run.
+    `offset` is added to both sides before the logarithm is taken: 0 for rates, 1 for counts. Cells of `code` have the
+    published number. `keep` lists the labels of the axes that are run.
     """
 
     table: str
@@ -272,7 +274,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Setting:
-    """A published number that is no result: what our studies take for it, and why."""
+    """A published number that is a setting and not a result: the value that our studies use, and the reason."""
 
     table: str
     row: str
@@ -306,7 +308,7 @@ T = TypeVar("T")
 
 
 class Paper:
-    """A paper's folder. Raises BadInput if it is not in order."""
+    """A paper's folder. Raises BadInput if its contents are invalid."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -357,7 +359,7 @@ class Paper:
         self._check()
 
     def _only(self, file: str, key: str, kind: type[T]) -> list[T]:
-        """A file of one list and nothing else."""
+        """Read a file that holds a single list."""
         table = read_toml(self.folder / file)
         for name in table:
             if name != key:
@@ -396,7 +398,7 @@ class Paper:
                 if name not in points | names:
                     raise BadInput(f"{place}: {name!r} is neither an unstated point nor a study")
             if claim.is_ratio and claim.reference - claim.tolerance <= 0:
-                raise BadInput(f"{place}: reference: of a ratio it must be above zero, and above the tolerance")
+                raise BadInput(f"{place}: reference: must be above zero, and above the tolerance, for a ratio")
         ids = [claim.id for claim in self.claims]
         if len(set(ids)) < len(ids):
             raise BadInput(f"{self.folder / 'claims.toml'}: two claims have one id")
@@ -427,11 +429,11 @@ class Paper:
         return {(r["row"], r["column"]): (r["value"], r["unit"]) for r in self.published if r["table"] == table}
 
     def __reduce__(self) -> tuple[type[Paper], tuple[Path]]:
-        """Another process reads the folder anew: modules cannot be sent."""
+        """Pickle only the folder: another process reads it again, because modules cannot be pickled."""
         return (Paper, (self.folder,))
 
     def code(self, name: str) -> ModuleType:
-        """A module of the folder, such as `fig05` or `measures`; read once."""
+        """A module of the folder, such as `fig05` or `measures`; it is imported once."""
         if name in self._modules:
             return self._modules[name]
         spec = importlib.util.spec_from_file_location(f"papers.{self.key}.{name}", self.folder / f"{name}.py")
@@ -447,7 +449,7 @@ class Paper:
 
 
 def call(paper: Paper, module: str, name: str, *arguments: Any, **options: str) -> Any:
-    """Call a function of a module of the folder; whatever goes wrong in it is told with its place. Raises BadInput."""
+    """Call a function of a module of the folder. Raises BadInput, with the function's place, if the call fails."""
     function = getattr(paper.code(module), name, None)
     if function is None:
         raise BadInput(f"{paper.folder / module}.py: has no {name}")
@@ -460,7 +462,7 @@ def call(paper: Paper, module: str, name: str, *arguments: Any, **options: str) 
 
 
 def _folders() -> list[Path]:
-    """Folders of papers: below the present one, else those of the checkout that this package was installed from."""
+    """Folders of papers below the current folder, or else in the checkout from which this package was installed."""
     for root in (Path("papers"), Path(__file__).parents[3] / "papers"):
         if found := sorted(path.parent for path in root.glob("*/paper.toml")):
             return found
@@ -468,12 +470,12 @@ def _folders() -> list[Path]:
 
 
 def known() -> list[str]:
-    """Keys of all papers that there are."""
+    """Keys of all papers found."""
     return [folder.name for folder in _folders()]
 
 
 def find(key: str) -> Paper:
-    """The paper of a key. Raises BadInput if there is none."""
+    """The paper with this key. Raises BadInput if there is none."""
     for folder in _folders():
         if folder.name == key:
             return Paper(folder)
@@ -484,6 +486,6 @@ def find(key: str) -> Paper:
 
 
 def comparison_folder() -> Path | None:
-    """The folder of the comparison of all controllers, beside the papers; none if there is none."""
+    """The folder of the comparison of all controllers, next to the papers; None if there is none."""
     folders = [folder.parent / "comparison" for folder in _folders()]
     return next((folder for folder in folders if (folder / "suite.toml").is_file()), None)

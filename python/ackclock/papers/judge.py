@@ -16,13 +16,13 @@ from ackclock.papers.results import Results, Zeros
 
 DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible")
 MOST_OFF = 0.1
-"""A ratio that is farther from the printed one does not reproduce it, however large the effect."""
+"""Maximum relative deviation at which a ratio reproduces the printed one, however large the effect."""
 SIZES = ("reproduced", "smaller", "larger", "excluded")
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the runs of one reading say of a claim. `low` and `high` are None for a single, deterministic value."""
+    """The result of one reading for a claim. `low` and `high` are None for a single, deterministic value."""
 
     reading: str
     direction: str
@@ -40,7 +40,7 @@ class Judgement:
     """Whether the reading changes any run of the claim; if not, this is the calibrated judgement."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The part of a claim's entry in verdicts.json that is of one reading."""
+        """The entry of one reading in a claim's part of verdicts.json."""
         keys = ("reading", "direction", "size", "value", "low", "high", "n")
         return {key: getattr(self, key) for key in keys}
 
@@ -67,7 +67,7 @@ class Verdict:
 
     @property
     def weak(self) -> bool:
-        """Decided by its own interval, but not after the correction for the number of claims."""
+        """Whether the claim's interval decides it, but not after the correction for the number of claims."""
         return self.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
 
     @property
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def strip(self) -> str:
-        """How many readings confirm it, in words; nothing where no other reading changes it."""
+        """A text with the number of readings that confirm the claim; empty if no other reading changes its runs."""
         if not self.affected:
             return ""
         every = [self.taken, *self.affected]
@@ -117,7 +117,7 @@ class Verdict:
 
 
 def _region(claim: Claim) -> list[float]:
-    """The region of equivalence: values in it do not differ from the reference in a way that matters."""
+    """The region of equivalence: values in it count as equal to the reference."""
     if claim.direction == 0:
         return [claim.reference - claim.tolerance, claim.reference + claim.tolerance]
     if claim.is_ratio:
@@ -217,7 +217,7 @@ def judge_one(results: Results, claim: Claim) -> Judgement:
         raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the reading {label}")
     if len(values) == 1:
         return Judgement(label, "undecided", value=e.value, n=1, note="one run gives no interval")
-    if stats.same(values):  # the seeds decide nothing: one value, no interval
+    if stats.same(values):  # all seeds give the same value: there is no interval
         e = stats.Estimate(e.value, None, None, 1)
     low, high = (e.value if x is None else x for x in (e.low, e.high))
     found = direction(claim, low, high)
@@ -243,7 +243,7 @@ def _number(p: float | None) -> float | None:
 
 
 def _measure(results: Results, claim: Claim) -> list[float]:
-    """One value a seed (or place, or pair); logarithms where the claim is of a ratio."""
+    """One value for each seed (or place, or pair); logarithms if the claim is about a ratio."""
     match claim.measure:
         case "ratio":
             return results.log_ratios(claim.study, claim.column, claim.of, claim.to, claim.where)
@@ -255,7 +255,7 @@ def _measure(results: Results, claim: Claim) -> list[float]:
 
 
 def _swept(claim: Claim, taken: Judgement, others: Sequence[Judgement], readings: Sequence[Reading]) -> Judgement:
-    """A claim of an absolute number on a network whose parameter nobody states: no verdict if that decides it."""
+    """Judge a claim on an absolute number: it is not testable if unstated parameters decide the side of the value."""
     over = [j for j, r in zip(others, readings, strict=True) if r.changes in claim.swept]
     values = [j.value for j in (taken, *over) if j.value is not None]
     if all(x > claim.reference for x in values) or all(x < claim.reference for x in values):
@@ -266,7 +266,7 @@ def _swept(claim: Claim, taken: Judgement, others: Sequence[Judgement], readings
 
 
 def _reason(claim: Claim, j: Judgement) -> str:
-    """What was measured against what was claimed, in words."""
+    """A text with the measured value and the claimed one."""
     if j.value is None:
         return j.note
     unit = f" {claim.unit}" if claim.unit else ""

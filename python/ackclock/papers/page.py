@@ -82,7 +82,7 @@ def render(
 def _readings(
     paper: Paper, verdicts: list[Verdict], calibration: Fit, readings: list[Reading]
 ) -> list[tuple[str, str, list[Any]]]:
-    """Of each open point a heading, what was taken and why, and what each other reading changes."""
+    """For each unstated point: a heading, the choice with its reason, and the changes under other readings."""
     found = []
     changed = {
         reading.label: [
@@ -147,7 +147,7 @@ def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bo
 
 
 def _glance(verdicts: list[Verdict]) -> dict[str, int]:
-    """What a reader wants to know first: how many claims hold, in size, are refuted, cannot be tested."""
+    """Counts for the summary table: claims that are confirmed, reproduced in size, refuted, not testable."""
     directions, sizes = Counter(v.direction for v in verdicts), Counter(v.size for v in verdicts)
     return {
         "claims": len(verdicts),

@@ -1,4 +1,4 @@
-"""`ackclock paper all`: papers in processes of their own, two at a time: one simulates while the other is judged."""
+"""`ackclock paper all`: two processes reproduce papers, so that one simulates while the other judges claims."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ackclock.study.executors import ENGINES
 from ackclock.study.sweep import Progress
 
 AT_ONCE = 2
-"""Processes. Each has as many threads as it is allowed: simulation uses all, the judging of a paper one."""
+"""Number of processes. Simulation uses all threads of a process, the judging of claims uses one."""
 POLL_S = 0.2
 Report = tuple[str, str, int, int]
-"""Paper, study, runs that are there, runs in all."""
+"""Paper, study, number of finished runs, total number of runs."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is the same for all papers."""
+    """Options common to all papers."""
 
     out: Path
     engine: str
@@ -38,12 +38,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Ended:
-    """What came of all papers, in the order in which they were asked for, and of the comparison of all controllers."""
+    """The results of all papers, in the requested order, and of the comparison of all controllers."""
 
     papers: list[Reproduction]
     comparison: ControllerComparison | None
     errors: list[str]
-    """Why there is no result of a paper or of the comparison."""
+    """The reasons why the result of a paper or of the comparison is missing."""
 
     @property
     def failed(self) -> bool:
@@ -62,8 +62,8 @@ def reproduce_all(
 ) -> Ended:
     """Reproduce papers, and run the comparison in this folder if there is one.
 
-    Bad input of one paper does not stop the others. An exception, KeyboardInterrupt above all, ends the processes at
-    once; finished runs are kept.
+    Bad input of one paper does not stop the others. Any other exception, such as KeyboardInterrupt, ends all processes
+    at once; finished runs are kept.
     """
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
@@ -78,7 +78,7 @@ def reproduce_all(
             while (ended := wait(names, timeout=POLL_S)).not_done:
                 bars.show(reports)
                 for future in ended.done:
-                    _bad_input(future)  # anything worse ends the others too
+                    _bad_input(future)  # any other exception ends the other processes too
             errors = {name: error for future, name in names.items() if (error := _bad_input(future))}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -99,7 +99,7 @@ def _bad_input(future: Future[Any]) -> str | None:
 
 
 class _Bars:
-    """A bar for each paper: runs that are there, of those of all its studies so far."""
+    """A progress bar for each paper: finished runs and total runs of the studies started so far."""
 
     def __init__(self, begin: Callable[[str], Progress | None]) -> None:
         self._begin = begin
@@ -107,7 +107,7 @@ class _Bars:
         self._studies: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
 
     def show(self, reports: multiprocessing.Queue[Report]) -> None:
-        """Bring the bars to what the processes have reported."""
+        """Update the bars with the reports of the processes."""
         while True:
             try:
                 name, study, done, total = reports.get_nowait()
@@ -126,7 +126,7 @@ _reports: multiprocessing.Queue[Report]
 
 
 def _begin(reports: multiprocessing.Queue[Report]) -> None:
-    """In each process, first: the parent alone decides what an interrupt does."""
+    """Initialise a worker process. It ignores SIGINT, which only the parent process handles."""
     global _reports
     _reports = reports
     _reports.cancel_join_thread()

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 AS_FILED = "all first candidates"
 """Label of the reading that takes the first candidate of every parameter, as the studies' files do."""
 EQUIVALENT = "equivalent"
-"""What a reading changes that the control cells do not distinguish from the calibrated one."""
+"""Value of `changes` for a reading that the control cells do not distinguish from the calibrated one."""
 MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK = 8, 2
-"""So many of them are judged, the nearest first; fewer in the quick form."""
+"""Maximum number of such readings that are judged, the nearest first; the second value is for --quick."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Read
 
 
 def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = (), most: int = 0) -> list[Reading]:
-    """Readings beside the calibrated one: all first candidates, each change of one point, and others as near.
+    """The other readings: all first candidates, each change of one point, and readings that fit equally well.
 
-    `equivalent` are all readings that the control cells do not distinguish from the calibrated one, the nearest first;
-    those among the first `most` that are not there anyway are added.
+    `equivalent` lists all readings that the control cells do not distinguish from the calibrated one, the nearest
+    first. Of its first `most`, those that are not yet in the result are added.
     """
     found = []
     alike = [dict(reading.parameters) for reading in equivalent]
@@ -126,6 +126,6 @@ def kept(study: Study, keep: Mapping[str, list[str]]) -> list[int]:
 
 
 def said(label: str) -> dict[str, str]:
-    """What a label like "K=2;Cf=2Mbps" says; nothing for any other."""
+    """The pairs of a label such as "K=2;Cf=2Mbps"; empty for any other label."""
     pairs = [part.split("=", 1) for part in label.split(";")]
     return {key.strip(): value.strip() for key, value in pairs} if all(len(pair) == 2 for pair in pairs) else {}

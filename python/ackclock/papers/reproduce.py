@@ -1,4 +1,4 @@
-"""`ackclock paper`: runs what a paper's folder asks for and writes page, verdicts, tables and figures."""
+"""`ackclock paper`: runs the studies of a paper's folder and writes page, verdicts, tables and figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of a paper."""
+    """The result of the reproduction of a paper."""
 
     paper: Paper
     folder: Path
@@ -56,10 +56,10 @@ def reproduce(
     quick: bool = False,
     progress: Callable[[str], Progress | None] | None = None,
 ) -> Reproduction:
-    """Run a paper's studies (those that are there are kept) and write `out`/KEY.
+    """Run a paper's studies and write `out`/KEY. Finished runs are kept.
 
-    Figures and page are written last, each whole or not at all. Raises BadInput if the paper's folder is not in order
-    or `out` cannot be written.
+    Figures and page are written last, each completely or not at all. Raises BadInput if the paper's folder is invalid
+    or if `out` cannot be written.
     """
     folder = check_folder(out / paper.key)
     (folder / "figures").mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def reproduce(
     tables = {table.id: entries(results, table, filed) for table in paper.tables}
     flat: list[Entry] = [entry for found in tables.values() for entry in found]
     if missing := uncovered(paper, flat):
-        raise BadInput(f"{paper.folder}: published cells that stand nowhere: {missing[:5]}; settings.toml or a table")
+        raise BadInput(f"{paper.folder}: published cells are missing: {missing[:5]}; add a table or a setting")
     verdicts = judge(results, paper.claims, readings)
     comparisons = [(c, _compare(results, c)) for c in paper.comparisons]
     extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras]
@@ -83,7 +83,7 @@ def reproduce(
     try:
         summary = paper.summary.format_map(said)
     except (KeyError, ValueError) as error:
-        raise BadInput(f"{paper.folder / 'paper.toml'}: summary: names {error}, which is no [value]") from None
+        raise BadInput(f"{paper.folder / 'paper.toml'}: summary: names {error}, which has no [value] table") from None
     figures = [(figure, _draw(results, figure, folder)) for figure in paper.figures]
     networks = [(network, topology.svg(*_network(results, network))) for network in paper.networks]
     whole = page.render(
@@ -128,14 +128,14 @@ def _row(results: Results, label: str, study: str, of: Where, to: Where, where: 
 
 
 def _draw(results: Results, wanted: Figure, folder: Path) -> str:
-    """Draw a figure, write it as SVG; its text for the page."""
+    """Draw a figure, write it to an SVG file, and return the SVG text for the page."""
     import matplotlib as mpl
 
     mpl.rcParams["svg.hashsalt"] = wanted.id  # the same results give the same file, and no two figures share an id
     mpl.rcParams["svg.id"] = wanted.id
     figure = call(results.paper, wanted.module, "draw", results, **wanted.options)
     if not hasattr(figure, "savefig"):
-        raise BadInput(f"{results.paper.folder / wanted.module}.py: draw gives no figure")
+        raise BadInput(f"{results.paper.folder / wanted.module}.py: draw returns no figure")
     target = folder / "figures" / f"{wanted.id}.svg"
     save_figure(figure, target)
     text = target.read_text(encoding="utf-8")
@@ -143,7 +143,7 @@ def _draw(results: Results, wanted: Figure, folder: Path) -> str:
 
 
 def readme(paper: Paper, made: Reproduction) -> None:
-    """Put the verdicts into the paper's README, between its markers."""
+    """Write the verdicts into the paper's README, between its markers."""
     source, begin, end = paper.folder / "README.md", "<!-- verdicts -->", "<!-- end of verdicts -->"
     text = source.read_text(encoding="utf-8")
     if begin not in text or end not in text:
@@ -159,7 +159,7 @@ def readme(paper: Paper, made: Reproduction) -> None:
             found += f" [{j.low:.3g}, {j.high:.3g}]"
         side = {1: ">", -1: "<", 0: f"±{c.tolerance:g} of"}[c.direction]
         printed = "-" if c.expected is None else f"{c.expected:.3g}"
-        mark = ", not after Holm's correction" if v.weak else ""
+        mark = ", not significant after Holm's correction" if v.weak else ""
         cells = [f"{c.id}: {c.metric}", f"**{v.direction}**{mark}", v.size or "-", found, f"{side} {c.reference:g}"]
         lines.append(f"| {' | '.join([*cells, printed, v.strip or '-'])} |")
     before, rest = text.split(begin, 1)

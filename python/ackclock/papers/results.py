@@ -1,4 +1,4 @@
-"""The results of a paper's studies, as its tables, claims and figures ask for them."""
+"""The results of a paper's studies, for its tables, claims and figures."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 
 Keep = Mapping[str, list[str]]
-"""Labels of axes that are run."""
+"""The labels of each axis that are run."""
 READING = "reading"
-"""The axis that tells readings apart in a store that holds several."""
+"""The axis that holds the label of the reading, in a store with several readings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number that a published table has a place for."""
+    """A cell of a published table, with the values obtained for it."""
 
     row: str
     column: str
     reading: str
     values: Sequence[float]
     published: float = math.nan
-    """The number in print where it follows from others and stands in no table; NaN otherwise."""
+    """The published number, if it follows from other numbers and is in no table; NaN otherwise."""
     least: float = -math.inf
     most: float = math.inf
-    """Between which the values lie by their nature."""
+    """`least` and `most` are the bounds of the possible values."""
 
     def estimate(self) -> stats.Estimate:
         """Mean and 95 % interval over the seeds."""
-        if stats.same(self.values):  # the seeds decide nothing
+        if stats.same(self.values):  # all seeds give the same value
             return stats.Estimate(self.values[0], None, None, 1)
         return stats.within(self.values, self.least, self.most)
 
 
 class Zeros(BadInput):
-    """A ratio of values of which some are zero."""
+    """A ratio does not exist because some of the values are zero."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class _Shared:
 
 
 class Results:
-    """Runs studies when they are first asked for, and keeps them in `folder`/studies.
+    """Runs each study on first use, and keeps the runs in `folder`/studies.
 
     These are the results under one reading of the paper; `under` gives those of another.
     """
@@ -106,7 +106,7 @@ class Results:
         self._traces: dict[tuple[Any, ...], Result] = {}
 
     def with_reading(self, reading: Reading, others: Sequence[Reading]) -> Results:
-        """The results under the calibrated reading, beside which the others will be run. Counts go on."""
+        """The results under the calibrated reading; the others are run in addition. All share the run counts."""
         made = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
         made._shared = self._shared
         self._shared.others = list(others)
@@ -132,12 +132,12 @@ class Results:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether these are the results on which the page's tables and figures rest."""
+        """Whether the page's tables and figures use these results."""
         return self._calibrated is self
 
     @property
     def runs(self) -> int:
-        """How many runs were made or found, all readings together."""
+        """Number of runs, new or kept, of all readings."""
         return self._shared.runs
 
     @property
@@ -153,7 +153,7 @@ class Results:
         raise BadInput(f"{self.paper.folder}: no study {name}")
 
     def seeds(self, name: str) -> int:
-        """How many seeds the study is run under."""
+        """Number of seeds of the study."""
         spec = self.spec(name)
         if self._own_seeds is not None:
             return self._own_seeds
@@ -182,23 +182,23 @@ class Results:
             raise BadInput(f"{self.paper.folder}: reading {reading.label}: study {name}: {error}") from None
 
     def flows(self, name: str) -> pl.DataFrame:
-        """Of every run and flow a row: seed, a column for each axis, `name`, and the outcome's numbers.
+        """One row for each run and flow: seed, a column for each axis, `name`, and the outcome's numbers.
 
-        A label such as "K=2;Cf=2Mbps" also gives columns K and Cf. An axis may be called like a column of the outcome
-        (`control`): then the axis is meant; `algorithm` is the outcome's.
+        A label such as "K=2;Cf=2Mbps" also gives columns K and Cf. If an axis has the name of a column of the outcome,
+        such as `control`, the column holds the axis label; `algorithm` then holds the outcome's `control`.
         """
         return self._frames(name)["flows"]
 
     def links(self, name: str) -> pl.DataFrame:
-        """The same of every link."""
+        """One row for each run and link, with the same columns."""
         return self._frames(name)["links"]
 
     def radio(self, name: str) -> pl.DataFrame:
-        """Of every run a row named "radio": its part of the outcome, goodput and throughput of all flows together."""
+        """One row named "radio" for each run: radio outcome, and total goodput and throughput of all flows."""
         return self._frames(name)["radio"]
 
     def differs(self, name: str) -> bool:
-        """Whether the reading changes anything in this study; one that is run for no other reading it cannot."""
+        """Whether the reading changes this study; False if the study is run for no other reading."""
         return bool(name) and bool(self.spec(name).readings) and self._differs(name, self.reading)
 
     def _differs(self, name: str, reading: Reading) -> bool:
@@ -302,7 +302,7 @@ class Results:
         return left.join(right, on=keys, how="inner").drop_nulls(["a", "b"])
 
     def log_ratios(self, name: str, metric: str, of: Where, to: Where, where: Where) -> list[float]:
-        """Of each seed the mean logarithm of a/b over the points."""
+        """For each seed, the mean logarithm of a/b over the points."""
         import polars as pl
 
         frame = self.pairs(name, metric, of, to, where).with_columns(pl.col("a", "b").cast(pl.Float64))
@@ -312,14 +312,14 @@ class Results:
         return each_seed(ratios, "r")
 
     def differences(self, name: str, metric: str, of: Where, to: Where, where: Where) -> list[float]:
-        """Of each seed the mean difference a - b over the points."""
+        """For each seed, the mean difference a - b over the points."""
         import polars as pl
 
         frame = self.pairs(name, metric, of, to, where).with_columns((pl.col("a") - pl.col("b")).alias("d"))
         return each_seed(frame, "d")
 
     def means(self, name: str, metric: str, where: Where) -> list[float]:
-        """Of each seed the mean over the points."""
+        """For each seed, the mean over the points."""
         flow, column = self.metric(name, metric)
         frame = self.select(name, where, flow, ("seed", column))
         return each_seed(frame, column)
@@ -350,7 +350,7 @@ class Results:
         return centre if low == high else f"{centre} ({low} to {high})"
 
     def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack", *, packets: bool = False) -> Result:
-        """One run of a study again, with its window trace, or with every packet event instead.
+        """Repeat one run of a study with its window trace, or with all packet events instead.
 
         Raises BadInput unless `where` names one point.
         """
@@ -373,10 +373,10 @@ class Results:
 
 
 def each_seed(rows: pl.DataFrame, column: str) -> list[float]:
-    """Of each seed, in order, the mean of a column; equal rows give equal numbers to the last digit."""
+    """For each seed, in order, the mean of a column. Equal rows give bit-identical means."""
     import polars as pl
 
-    # The order of rows after a join, or of groups, is that of threads; sums of floating-point numbers depend on it.
+    # The row order after a join or a group-by depends on threads, and a floating-point sum depends on the order.
     ordered = rows.sort("seed", column).group_by("seed", maintain_order=True)
     return ordered.agg(pl.col(column).mean())[column].drop_nulls().to_list()
 
@@ -406,7 +406,7 @@ def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _spread(axes: dict[str, str]) -> dict[str, str]:
-    """Axes, and what their labels say."""
+    """The axes, and the pairs in their labels."""
     found = dict(axes)
     for label in axes.values():
         found |= said(label)
@@ -414,7 +414,7 @@ def _spread(axes: dict[str, str]) -> dict[str, str]:
 
 
 def _axes(study: Study) -> list[str]:
-    """The axes of a study; in place of one whose labels say more, what they say."""
+    """The axes of a study. An axis with labels such as "K=2;Cf=2Mbps" is replaced by K and Cf."""
     found: dict[str, None] = {}
     for axis, labels in study.axes.items():
         found |= dict.fromkeys(said(labels[0]) or [axis])

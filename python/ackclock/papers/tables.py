@@ -30,7 +30,7 @@ class Entry:
 
 CALIBRATED = "calibrated"
 WIDEST = 6
-"""Columns beyond which a table would not fit on a screen: then each is a small table of its own."""
+"""Maximum number of columns that fit on a screen; with more, each column becomes a separate table."""
 
 
 def entries(results: Results, table: Table, filed: Results | None) -> list[Entry]:
@@ -55,7 +55,7 @@ def entries(results: Results, table: Table, filed: Results | None) -> list[Entry
 
 
 def uncovered(paper: Paper, found: list[Entry]) -> list[tuple[str, str, str]]:
-    """Published cells that stand neither in a table of results nor among the settings: table, row, column."""
+    """Published cells that are neither in a table of results nor in the settings: table, row, column."""
     shown = {(e.table, e.row, e.column) for e in found} | {(s.table, s.row, s.column) for s in paper.settings}
     keys = [(r["table"], r["row"], r["column"]) for r in paper.published]
     return [key for key in keys if key not in shown]
@@ -77,7 +77,7 @@ def cells_of(results: Results, table: Table, part: Part) -> list[Cell]:
         try:
             key = (part.row.format_map(words), part.column.format_map(words), part.reading.format_map(words))
         except KeyError as error:
-            raise BadInput(f"{results.paper.folder}: table {table.id}: a template names {error}, no axis") from None
+            raise BadInput(f"{results.paper.folder}: table {table.id}: a template names {error}, not an axis") from None
         if row[column] is not None:
             cells.setdefault(key, []).append(row[column] * part.factor)
     least, most = (part.factor * bound for bound in bounds(column))

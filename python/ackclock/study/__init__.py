@@ -1,4 +1,4 @@
-"""Studies: many runs of one scenario, kept in a store that survives everything, read as tables."""
+"""Studies: many runs of one scenario, kept in a store that survives crashes, and read as tables."""
 
 from ackclock.study.plan import Run, Study
 from ackclock.study.store import Store

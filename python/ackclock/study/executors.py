@@ -1,7 +1,7 @@
-"""Who runs the runs: one small interface, here on all cores of this machine or on a Ray cluster.
+"""Executors: one interface to run a study on all cores of this machine or on a Ray cluster.
 
-An executor is given runs and yields them back in batches as they end. It keeps no state of its own: what was yielded
-is the store's, everything else is simply done again.
+An executor receives runs and yields the finished ones in batches. It keeps no state of its own: the store holds the
+runs that were yielded, and all other runs are run again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Executor(Protocol):
     """Runs a study's runs somewhere."""
 
     def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
-        """Yield every run once, in batches, in any order; an empty batch is a sign of life. Closing stops the work."""
+        """Yield every run once, in batches, in any order. A batch may be empty. Closing stops the runs."""
         ...
 
 
@@ -46,7 +46,7 @@ class Local:
             try:
                 done = pool.collect(0.2)
             except KeyboardInterrupt:
-                pool.stop()  # what has ended is kept, then the interrupt goes on
+                pool.stop()  # finished runs are still yielded, then the interrupt is raised again
                 stopped = True
                 continue
             if done is None:
@@ -63,7 +63,7 @@ class Local:
 class Ray:
     """A Ray cluster (extra `ackclock[cluster]`): the one that `ray start` or RAY_ADDRESS names, or a local one.
 
-    A task is a batch of some seconds; the outcomes travel back. Ray repeats a task whose worker has died.
+    A task is a batch of runs that takes some seconds, and returns their outcomes. Ray repeats a task whose worker died.
     """
 
     BATCH_S = 3.0
@@ -83,7 +83,7 @@ class Ray:
         source = str(Path(study.file).resolve()) if Path(study.file).exists() else study.file
         what = ray.put((source, study.text, study.overrides, study.engine))
         cpus = int(ray.cluster_resources().get("CPU", 1))
-        # Nobody knows yet how long a run takes: the first tasks are one run each, then the batches grow.
+        # The duration of a run is unknown at first: the first tasks are one run each, then the batches grow.
         size, rest, seconds, counted = 1, list(reversed(runs)), 0.0, 0
         flying: list[Any] = []
         try:
@@ -124,9 +124,9 @@ class Ray:
 
 
 def _cluster() -> str | None:
-    """Where a Ray cluster answers: what RAY_ADDRESS names, else what `ray start` left behind; None for neither.
+    """The address of a reachable Ray cluster: RAY_ADDRESS, or else the one that `ray start` recorded; None if neither.
 
-    Ray itself waits minutes for a cluster that is gone. Raises BadInput if RAY_ADDRESS names one that does not answer.
+    Ray itself waits minutes for an unreachable cluster. Raises BadInput if the cluster of RAY_ADDRESS is unreachable.
     """
     named = os.environ.get("RAY_ADDRESS", "")
     try:
@@ -141,15 +141,15 @@ def _cluster() -> str | None:
         socket.create_connection((host, int(port)), timeout=3).close()
     except (OSError, ValueError):
         if named not in {"", "auto"}:
-            raise BadInput(f"RAY_ADDRESS={named}: no cluster answers there") from None
+            raise BadInput(f"RAY_ADDRESS={named}: no Ray cluster is reachable at this address") from None
         return None
     return address
 
 
 def _one_by_one(study: Study, runs: Sequence[Run]) -> Iterator[tuple[Finished, float]]:
-    """Runs with controllers written in Python, on this thread: others would only wait for the interpreter.
+    """Run controllers written in Python on this thread only: more threads would wait for the GIL.
 
-    (A thread that has no Python frame of its own would besides pay for one at every call.)
+    A thread without a Python frame would also create one at every call.
     """
     for run in runs:
         try:
@@ -162,12 +162,12 @@ def _one_by_one(study: Study, runs: Sequence[Run]) -> Iterator[tuple[Finished, f
 
 
 def _ray_task(what: tuple[str, str, list[str], str], runs: list[Run]) -> tuple[Batch, float]:
-    """Run a batch on one CPU of the cluster; the batch and its CPU seconds."""
+    """Run a batch on one CPU of the cluster. Returns the finished runs and their CPU seconds."""
     file, text, overrides, engine = what
     if engine != _core.ENGINE:
-        reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same ackclock everywhere"
+        reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same version everywhere"
         return [Finished(run.run_id, None, reason) for run in runs], 0.0
-    _core.allow_code(True)  # whoever sent the study has been asked
+    _core.allow_code(True)  # the process that sent the study has checked this
     study = Study.parse(text, overrides, file=file)
     finished, seconds = [], 0.0
     if study.core.has_external:

@@ -1,4 +1,4 @@
-"""What a study is made of: axes, points, seeds, and the identity of each run."""
+"""The parts of a study: axes, points, seeds, and the identity of each run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ackclock.experiment import Scenario, read_text, utf8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a study. `run_id` is a hash of all that decides its result: scenario, seed, engine."""
+    """One run of a study. `run_id` is a hash of everything that determines its result: scenario, seed, engine."""
 
     run_id: str
     point: int
@@ -22,7 +22,7 @@ class Run:
 
 
 class Study:
-    """A scenario with axes (`sweep`); without, a study of one run. The format is that of docs/studies.md."""
+    """A scenario with axes (`sweep`), or a single run if it has none. docs/studies.md describes the format."""
 
     def __init__(self, parsed: _core.Study, file: str, text: str, overrides: Sequence[str]) -> None:
         self.core = parsed
@@ -40,25 +40,25 @@ class Study:
 
     @classmethod
     def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Study:
-        """Take a study from TOML text."""
+        """Create a study from TOML text."""
         utf8(*overrides)
         return cls(_core.parse_study(file, text, list(overrides)), file, text, overrides)
 
     @classmethod
     def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Study:
-        """Take a study from a dictionary of the same shape as the TOML file."""
+        """Create a study from a dictionary of the same structure as the TOML file."""
         import tomli_w
 
         return cls.parse(tomli_w.dumps(document), overrides, file="dictionary")
 
     @property
     def advice(self) -> list[str]:
-        """What is accepted in the file and would better be written otherwise, each with its place."""
+        """Entries of the file that are accepted but should be written differently, each with its place."""
         return self.core.advice
 
     @property
     def title(self) -> str:
-        """The question that the scenario asks."""
+        """The title of the scenario."""
         return self.core.title
 
     @property
@@ -68,12 +68,12 @@ class Study:
 
     @cached_property
     def axes(self) -> dict[str, list[str]]:
-        """Labels of each axis, seeds apart."""
+        """Labels of each axis, without the seeds."""
         return dict(self.core.axes)
 
     @property
     def refused(self) -> list[tuple[int, str]]:
-        """Points that cannot be run, and why; at least one point can."""
+        """Points that cannot be run, with the reasons; at least one other point can be run."""
         return self.core.refused
 
     @property
@@ -88,11 +88,11 @@ class Study:
 
     @property
     def points(self) -> int:
-        """How many combinations of the axes there are, seeds apart."""
+        """Number of combinations of the axes' labels, without the seeds."""
         return self.core.points
 
     def labels(self, point: int) -> dict[str, str]:
-        """What each axis is at a point."""
+        """The label of each axis at a point."""
         return dict(zip(self.axes, self.core.labels(point), strict=True))
 
     def scenario(self, point: int) -> Scenario:

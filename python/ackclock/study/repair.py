@@ -1,4 +1,4 @@
-"""What can still be read of a broken SQLite file."""
+"""Recovers rows from a damaged SQLite file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE_COUNT = slice(28, 32)
 
 
 def is_whole(index: sqlite3.Connection, tables: str) -> bool:
-    """Whether the tables are those of `tables` and the file's trees are in order."""
+    """Whether the file has the tables of `tables` and passes SQLite's integrity check."""
     try:
         if index.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
             return False
@@ -24,10 +24,10 @@ def is_whole(index: sqlite3.Connection, tables: str) -> bool:
 
 
 def readable(file: Path, tables: str, query: str) -> Iterator[tuple[Any, ...]]:
-    """Rows that `query` still finds in a copy of a broken file, some of them more than once.
+    """Rows that `query` finds in a copy of a damaged file, some of them more than once.
 
-    The first page says where the tables begin. It is the same in every file in which the same tables were made first:
-    a fresh one is put in place of the broken one.
+    The first page records where the tables begin. It is the same in every file in which these tables were created
+    first, so a new first page replaces the damaged one.
     """
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".repair.") as scratch:
         copy = Path(scratch) / file.name

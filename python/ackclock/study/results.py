@@ -1,4 +1,4 @@
-"""A study's results as tables: one row a run, or one row a point with means and intervals."""
+"""A study's results as tables: one row for each run, or one row for each point with means and intervals."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from ackclock.study.store import Store
 
 USUAL = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
-"""Metrics of a flow that are shown where none are asked for."""
+"""Metrics of a flow that are shown by default."""
 WORDS = {"name", "kind", "control", "recovery"}
 TAKEN_TIME = {"cpu_s", "wall_s"}
-"""Differ from one execution to the next: not part of a result."""
+"""Numbers that differ between executions of the same run and are not part of its result."""
 
 SHARES = {"delivery_ratio", "utilisation", "jain"}
 SIGNED = {"jitter1_s"}
 
 
 def bounds(metric: str) -> tuple[float, float]:
-    """Between which values a number of an outcome lies by its nature: its interval must not reach beyond."""
+    """Lower and upper bound of the possible values of a metric; its interval must not exceed them."""
     column = metric.rpartition(".")[2]
     return -math.inf if column in SIGNED else 0.0, 1.0 if column in SHARES else math.inf
 
@@ -72,11 +72,11 @@ def metric_of(found: Mapping[str, Any], name: str) -> float | None:
 
 
 def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
-    """One row a finished run, in the order of the plan: run_id, seed, axes, then every number of the outcome.
+    """One row for each finished run, in the order of the plan: run_id, seed, axes, then every number of the outcome.
 
-    What a run cost in time is left out: the table of a study is the same however often it was interrupted. An axis
-    that is called like another column is the column `axis.NAME`. `where` keeps points by `AXIS=LABEL`. Raises BadInput
-    for an axis or a label that there is not.
+    Run times are omitted, so that the table is the same however often the study was interrupted. An axis that has the
+    name of another column becomes the column `axis.NAME`. `where` selects points by `AXIS=LABEL`. Raises BadInput for
+    an unknown axis or label.
     """
     import polars as pl
 
@@ -91,14 +91,14 @@ def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
 
 
 def _chosen(store: Store, where: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows of outcomes at the points that are wanted."""
+    """Rows of outcomes at the points that `where` selects."""
     rows = store.outcomes().to_dicts()
     keep = matching(where, [json.loads(row["axes"]) for row in rows])
     return [row for row, kept in zip(rows, keep, strict=True) if kept]
 
 
 def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[bool]:
-    """Which points have these labels. Raises BadInput for an axis or a label that none has."""
+    """Whether each point has these labels. Raises BadInput for an axis or a label that no point has."""
     keep = [True] * len(points)
     for text in where:
         axis, equals, label = (part.strip() for part in text.partition("="))
@@ -124,15 +124,15 @@ def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
 
 
 def same_outcome(found: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether several runs, each by its `numbers`, have one outcome: their seeds decide nothing."""
+    """Whether two or more runs, each given by its `numbers`, all have the same outcome."""
     return len(found) > 1 and all(one == found[0] for one in found[1:])
 
 
 def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """One row a point: its axes, the number of runs, and for each metric mean, 95 % interval and n over its seeds.
+    """One row for each point: axes, number of runs, and for each metric mean, 95 % interval and n over the seeds.
 
-    A point is deterministic where several seeds gave one outcome: then n is 1, and there is no interval.
-    `where` keeps points by `AXIS=LABEL`. Raises BadInput for a metric or an axis that there is not.
+    A point is deterministic if several seeds gave the same outcome; n is then 1, and there is no interval.
+    `where` selects points by `AXIS=LABEL`. Raises BadInput for an unknown metric or axis.
     """
     points: dict[str, list[dict[str, Any]]] = {}
     for row in _chosen(store, where):

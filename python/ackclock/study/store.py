@@ -1,7 +1,7 @@
-"""Where the runs of a study are kept: one SQLite file with a checksum for every row.
+"""The store of a study's runs: one SQLite file with a checksum for every row.
 
-A run that ended is written at once, with its outcome compressed. Whoever reads believes no row whose checksum is wrong:
-such a run counts as missing, and the next sweep runs it again, and nothing else.
+A finished run is written at once, with its outcome compressed. A reader ignores rows with a wrong checksum: such a
+run counts as missing, and the next sweep runs only the missing runs.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ CREATE TABLE IF NOT EXISTS run (
     run_id TEXT PRIMARY KEY, finished_at TEXT NOT NULL, outcome BLOB, error TEXT, checksum BLOB NOT NULL);
 """
 RUN = "run_id, finished_at, outcome, error, checksum"
-REMEDY = "the same `ackclock sweep` command mends it"
+REMEDY = "repeat the `ackclock sweep` command to repair it"
 SHOWN = 3
-"""Runs that a note names."""
+"""Maximum number of runs that a note lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Finished:
 
 
 def now() -> str:
-    """The present moment in UTC, as ISO 8601 with milliseconds."""
+    """The current time in UTC, as ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -76,12 +76,12 @@ def _with_checksum(row: tuple[object, ...]) -> tuple[object, ...]:
 
 
 def is_sound(row: Sequence[object]) -> bool:
-    """Whether a row is as it was written; its checksum is the last field."""
+    """Whether the checksum of a row, its last field, is correct."""
     return row[-1] == checksum(row[:-1])
 
 
 class Store:
-    """The runs of a study in a folder. One process may write; anybody may read at any time."""
+    """The runs of a study in a folder. One process at a time may write; any process may read at any time."""
 
     def __init__(self, folder: Path, *, writes: bool) -> None:
         self.folder = folder
@@ -89,15 +89,16 @@ class Store:
         self._lock: io.TextIOWrapper | None = None
         self._index = self._connect(writes=writes)
         self.notes: list[str] = []
-        """What was found amiss, and what was done about it or is to be done."""
+        """Messages about missing or damaged runs and the action taken or needed."""
         self.damaged: list[str] = []
-        """Runs that were read and are not as they were written."""
+        """Identities of the runs whose rows were read and have a wrong checksum."""
 
     def _connect(self, *, writes: bool) -> sqlite3.Connection:
         if writes:
             index = sqlite3.connect(self._file, isolation_level=None, timeout=30)
         else:
-            # Without a log nobody writes: then the file is read as it is, by those too who may not write beside it.
+            # Without a write-ahead log, no process writes to the file. It is then opened as immutable, which works
+            # without write permission for the folder.
             still = "" if self._file.with_name(f"{FILE}-wal").exists() else "&immutable=1"
             name = quote(os.fsencode(self._file.resolve()))
             index = sqlite3.connect(f"file:{name}?mode=ro{still}", uri=True, isolation_level=None, timeout=30)
@@ -106,9 +107,9 @@ class Store:
 
     @classmethod
     def create(cls, folder: Path) -> Store:
-        """Open for writing; the folder is made if it is not there. Damaged runs are taken out, to be run again.
+        """Open for writing; the folder is created if it does not exist. Damaged runs are deleted, to be run again.
 
-        Raises BadInput if it holds something else, if another process writes, or if the disk is full.
+        Raises BadInput if the folder holds other files, if another process writes, or if the disk is full.
         """
         if check_folder(folder).is_dir() and not (folder / FILE).exists():
             others = [p for p in folder.iterdir() if p.name != ".lock"]
@@ -120,7 +121,7 @@ class Store:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             lock.close()
-            raise BadInput(f"{folder}: another sweep is at work here") from None
+            raise BadInput(f"{folder}: another process is running a sweep in this folder") from None
         store = cls(folder, writes=True)
         store._lock = lock
         try:
@@ -134,7 +135,7 @@ class Store:
     def open(cls, folder: Path) -> Store:
         """Open for reading. Raises BadInput if there is no study."""
         if not (folder / FILE).is_file():
-            raise BadInput(f"{folder}: there is no study here (no {FILE}); ackclock sweep FILE --out makes one")
+            raise BadInput(f"{folder}: there is no study here (no {FILE}); create one with ackclock sweep")
         store = cls(folder, writes=False)
         try:
             store._check_layout()
@@ -146,11 +147,11 @@ class Store:
         return store
 
     def _check_layout(self) -> None:
-        """Refuse a store of an earlier version: it has other columns, and its runs have other identities."""
+        """Raise BadInput for a store of an earlier version, which has other columns and other run identities."""
         try:
             columns = [column[1] for column in self._index.execute("PRAGMA table_info(about)")]
         except sqlite3.DatabaseError:
-            return  # broken, which is told elsewhere
+            return  # a damaged file is reported elsewhere
         if columns == ["key", "value"]:
             raise BadInput(f"{self.folder}: was made by an earlier version; give another folder")
 
@@ -169,7 +170,7 @@ class Store:
         damaged = [row[0] for row in self._index.execute(f"SELECT {RUN} FROM run") if not is_sound(row)]
         if damaged:
             self._write("DELETE FROM run WHERE run_id = ?", ((run_id,) for run_id in damaged))
-            self.notes.append(f"{self.folder}: {_named(damaged)} damaged; to be run again")
+            self.notes.append(f"{self.folder}: {_named(damaged)} damaged and will be run again")
 
     def _begin(self) -> None:
         self._index.execute("PRAGMA journal_mode = WAL")
@@ -177,7 +178,7 @@ class Store:
         self._index.executescript(TABLES)
 
     def _rebuild(self) -> None:
-        """Take the sound runs of a broken file into a new one; the broken one is set aside."""
+        """Copy the undamaged runs of a damaged file to a new file, and rename the damaged file."""
         self._index.close()
         rows = {row[0]: row for row in repair.readable(self._file, TABLES, f"SELECT {RUN} FROM run") if is_sound(row)}
         for ending in ("", "-wal", "-shm"):
@@ -187,12 +188,12 @@ class Store:
         self._index = self._connect(writes=True)
         self._begin()
         self._write("INSERT INTO run VALUES (?, ?, ?, ?, ?)", rows.values())
-        self.notes.append(f"{self._file}: was broken; {len(rows)} runs are kept; set aside as {FILE}.damaged")
+        self.notes.append(f"{self._file}: was damaged; {len(rows)} runs are kept; the old file is now {FILE}.damaged")
 
     def close(self) -> None:
-        """Give the folder free."""
+        """Close the store and release its lock."""
         if self._lock is not None:
-            with suppress(sqlite3.Error):  # somebody reads: the log stays, which does no harm
+            with suppress(sqlite3.Error):  # a process is reading: the write-ahead log remains, which is harmless
                 self._index.execute("PRAGMA journal_mode = DELETE")
         self._index.close()
         if self._lock is not None:
@@ -205,7 +206,7 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # SQL, with messages for people.
+    # SQL access, with readable error messages.
 
     def _refusal(self, error: sqlite3.Error) -> BadInput:
         if error.sqlite_errorname == "SQLITE_FULL":
@@ -222,7 +223,7 @@ class Store:
             raise self._refusal(error) from None
 
     def _write(self, statement: str, rows: Iterable[Sequence[object]], *, first: str = "") -> None:
-        """One transaction: a statement for each row, after another without."""
+        """Execute a statement for each row in one transaction, after the statement `first`, if any."""
         with self._told():
             self._index.execute("BEGIN IMMEDIATE")
             try:
@@ -236,7 +237,7 @@ class Store:
                 raise
 
     def about(self, key: str) -> str | None:
-        """What the store says of itself: `layout`, `title`, `scenario`, `engine`, `planned`. Raises BadInput."""
+        """A property of the store: `layout`, `title`, `scenario`, `engine`, `planned`. Raises BadInput."""
         with self._told():
             row = self._index.execute("SELECT key, value, checksum FROM about WHERE key = ?", (key,)).fetchone()
         if row is None:
@@ -248,14 +249,14 @@ class Store:
     def _describe(self, values: dict[str, str]) -> None:
         self._write("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", map(_with_checksum, values.items()))
 
-    # What is to be done, and what has been.
+    # Planned and finished runs.
 
     def check_study(self, study: Study) -> None:
-        """Refuse a study that is not the one that is here: another title, other axes. Raises BadInput."""
+        """Raise BadInput if the store holds another study: one with another title or with other axes."""
         try:
             plan, title = self._plan(), self.about("title") or ""
         except BadInput:
-            return  # damaged: it is about to be written anew
+            return  # the damaged plan is about to be replaced
         if not plan:
             return
         axes = sorted(json.loads(plan[0][3]))
@@ -266,7 +267,7 @@ class Store:
             )
 
     def set_plan(self, study: Study, runs: Sequence[tuple[Run, dict[str, str]]]) -> None:
-        """Say what the study consists of: runs with the labels of their axes. Runs that are there stay there."""
+        """Set the plan of the study: its runs with their axis labels. Finished runs are kept."""
         about = {"title": study.title, "scenario": study.text, "engine": study.engine, "planned": str(len(runs))}
         self._describe(about)
         rows = ((i, run.run_id, run.seed, json.dumps(labels)) for i, (run, labels) in enumerate(runs))
@@ -295,7 +296,7 @@ class Store:
             return self._index.execute(query).fetchall()
 
     def add(self, batch: Sequence[Finished]) -> None:
-        """Keep runs that ended; when this returns, killing this process does not lose them."""
+        """Write finished runs to the store. After the return, a kill of the process does not lose them."""
         at = now()
         packed = ((run, None if run.outcome is None else zlib.compress(run.outcome.encode(), 1)) for run in batch)
         rows = (_with_checksum((run.run_id, at, outcome, run.error)) for run, outcome in packed)
@@ -304,7 +305,7 @@ class Store:
     # Reading.
 
     def _rows(self) -> Iterator[tuple[int, str, int, str, str, bytes]]:
-        """Position, run, seed, axes, time and outcome of every sound run of the plan; what is not there is noted."""
+        """Position, run, seed, axes, time and outcome of every undamaged run of the plan. Missing runs are noted."""
         plan = self._plan()
         found = self._read_runs({row[1] for row in plan})
         absent = []
@@ -318,10 +319,10 @@ class Store:
             of_plan = set(absent)
             self.damaged = [run_id for run_id in self.damaged if run_id in of_plan]
             remark = f", {_named(self.damaged)} damaged" if self.damaged else ""
-            self.notes.append(f"{len(absent)} of {len(plan)} runs are not here{remark}; the same sweep runs them")
+            self.notes.append(f"{len(absent)} of {len(plan)} runs are missing{remark}; repeat the sweep to run them")
 
     def _read_runs(self, wanted: set[str]) -> dict[str, tuple[Any, ...]]:
-        """Rows of runs whose checksum holds. Where the file is broken, what can be reached by key is taken too."""
+        """Rows of runs with a correct checksum. From a damaged file, rows are also read one by one by their key."""
         found: dict[str, tuple[Any, ...]] = {}
         damaged: set[str] = set()
         try:
@@ -349,7 +350,7 @@ class Store:
             yield {"run_id": run_id, "finished_at": at, "seed": seed, "axes": json.loads(axes)}
 
     def outcomes(self) -> pl.DataFrame:
-        """One row a finished run of the plan, in its order: position, run_id, axes (JSON), and the outcome."""
+        """One row for each finished run of the plan, in its order: position, run_id, axes (JSON), and the outcome."""
         import polars as pl
 
         head = {"position": pl.Int64(), "run_id": pl.String(), "axes": pl.String()}
@@ -365,6 +366,6 @@ class Store:
 
 
 def _named(run_ids: Sequence[str]) -> str:
-    """How many runs, and the first of them."""
+    """A text with the number of runs and the first identities."""
     shown = ", ".join(run_ids[:SHOWN]) + (", ..." if len(run_ids) > SHOWN else "")
     return f"{len(run_ids)} runs ({shown}) are" if len(run_ids) != 1 else f"1 run ({shown}) is"

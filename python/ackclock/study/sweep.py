@@ -1,4 +1,4 @@
-"""Runs a study into a store: what is there is kept, the rest is run."""
+"""Runs a study into a store: finished runs are kept, missing runs are run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ackclock.study.results import metric_of, numbers
 from ackclock.study.store import Store
 
 Progress = Callable[[int, int], object]
-"""Told how many runs are there, of how many."""
+"""Function that is called with the number of finished runs and the total number of runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a sweep came to, in runs: those planned, those that were there, those done now, those that failed."""
+    """The result of a sweep, in numbers of runs: planned, kept from before, done now, failed."""
 
     runs: int
     kept: int
@@ -31,8 +31,8 @@ class Summary:
 class Until:
     """Sequential stopping: more seeds for a point until the 95 % interval of `metric` is narrow.
 
-    `part` is the half-width allowed, as a part of the mean; `least` seeds are always run, never more than `most`.
-    Looking at the interval again and again makes it somewhat too narrow; `least` keeps that small.
+    `part` is the allowed half-width, as a fraction of the mean. At least `least` and at most `most` seeds are run.
+    Repeated tests of the interval make it slightly too narrow; `least` limits this effect.
     """
 
     metric: str
@@ -42,7 +42,7 @@ class Until:
 
     @classmethod
     def parse(cls, text: str, most: int) -> Until:
-        """Take `METRIC:PERCENT`, such as `fwd.goodput_bps:2%`. Raises BadInput."""
+        """Parse `METRIC:PERCENT`, such as `fwd.goodput_bps:2%`. Raises BadInput."""
         metric, colon, percent = text.rpartition(":")
         try:
             part = float(percent.removesuffix("%")) / 100
@@ -62,10 +62,10 @@ def sweep(
     progress: Progress | None = None,
     replace: bool = False,
 ) -> Summary:
-    """Run what is missing. May be interrupted at any moment and repeated: finished runs are kept.
+    """Run the missing runs of a study. Resumable: finished runs are kept.
 
-    Raises BadInput if `until` names a metric that the outcomes do not have, or if the store holds another study (unless
-    that is to be replaced: its runs stay, its plan goes).
+    With `replace`, the plan of another study in the store is replaced, and its runs are kept. Raises BadInput if
+    `until` names a metric that the outcomes do not have, or if the store holds another study and `replace` is false.
     """
     if not replace:
         store.check_study(study)
@@ -100,7 +100,7 @@ def sweep_variants(
 ) -> Summary:
     """Run several variants of a study, each at the given points, into one store: `axis` holds the variant's label.
 
-    A run that several variants share is run once. May be interrupted and repeated, as `sweep`.
+    A run that several variants share is run once. Resumable, like `sweep`.
     """
     planned: list[tuple[Run, dict[str, str]]] = []
     missing: list[tuple[Study, list[Run]]] = []
@@ -136,7 +136,7 @@ def _offset(progress: Progress, before: int, total: int) -> Progress:
 def _run(
     study: Study, missing: Sequence[Run], store: Store, executor: Executor, progress: Progress | None, total: int
 ) -> int:
-    """Run what is missing; how many of it succeeded."""
+    """Run the missing runs. Returns the number of runs that succeeded."""
     done, ended = 0, total - len(missing)
     if progress is not None:
         progress(ended, total)
@@ -157,7 +157,7 @@ def _run(
 
 
 def _extend(store: Store, runs: Sequence[Run], seeds: dict[int, list[int]], until: Until) -> bool:
-    """Give more seeds to the points whose interval is too wide; whether there were any."""
+    """Add seeds to the points whose interval is too wide. Returns whether there are such points."""
     frame = store.outcomes()
     values = defaultdict(list)
     points = {position: run.point for position, run in enumerate(runs)}

@@ -1,1 +1,1 @@
-"""Suites: a controller through many situations, one page, and two such pages compared."""
+"""Suites: run a controller in many situations, write one page, and compare two results."""

@@ -25,25 +25,25 @@ class Change:
     difference: stats.Estimate
     """b - a over the seeds, paired; 95 % interval."""
     p: float | None
-    """Of the difference (paired t test), after Benjamini and Hochberg's correction over all metrics compared."""
+    """p-value of the difference (paired t test), after Benjamini and Hochberg's correction over all metrics."""
     verdict: Verdict
-    """worse or better; other where neither way is better; missing where `b` lacks the metric or a seed of it.
+    """One of: worse; better; other (neither direction is better); missing (`b` lacks the metric or one of its seeds).
 
-    same where no difference is shown, or a small one.
+    same: no significant difference, or a difference within the tolerance.
     """
 
 
 def changes_between(a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
-    """Compare what both have, paired by seed: common random numbers.
+    """Compare the metrics that both results have, paired by seed (common random numbers).
 
-    A metric changed where the difference is certain and more than `tolerance` of the larger mean. Of those called so a
-    part of `level` at most is expected to be chance; what is equal under every seed, as all is where nothing
-    changed, is never called so. Raises BadInput if the two are not of one suite under the same seeds.
+    A metric counts as changed if the difference is significant and larger than `tolerance` times the larger mean. The
+    expected fraction of false changes is at most `level`. A metric that is equal for every seed never counts as
+    changed. Raises BadInput if the two results are not of the same suite with the same seeds.
     """
     if a.metadata.suite != b.metadata.suite:
         raise BadInput(f"{a.folder} is of the suite {a.metadata.suite}, {b.folder} of {b.metadata.suite}")
     if a.metadata.quick != b.metadata.quick:
-        raise BadInput(f"one of {a.folder} and {b.folder} is quick, the other is not: run both alike")
+        raise BadInput(f"only one of {a.folder} and {b.folder} is a --quick run; run both with or both without --quick")
     before, after = a.values(), b.values()
     pairs = []
     for key in before.keys() & after.keys():
@@ -56,7 +56,7 @@ def changes_between(a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, lev
     pairs.sort(key=lambda pair: order[pair[0]])
     differences = [[y - x for x, y in zip(was, now, strict=True)] for _, was, now in pairs]
     p_values = [stats.p_value(d, 0.0) for d in differences]
-    # One seed alone decides nothing; what is equal everywhere needs no test.
+    # A metric with a single seed has no p-value and cannot count as changed.
     corrected = iter(stats.false_discovery([p for p in p_values if p is not None]))
     found = []
     for ((situation, point, metric), was, now), d, raw in zip(pairs, differences, p_values, strict=True):

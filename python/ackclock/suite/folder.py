@@ -1,4 +1,4 @@
-"""The folder of a suite, read: suite.toml, and a scenario or study for each situation (docs/suites.md)."""
+"""Reads the folder of a suite: suite.toml, and a scenario or study for each situation (docs/suites.md)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ackclock.suite.situation import Situation
 
 @dataclass(frozen=True)
 class Omitted:
-    """A situation of the source that is not here, and why."""
+    """A situation of the source that the suite omits, and the reason."""
 
     what: str
     why: str
 
 
 class Suite:
-    """A suite's folder. Raises BadInput if it is not in order."""
+    """A suite's folder. Raises BadInput if its contents are invalid."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Suite:
                 what = "must be letters, digits, '.', '_' and '-', and not end in -standard: it names files"
                 raise BadInput(f"{file}: situation {situation.id}: an id {what}")
             if situation.id in seen:
-                raise BadInput(f"{file}: situation {situation.id}: the id is there twice")
+                raise BadInput(f"{file}: situation {situation.id}: the id is used twice")
             seen.add(situation.id)
             for metric in situation.metrics:
                 if metric not in METRICS:
@@ -59,7 +59,7 @@ class Suite:
                     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
                     raise BadInput(f"{file}: {situation.id}: there is no metric {metric}; {hint}")
             if not situation.bottleneck and {"utilisation", "drop_rate", "queueing"} & set(situation.metrics):
-                raise BadInput(f"{file}: {situation.id}: bottleneck is missing: name the link that is looked at")
+                raise BadInput(f"{file}: {situation.id}: bottleneck is missing; name the link that is measured")
             if not self.path(situation).is_file():
                 raise BadInput(f"{folder}: situation {situation.id} has no {situation.id}.toml")
 
@@ -78,7 +78,7 @@ def known() -> list[str]:
 
 
 def find(name: str) -> Suite:
-    """The suite of a name, or of a folder of one's own. Raises BadInput if there is none."""
+    """The suite of the package with this name, or the suite in this folder. Raises BadInput if there is none."""
     for folder in (_folder() / name, Path(name)):
         if (folder / "suite.toml").is_file():
             return Suite(folder)

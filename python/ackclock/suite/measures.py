@@ -1,4 +1,4 @@
-"""What a suite measures: each metric a number of one run, from its outcome."""
+"""The metrics of a suite. Each is a number of one run, computed from its outcome."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class View:
-    """A run as a situation looks at it."""
+    """The data of one run from which the metrics of a situation are computed."""
 
     situation: Situation
     row: Row
     base: Mapping[str, float]
-    """Of each named flow the smallest delay that was ever seen at this point, seconds."""
+    """The smallest delay of each flow over all runs of this point, seconds."""
     standard: Row | None
-    """The same run with the standard controller in place of the tested one, where `harm` is asked for."""
+    """The outcome of the same run with the standard controller, if the situation has the metric `harm`."""
 
     def flows(self, prefix: str) -> list[Row]:
-        """Those whose names begin so; none for no prefix."""
+        """The flows whose names begin with `prefix`; none if it is empty."""
         return [flow for flow in self.row["flows"] if prefix and flow["name"].startswith(prefix)]
 
     @property
@@ -39,7 +39,7 @@ class View:
 
     @property
     def link(self) -> Row:
-        """The link that is looked at."""
+        """The bottleneck link of the situation."""
         for link in self.row["links"]:
             if link["name"] == self.situation.bottleneck:
                 return link  # type: ignore[no-any-return]
@@ -49,9 +49,9 @@ class View:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: unit, which way is better (1 more, -1 less, 0 neither), what it is, and how it is found.
+    """A metric: unit, better direction (1: higher, -1: lower, 0: neither), description, and function.
 
-    `factor` turns it into the unit that is shown.
+    `factor` converts the function's value to `unit`.
     """
 
     unit: str
@@ -60,7 +60,7 @@ class Metric:
     find: Callable[[View], float | None]
     factor: float = 1.0
     most: float = math.inf
-    """The greatest value that is possible, in the unit that is shown; the least is 0."""
+    """The largest possible value, in `unit`; the smallest is 0."""
 
 
 def _sum(flows: Sequence[Row], key: str) -> float:
@@ -84,7 +84,7 @@ def _drop_rate(view: View) -> float | None:
 def _queueing(view: View, flows: Sequence[Row]) -> float | None:
     """95th percentile of the delay above that of an empty path, mean over flows.
 
-    Where the path changes (satellites, radio), above the smallest delay that the flow ever had.
+    If the path changes (satellites, radio), the reference is the smallest delay that the flow had.
     """
     late = []
     for flow in flows:
@@ -95,7 +95,7 @@ def _queueing(view: View, flows: Sequence[Row]) -> float | None:
 
 
 def _loss(flows: Sequence[Row]) -> float | None:
-    """Of all packets sent the part that did not arrive as something new; zero at least (a warm-up cuts some off)."""
+    """Fraction of sent packets that did not arrive as new data; at least zero, because a warm-up omits some sends."""
     sent = _sum(flows, "sent_packets")
     ratios = [(flow["delivery_ratio"], flow["sent_packets"]) for flow in flows]
     arrived = sum(ratio * packets for ratio, packets in ratios if ratio is not None)
@@ -103,7 +103,7 @@ def _loss(flows: Sequence[Row]) -> float | None:
 
 
 def _share(view: View) -> float | None:
-    """Mean goodput of a tested flow over that of any flow: 1 is an equal share."""
+    """Mean goodput of the tested flows divided by that of all flows; 1 is an equal share."""
     others = view.flows(view.situation.rivals)
     mine, all_of_them = view.tested, view.tested + others
     if not mine or not others:
@@ -113,7 +113,7 @@ def _share(view: View) -> float | None:
 
 
 def _harm(view: View) -> float | None:
-    """Rivals' goodput beside the tested controller over the same beside the standard one."""
+    """Goodput of the rivals against the tested controller, divided by that against the standard controller."""
     if view.standard is None:
         return None
     prefix = view.situation.rivals
@@ -140,10 +140,14 @@ METRICS: dict[str, Metric] = {
         "ms", -1, "95th percentile of the delay above that of an empty path", lambda v: _queueing(v, v.tested), 1e3
     ),
     "rivals_p95_queueing": Metric(
-        "ms", -1, "the same of the other flows", lambda v: _queueing(v, v.flows(v.situation.rivals)), 1e3
+        "ms",
+        -1,
+        "95th percentile of the other flows' delay above that of an empty path",
+        lambda v: _queueing(v, v.flows(v.situation.rivals)),
+        1e3,
     ),
     "loss": Metric(
-        "%", -1, "packets of the tested flows that were lost or sent for nothing", lambda v: _loss(v.tested), 100, 100
+        "%", -1, "packets of the tested flows that were lost or without new data", lambda v: _loss(v.tested), 100, 100
     ),
     "rivals_loss": Metric(
         "%", -1, "packets of the other flows that were lost", lambda v: _loss(v.flows(v.situation.rivals)), 100, 100
@@ -152,16 +156,16 @@ METRICS: dict[str, Metric] = {
         "", 1, "Jain's index of the tested flows", lambda v: _jain([flow["goodput_bps"] for flow in v.tested]), most=1.0
     ),
     "share": Metric("", 0, "a tested flow's goodput over the mean of all flows", _share),
-    "harm": Metric("", 1, "other flows' goodput over what they have beside the standard controller", _harm),
+    "harm": Metric("", 1, "other flows' goodput, relative to that against the standard controller", _harm),
     "completion": Metric(
         "s",
         -1,
-        "time that a tested transfer takes, of those that ended (geometric mean)",
+        "completion time of the tested transfers that ended (geometric mean)",
         lambda v: _completion(v.tested),
     ),
     "finished": Metric("%", 1, "tested transfers that ended", lambda v: _finished(v.tested), 100, 100),
     "rivals_completion": Metric(
-        "s", -1, "time that a transfer of others takes", lambda v: _completion(v.flows(v.situation.rivals))
+        "s", -1, "completion time of the other flows' transfers", lambda v: _completion(v.flows(v.situation.rivals))
     ),
     "timeouts": Metric("", -1, "retransmission timeouts of the tested flows", lambda v: _sum(v.tested, "timeouts")),
 }
@@ -172,7 +176,7 @@ def _jain(values: Sequence[float]) -> float | None:
 
 
 def bases(rows: Sequence[Row]) -> dict[str, float]:
-    """Of each flow that every one of these runs has, the smallest delay in any of them, seconds."""
+    """The smallest delay in any run, seconds, of each flow that all of these runs have."""
     found: dict[str, list[float]] = {}
     for row in rows:
         for flow in row["flows"]:

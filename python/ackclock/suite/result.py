@@ -1,4 +1,4 @@
-"""What came of a controller in a suite: its measures, as `ackclock suite` leaves them in a folder."""
+"""The result of a controller in a suite: its measures, as `ackclock suite` writes them to a folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class SuiteMetadata:
-    """Which suite and controller a folder of measures is of."""
+    """The suite and the controller of a folder of measures."""
 
     suite: str
     title: str
@@ -37,26 +37,26 @@ class SuiteMetadata:
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """What came of a controller in a suite."""
+    """The result of a controller in a suite."""
 
     metadata: SuiteMetadata
     folder: Path
     measures: list[Measure]
     refused: dict[str, str]
-    """Situations that the controller cannot be tried in, and why."""
+    """Situations that the controller cannot be run in, with the reasons."""
     failed: list[tuple[str, str]]
     deterministic: set[tuple[str, str]]
-    """Situations and points where the seeds decide nothing: whole outcomes are the same."""
+    """Situations and points at which all seeds give the same outcome."""
 
     def values(self) -> dict[tuple[str, str, str], dict[int, float]]:
-        """Of each (situation, point, metric) the values by seed, in the order of the suite."""
+        """The values by seed for each (situation, point, metric), in the order of the suite."""
         found: dict[tuple[str, str, str], dict[int, float]] = {}
         for m in self.measures:
             found.setdefault((m.situation, m.point, m.metric), {})[m.seed] = m.value
         return found
 
     def estimates(self) -> dict[tuple[str, str, str], stats.Estimate]:
-        """The same as means with 95 % intervals over the seeds, within what is possible."""
+        """Means with 95 % intervals over the seeds, truncated to the metric's possible values."""
         return {
             (situation, point, metric): stats.within(
                 list(seeds.values())[: 1 if (situation, point) in self.deterministic else None],
@@ -68,7 +68,7 @@ class SuiteResult:
 
 
 def read(folder: Path) -> SuiteResult:
-    """What `run` left in a folder. Raises BadInput if it is not there."""
+    """Read the result that `run` wrote to a folder. Raises BadInput if there is none."""
     try:
         about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
         refused = about.pop("refused")
@@ -81,7 +81,7 @@ def read(folder: Path) -> SuiteResult:
         ]
         unknown = {m.metric for m in measures} - METRICS.keys()
         if unknown:
-            raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
+            raise ValueError(f"this version has no metric {', '.join(sorted(unknown))}")
         return SuiteResult(SuiteMetadata(**about), folder, measures, refused, [], deterministic)
     except FileNotFoundError:
         raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None

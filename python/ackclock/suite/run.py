@@ -43,7 +43,7 @@ def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | No
 
 
 def folder_name(control: str) -> str:
-    """A controller as the name of a folder."""
+    """The name of the result folder for a controller."""
     return re.sub(r"[^\w.+-]+", "-", control.removeprefix("./")).strip("-") or "controller"
 
 
@@ -56,9 +56,10 @@ def run(
     quick: bool = False,
     progress: Callable[[str], Progress | None] | None = None,
 ) -> SuiteResult:
-    """Run a controller through a suite into `out` (runs that are there are kept).
+    """Run a controller through a suite and write the results to `out`. Finished runs are kept.
 
-    Raises ScenarioError if there is no such controller, BadInput if `out` cannot be written or no situation takes it.
+    Raises ScenarioError if the controller does not exist, and BadInput if `out` cannot be written or if the controller
+    can be run in no situation.
     """
     check_folder(out)
     measures: list[Measure] = []
@@ -127,7 +128,7 @@ def _measure(situation: Situation, points: Mapping[str, Sequence[Row]], standard
                 value = METRICS[metric].find(view)
                 if value is not None:
                     found.append(Measure(situation.id, point, metric, row["seed"], value * METRICS[metric].factor))
-    # By point and metric, seeds together.
+    # Sorted by point, metric and seed.
     order = {metric: i for i, metric in enumerate(situation.metrics)}
     places = {point: i for i, point in enumerate(points)}
     return sorted(found, key=lambda m: (places[m.point], order[m.metric], m.seed))

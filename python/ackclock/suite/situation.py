@@ -10,8 +10,8 @@ from typing import Any
 class Situation:
     """A scenario or study, `ID.toml`, in which a controller is tried, and what is measured there.
 
-    The flows under test are those whose names begin with `tested`: they take the controller of `[tcp]`. Those of
-    `rivals` name their own.
+    The flows under test are those whose names begin with `tested`; they use the controller of `[tcp]`. Flows whose
+    names begin with `rivals` set their own controller.
     """
 
     id: str
@@ -22,8 +22,8 @@ class Situation:
     seeds: int
     quick: int
     bottleneck: str = ""
-    """Name of the link that is looked at, such as "r1->r2"."""
+    """Name of the bottleneck link, such as "r1->r2"."""
     tested: str = "t"
     rivals: str = ""
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What controllers are told of the network, by their names."""
+    """Parameters that describe the network to controllers, by controller name."""

@@ -1,13 +1,13 @@
-//! Bandwidth from the rate of ACKs, low-pass filtered: Westwood's estimator (docs/specs/westwood.md section 2).
+//! Bandwidth from the rate of ACKs after a low-pass filter: Westwood's estimator (docs/specs/westwood.md section 2).
 
 use units::Time;
 
 /// How samples are smoothed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AckFilter {
-    /// Tustin's low pass with cutoff 1/tau (s) and virtual samples where no ACK comes (type 3).
+    /// Tustin's low-pass filter with cutoff 1/tau (s). Idle time gives samples of zero (type 3).
     Tustin(f64),
-    /// `B = keep B + new (b + b_prev)`, whatever the time between samples (types 1 and 2).
+    /// `B = keep B + new (b + b_prev)`; it does not depend on the time between samples (types 1 and 2).
     Fixed {
         /// Weight of the estimate.
         keep: f64,
@@ -18,15 +18,15 @@ pub enum AckFilter {
     Ewma,
 }
 
-/// The shortest remainder of an interval that counts as one of its own, in ns-2's module.
+/// The shortest remainder of an interval that is a sample of its own, in ns-2's module, s.
 const SHORTEST_S: f64 = 0.01;
 
-/// The estimator. Bits and bit/s.
+/// The estimator. Amounts are in bits, rates in bit/s.
 #[derive(Clone, Copy, Debug)]
 pub struct AckRate {
     filter: AckFilter,
     last_at: Time,
-    /// Bits that came at the very instant of the last sample.
+    /// Bits of ACKs that arrived at the time of the last sample.
     waiting: f64,
     sample: f64,
     estimate: f64,
@@ -34,11 +34,11 @@ pub struct AckRate {
 }
 
 impl AckRate {
-    /// Nothing measured yet; intervals begin at time zero until [`AckRate::begin`].
+    /// An estimator without samples. The first interval starts at time zero or at [`AckRate::begin`].
     pub const fn new(filter: AckFilter) -> AckRate {
         AckRate { filter, last_at: Time::ZERO, waiting: 0.0, sample: 0.0, estimate: 0.0, virtual_samples: 0 }
     }
-    /// The first interval begins now.
+    /// Starts the first interval.
     pub fn begin(&mut self, now: Time) {
         self.last_at = now;
     }
@@ -51,12 +51,12 @@ impl AckRate {
         self.sample
     }
 
-    /// Zero samples taken so far where no ACK came.
+    /// Number of samples of zero for intervals without an ACK.
     pub fn virtual_samples(&self) -> u64 {
         self.virtual_samples
     }
 
-    /// An ACK for so many bits came.
+    /// Processes an ACK for `bits` bits at `now`.
     pub fn update(&mut self, now: Time, bits: f64) {
         let mut dt = now.since(self.last_at).seconds();
         let bits = bits + self.waiting;
@@ -81,7 +81,7 @@ impl AckRate {
         self.sample = sample;
     }
 
-    /// A zero sample for every half tau without an ACK; what remains of the interval.
+    /// Adds a sample of zero for every half tau without an ACK. Returns the rest of the interval, s.
     fn silence(&mut self, mut dt: f64, tau: f64) -> f64 {
         let half = tau / 2.0;
         let mut missed = (dt / half) as u64;
@@ -91,7 +91,7 @@ impl AckRate {
             missed -= 1;
         }
         self.virtual_samples += missed;
-        // After some hundred of them nothing is left of the estimate.
+        // After a few hundred samples of zero the estimate is practically zero.
         for _ in 0..missed.min(1000) {
             self.estimate = 0.6 * self.estimate + 0.2 * self.sample;
             self.sample = 0.0;

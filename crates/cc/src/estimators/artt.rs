@@ -9,26 +9,26 @@ use crate::noise::Normal;
 /// The coefficients of an ARIMA(2,1,1) model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arima {
-    /// Of the last two differences.
+    /// Coefficients of the last two differences.
     pub phi: [f64; 2],
-    /// Of the last innovation.
+    /// Coefficient of the last innovation.
     pub theta: f64,
 }
 
-/// What is forecast beyond the autoregressive part.
+/// The innovation term of the forecast.
 #[derive(Clone, Debug)]
 pub enum Innovation {
     /// `theta e(t)`, the correct one-step forecast.
     Forecast,
-    /// Nothing.
+    /// No innovation term.
     Zero,
     /// A random term of this standard deviation, seconds.
     Noise(f64, Normal),
-    /// `theta e(t-1) + e(t)`, Eq. 24 as printed: diverges, its error grows 1.6 times a sample.
+    /// `theta e(t-1) + e(t)`, Eq. 24 as printed. It diverges: its error grows by a factor of 1.6 per sample.
     Literal,
 }
 
-/// The estimator: give it samples, take forecasts. All times in seconds.
+/// The estimator. All times are in seconds.
 #[derive(Clone, Debug)]
 pub struct Artt {
     model: Arima,
@@ -40,12 +40,12 @@ pub struct Artt {
 }
 
 impl Artt {
-    /// Of `model`, with no samples yet.
+    /// An estimator of `model` without samples.
     pub fn new(model: Arima, innovation: Innovation) -> Artt {
         Artt { model, innovation, samples: None, error: 0.0, forecast: f64::NAN }
     }
 
-    /// Takes a sample; the forecast of the next one.
+    /// Adds a sample and returns the forecast of the next one.
     pub fn update(&mut self, rtt: f64) -> f64 {
         let Some([x1, x2, _]) = self.samples else {
             self.samples = Some([rtt; 3]);

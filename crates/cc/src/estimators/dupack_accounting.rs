@@ -1,12 +1,14 @@
-//! How many segments an ACK acknowledges when duplicate ACKs count too (docs/specs/westwood.md section 1).
+//! The number of segments that an ACK acknowledges if duplicate ACKs count too (docs/specs/westwood.md section 1).
 
-/// Segments credited through duplicate ACKs, to be taken off the cumulative ACK that covers them.
+/// Segments that duplicate ACKs have acknowledged early. The cumulative ACK that covers them does not count them
+/// again.
 #[derive(Clone, Copy, Debug)]
 pub struct DupAckAccounting {
     early: u32,
-    /// The most that one ACK counts for; ns-2's module has two.
+    /// Upper bound of the count of one ACK; two in ns-2's module.
     cap: u32,
-    /// Linux takes everything covered off the account, ns-2's module leaves one.
+    /// Whether a cumulative ACK clears the account for every segment that it covers (Linux), or for all but one
+    /// (ns-2's module).
     linux: bool,
 }
 
@@ -20,12 +22,12 @@ impl DupAckAccounting {
         DupAckAccounting { early: 0, cap: u32::MAX, linux: true }
     }
 
-    /// Segments credited and not yet taken off.
+    /// Segments counted early and not yet covered by a cumulative ACK.
     pub fn early(&self) -> u32 {
         self.early
     }
 
-    /// Segments that an ACK for `newly_acked` segments counts for (none: a duplicate), segments.
+    /// The number of segments that an ACK counts for. `newly_acked` is zero for a duplicate ACK.
     pub fn acked_count(&mut self, newly_acked: u32) -> u32 {
         let acked_count = match newly_acked {
             0 => {

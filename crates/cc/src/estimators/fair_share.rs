@@ -1,11 +1,12 @@
-//! The share of a link that an end host reckons for itself (RCP+, Enhanced RCP).
+//! The fair share of a link, computed by an end host (RCP+, Enhanced RCP).
 
 use super::{MinRtt, Round, Smoothed};
 use crate::params::{Param, ParamKind, Params};
 use crate::{Ack, FlowInfo};
 use units::{Segments, Span, Time};
 
-/// What an end host of the RCP family measures and is told: capacity, flows, own rate, queue.
+/// The inputs of an end host of the RCP family: capacity and number of flows (parameters), own rate and queue
+/// (measured).
 #[derive(Clone, Debug)]
 pub struct FairShareRate {
     /// Bit/s.
@@ -19,36 +20,36 @@ pub struct FairShareRate {
     packet_bits: f64,
     pub(crate) smoothed: Smoothed,
     rtt_min: MinRtt,
-    /// What was acknowledged in the last round trip, bit/s.
+    /// The rate acknowledged in the last round trip, bit/s.
     own: f64,
 }
 
-/// The parameters that a share needs.
+/// The parameters of [`FairShareRate`].
 pub const fn share_params(alpha: f64) -> [Param; 3] {
     [
         Param {
             name: "capacity",
             kind: ParamKind::Number { default: 1e6, min: 1.0, max: 1e13 },
             unit: "bit/s",
-            doc: "C: of the narrowest link",
+            doc: "C: capacity of the narrowest link",
         },
         Param {
             name: "flows",
             kind: ParamKind::Number { default: 1.0, min: 1.0, max: 1e6 },
             unit: "",
-            doc: "N: that share it",
+            doc: "N: number of flows that share it",
         },
         Param {
             name: "alpha",
             kind: ParamKind::Number { default: alpha, min: 0.0, max: 10.0 },
             unit: "",
-            doc: "a: part of the free capacity that is taken",
+            doc: "a: part of the spare capacity that the flows take",
         },
     ]
 }
 
 impl FairShareRate {
-    /// `params` have those of [`share_params`].
+    /// Creates the state of a flow. `params` contain [`share_params`].
     pub fn new(params: &Params, flow: &FlowInfo) -> FairShareRate {
         FairShareRate {
             capacity: params.number("capacity"),
@@ -64,12 +65,12 @@ impl FairShareRate {
         }
     }
 
-    /// The flow begins.
+    /// Starts the measurement at the start of the flow.
     pub fn open(&mut self, now: Time) {
         self.began = now;
     }
 
-    /// Takes an ACK; whether a round trip has ended.
+    /// Processes an ACK. Returns whether a round trip has ended.
     pub fn take(&mut self, ack: &Ack) -> bool {
         if let Some(rtt) = ack.rtt {
             self.smoothed.update(rtt.seconds());
@@ -92,7 +93,7 @@ impl FairShareRate {
         self.alpha * (self.capacity - self.own) / self.flows
     }
 
-    /// What the queue holds over the round-trip time, bit/s.
+    /// The queue over the round-trip time, bit/s: `C (srtt - min) / min`.
     pub fn queue(&self) -> f64 {
         let Some(least) = self.rtt_min.get().map(Span::seconds).filter(|least| *least > 0.0) else {
             return 0.0;
@@ -100,7 +101,7 @@ impl FairShareRate {
         self.smoothed.get().map_or(0.0, |rtt| self.capacity * (rtt - least).max(0.0) / least)
     }
 
-    /// The window that a rate needs, segments; none before there is a round-trip time.
+    /// The window for a rate in bit/s, segments; `None` before the first round-trip sample.
     pub fn window(&self, rate: f64) -> Option<Segments> {
         self.smoothed.get().map(|rtt| (rate * rtt / self.packet_bits).max(1.0))
     }

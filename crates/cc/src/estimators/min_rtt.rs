@@ -11,11 +11,11 @@ impl MinRtt {
     pub fn update(&mut self, rtt: Span) {
         self.0 = Some(self.0.map_or(rtt, |least| least.min(rtt)));
     }
-    /// Sets it, higher or lower.
+    /// Sets the minimum to `rtt`, larger or smaller than before.
     pub fn set(&mut self, rtt: Span) {
         self.0 = Some(rtt);
     }
-    /// Forgets.
+    /// Removes the minimum.
     pub fn reset(&mut self) {
         self.0 = None;
     }

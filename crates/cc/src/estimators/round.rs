@@ -1,6 +1,6 @@
-//! Round trips told by segment numbers.
+//! Round trips delimited by segment numbers.
 
-/// A round ends when a segment that was the next to be sent at its beginning is acknowledged.
+/// A round. It ends when the segment that was next to be sent at the start of the round is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     /// The first segment of this round.
@@ -8,8 +8,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// Whether `acked_through` ends the round; the next one then begins at `next`, and the number of segments
-    /// of the old one is given.
+    /// If `acked_through` ends the round, starts the next one at segment `next` and returns the number of segments of
+    /// the old one.
     pub fn closed_by(&mut self, acked_through: u64, next: u64) -> Option<u64> {
         if acked_through < self.begins {
             return None;

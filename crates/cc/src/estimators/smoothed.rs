@@ -1,6 +1,6 @@
 //! Exponentially weighted mean.
 
-/// `mean += gain * (sample - mean)`; the first sample is taken whole.
+/// `mean += gain * (sample - mean)`; the mean starts at the first sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Smoothed {
     gain: f64,
@@ -8,11 +8,11 @@ pub struct Smoothed {
 }
 
 impl Smoothed {
-    /// With `gain` in (0, 1]; 1/8 is TCP's for the round-trip time (RFC 6298).
+    /// `gain` is in (0, 1]; RFC 6298 uses 1/8 for the round-trip time.
     pub const fn new(gain: f64) -> Smoothed {
         Smoothed { gain, mean: None }
     }
-    /// Takes a sample; the new mean.
+    /// Adds a sample and returns the new mean.
     pub fn update(&mut self, sample: f64) -> f64 {
         let mean = self.mean.map_or(sample, |mean| mean + self.gain * (sample - mean));
         self.mean = Some(mean);

@@ -1,15 +1,15 @@
-//! Bandwidth from the receiver's timestamps under a stability filter: SARBE's estimator (docs/specs/sarbe-ecn.md sections
-//! 1 and 2; Kim and Noble's SANE, 2000).
+//! Bandwidth from the receiver's timestamps with a stability filter: SARBE's estimator (docs/specs/sarbe-ecn.md
+//! sections 1 and 2; the stability filter of Kim and Noble, SANE, 2000).
 
 use std::collections::VecDeque;
 use units::Time;
 
-/// The estimator. Bits and bit/s.
+/// The estimator. Amounts are in bits, rates in bit/s.
 #[derive(Clone, Debug)]
 pub struct StabilityFilteredBandwidth {
-    /// Gain of the instability.
+    /// Gain of the filter of the instability.
     keep: f64,
-    /// Instabilities that the largest is taken of.
+    /// Number of instability values over which the maximum is taken.
     window: usize,
     last_stamp: Option<Time>,
     waiting: f64,
@@ -19,7 +19,8 @@ pub struct StabilityFilteredBandwidth {
 }
 
 impl StabilityFilteredBandwidth {
-    /// With gain `keep` in (0, 1), 0.8 in the paper, over the last `window` instabilities.
+    /// `keep` in (0, 1) is the gain of the instability, 0.8 in the paper; `window` is the number of instability
+    /// values.
     pub fn new(keep: f64, window: usize) -> StabilityFilteredBandwidth {
         StabilityFilteredBandwidth {
             keep,
@@ -45,8 +46,8 @@ impl StabilityFilteredBandwidth {
         self.recent.back().copied().unwrap_or(0.0)
     }
 
-    /// An ACK for so many bits, sent by the receiver at `stamp` by its clock. Bits of ACKs with one stamp, or with
-    /// an older one, wait for the next.
+    /// Processes an ACK for `bits` bits with the receiver's timestamp `stamp`. Bits of ACKs with an equal or older
+    /// timestamp count for the next ACK with a newer one.
     pub fn update(&mut self, stamp: Time, bits: f64) {
         let Some(last) = self.last_stamp else {
             self.last_stamp = Some(stamp);

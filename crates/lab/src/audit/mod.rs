@@ -1,8 +1,8 @@
-//! The auditor: checks a run from its packet events, sharing no code with the network.
+//! The auditor: checks a run by its packet events. It shares no code with the network.
 //!
-//! It knows the links' rates, delays and limits from the scenario and holds every packet to them: nothing
-//! vanishes, nothing arrives before light could, no link sends faster than its rate, no queue holds more than
-//! its limit, cumulative ACKs do not go back, no sender has more in flight than its window.
+//! It takes rates, delays and limits of the links from the scenario and checks that no packet vanishes, no packet
+//! arrives before the propagation delay, no link sends faster than its rate, no queue exceeds its limit, cumulative
+//! ACKs do not decrease, and no sender has more data in flight than its window.
 
 mod radio;
 
@@ -14,12 +14,12 @@ use std::fmt;
 use std::ops::Range;
 use units::{Limit, PS_PER_S, Rate, Span, Time};
 
-/// A rule that was broken.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// When.
     pub at: Time,
-    /// Which rule: conservation, causality, link rate, queue bound, cumulative ack, window.
+    /// The rule: conservation, causality, link rate, queue bound, cumulative ack, window.
     pub rule: &'static str,
     /// What happened.
     pub what: String,
@@ -31,32 +31,32 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What the auditor knows of a link.
+/// The properties of a link that the auditor checks.
 #[derive(Clone, Debug, Default)]
 pub struct AuditedLink {
     /// Its name.
     pub name: String,
-    /// Numbers of the nodes where it may end.
+    /// Numbers of the nodes at which the link may end.
     pub to: Range<u32>,
-    /// Numbers of the nodes where it may begin.
+    /// Numbers of the nodes at which the link may begin.
     pub from: Range<u32>,
     /// Bits per second.
     pub rate: Rate,
-    /// The shortest and the longest propagation delay.
+    /// Smallest and largest propagation delay.
     pub delay: (Span, Span),
-    /// Bytes that it adds to a packet.
+    /// Header bytes that the link adds to a packet.
     pub header: u32,
-    /// The transmitter may rest so long though a packet waits...
+    /// Maximum pause of the transmitter while a packet waits, after a hand-off.
     pub pause: Span,
-    /// ... and for as long as its terminal has no satellite.
+    /// Whether the transmitter also pauses while its terminal has no satellite.
     pub waits: bool,
     /// Limit of its queue in packets or bytes.
     pub limit: Option<Limit>,
-    /// It bounds what a packet finds waiting, not what waits with it.
+    /// Whether the limit applies to the queue before the arrival of a packet, without that packet.
     pub limit_before: bool,
 }
 
-/// A packet as the auditor tells it from others.
+/// The identity of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Id {
     flow: u32,
@@ -66,48 +66,49 @@ struct Id {
     sent: Time,
 }
 
-/// What is known of a link's packets at the present moment.
+/// The current packets of a link.
 #[derive(Default)]
 struct Book {
-    /// Accepted, not departed, with the times of acceptance; the first is in service.
+    /// Packets accepted and not departed, with the times of acceptance; the first one is in transmission.
     queue: VecDeque<(Id, Time)>,
     /// Bytes of all these.
     bytes: u64,
     last_depart: Time,
-    /// Departed, not arrived: what, when it departed, lost or not.
+    /// Packets departed and not arrived: packet, time of departure, whether it is lost.
     under_way: VecDeque<(Id, Time, bool)>,
-    /// Total of accepted packets, of arrivals and of losses.
+    /// Number of accepted packets, of arrivals and of losses.
     totals: (u64, u64, u64),
 }
 
-/// What is known of a flow.
+/// The state of a flow.
 struct FlowBook {
     /// Its source and its destination.
     ends: [NodeId; 2],
-    /// It goes by radio for a part of its path: on links its packets come from the air and leave into it.
+    /// Whether a part of its path goes over the radio channel; then its packets enter and leave links at radio nodes.
     radio_nodes: bool,
     /// The receiver's window, segments.
     window: u32,
     /// The last cumulative ACK that the receiver sent.
     last_ack: u32,
-    /// The highest that reached the sender.
+    /// The highest cumulative ACK that reached the sender.
     acked: u32,
 }
 
 impl FlowBook {
-    /// Where packets of this kind come from, and where they go.
+    /// The source and the destination of packets of this kind.
     fn ends(&self, kind: PacketKind) -> [NodeId; 2] {
         let [source, destination] = self.ends;
         if kind == PacketKind::Ack { [destination, source] } else { [source, destination] }
     }
 }
 
-/// Watches one run.
+/// Audits one run.
 pub struct Auditor {
     links: Vec<AuditedLink>,
     books: Vec<Book>,
     flows: Vec<FlowBook>,
-    /// The last event was this packet's arrival at a node where it does not stay: the next one is its own.
+    /// Set if the last event was the arrival of this packet at a node that is not its destination; then the next
+    /// event must be its own.
     at_node: Option<(Time, u32, Id)>,
     /// The time of the last event.
     clock: Time,
@@ -118,8 +119,8 @@ pub struct Auditor {
 const MOST: usize = 20;
 
 impl Auditor {
-    /// `ends` are the two nodes of each flow, source first; `windows` the receivers' windows of the TCP flows, which
-    /// have the first numbers.
+    /// `ends` are the two nodes of each flow, source first. `windows` are the receive windows of the TCP flows,
+    /// segments; TCP flows have the first numbers.
     pub fn new(links: Vec<AuditedLink>, ends: &[[NodeId; 2]], windows: &[u32]) -> Auditor {
         let books = links.iter().map(|_| Book::default()).collect();
         let flow = |(number, ends): (usize, &[NodeId; 2])| {
@@ -130,7 +131,7 @@ impl Auditor {
         Auditor { links, books, flows, at_node: None, clock: Time::ZERO, violations: Vec::new(), count: 0 }
     }
 
-    /// Flow `flow` goes by radio for a part of its path.
+    /// Marks that a part of the path of flow `flow` goes over the radio channel.
     pub fn expect_radio_hop(&mut self, flow: u32) {
         self.flows[flow as usize].radio_nodes = true;
     }
@@ -142,14 +143,15 @@ impl Auditor {
         }
     }
 
-    /// A step of a packet. Steps come in the order of time, those of one instant in the order in which they happen.
+    /// Processes a step of a packet. The steps must be in the order of time, and steps at the same time in the order
+    /// in which they happen.
     pub fn packet(&mut self, event: &PacketEvent) {
         let p = &event.packet;
         let id = Id { flow: p.flow, seq: p.seq, kind: p.kind, size: p.size, sent: p.sent };
         let (at, link) = (event.at, event.link.0 as usize);
         if at < self.clock {
             let clock = self.clock.seconds();
-            self.complain(at, "causality", format!("{id:?} was told of at {clock} s, too late"));
+            self.complain(at, "causality", format!("{id:?} was reported at {clock} s, too late"));
         }
         self.clock = self.clock.max(at);
         let came = self.at_node.take();
@@ -170,7 +172,7 @@ impl Auditor {
         }
     }
 
-    /// A packet comes to a link: because it has just arrived at that link's node (`arrived`), or from its source.
+    /// A packet is offered to a link, after its arrival at the node of that link (`arrived`) or by its source.
     fn came(&mut self, arrived: Option<(Time, u32, Id)>, at: Time, link: usize, id: Id) {
         let from = &self.links[link].from;
         if let Some((when, node, other)) = &arrived
@@ -184,24 +186,24 @@ impl Auditor {
         let known = flow.radio_nodes || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
         if !known {
             let name = self.links[link].name.clone();
-            self.complain(at, "causality", format!("{id:?} at {name} out of nowhere"));
+            self.complain(at, "causality", format!("{id:?} is offered to {name} without a previous arrival"));
         }
         self.stuck(arrived);
         self.left_source(at, id);
     }
 
-    /// A packet that arrived at a node where it does not stay, if it did not go on at once.
+    /// Reports a packet that arrived at a node that is not its destination and was not forwarded at that time.
     fn stuck(&mut self, arrived: Option<(Time, u32, Id)>) {
         if let Some((when, _, stuck)) = arrived {
-            self.complain(when, "conservation", format!("{stuck:?} vanished between two links"));
+            self.complain(when, "conservation", format!("{stuck:?} was not forwarded to its next link"));
         }
     }
 
-    /// A packet leaves its source: ACKs do not go back, data stays within the receiver's window.
+    /// Checks a packet that leaves its source: ACKs do not decrease, and data stays within the receive window.
     fn left_source(&mut self, at: Time, id: Id) {
         let flow = &mut self.flows[id.flow as usize];
         if flow.radio_nodes {
-            return; // here it only left the air
+            return; // at this link the packet only leaves the radio channel
         }
         match id.kind {
             PacketKind::Ack => {
@@ -229,7 +231,8 @@ impl Auditor {
     fn enqueue(&mut self, at: Time, link: usize, id: Id) {
         let spec = &self.links[link];
         let book = &mut self.books[link];
-        // The first is in service. At one instant the departure comes first: that is the milder rule.
+        // The first packet is in transmission. At equal times the departure is counted first, which is the weaker
+        // rule.
         let in_service = book.queue.front().map_or(0, |(first, _)| first.size as u64);
         let (packets, bytes) = (book.queue.len().saturating_sub(1) as u64, book.bytes - in_service);
         let over = match spec.limit {
@@ -290,7 +293,7 @@ impl Auditor {
         while book.under_way.front().is_some_and(|(_, _, lost)| *lost) {
             book.under_way.pop_front();
         }
-        // Over a fixed link packets keep their order; over a moving one those to another end may overtake.
+        // On a fixed link packets keep their order. On a moving link, packets to different ends can overtake.
         let moves = spec.delay.0 != spec.delay.1;
         let overtaking = || book.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
         let place = if moves { overtaking() } else { None };
@@ -336,8 +339,8 @@ impl Auditor {
         }
     }
 
-    /// Closes the books: what the network says of each link (accepted by the queue, delivered, lost, in flight)
-    /// must be what was seen. The first violations, and how many there were.
+    /// Compares the counters of each link in `accounts` (accepted, delivered, lost, in flight) with the observed
+    /// events. Returns the first violations and the number of all violations.
     pub fn close(mut self, at: Time, accounts: &[net::LinkAccount]) -> (Vec<Violation>, u64) {
         let arrived = self.at_node.take();
         self.stuck(arrived);

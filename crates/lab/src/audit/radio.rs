@@ -1,15 +1,16 @@
-//! The auditor of the air: holds every transmission to the rules of carrier sense, sharing no code with the MAC.
+//! The auditor of the radio channel: checks every transmission against the rules of carrier sense. It shares no code
+//! with the MAC.
 //!
-//! It knows where the nodes are and what power arrives over which distance, and works out for itself who hears what: no
-//! station contends while its ears or its NAV say busy or before DIFS has passed, none sends two frames at once, routes
-//! never form a loop, and every packet that entered the air has a fate.
+//! It computes from the node positions and the propagation model which node senses which frame. No station contends
+//! while the medium or its NAV is busy or before DIFS has passed, no station sends two frames at once, routes have no
+//! loops, and every packet handed to the radio is delivered, dropped or in flight at the end.
 
 use super::Violation;
 use net::radio::{FrameKind, Load, Model, PacketFate, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
-/// A frame on the air, not long ago.
+/// A recent frame on the radio channel.
 struct Sent {
     node: u32,
     to: Option<u32>,
@@ -19,13 +20,13 @@ struct Sent {
     place: [f64; 2],
 }
 
-/// Watches the air of one run.
+/// Audits the radio channel of one run.
 pub(crate) struct RadioAuditor {
     paths: Vec<Trajectory>,
     propagation: Propagation,
-    /// Frames that may still matter, in the order in which they began.
+    /// Frames that can still affect others, in the order of their start.
     recent: VecDeque<Sent>,
-    /// The longest time so far from the start of a frame to the end of what it reserves.
+    /// The longest time so far from the start of a frame to the end of its reservation.
     longest: Span,
     violations: Vec<Violation>,
     count: u64,
@@ -33,7 +34,7 @@ pub(crate) struct RadioAuditor {
 
 const DIFS: Span = Span::from_ps(50_000_000);
 const LIGHT: f64 = 3e8;
-/// Light crosses no network of radio nodes in a longer time.
+/// Upper bound of the propagation delay across the network of radio nodes.
 const CROSSING: Span = Span::from_ms(1);
 const MOST: usize = 20;
 
@@ -56,17 +57,13 @@ impl RadioAuditor {
         }
     }
 
-    /// What happened.
+    /// Checks radio events.
     pub fn watch(&mut self, events: &[RadioEvent]) {
         for event in events {
             match &event.step {
                 RadioStep::Transmit { kind, to, until, duration, contended, load } => {
                     if to.is_none() && matches!(load, Load::Data { .. }) {
-                        self.complain(
-                            event.at,
-                            "addressed",
-                            format!("n{} sends data to everybody", event.node),
-                        );
+                        self.complain(event.at, "addressed", format!("n{} broadcasts data", event.node));
                     }
                     self.check(event.at, event.node, *kind, *contended);
                     let place = self.paths[event.node as usize].at(event.at);
@@ -82,7 +79,7 @@ impl RadioAuditor {
         }
     }
 
-    /// When and how strongly `node` hears a frame.
+    /// Start, end and power of frame `sent` at `node`.
     fn at_ears(&self, node: u32, sent: &Sent) -> (Time, Time, f64) {
         let there = self.paths[node as usize].at(sent.start);
         let (dx, dy) = (there[0] - sent.place[0], there[1] - sent.place[1]);
@@ -92,7 +89,7 @@ impl RadioAuditor {
     }
 
     fn check(&mut self, at: Time, node: u32, kind: FrameKind, contended: bool) {
-        // A frame that reserves the medium now, and before it one that may have disturbed it.
+        // Keep frames whose reservation can still hold, and earlier ones that can have disturbed them.
         let kept = self.longest + self.longest + CROSSING;
         while self.recent.front().is_some_and(|sent| at.since(sent.start) > kept) {
             self.recent.pop_front();
@@ -101,19 +98,20 @@ impl RadioAuditor {
         if self.recent.iter().any(|sent| sent.node == node && sent.end > at) {
             found.push(("one frame at a time", format!("n{node} sends {kind:?} while it sends")));
         }
-        // What arrives under shadowing only the medium knows.
+        // With shadowing the received power is random, and the auditor does not know it.
         let known = !matches!(self.propagation.model, Model::Shadowing { .. });
         if known && contended {
             let late = |sent: &&Sent| sent.node != node && sent.end + CROSSING + DIFS > at;
             for sent in self.recent.iter().filter(late) {
                 let (from, until, power) = self.at_ears(node, sent);
-                // Powers at the threshold, and the picosecond at which light arrives, are left to the medium.
+                // Powers at the threshold, and events within a picosecond of the arrival of the signal, are not
+                // checked.
                 if power < self.propagation.sense_threshold * (1.0 + 1e-9) || from + Span::from_ps(2) >= at {
                     continue;
                 }
                 if until + DIFS > at + Span::from_ps(2) {
                     let what =
-                        format!("n{node} sends {kind:?} though it hears n{} until {until:?}", sent.node);
+                        format!("n{node} sends {kind:?} while it senses n{} until {until:?}", sent.node);
                     found.push(("carrier sense", what));
                 }
             }
@@ -130,7 +128,7 @@ impl RadioAuditor {
         }
     }
 
-    /// Whether `node` must have received `sent` and so knows that the medium is reserved at `at`.
+    /// Whether `node` must have received `sent`, so that its NAV is set at `at`.
     fn reserves(&self, sent: &Sent, node: u32, at: Time) -> bool {
         let over = sent.end >= at || sent.end + CROSSING + sent.duration <= at;
         if sent.node == node || sent.to == Some(node) || over {
@@ -141,7 +139,7 @@ impl RadioAuditor {
         if !holds || power < self.propagation.receive_threshold * (1.0 + 1e-9) {
             return false;
         }
-        // Nothing else at these ears meanwhile, not even its own voice.
+        // No other frame arrives at `node` in that time, and `node` does not transmit.
         let near = |other: &&Sent| other.start <= until && other.end + CROSSING >= from;
         !self.recent.iter().filter(near).any(|other| {
             let (begins, ends, power) = if other.node == node {
@@ -155,7 +153,7 @@ impl RadioAuditor {
         })
     }
 
-    /// Closes the books: every packet that entered the air arrived, was dropped, or is on its way.
+    /// Checks that every packet handed to the radio was delivered, dropped, or is in flight.
     pub fn close(mut self, at: Time, radio: &Radio) -> (Vec<Violation>, u64) {
         let counts = radio.counts();
         let (sent, received) = counts.packets;
@@ -167,7 +165,9 @@ impl RadioAuditor {
                 .zip(counts.dropped)
                 .map(|(fate, n)| format!("{} {n}", fate.name()))
                 .collect();
-            let what = format!("{sent} entered the air, {received} arrived, {flying} fly, dropped: {by:?}");
+            let what = format!(
+                "{sent} handed to the radio, {received} delivered, {flying} in flight, dropped: {by:?}"
+            );
             self.complain(at, "conservation", what);
         }
         (self.violations, self.count)
@@ -181,7 +181,7 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// Four nodes in a row, 200 m apart: each receives its neighbours, and hears the next but one.
+    /// Four nodes in a row, 200 m apart: each receives its neighbours and senses the nodes two hops away.
     fn auditor() -> RadioAuditor {
         let paths = (0..4).map(|n| Trajectory::new([200.0 * n as f64, 0.0])).collect();
         RadioAuditor::new(paths, Propagation::default())
@@ -211,7 +211,7 @@ mod tests {
     fn every_rule_can_be_broken() {
         let first = frame(0, 0, Some(1), FrameKind::Data, true);
         assert!(broken(std::slice::from_ref(&first)).is_empty());
-        // A station that sends two frames at once, one that hears a frame, one that is too far to hear it.
+        // A station that sends two frames at once, one that senses a frame, one that is too far away to sense it.
         let with = |second: RadioEvent| broken(&[first.clone(), second]);
         assert_eq!(with(frame(MS / 2, 0, Some(1), FrameKind::Ack, false)), ["one frame at a time"]);
         assert_eq!(with(frame(MS / 2, 2, Some(3), FrameKind::Data, true)), ["carrier sense"]);

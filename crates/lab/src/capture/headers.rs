@@ -4,9 +4,9 @@ use net::{Packet, PacketKind};
 use transport::{Block, Options, Recovery};
 use units::Time;
 
-/// What the headers of a flow's packets depend on.
+/// The properties of a flow that its headers depend on.
 pub struct FlowStack {
-    /// Of a TCP flow.
+    /// The properties of a TCP flow; `None` for UDP.
     pub tcp: Option<TcpWire>,
     /// Addresses of source and destination.
     pub hosts: [[u8; 4]; 2],
@@ -14,7 +14,7 @@ pub struct FlowStack {
     pub ports: [u16; 2],
 }
 
-/// What the TCP headers of a flow depend on.
+/// The properties of a TCP flow that its headers depend on.
 pub struct TcpWire {
     pub syn: bool,
     /// Payload of a segment, bytes.
@@ -22,14 +22,14 @@ pub struct TcpWire {
     pub timestamps: bool,
     sack: bool,
     ecn: bool,
-    /// The receiver's window, bytes, and how far it is shifted.
+    /// The receive window, bytes, and its window scale (RFC 7323).
     window: u64,
     scale: u8,
 }
 
 impl TcpWire {
     pub fn new(options: &Options) -> TcpWire {
-        // One byte less than another segment: a sender with as much as it may have in flight has not filled the window.
+        // One byte less than one more segment, so that a sender with the maximum in flight has not filled the window.
         let window = (options.window as u64 + 1) * options.packet as u64 - 1;
         let scale = (0..14).find(|shift| window >> shift <= 0xffff).unwrap_or(14);
         TcpWire {
@@ -58,9 +58,9 @@ const CWR: u8 = 0x80;
 const ECT_0: u8 = 2;
 const CE: u8 = 3;
 
-/// The headers, and how many bytes the packet has on the wire. The wire size is the model's; a packet that the model makes
-/// smaller than its real headers and payload has the size of these.
-/// `echo` is the timestamp that it returns.
+/// Returns the headers and the size of the packet on the wire, bytes. The wire size is that of the model. If the
+/// model makes a packet smaller than its real headers and payload, the size is that of headers and payload. `echo` is
+/// the timestamp that the packet echoes (TSecr).
 pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) -> (Vec<u8>, u32) {
     let (transport, payload) = match &flow.tcp {
         Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
@@ -74,7 +74,7 @@ pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) 
     let length = 20 + transport.len() as u32 + payload;
     let mut h = Vec::with_capacity(80);
     h.extend([0x45, ecn]);
-    // A length that the field cannot hold is left out, as segmentation offload does.
+    // If the length does not fit into the field, it is zero, as with segmentation offload.
     h.extend(u16::try_from(length).unwrap_or(0).to_be_bytes());
     h.extend([0, 0, 0x40, 0, 64, if flow.tcp.is_some() { 6 } else { 17 }, 0, 0]);
     let [source, destination] = flow.hosts;
@@ -93,7 +93,7 @@ fn udp_header([own, far]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
     ([own, far, length, 0].iter().flat_map(|word| word.to_be_bytes()).collect(), payload)
 }
 
-/// The TCP header with its options, and the bytes of payload that follow it.
+/// Returns the TCP header with its options, and the number of payload bytes that follow it.
 fn tcp_header(
     tcp: &TcpWire,
     [own, far]: [u16; 2],
@@ -108,7 +108,7 @@ fn tcp_header(
     let payload = if ack || syn { 0 } else { tcp.payload };
     let options = tcp_options(tcp, packet, echo, blocks, first, payload);
     let (sequence, acknowledged) = if ack {
-        // The receiver sends nothing but its part of the handshake.
+        // The receiver sends no data; only its SYN takes a sequence number.
         ((tcp.syn && !syn_ack) as u32, tcp.bytes(packet.seq))
     } else {
         (tcp.bytes(packet.seq), (tcp.syn && !syn) as u32)

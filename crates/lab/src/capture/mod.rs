@@ -1,8 +1,10 @@
-//! Packet captures: what tcpdump would see at the sending hosts, at a node, or on a link, as pcapng.
+//! Packet captures in pcapng format: the packets that tcpdump would record at the sending hosts, at a node, or on a
+//! link.
 //!
-//! A host sees a packet that it sends when it sends it, and one that comes to it when it arrives; one that it forwards it
-//! sees once, on arrival. A link shows a packet when its last bit leaves. Addresses are from 10.0.0.0/8, one for each node,
-//! with names; ports tell flows apart. The file has the headers and the length of the whole packet.
+//! A host records a packet that it sends at the time of sending, a packet that it receives at the arrival, and a
+//! packet that it forwards once, at the arrival. A link records a packet when its last bit departs. Addresses are
+//! from 10.0.0.0/8, one per node, with names; ports distinguish flows. The file has the headers and the length of the
+//! whole packet.
 
 mod headers;
 mod pcapng;
@@ -13,11 +15,11 @@ use std::collections::BTreeMap;
 use transport::{AckOptionPool, AckOptions, Blocks, Options};
 use units::Time;
 
-const ON_AIR: &str = "and packets on the air are not captured";
+const ON_AIR: &str = "and packets on the radio channel are not captured";
 /// Nodes that a message lists.
 const MOST_NAMED: usize = 20;
 
-/// Where a capture is made.
+/// The location of a capture.
 #[derive(Debug)]
 enum Place {
     /// At every host that sends data: for each flow the number of its host's interface.
@@ -34,7 +36,7 @@ struct Capture {
     file: Vec<u8>,
 }
 
-/// What is known of a flow at the present moment.
+/// The current state of a flow.
 struct FlowSight {
     stack: FlowStack,
     /// Nodes of source and destination.
@@ -49,20 +51,21 @@ struct FlowSight {
 pub(crate) struct Captures {
     captures: Vec<Capture>,
     flows: Vec<FlowSight>,
-    /// Of each link the nodes at its ends.
+    /// For each link, the nodes at its ends.
     links: Vec<[u32; 2]>,
-    /// The last event, if it was an arrival: when, and the packet's flow and number.
+    /// The last event if it was an arrival: time, flow and number of the packet.
     arrival: Option<(Time, u32, u32)>,
-    /// Of data packets on their way (flow, number, when sent) the timestamp that they return.
+    /// For data packets in flight (flow, number, time of sending), the timestamp that they echo.
     echoes: BTreeMap<(u32, u32, Time), Time>,
-    /// SACK blocks of ACKs on their way, by the place that the ACK names.
+    /// SACK blocks of ACKs in flight, by the index in the ACK.
     sent_blocks: Vec<Blocks>,
-    /// Those of ACKs that were told and are not settled yet.
+    /// SACK blocks of ACKs in events that are reported and not yet processed.
     told_blocks: AckOptionPool,
 }
 
 impl Captures {
-    /// No captures yet. `ends` are the nodes of each flow, `options` the options of the TCP flows, which come first.
+    /// Creates a set without captures. `ends` are the nodes of each flow; `options` are the options of the TCP flows,
+    /// which come first.
     pub fn new(topology: &Topology, ends: &[[NodeId; 2]], options: &[&Options]) -> Captures {
         let flow = |(number, nodes): (usize, &[NodeId; 2])| FlowSight {
             stack: FlowStack {
@@ -90,9 +93,9 @@ impl Captures {
         }
     }
 
-    /// Adds a capture at the node or on the link of this name; at every sending host if it is empty. A link is called as in
-    /// the scenario or `a-b` (both directions), or `a->b`; `names` are those of directions, `given` those of the scenario.
-    /// Fails with the names that there are.
+    /// Adds a capture at the node or on the link `name`, or at every sending host if `name` is empty. A link is named
+    /// as in the scenario, or `a-b` for both directions, or `a->b`. `names` are the names of the directions, `given`
+    /// those in the scenario. Fails with a list of the known names.
     pub fn add(
         &mut self,
         topology: &Topology,
@@ -113,7 +116,7 @@ impl Captures {
             };
             let by_flow = self.flows.iter().map(interface).collect();
             if !hosts.iter().any(|host| wired(*host)) {
-                return Err(format!("no host that sends has a link, {ON_AIR}"));
+                return Err(format!("no sending host has a link, {ON_AIR}"));
             }
             (Place::Senders(by_flow), hosts.into_iter().map(node_name).collect())
         } else if let Some(node) = (0..topology.nodes() as u32).find(|node| node_name(*node) == name) {
@@ -144,7 +147,7 @@ impl Captures {
         Ok(())
     }
 
-    /// The message for a name that nothing has: the ends of flows come first among those that there are.
+    /// The error for an unknown name. It lists the nodes; those at the ends of flows come first.
     fn no_place(&self, name: &str, node_name: &dyn Fn(u32) -> String) -> String {
         let mut known: Vec<u32> = Vec::new();
         for node in self.flows.iter().flat_map(|flow| flow.ends).chain(self.links.iter().flatten().copied()) {
@@ -160,7 +163,8 @@ impl Captures {
         )
     }
 
-    /// A packet has reached the end of its path: what its receiver, or its sender, will say from now on.
+    /// Updates the flow after a packet reached the end of its path: the values that later packets in the other
+    /// direction carry.
     pub fn arrived(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         match packet.kind {
@@ -172,8 +176,8 @@ impl Captures {
         }
     }
 
-    /// A packet is about to be sent: keeps, or puts on it, what only captures show. Nothing that a host or a router looks at
-    /// may change.
+    /// Called before a packet is sent: stores the values that only captures need, or sets them in the packet. It must
+    /// not change a field that a host or a router uses.
     pub fn sends(&mut self, packet: &mut Packet) {
         let flow = &self.flows[packet.flow as usize];
         match packet.kind {
@@ -190,7 +194,7 @@ impl Captures {
         self.captures.iter().map(|capture| capture.file.len() as u64).sum()
     }
 
-    /// An ACK with SACK blocks sets out; it names this place.
+    /// Stores the SACK blocks of an ACK that is sent; the ACK carries index `place`.
     pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
         let place = place as usize;
         if place >= self.sent_blocks.len() {
@@ -199,7 +203,8 @@ impl Captures {
         self.sent_blocks[place] = *blocks;
     }
 
-    /// An event was told, ahead of its time perhaps: keeps the SACK blocks of its packet, whose place may be used again.
+    /// Copies the SACK blocks of the packet of a reported event, which can be in the future, because their index can
+    /// be reused before that.
     pub fn tell(&mut self, event: &PacketEvent) -> PacketEvent {
         let mut event = *event;
         if event.packet.has_options() {
@@ -209,7 +214,7 @@ impl Captures {
         event
     }
 
-    /// The next event in the order of time.
+    /// Processes the next event in the order of time.
     pub fn packet(&mut self, event: &PacketEvent) {
         let packet = &event.packet;
         let blocks =
@@ -222,7 +227,8 @@ impl Captures {
         let refused = matches!(event.step, PacketStep::Drop(reason) if !reason.after_queue());
         let came = event.step == PacketStep::Enqueue || refused;
         let sent = came && event.at == packet.sent;
-        // What comes to a link, and was not sent here and did not arrive over another, came by radio.
+        // A packet that is offered to a link, was not sent at this node and did not arrive over another link has
+        // arrived by radio.
         let last = self.arrival.take();
         let forwarded =
             last.is_some_and(|(at, flow, seq)| (at, flow, seq) == (event.at, packet.flow, packet.seq));

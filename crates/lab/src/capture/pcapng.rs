@@ -4,7 +4,7 @@ use units::Time;
 
 const LINKTYPE_RAW: u16 = 101;
 
-/// A block with its type, body padded to 32 bits, and its length at both ends.
+/// Appends a block: type, length, body padded to 32 bits, length.
 fn block(out: &mut Vec<u8>, kind: u32, body: &[&[u8]]) {
     let bytes: usize = body.iter().map(|part| part.len()).sum();
     let length = 12 + bytes.next_multiple_of(4) as u32;
@@ -15,7 +15,7 @@ fn block(out: &mut Vec<u8>, kind: u32, body: &[&[u8]]) {
     out.extend(length.to_le_bytes());
 }
 
-/// An option of a block, or a record: code, length, value padded to 32 bits.
+/// Appends an option of a block or a record: code, length, value padded to 32 bits.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.extend(code.to_le_bytes());
     body.extend((value.len() as u16).to_le_bytes());
@@ -23,7 +23,7 @@ fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// Section header, an interface of each name, and the names of addresses.
+/// The section header, one interface description per name, and the name resolution of addresses.
 pub fn begin(interfaces: &[String], names: &[([u8; 4], String)]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut section = Vec::new();
@@ -53,7 +53,7 @@ pub fn begin(interfaces: &[String], names: &[([u8; 4], String)]) -> Vec<u8> {
     out
 }
 
-/// A packet at an interface: its headers, and how many bytes it has on the wire.
+/// Appends a packet at an interface: its headers, and its size on the wire in bytes.
 pub fn packet(out: &mut Vec<u8>, interface: u32, at: Time, headers: &[u8], size: u32) {
     let nanoseconds = at.ps() / 1000;
     let mut head = [0u8; 20];

@@ -1,17 +1,17 @@
-//! Advice on what a file says: what is accepted, and would better be written otherwise.
+//! Advice on a scenario file: accepted text that has a better form.
 
 use crate::error::ScenarioError;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// More places than anybody reads.
+/// Maximum number of places.
 const MOST: usize = 10_000;
 
 thread_local! {
     static GIVEN: RefCell<(Vec<String>, BTreeSet<String>)> = const { RefCell::new((Vec::new(), BTreeSet::new())) };
 }
 
-/// Notes a place, and what would be better there; a place counts once, however often it is read.
+/// Records advice for a place. Each place counts once, for any number of reads.
 pub(crate) fn give(advice: ScenarioError) {
     let line = advice.to_string();
     GIVEN.with_borrow_mut(|(lines, seen)| {
@@ -21,7 +21,7 @@ pub(crate) fn give(advice: ScenarioError) {
     });
 }
 
-/// What `read` returns, and the advice on what it read, each with its place.
+/// Calls `read`. Returns its result, and the advice on the text that it read, each with its place.
 pub fn advised<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
     GIVEN.take();
     let found = read();

@@ -1,4 +1,4 @@
-//! The rule of the CMU traffic generator (cbrgen), with ns-2's random numbers.
+//! The algorithm of the CMU traffic generator (cbrgen), with ns-2's random numbers.
 
 /// Pairs of nodes and when they start, s: the rule of the CMU generator, with ns-2's random numbers, so that the same seed
 /// gives the same traffic. Destinations beyond the last node begin again at the first.
@@ -21,7 +21,7 @@ pub fn cbrgen(seed: u64, nodes: usize, most: usize) -> Vec<(usize, usize, f64)> 
             if flows.len() < most {
                 let start = 180.0 * random.uniform();
                 let partner = (node + step) % (nodes + 1) % nodes;
-                // Of two nodes the second next is oneself.
+                // With two nodes, the node after the next one is the node itself.
                 if partner != node {
                     flows.push((node, partner, start));
                 }

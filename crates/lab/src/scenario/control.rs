@@ -49,7 +49,7 @@ impl CongestionControl {
         }
     }
 
-    /// The signals that it cannot do without; none are known of code that has not been run.
+    /// The signals that it requires; none for code that has not been loaded.
     pub(crate) fn needs(&self, flow: &FlowInfo) -> Signals {
         match self {
             CongestionControl::Registered(..) => self.make(flow).needs(),
@@ -58,7 +58,7 @@ impl CongestionControl {
         }
     }
 
-    /// A fresh controller.
+    /// Creates a controller.
     pub(crate) fn make(&self, flow: &FlowInfo) -> AnyController {
         match self {
             CongestionControl::Registered(name, params) => AnyController::new(name, params, flow)
@@ -71,20 +71,20 @@ impl CongestionControl {
     }
 }
 
-/// How guests are found; what is wrong with one otherwise.
+/// The functions that load external controllers. Each returns an error message on failure.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalLoader {
-    /// Reads the file and says which code a class in it is, without running any.
+    /// Reads the file and returns the identity of the class in it. Runs no code of the file.
     pub identify: fn(&Path, &str) -> std::result::Result<String, String>,
-    /// Runs the file and takes the class.
+    /// Runs the file and returns a factory for the class.
     pub load: fn(&ExternalSource) -> std::result::Result<Arc<dyn ExternalFactory>, String>,
 }
 
-pub(super) const NO_LOADER: &str = "controllers in Python run in the Python package `ackclock`";
+pub(super) const NO_LOADER: &str = "a controller in Python needs the Python package `ackclock`";
 
 pub(super) static LOADER: OnceLock<ExternalLoader> = OnceLock::new();
 
-/// Says who loads guests, once for the process: the language that they are written in.
+/// Sets the loader of external controllers, once for the process. The binding of their language calls it.
 pub fn set_external_loader(loader: ExternalLoader) {
     LOADER.get_or_init(|| loader);
 }
@@ -151,8 +151,8 @@ fn registered(
     Ok(CongestionControl::Registered(descriptor.name, params))
 }
 
-/// The value of a parameter with a unit as the number that the controller takes: "500ms" as 0.5. A number is in the unit
-/// already, and `advise` says so.
+/// Converts the value of a parameter with a unit into the number for the controller: "500ms" becomes 0.5. A number
+/// already has that unit, and `advise` receives a hint to write the unit.
 fn without_unit(
     unit: &str,
     value: cc::ParamValue,

@@ -1,16 +1,16 @@
-//! What a scenario's network is made of, for pictures: nodes, links with rate, delay, queue and loss, flows.
+//! A description of the network of a scenario for drawings: nodes, links with rate, delay, queue and loss, flows.
 
 use super::model::Queue;
 use super::model::{Direction, FlowKind, Loss, Scenario};
 use net::RouterConfig;
 use serde::Serialize;
 
-/// A network as it is drawn. Serialised as JSON.
+/// The network of a scenario. Serialised as JSON.
 #[derive(Debug, Serialize)]
 pub struct NetworkDescription {
     /// Duplex links in the order of the file.
     pub links: Vec<LinkDescription>,
-    /// Flows in the order of the file; those that the seed draws are left out.
+    /// Flows in the order of the file, without flows that are drawn from the seed.
     pub flows: Vec<FlowDescription>,
     /// Ground terminals: name, latitude and longitude in degrees.
     pub terminals: Vec<(String, f64, f64)>,
@@ -40,9 +40,9 @@ pub struct DirectionDescription {
     pub delay_s: f64,
     /// Discipline and limit, such as "drop-tail 50p".
     pub queue: String,
-    /// Losses in words, empty for none.
+    /// Losses as text; empty for none.
     pub loss: String,
-    /// What the router before it tells, empty for nothing.
+    /// The kind of the router in front of the link; empty for none.
     pub router: &'static str,
 }
 
@@ -64,7 +64,7 @@ pub struct FlowDescription {
 }
 
 impl Scenario {
-    /// What its network is made of.
+    /// The network of this scenario.
     pub fn describe(&self) -> NetworkDescription {
         let links = self.links.iter().map(|link| LinkDescription {
             ends: link.ends.clone(),

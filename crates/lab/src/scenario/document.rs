@@ -1,4 +1,4 @@
-//! A scenario's text as a tree in which every value knows where it was written.
+//! A scenario's text as a tree in which every value has its place in the text.
 
 use crate::error::{Origin, ScenarioError};
 use std::path::Path;
@@ -14,7 +14,7 @@ pub struct TomlItem {
     pub origin: Origin,
 }
 
-/// What TOML can say (dates left out: a scenario has none).
+/// A TOML value. Dates are not supported.
 #[derive(Clone, Debug)]
 pub enum TomlValue {
     Text(String),
@@ -26,7 +26,7 @@ pub enum TomlValue {
 }
 
 impl TomlValue {
-    /// For messages: what kind of value it is.
+    /// The kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             TomlValue::Text(_) => "text",
@@ -53,43 +53,43 @@ pub fn parse(file: &str, text: &str) -> Result<TomlItem, ScenarioError> {
     Ok(TomlItem { value, origin: Origin::Line { file, line: 1 } })
 }
 
-/// The text of a plain file, or what is wrong with it.
+/// Reads a regular file as text. Fails with a message.
 pub fn read_file(path: &Path) -> Result<String, String> {
     let told = |e: std::io::Error| format!("{}: {e}", path.display());
     if !std::fs::metadata(path).map_err(told)?.is_file() {
-        return Err(format!("{}: is no file", path.display()));
+        return Err(format!("{}: not a regular file", path.display()));
     }
     std::fs::read_to_string(path).map_err(told)
 }
 
 static ALLOW_CODE: AtomicBool = AtomicBool::new(false);
 
-/// Whether files may name code and bases outside their own folder, from now on in this process.
+/// Sets whether scenario files of this process may name code and base files outside their own folder.
 pub fn allow_code(allowed: bool) {
     ALLOW_CODE.store(allowed, Ordering::Relaxed);
 }
 
-/// A file that a scenario names as code or as its base must lie in the folder of the file that names it, or below: a scenario
-/// from somewhere else brings its code along or names none. What the command line names, the user has told.
+/// Checks that a file that a scenario names as code or as its base is in the folder of the scenario file or below it.
+/// A scenario from another source then cannot run other code. Files named on the command line are not checked.
 pub(crate) fn check_inside(origin: &Origin, path: &Path) -> Result<(), String> {
     let Origin::Line { file, .. } = origin else { return Ok(()) };
     let folder = match Path::new(&**file).parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    // What is not there is told by whoever reads it.
+    // A missing file is reported when it is read.
     let (Ok(folder), Ok(found)) = (folder.canonicalize(), path.canonicalize()) else { return Ok(()) };
     if found.starts_with(&folder) || ALLOW_CODE.load(Ordering::Relaxed) {
         return Ok(());
     }
     Err(format!(
-        "{} lies outside the folder {}: put it there, or say --allow-code if you trust it",
+        "{} is outside the folder {}; move it there, or give --allow-code if you trust it",
         path.display(),
         folder.display()
     ))
 }
 
-/// Parses the value of `--set key=value`; what is not TOML is taken as text, so `10ms` needs no quotes.
+/// Parses the value of `--set key=value`. A value that is not TOML is text, so `10ms` needs no quotes.
 pub fn parse_override(key: &str, text: &str) -> Result<TomlItem, ScenarioError> {
     let origin = Origin::Set(key.into());
     let lines = Lines::new("--set".into(), text);
@@ -163,7 +163,9 @@ impl Lines {
             ),
             DeValue::Float(n) => TomlValue::Float(n.as_str().parse().map_err(|_| refuse("not a number"))?),
             DeValue::Boolean(on) => TomlValue::Switch(*on),
-            DeValue::Datetime(_) => return Err(refuse("dates have no place in a scenario")),
+            DeValue::Datetime(_) => {
+                return Err(refuse("a scenario has no dates; write a number or a text in quotes"));
+            }
             DeValue::Array(items) => {
                 TomlValue::List(items.iter().map(|i| self.item(i)).collect::<Result<_, _>>()?)
             }

@@ -1,4 +1,4 @@
-//! The speed benchmark: a dumbbell of N flows, built without a file.
+//! The speed benchmark: a dumbbell topology with N flows, built without a file.
 
 use super::model::CongestionControl;
 use super::model::Queue;

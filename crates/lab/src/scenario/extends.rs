@@ -1,12 +1,12 @@
-//! A scenario over others: `extends = "base.toml"`.
+//! Scenarios that extend a base file: `extends = "base.toml"`.
 
 use super::document::{TomlItem, TomlValue, check_inside, parse, read_file};
 use super::renamed::rename_keys;
 use crate::error::ScenarioError;
 use std::path::Path;
 
-/// Parses a scenario: `extends = "base.toml"` (named from the file's folder) puts it over another file. Tables are
-/// laid over each other key by key; everything else replaces what it finds.
+/// Parses a scenario. `extends = "base.toml"` (relative to the folder of the file) merges it over the base file:
+/// tables are merged key by key; every other value replaces that of the base.
 pub fn parse_scenario(file: &str, text: &str) -> Result<TomlItem, ScenarioError> {
     extended(file, text, 0)
 }
@@ -26,7 +26,7 @@ fn extended(file: &str, text: &str, depth: u32) -> Result<TomlItem, ScenarioErro
     let path = Path::new(file).with_file_name(name);
     check_inside(&base.origin, &path).map_err(refuse)?;
     if depth == DEEPEST {
-        return Err(refuse(format!("more than {DEEPEST} files deep")));
+        return Err(refuse(format!("more than {DEEPEST} base files in a row")));
     }
     let text = read_file(&path).map_err(refuse)?;
     let mut base = extended(&path.to_string_lossy(), &text, depth + 1)?;

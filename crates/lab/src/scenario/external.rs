@@ -1,4 +1,4 @@
-//! Controllers from outside the registry: loaded when a run begins, and checked then.
+//! External controllers: loaded and checked when a run begins.
 
 use super::control::{LOADER, NO_LOADER};
 use super::model::{CongestionControl, ExternalSource, Flow, FlowKind, Scenario, TcpFlow};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 impl Scenario {
-    /// Whether any flow's controller comes from outside the registry.
+    /// Whether any flow has an external controller.
     pub fn has_external(&self) -> bool {
         let guest = |tcp: &TcpFlow| {
             matches!(
@@ -22,7 +22,7 @@ impl Scenario {
         flows || self.traffic.iter().any(|source| guest(&source.tcp))
     }
 
-    /// The scenario with the code of its controllers loaded, which runs it.
+    /// Loads the code of the external controllers, which runs it. Returns the scenario with their factories.
     pub(crate) fn loaded(&self) -> Result<Cow<'_, Scenario>> {
         let waits = |tcp: &TcpFlow| matches!(tcp.control, CongestionControl::ExternalSource(_));
         let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if waits(tcp)));
@@ -47,14 +47,14 @@ impl Scenario {
         Ok(Cow::Owned(loaded))
     }
 
-    /// What the controller of a flow needs and does not have.
+    /// The signal that the controller of a flow needs and the flow does not provide.
     fn lacks(&self, flow: &Flow) -> Option<String> {
         let FlowKind::Tcp(tcp) = &flow.kind else { return None };
         let routers = Routers::new(&self.links, self.radio.as_deref(), self.satellites.is_some());
         tcp.lacks_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
     }
 
-    /// Gives the TCP flow called `name` another controller.
+    /// Sets the controller of the TCP flow `name`. Fails if there is no such TCP flow.
     pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
         let origin = Origin::Set(format!("flow.{name}").into());
         let key = format!("flow.{name}.tcp.congestion_control");
@@ -76,7 +76,7 @@ impl Scenario {
     }
 }
 
-/// The flow's TCP with the factory in place of its source.
+/// The TCP configuration of the flow with the factory in place of its source.
 fn load(tcp: &TcpFlow, source: &ExternalSource) -> Result<TcpFlow> {
     let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
     let factory = factory.map_err(|message| source.refuse(message))?;

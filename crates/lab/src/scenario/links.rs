@@ -9,7 +9,7 @@ use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// A byte takes a picosecond.
+/// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 
 /// Eleven days.
@@ -32,7 +32,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
         return Err(reader.error("ends", "must be two node names, such as [\"a\", \"b\"], without \"->\""));
     };
     if ends[0] == ends[1] {
-        return Err(reader.error("ends", format!("a link from \"{}\" to itself", ends[0])));
+        return Err(reader.error("ends", format!("must be two different nodes, not \"{}\" twice", ends[0])));
     }
     let forward = Direction {
         rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,

@@ -1,4 +1,4 @@
-//! What a scenario is, once it has been read: links, flows, traffic, satellites, radio.
+//! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params};
@@ -11,30 +11,30 @@ use std::sync::Arc;
 use transport::Options;
 use units::{Limit, Rate, Span};
 
-/// An experiment, ready to be built under any seed.
+/// A scenario that can run with any seed.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The question that it asks.
+    /// The question that the scenario examines.
     pub title: String,
-    /// How long it runs.
+    /// Simulated time of a run.
     pub duration: Span,
-    /// How much of its beginning the outcome leaves out.
+    /// Initial part of a run that the outcome excludes.
     pub warmup: Span,
-    /// The seed that the file names; 1 where it names none.
+    /// The seed in the file; 1 by default.
     pub seed: u64,
     /// The links, each with its two directions.
     pub links: Vec<Duplex>,
     /// The flows, in the order of the file.
     pub flows: Vec<Flow>,
-    /// Sources of flows that the seed draws.
+    /// Traffic sources, whose flows are drawn from the seed.
     pub traffic: Vec<Traffic>,
-    /// The outcome has quantiles of delays too: every packet's delay is kept.
+    /// Whether the outcome has quantiles of the one-way delay; then the delay of every packet is stored.
     pub delays: bool,
     /// Satellites and terminals, if there are any.
     pub satellites: Option<Arc<Satellites>>,
     /// Nodes with radios, if there are any.
     pub radio: Option<Arc<RadioNetwork>>,
-    /// Whether the file asks for a study (`sweep`).
+    /// Whether the file defines a study (`sweep`).
     pub is_study: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Direction {
     pub queue: Queue,
     /// What else happens to packets.
     pub loss: Loss,
-    /// The router before it tells rates.
+    /// The router in front of the link, if it sends feedback to senders.
     pub router: Option<RouterConfig>,
 }
 
@@ -94,10 +94,10 @@ pub enum Loss {
     },
 }
 
-/// What a link's queue is to be.
+/// The queue of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queue {
-    /// Takes everything.
+    /// Without a limit.
     Unlimited,
     /// First in, first out, up to a limit.
     DropTail(Limit),
@@ -105,13 +105,13 @@ pub enum Queue {
     Red(RedQueue),
 }
 
-/// A RED queue as a scenario gives it. Thresholds are in packets, or in bytes if the limit is; none: as ns-2's automatic
-/// settings have it.
+/// A RED queue in a scenario. Thresholds are in packets, or in bytes if the limit is; `None` for ns-2's automatic
+/// settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedQueue {
-    /// What may wait.
+    /// Queue limit.
     pub limit: Limit,
-    /// Average below which nothing happens.
+    /// Average below which no packet is dropped or marked.
     pub min: Option<u64>,
     /// Average at which the probability is `max_p`.
     pub max: Option<u64>,
@@ -185,18 +185,18 @@ pub struct TcpFlow {
     pub options: Options,
 }
 
-/// The controller of a flow.
+/// The congestion controller of a flow.
 #[derive(Clone, Debug)]
 pub enum CongestionControl {
     /// One of [`CONTROLLERS`], with its parameters.
     Registered(&'static str, Params),
-    /// One from outside.
+    /// An external controller, loaded.
     ExternalController(Arc<dyn ExternalFactory>),
-    /// One from outside whose code has not been run: reading a scenario runs no code, a run does.
+    /// An external controller whose code is not loaded. Reading a scenario runs no code; starting a run does.
     ExternalSource(Arc<ExternalSource>),
 }
 
-/// A controller written in another language: where it is, and what it is given.
+/// A controller in another language: its file, class and arguments.
 #[derive(Clone)]
 pub struct ExternalSource {
     /// Its file.
@@ -205,9 +205,9 @@ pub struct ExternalSource {
     pub class: String,
     /// Its parameters.
     pub arguments: Vec<(String, cc::ParamValue)>,
-    /// What decides which code it is: the class, and a hash of the file.
+    /// The identity of the code: the class, and a hash of the file.
     pub(crate) identity: String,
-    /// Where it is named, and by which key.
+    /// The place and the key that name it.
     pub(crate) origin: Origin,
     pub(crate) key: String,
 }
@@ -218,25 +218,25 @@ impl ExternalSource {
     }
 }
 
-/// What decides results: part of a run's identity.
+/// The fields that decide results; they are part of the identity of a run.
 impl fmt::Debug for ExternalSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.identity, self.arguments)
     }
 }
 
-/// A source of TCP flows.
+/// A traffic source: TCP flows with random start times and sizes.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// Its name; its flows are NAME0, NAME1, ...
     pub name: String,
-    /// The nodes between which its flows run: each takes one of the first and one of the second.
+    /// The nodes of its flows: each flow has a source from the first list and a destination from the second.
     pub ends: [Vec<String>; 2],
-    /// When the first flow may come.
+    /// Earliest start of a flow.
     pub start: Span,
-    /// When no more come.
+    /// End of the arrivals of flows.
     pub stop: Span,
-    /// Payload offered, on average.
+    /// Mean offered load, payload.
     pub load: Rate,
     /// Sizes of the flows.
     pub sizes: Sizes,
@@ -244,63 +244,63 @@ pub struct Traffic {
     pub tcp: Arc<TcpFlow>,
 }
 
-/// How sizes are distributed: The Pareto distribution between two bounds, or one size for all.
+/// The distribution of flow sizes: the Pareto distribution between two bounds, or one size for all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
     /// Mean, bytes.
     pub mean: f64,
     pub(crate) smallest: f64,
     pub(crate) largest: f64,
-    /// Infinite where all have one size.
+    /// Infinite if all flows have one size.
     pub(crate) shape: f64,
 }
 
-/// Nodes with radios, and what they say by themselves.
+/// The radio nodes and their configuration.
 #[derive(Clone, Debug)]
 pub struct RadioNetwork {
     /// Their number; they are called n0, n1, ...
     pub nodes: usize,
-    /// Sides of the rectangle that they are in, m.
+    /// Sides of the rectangle in which they are, m.
     pub area: [f64; 2],
     /// How they move.
     pub mobility: Mobility,
-    /// Propagation, MAC, queue and routing; its nodes and seed are filled in for a run.
+    /// Propagation, MAC, queue and routing. A run sets the nodes and the seed.
     pub config: RadioConfig,
 }
 
 /// How nodes move.
 #[derive(Clone, Debug)]
 pub enum Mobility {
-    /// At random, by the seed.
+    /// Random waypoint movement, drawn from the seed.
     Waypoint(RandomWaypoint),
-    /// As written down.
+    /// Given trajectories.
     ExplicitOptions(Arc<Vec<Trajectory>>),
 }
 
 /// Satellites, terminals, the links between them and what happens at hand-offs.
 #[derive(Clone, Debug)]
 pub struct Satellites {
-    /// Who is where.
+    /// The satellites and terminals with their positions over time.
     pub system: Arc<SatelliteSystem>,
-    /// Hand-offs and links between satellites.
+    /// The rules of hand-offs and of links between satellites.
     pub rules: Rules,
     /// Rate and queue of each link between satellites, in each direction.
     pub isl: Transmitter,
-    /// Of each terminal's transmitter.
+    /// The transmitter of each terminal.
     pub up: Transmitter,
-    /// Of each satellite's transmitter to its terminals.
+    /// The transmitter of each satellite to its terminals.
     pub down: Transmitter,
     /// Bytes added to every packet on these links.
     pub header: u32,
-    /// What a hand-off does to packets.
+    /// The effect of a hand-off on packets.
     pub loss: HandoffLoss,
-    /// Nothing is sent to or from a terminal for this long after a hand-off.
+    /// Pause of the links of a terminal after a hand-off.
     pub pause: Span,
-    /// A hand-off is announced so long before it happens...
+    /// Time by which a hand-off is announced before it happens.
     pub guard_before: Span,
-    /// ... and over so long after.
+    /// Time after a hand-off until it is over for the controllers.
     pub guard_after: Span,
-    /// Paths are computed anew so often; none: whenever a link changes.
+    /// Interval of the recomputation of paths; `None`: at every change of a link.
     pub recompute: Option<Span>,
 }
 
@@ -315,5 +315,5 @@ pub struct Transmitter {
     pub loss: Loss,
 }
 
-/// More flows than a scenario may have.
+/// Maximum number of flows of a scenario.
 pub(crate) const MOST_FLOWS: usize = 1_000_000;

@@ -5,16 +5,16 @@ use std::io::Read;
 use std::path::Path;
 use units::{Span, Time};
 
-/// Words of lines that are about places and goals.
+/// Words that mark lines with positions and destinations.
 const MEANT: [&str; 3] = ["X_", "Y_", "setdest"];
-/// Most bytes that a movement file may hold once unpacked.
+/// Maximum size of an unpacked movement file, bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// The text of a file, unpacked if it is packed by gzip.
+/// Reads a text file, and unpacks it if it is compressed with gzip.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let told = |e: std::io::Error| format!("{}: {e}", path.display());
     if !std::fs::metadata(path).map_err(told)?.is_file() {
-        return Err(format!("{}: is no file", path.display()));
+        return Err(format!("{}: not a regular file", path.display()));
     }
     let too_large = || format!("{}: more than {LARGEST} bytes", path.display());
     if std::fs::metadata(path).map_err(told)?.len() > LARGEST {
@@ -30,10 +30,11 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
         }
         bytes = text;
     }
-    String::from_utf8(bytes).map_err(|_| format!("{}: is no text", path.display()))
+    String::from_utf8(bytes).map_err(|_| format!("{}: not a UTF-8 text file", path.display()))
 }
 
-/// The paths of `nodes` nodes. Lines about anything but the nodes' places and goals are passed over.
+/// Parses the trajectories of `nodes` nodes. Ignores lines without positions or destinations of nodes. Fails with the
+/// line of the error.
 pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String> {
     let mut places = vec![[None; 2]; nodes];
     let mut goals: Vec<(Time, usize, [f64; 3])> = Vec::new();
@@ -45,7 +46,7 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
             let inner = word.strip_prefix("$node_(").and_then(|w| w.strip_suffix(')'));
             let node: usize = inner
                 .and_then(|w| w.parse().ok())
-                .ok_or_else(|| refuse(format!("\"{word}\" names no node")))?;
+                .ok_or_else(|| refuse(format!("\"{word}\" is not a node, such as $node_(0)")))?;
             if node < nodes {
                 return Ok(node);
             }
@@ -53,7 +54,7 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
         };
         let value = |word: &str| -> Result<f64, String> {
             let value: Option<f64> = word.parse().ok().filter(|v: &f64| v.abs() <= 1e7);
-            value.ok_or_else(|| refuse(format!("\"{word}\" is no number up to ten million")))
+            value.ok_or_else(|| refuse(format!("\"{word}\" is not a number from -10000000 to 10000000")))
         };
         match words[..] {
             [who, "set", axis @ ("X_" | "Y_"), place] if who.starts_with("$node_(") => {
@@ -62,17 +63,17 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
             ["$ns_", "at", when, who, "setdest", x, y, speed] => {
                 let at = value(when)?;
                 if !(0.0..=1e7).contains(&at) {
-                    return Err(refuse(format!("{when} is no time of a run")));
+                    return Err(refuse(format!("time {when} is not from 0 to 10000000")));
                 }
                 let goal = [value(x)?, value(y)?, value(speed)?];
                 if goal[2] < 0.0 {
-                    return Err(refuse(format!("{speed} is no speed")));
+                    return Err(refuse(format!("speed {speed} is negative")));
                 }
                 goals.push((Time::ZERO + Span::from_seconds(at), node(who)?, goal));
             }
             _ if !line.trim_start().starts_with('#') && MEANT.iter().any(|word| words.contains(word)) => {
                 let known = "$node_(N) set X_ METRES, or $ns_ at SECONDS \"$node_(N) setdest X Y SPEED\"";
-                return Err(refuse(format!("cannot be read; what can is {known}")));
+                return Err(refuse(format!("unknown form of line; write {known}")));
             }
             _ => {}
         }
@@ -81,7 +82,9 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
     let mut paths = Vec::with_capacity(nodes);
     for (node, place) in places.into_iter().enumerate() {
         let [Some(x), Some(y)] = place else {
-            return Err(format!("node {node} has no place (\"$node_({node}) set X_ ...\", and Y_)"));
+            return Err(format!(
+                "node {node} has no position; write \"$node_({node}) set X_ METRES\", and the same with Y_"
+            ));
         };
         paths.push(Trajectory::new([x, y]));
     }
@@ -107,16 +110,16 @@ mod tests {
         let at = |node: usize, s: f64| paths[node].at(Time::ZERO + Span::from_seconds(s));
         assert_eq!((at(0, 0.0), at(1, 9.0)), ([10.0, 20.0], [0.0, 0.0]));
         assert!((at(0, 2.5)[0] - 12.5).abs() < 1e-9);
-        // Speed zero: it stands where it is.
+        // With speed zero the node does not move.
         assert_eq!(at(0, 9.0), [15.0, 20.0]);
     }
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        assert!(parse(TEXT, 3).unwrap_err().contains("node 2 has no place"));
+        assert!(parse(TEXT, 3).unwrap_err().contains("node 2 has no position"));
         assert!(parse(TEXT, 1).unwrap_err().starts_with("line 5: there is no node 1"));
         let bad = "$node_(0) set X_ ten\n";
-        assert!(parse(bad, 1).unwrap_err().starts_with("line 1: \"ten\" is no number"));
+        assert!(parse(bad, 1).unwrap_err().starts_with("line 1: \"ten\" is not a number"));
         for bad in [
             "$ns_ at 1.0 \"$node_(0) setdest 1.0 2.0\"",
             "$node_(0) set X_ 1000.0 ;# far",

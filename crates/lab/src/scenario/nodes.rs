@@ -1,4 +1,4 @@
-//! The nodes that a scenario names, and which of them a path can join.
+//! The nodes that a scenario names, and which of them are connected.
 
 use super::model::{Duplex, RadioNetwork, Satellites};
 use super::paths::radio_names;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// The nodes that links name, each with the part of the network that it belongs to.
+/// The nodes that links name, each with the number of its connected component.
 pub(crate) struct Nodes {
     parts: BTreeMap<String, usize>,
 }
@@ -28,7 +28,7 @@ impl Nodes {
             let number = parts.len();
             parts.entry(name).or_insert(number);
         }
-        // Every link joins two parts: the lower number stands for both (union-find with halved paths).
+        // Every link merges two components; the lower number represents both (union-find with path halving).
         let mut lower: Vec<usize> = (0..parts.len()).collect();
         fn find(lower: &mut [usize], mut part: usize) -> usize {
             while lower[part] != part {
@@ -37,7 +37,7 @@ impl Nodes {
             }
             part
         }
-        // the satellites joins all terminals, the air all radio nodes.
+        // The satellites connect all terminals; the radio channel connects all radio nodes.
         let skyward = terminals.windows(2).map(|pair| [pair[0], pair[1]]);
         let airward = radios.windows(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
         let wired = links.iter().map(|link| link.ends.each_ref().map(String::as_str));
@@ -51,7 +51,7 @@ impl Nodes {
     }
 }
 
-/// Whether a flow can run between two nodes.
+/// Checks that a flow can run between two nodes.
 pub(crate) fn check_ends(reader: &TableReader<'_>, nodes: &Nodes, from: &str, to: &str) -> Result<()> {
     for (key, node) in [("from", from), ("to", to)] {
         if !nodes.parts.contains_key(node) {

@@ -5,7 +5,8 @@ use super::extends::parse_scenario;
 use super::renamed::{rename_keys, rename_parts};
 use crate::error::{Origin, ScenarioError, nearest};
 
-/// The document of a scenario's text, called `file` in messages, over its bases and with `KEY=VALUE` assignments applied.
+/// Returns the document of a scenario's text, merged over its base files, with `KEY=VALUE` assignments applied.
+/// `file` is its name in messages.
 pub fn read_document(file: &str, text: &str, assignments: &[String]) -> Result<TomlItem, ScenarioError> {
     let mut document = parse_scenario(file, text)?;
     for assignment in assignments {
@@ -14,8 +15,8 @@ pub fn read_document(file: &str, text: &str, assignments: &[String]) -> Result<T
     Ok(document)
 }
 
-/// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table. A name with dots or
-/// equal signs stands in double quotes.
+/// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table. Put a name
+/// that contains dots or equal signs in double quotes.
 pub fn apply(document: &mut TomlItem, assignment: &str) -> Result<(), ScenarioError> {
     let equals = split_outside_quotes(assignment, '=').first().map_or(0, |key| key.len());
     let Some((key, text)) =
@@ -28,7 +29,7 @@ pub fn apply(document: &mut TomlItem, assignment: &str) -> Result<(), ScenarioEr
     assign(document, key, parse_override(key, text)?)
 }
 
-/// Puts `value` in the place of what `key` names.
+/// Replaces the value of `key` in the document by `value`.
 pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result<(), ScenarioError> {
     let origin = value.origin.clone();
     let refuse = |message: String| ScenarioError::new(&origin, key, message);
@@ -59,7 +60,7 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
                 });
                 &mut entries[index].1
             }
-            _ => return Err(refuse(format!("\"{part}\" lies within {kind}, which has no parts"))),
+            _ => return Err(refuse(format!("\"{part}\" is a key within {kind}, which has no keys"))),
         };
         rest = tail;
     }
@@ -67,7 +68,7 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
     Ok(())
 }
 
-/// The parts of a text between separators that do not stand in double quotes.
+/// Splits a text at separators outside double quotes.
 fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
     let mut quoted = false;
     text.split(move |c: char| {
@@ -77,7 +78,7 @@ fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
     .collect()
 }
 
-/// By what name a table in a list goes: `name`, a link's ends joined by an arrow, or a flow's number.
+/// The name of a table in a list: its `name`, the ends of a link joined by an arrow, or the number of a flow.
 fn label(index: usize, item: &TomlItem) -> String {
     let TomlValue::Table(entries) = &item.value else { return String::new() };
     let find = |key: &str| entries.iter().find(|(k, _)| k == key).map(|(_, item)| &item.value);

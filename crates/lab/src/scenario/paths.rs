@@ -1,4 +1,4 @@
-//! Where nodes and links lie, the paths of flows, and what those paths must have.
+//! The numbers of nodes and links, the paths of flows, and the routers that those paths need.
 
 use super::document::TomlItem;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
@@ -6,7 +6,8 @@ use crate::error::{Origin, ScenarioError};
 use net::{LinkId, NodeId, Route, RouterConfig, Topology};
 use std::collections::BTreeMap;
 
-/// The radio nodes, then others in the order in which links name them, and the links between them.
+/// Numbers the radio nodes, then the other nodes in the order in which links name them, and adds the links between
+/// them.
 pub(crate) fn lay_out<'a>(
     links: &'a [Duplex],
     radio_names: &'a [String],
@@ -39,7 +40,7 @@ pub(crate) struct FlowPath {
 }
 
 impl FlowPath {
-    /// Over links alone.
+    /// A path over links only.
     pub fn wired(route: Route) -> FlowPath {
         FlowPath { before: route, ..FlowPath::default() }
     }
@@ -49,8 +50,9 @@ impl FlowPath {
     }
 }
 
-/// The path between each pair of nodes, the first `radios` of which are radio nodes; none where there is no path. A wired
-/// node reaches the radio channel at the gateway that is the fewest links away; between radio nodes everything goes by radio.
+/// The path between each pair of nodes; `None` if a pair has none. The first `radios` nodes are radio nodes. A wired
+/// node reaches the radio channel through the gateway with the fewest links; between radio nodes packets use the
+/// radio channel.
 pub(crate) fn flow_paths(
     topology: &Topology,
     radios: usize,
@@ -66,7 +68,7 @@ pub(crate) fn flow_paths(
     gateways.dedup();
     let links_between =
         |from: NodeId, to: NodeId| topology.routes(&[(from, to)]).ok().and_then(|mut r| r.pop());
-    // To or from the nearest gateway.
+    // Path to or from the nearest gateway.
     let nearest = |wired: NodeId, leaving: bool| {
         let routes = gateways.iter().filter_map(|gateway| {
             let route = if leaving { links_between(wired, *gateway) } else { links_between(*gateway, wired) };
@@ -78,7 +80,7 @@ pub(crate) fn flow_paths(
         if is_radio(from) && is_radio(to) {
             return Some(FlowPath { radio: Some([from.0, to.0]), ..FlowPath::default() });
         }
-        // Links all the way, unless a radio node in the middle would have to forward packets by a link to another.
+        // A path over links only, unless a radio node on it would have to forward packets from link to link.
         if let Some(route) = links_between(from, to) {
             return Some(FlowPath::wired(route));
         }
@@ -100,7 +102,7 @@ pub(crate) fn flow_paths(
 pub(crate) struct Routers<'a> {
     links: &'a [Duplex],
     radio_names: Vec<String>,
-    /// Paths over moving links change during the run: any router may be on them.
+    /// Whether links move, so that paths change during the run and any router can be on a path.
     satellites: bool,
 }
 
@@ -109,7 +111,7 @@ impl<'a> Routers<'a> {
         Routers { links, radio_names: radio_names(radio), satellites }
     }
 
-    /// What the controller of each TCP flow misses among the routers on the path of its data.
+    /// The first TCP flow whose controller needs routers that the path of its data does not have, with a message.
     pub fn missing<'f>(&self, flows: impl IntoIterator<Item = &'f Flow>) -> Option<(&'f Flow, String)> {
         let directions: Vec<_> = self.links.iter().flat_map(|link| &link.directions).collect();
         let mut layout = None;
@@ -130,8 +132,8 @@ impl<'a> Routers<'a> {
         })
     }
 
-    /// Refuses a scenario in which a controller misses routers.
-    /// Flows beyond those of `flow_items` are generated, with the options of `defaults`, the table `[tcp]`.
+    /// Fails if a controller needs routers that its path does not have. Flows after those of `flow_items` are
+    /// generated, with the options of `defaults`, the table `[tcp]`.
     pub fn check(
         &self,
         flow_items: &[TomlItem],

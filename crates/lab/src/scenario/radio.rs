@@ -18,11 +18,11 @@ use units::{Length, Limit, Rate, Span, Speed, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// ns-2's link layer takes 25 microseconds. It matters: what routing sends when a link has failed comes after the packet
-/// that the MAC takes from the queue at that moment.
+/// The link layer delay of ns-2: 25 microseconds. It affects results: after a link failure, routing messages are
+/// queued behind the packet that the MAC takes from the queue at that time.
 const LINK_DELAY: Span = Span::from_ps(25_000_000);
 
-/// Light takes less than SIFS.
+/// Maximum range, m: within it the propagation delay is less than SIFS.
 const FARTHEST: f64 = 2900.0;
 
 const MOST_TRIPS: f64 = 2e7;
@@ -35,12 +35,12 @@ impl RadioNetwork {
         format!("n{node}")
     }
 
-    /// The distance up to which packets can be received (with shadowing: in the median), m.
+    /// The distance up to which packets are received (with shadowing: the median), m.
     pub fn range(&self) -> f64 {
         self.config.propagation.range()
     }
 
-    /// Where the nodes are until `end`, under a seed.
+    /// The trajectories of the nodes until `end`, for a seed.
     pub fn trajectories(&self, seed: u64, end: Time) -> Vec<Trajectory> {
         match &self.mobility {
             Mobility::ExplicitOptions(paths) => paths.to_vec(),
@@ -65,7 +65,7 @@ impl RadioNetwork {
             Some(_) => true,
         };
         let nodes = table.integer("nodes", 1, MOST_NODES)?;
-        let nodes = table.need("nodes", nodes, "how many, such as nodes = 50")? as usize;
+        let nodes = table.need("nodes", nodes, "give the number, such as nodes = 50")? as usize;
         let area = read_area(&table)?;
         let mobility = read_mobility(&table, nodes, area, duration)?;
         let propagation = read_propagation(&table)?;
@@ -130,7 +130,7 @@ fn read_mobility(
             let trips = nodes as f64 * duration.seconds() / model.mean_trip().0;
             if trips > MOST_TRIPS {
                 let message = format!(
-                    "{trips:.0} trips are more than {MOST_TRIPS:.0}: a larger area, slower nodes or longer pauses"
+                    "{trips:.0} trips are more than {MOST_TRIPS:.0}; use a larger area, slower nodes or longer pauses"
                 );
                 return Err(inner.error("max_speed", message));
             }
@@ -226,13 +226,13 @@ fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
     };
     if read.range() > FARTHEST {
         let message = format!(
-            "packets reach {:.0} m; a reply would come later than SIFS: at most {FARTHEST} m",
+            "the range is {:.0} m; a reply would arrive later than SIFS; the maximum range is {FARTHEST} m",
             read.range()
         );
         return Err(inner.error("power", message));
     }
     if read.sense_threshold > read.receive_threshold {
-        let message = "must be at most receive_threshold: what is received is heard";
+        let message = "must be at most receive_threshold: a station senses every frame that it receives";
         return Err(inner.error("carrier_sense_threshold", message));
     }
     inner.finish()?;
@@ -249,7 +249,9 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
     let rate = |key: &'static str| -> Result<Rate> {
         let rate = read_rate_key(&inner, key)?.unwrap_or(Rate::from_bps(1_000_000));
         if ![1_000_000, 2_000_000, 5_500_000, 11_000_000].contains(&rate.bps()) {
-            return Err(inner.error(key, format!("{rate} is no rate of 802.11b: 1, 2, 5.5 or 11 Mbps")));
+            return Err(
+                inner.error(key, format!("{rate} is not an 802.11b rate; write 1, 2, 5.5 or 11 Mbps"))
+            );
         }
         Ok(rate)
     };
@@ -274,7 +276,7 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
     if preamble == 96 && fast.min(basic).bps() == 1_000_000 {
         return Err(inner.error(
             "preamble",
-            "a short one is not for 1 Mbps: say rate and basic_rate = \"2Mbps\" or more",
+            "a short preamble needs at least 2 Mbps; write rate and basic_rate = \"2Mbps\" or more",
         ));
     }
     let read = MacConfig {
@@ -356,7 +358,7 @@ fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<Routing> {
     if aodv.hello.is_none() && !aodv.link_layer_detection {
         return Err(inner.error(
             "link_layer_detection",
-            "without it say hello = \"1s\": something must tell of broken links",
+            "without it hello messages must detect broken links; write hello = \"1s\"",
         ));
     }
     let losses = inner.integer("allowed_hello_loss", 1, 100)?;
@@ -380,7 +382,7 @@ fn read_traffic(
     }
     let seed = inner.integer("seed", 1, 4_294_944_442)?.unwrap_or(1);
     let most = inner.integer("connections", 1, 1_000_000)?;
-    let most = inner.need("connections", most, "how many at the most, such as connections = 40")? as usize;
+    let most = inner.need("connections", most, "give the maximum number, such as connections = 40")? as usize;
     let packet = inner.bytes("packet", 1, 65_000)?.unwrap_or(512) as u32;
     let rate = inner.number("rate", 1e-3, 1e6)?.unwrap_or(4.0);
     let stream = match word(&inner, "type", &["cbr", "tcp"])? {
@@ -395,7 +397,7 @@ fn read_traffic(
         },
     };
     if nodes < 2 {
-        return Err(table.error("nodes", "traffic needs at least two"));
+        return Err(table.error("nodes", "traffic needs at least two nodes"));
     }
     inner.finish()?;
     let pairs = cbrgen(seed, nodes, most);

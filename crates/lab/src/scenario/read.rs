@@ -23,7 +23,7 @@ impl Scenario {
         Scenario::read(&document)
     }
 
-    /// Takes a scenario from a document, whatever its `sweep` says.
+    /// Reads a scenario from a document. Its `sweep` is ignored.
     pub(crate) fn read(document: &TomlItem) -> Result<Scenario> {
         let top = TableReader::new("", document)?;
         let title = top.text("title")?.unwrap_or("").to_string();
@@ -35,7 +35,7 @@ impl Scenario {
         let is_study = top.get("sweep").is_some();
         let tcp = top.get("tcp");
 
-        // Read once for its own sake: it may have no flow to be read with.
+        // Read `[tcp]` even if no flow uses it, to report its errors.
         TcpLayers { defaults: tcp, own: None, path: String::new() }.read()?;
 
         let link_items = top.list("link")?.unwrap_or(&[]);
@@ -89,7 +89,8 @@ impl Scenario {
         })
     }
 
-    /// The satellites of `text` alone, whatever else the file has or lacks, for `until` from the start; and its seed.
+    /// Reads only the satellites of `text`, for `until` from the start, and the seed. The rest of the file is
+    /// ignored.
     pub fn parse_sky(
         file: &str,
         text: &str,
@@ -100,7 +101,7 @@ impl Scenario {
         let top = TableReader::new("", &document)?;
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
         let found = Satellites::read(&top, until)?;
-        Ok((top.need("constellation", found, "there are no satellites to follow")?, seed))
+        Ok((top.need("constellation", found, "write constellation = { kind = \"iridium\" }")?, seed))
     }
 }
 
@@ -109,7 +110,7 @@ fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
     let duration: Span = top.need(
         "duration",
         top.quantity("duration", "200s")?,
-        "say how long to run, such as duration = \"200s\"",
+        "give the duration of a run, such as duration = \"200s\"",
     )?;
     if duration == Span::ZERO {
         return Err(top.error("duration", "must be more than zero"));
@@ -121,7 +122,7 @@ fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
     Ok((duration, warmup))
 }
 
-/// There is a flow, and all tables together have not too many.
+/// Checks that there is a flow, and that all tables together have at most the maximum number of flows.
 fn check_number_of_flows(
     top: &TableReader<'_>,
     flows: &[Flow],
@@ -131,11 +132,12 @@ fn check_number_of_flows(
     let drawn: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
     let all = flows.len() as f64 + drawn;
     if all > MOST_FLOWS as f64 {
-        let message = format!("with all tables about {all:.0} flows, more than {MOST_FLOWS}");
+        let message = format!("all tables together have about {all:.0} flows; the maximum is {MOST_FLOWS}");
         return Err(top.error("traffic", message));
     }
     if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
-        let message = "the generator made no flow that starts within the duration: take another seed, more nodes or more time";
+        let message =
+            "no generated flow starts within the duration; use another seed, more nodes or a longer duration";
         return Err(top.error("radio", message));
     }
     if flows.is_empty() && traffic.is_empty() {
@@ -144,7 +146,7 @@ fn check_number_of_flows(
     Ok(())
 }
 
-/// Names are unique, and losses name flows that exist.
+/// Checks that names are unique and that losses name existing flows.
 fn check_names(
     link_items: &[TomlItem],
     links: &[Duplex],
@@ -179,14 +181,16 @@ fn check_names(
     Ok(())
 }
 
-/// Wires end on the ground.
+/// Checks that no link ends at a satellite.
 fn check_ground(link_items: &[TomlItem], links: &[Duplex], system: &orbit::SatelliteSystem) -> Result<()> {
     let satellites = (0..system.constellation.len()).map(|s| system.constellation.name(s));
     let taken: BTreeSet<&str> = satellites.chain(["*", "seam"]).collect();
     for (item, link) in link_items.iter().zip(links) {
         if let Some(name) = link.ends.iter().find(|name| taken.contains(name.as_str())) {
             let reader = TableReader::new("link", item)?;
-            let message = format!("\"{name}\" is a name of the satellites: wires end at terminals and nodes");
+            let message = format!(
+                "\"{name}\" is the name of a satellite; a link must end at a terminal or another node"
+            );
             return Err(reader.error("ends", message));
         }
     }

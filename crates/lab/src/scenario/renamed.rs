@@ -1,4 +1,4 @@
-//! Keys that had other names before: taken under the old ones too, with advice.
+//! Renamed keys: the old names are accepted, with advice.
 
 use super::advice;
 use super::document::{TomlItem, TomlValue};
@@ -11,7 +11,7 @@ const RENAMED: &[(&str, &str, &str)] = &[
     ("tcp", "packet", "mss"),
 ];
 
-/// The name that `key` has now in a table called `table`.
+/// The current name of `key` in a table `table`, if `key` is an old name.
 fn current(table: &str, key: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(of, old, _)| *of == table && *old == key).map(|(.., new)| *new)
 }
@@ -45,7 +45,7 @@ pub(super) fn rename_keys(item: &mut TomlItem, path: &str) -> Result<(), Scenari
     }
 }
 
-/// The parts of an assignment's key with their present names.
+/// Replaces the old names in the parts of an assignment's key.
 pub(super) fn rename_parts(parts: &mut [&str], value: &TomlItem, key: &str) {
     for i in 1..parts.len() {
         if let Some(new) = current(parts[i - 1], parts[i]) {

@@ -1,4 +1,4 @@
-//! The router before a link: read from a scenario.
+//! Reads the router in front of a link.
 
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};

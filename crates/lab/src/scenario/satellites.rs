@@ -19,7 +19,7 @@ const KINDS: [&str; 3] = ["iridium", "walker", "tle"];
 const MOST: u64 = 100_000;
 
 impl Satellites {
-    /// The satellites of a scenario, if it has any. `until` is how far two-line elements are to reach.
+    /// Reads the satellites of a scenario, if it has any. `until` is the end of the tables of two-line elements.
     pub(crate) fn read(top: &TableReader<'_>, until: Span) -> Result<Option<Satellites>> {
         let terminals = top.list("terminal")?;
         let Some(table) = top.table("constellation")? else {
@@ -146,12 +146,12 @@ fn read_tle(table: &TableReader<'_>, epoch: Span, until: Span, cross_seam: bool)
     let count = motions.len();
     let Some(per_plane) = per_plane else {
         let mut apart = Constellation::grid(motions, count, None, false);
-        apart.isls.clear(); // nobody says who is whose neighbour
+        apart.isls.clear(); // the file does not define neighbours
         return Ok(apart);
     };
     let per_plane = per_plane as usize;
     if !count.is_multiple_of(per_plane) {
-        let message = format!("{count} satellites do not fill planes of {per_plane}");
+        let message = format!("{count} satellites are not a multiple of {per_plane}");
         return Err(table.error("per_plane", message));
     }
     Ok(Constellation::grid(motions, per_plane, None, cross_seam))
@@ -173,7 +173,7 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     let loss = read_loss(&inner)?.unwrap_or(Loss::None);
     if matches!(loss, Loss::List { .. }) {
         return Err(
-            inner.error("loss", "\"list\" is for wires: packets go round these links as paths change")
+            inner.error("loss", "\"list\" is valid on fixed links only: paths over satellites change")
         );
     }
     inner.finish()?;

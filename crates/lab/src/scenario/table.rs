@@ -1,4 +1,5 @@
-//! Typed reading of a table: what is not asked for is an unknown key, told with the nearest known one.
+//! Typed reading of a table. A key that the reader does not read is an unknown key; its error names the nearest known
+//! key.
 
 use super::document::{TomlItem, TomlValue};
 use crate::error::{Origin, ScenarioError, nearest};
@@ -35,7 +36,7 @@ impl<'a> TableReader<'a> {
         if self.path.is_empty() { key.into() } else { format!("{}.{key}", self.path) }
     }
 
-    /// The names of every key that is there.
+    /// The names of all keys in the table.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.entries.iter().map(|(key, _)| key.as_str())
     }
@@ -45,7 +46,7 @@ impl<'a> TableReader<'a> {
         self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
     }
 
-    /// The path of `file`, named from the folder of the scenario that `item` is in.
+    /// The path of `file` relative to the folder of the scenario that contains `item`.
     pub fn beside(&self, item: &TomlItem, file: &str) -> PathBuf {
         match &item.origin {
             Origin::Line { file: scenario, .. } => Path::new(&**scenario).with_file_name(file),
@@ -53,14 +54,14 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// An error about `key` (or about the table, if `key` is not there).
+    /// An error about `key`, or about the table if it does not contain `key`.
     pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
         let origin =
             self.entries.iter().find(|(k, _)| k == key).map_or(self.origin, |(_, item)| &item.origin);
         ScenarioError::new(origin, &self.path(key), message)
     }
 
-    /// `item`'s value if `pick` takes it; otherwise an error that says what was expected.
+    /// Converts the value of `item` by `pick`. Fails with the expected kind if `pick` returns `None`.
     fn typed<T>(
         &self,
         key: &str,
@@ -165,7 +166,7 @@ impl<'a> TableReader<'a> {
         value.ok_or_else(|| ScenarioError::new(self.origin, &self.path(key), format!("is missing: {remedy}")))
     }
 
-    /// Ends the reading: a key that nobody asked for is an error.
+    /// Ends the reading. Fails if the table contains a key that was not read.
     pub fn finish(self) -> Result<()> {
         let asked = self.asked.borrow();
         match self.entries.iter().find(|(key, _)| !asked.contains(&key.as_str())) {

@@ -1,4 +1,4 @@
-//! Reads the TCP options of a flow: profile, then `[tcp]`, then the flow's own.
+//! Reads the TCP options of a flow: the profile, then `[tcp]`, then the table of the flow.
 
 use super::control;
 use super::document::TomlItem;
@@ -12,16 +12,16 @@ use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Most segments that a flow may send at one moment.
+/// Maximum number of segments that a flow may send at one time.
 const MOST_AT_ONCE: f64 = 1e6;
 
 impl TcpFlow {
-    /// The signals that its controller cannot do without.
+    /// The signals that its controller requires.
     fn needs(&self) -> Signals {
         self.control.needs(&flow_info(&self.options, false, 0))
     }
 
-    /// What its controller is told of it.
+    /// The flow information for its controller.
     pub(crate) fn flow_info(&self, seed: u64) -> FlowInfo {
         let vegas = self.options.recovery == Recovery::Reno && self.needs().has(Signals::FINE_CLOCK);
         flow_info(&self.options, vegas, seed)
@@ -39,28 +39,28 @@ impl TcpFlow {
         self.missing_option().map(|lacks| format!("{} needs {lacks}", self.control.name()))
     }
 
-    /// What its controller misses among these routers.
+    /// The routers that its controller needs and that are not in `routers`.
     pub(crate) fn missing_router<'a, I: Iterator<Item = &'a RouterConfig>>(
         &self,
         routers: impl Fn() -> I,
     ) -> Option<&'static str> {
         let needs = self.needs();
         if needs.has(Signals::ROUTER_RATE) && !routers().any(|r| matches!(r, RouterConfig::Rcp(_))) {
-            return Some("that tell rates: give a link of its path router = { kind = \"rcp\" }");
+            return Some("that grant rates; write router = { kind = \"rcp\" } in a link of its path");
         }
         let xcp = || routers().any(|r| matches!(r, RouterConfig::Xcp(_)));
         (needs.has(Signals::ROUTER_FEEDBACK) && !xcp())
-            .then_some("that give feedback: give a link of its path router = { kind = \"xcp\" }")
+            .then_some("that send feedback; write router = { kind = \"xcp\" } in a link of its path")
     }
 }
 
-/// Where the options of a flow are written.
+/// The tables with the options of a flow.
 pub struct TcpLayers<'a> {
     /// The table `[tcp]`.
     pub defaults: Option<&'a TomlItem>,
     /// The flow's own table.
     pub own: Option<&'a TomlItem>,
-    /// How the flow's own table is called in messages.
+    /// The name of the flow's own table in messages.
     pub path: String,
 }
 
@@ -92,7 +92,8 @@ impl TcpLayers<'_> {
             read_layer(&layer, &mut flow, &mut given)?;
             layer.finish()?;
         }
-        // Two defaults follow other options: ns-2's threshold its window, its header the timestamps.
+        // Two defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
+        // the timestamps.
         if ns2 && !given.ssthresh {
             flow.options.initial_ssthresh = flow.options.window as f64;
         }
@@ -103,7 +104,7 @@ impl TcpLayers<'_> {
         Ok(flow)
     }
 
-    /// A controller that cannot do without a signal is refused where the flow cannot give it.
+    /// Fails if the controller requires a signal that the flow does not provide.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
         let Some(lacks) = flow.lacks_option() else { return Ok(()) };
         let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
@@ -151,7 +152,7 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
     read_quick_start(layer, o)
 }
 
-/// A time of at most [`LONGEST`], if the layer gives it.
+/// Reads a time of at most [`LONGEST`], if the table has it.
 fn span(layer: &TableReader<'_>, key: &'static str, into: &mut Span) -> Result<()> {
     if let Some(span) = layer.quantity::<Span>(key, "200ms")? {
         if span > LONGEST {
@@ -162,7 +163,7 @@ fn span(layer: &TableReader<'_>, key: &'static str, into: &mut Span) -> Result<(
     Ok(())
 }
 
-/// A number from `min` on; whether the layer gives it.
+/// Reads a number of at least `min`. Returns whether the table has it.
 fn number(layer: &TableReader<'_>, key: &'static str, min: f64, into: &mut f64) -> Result<bool> {
     let n = layer.number(key, min, 1e9)?;
     *into = n.unwrap_or(*into);
@@ -252,10 +253,11 @@ fn read_quick_start(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
     Ok(())
 }
 
-/// What a controller is told of its flow; `vegas`: it has ns-2's Vegas's recovery.
+/// The flow information for a controller; `vegas` is true with the recovery of ns-2's Vegas.
 fn flow_info(options: &Options, vegas: bool, seed: u64) -> FlowInfo {
     FlowInfo {
-        // ns-2 holds the first window at one for a SYN's sake, and in Vegas, which tests before its first growth.
+        // ns-2 keeps the first window at one after a SYN, and in Vegas, which tests the window before its first
+        // growth.
         initial_window: if options.delay_growth && (options.syn || vegas) {
             1.0
         } else {

@@ -1,16 +1,17 @@
-//! Two-line elements, made into tables of positions once: the crate `sgp4` is not the engine's business.
+//! Converts two-line elements into tables of positions, so that the engine does not depend on the crate `sgp4`.
 //!
-//! Time 0 is the latest epoch in the file. SGP4's frame (TEME) is turned so that longitude 0 lies on the x axis then; the
-//! crate uses `libm`, so the tables are the same on every machine.
+//! Time 0 is the latest epoch in the file. The frame of SGP4 (TEME) is rotated so that longitude 0 is on the x axis
+//! at that time. The crate uses `libm`, so the tables are equal on every machine.
 
 use orbit::{Ephemeris, Motion, Vector};
 use std::sync::Arc;
 use units::Span;
 
-/// Between states of a table, s: a cubic curve over it is exact to a few centimetres.
+/// Time between two states of a table, s. With it the error of cubic interpolation is a few centimetres.
 const STEP_S: f64 = 30.0;
 
-/// The satellites of `text`, with or without a line for each name, for `length` from `epoch` on (both after time 0).
+/// Reads the satellites of `text`, with or without name lines, for `length` from `epoch` on, which is relative to
+/// time 0.
 pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>, String> {
     let mut lines = text.lines().map(str::trim_end).enumerate().filter(|(_, line)| !line.is_empty());
     let mut elements = Vec::new();
@@ -23,7 +24,7 @@ pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>,
         }
         let second = lines.next().map(|(_, line)| line).filter(|line| line.starts_with("2 "));
         let second = second.ok_or_else(|| refuse("the first of two lines without the second"))?;
-        // The crate counts on text and a digit at the end.
+        // The crate expects ASCII text and a digit at the end.
         let plain = |line: &str| {
             line.bytes().all(|b| (b' '..=b'~').contains(&b)) && line.ends_with(|c: char| c.is_ascii_digit())
         };

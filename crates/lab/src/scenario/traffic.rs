@@ -1,4 +1,4 @@
-//! Traffic: flows that come by themselves, drawn under the run's seed. Poisson arrivals, sizes with a heavy tail.
+//! Traffic sources: flows drawn from the seed of the run, with Poisson arrivals and a heavy-tailed size distribution.
 
 use super::document::{TomlItem, TomlValue};
 use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
@@ -20,19 +20,21 @@ fn power(x: f64, y: f64) -> f64 {
 }
 
 impl Sizes {
-    /// All of one size, bytes.
+    /// All flows have `mean` bytes.
     pub fn fixed(mean: f64) -> Sizes {
         Sizes { mean, smallest: mean, largest: mean, shape: f64::INFINITY }
     }
 
-    /// The Pareto distribution with `shape` above 1, cut at `largest`, with this mean; none if no smallest size gives it.
+    /// The Pareto distribution with `shape` above 1, truncated at `largest`, with this mean, bytes; `None` if no
+    /// smallest size gives this mean.
     pub fn pareto(mean: f64, shape: f64, largest: f64) -> Option<Sizes> {
         let with = |smallest: f64| Sizes { mean, smallest, largest, shape };
         let (mut low, mut high) = (1.0, mean);
         if mean >= largest || with(low).its_mean() > mean {
             return None;
         }
-        // The mean grows with the smallest size; the cut makes it a little larger than mean (shape - 1) / shape.
+        // The mean increases with the smallest size. Because of the truncation the result is slightly above mean
+        // (shape - 1) / shape.
         for _ in 0..80 {
             let middle = 0.5 * (low + high);
             if with(middle).its_mean() < mean { low = middle } else { high = middle }
@@ -40,14 +42,14 @@ impl Sizes {
         Some(with(low))
     }
 
-    /// Mean of the distribution cut at both ends.
+    /// Mean of the truncated distribution.
     fn its_mean(&self) -> f64 {
         let (a, l, h) = (self.shape, self.smallest, self.largest);
         let kept = 1.0 - power(l / h, a);
         a / (a - 1.0) * l * (1.0 - power(l / h, a - 1.0)) / kept
     }
 
-    /// The size, bytes, that a uniform number of [0, 1) picks.
+    /// The flow size, bytes, for a uniform number in [0, 1).
     pub fn pick(&self, uniform: f64) -> u64 {
         if self.shape.is_infinite() {
             return self.mean as u64;
@@ -82,7 +84,7 @@ impl Traffic {
         let load: Rate = reader.need(
             "load",
             reader.quantity("load", "6Mbps")?,
-            "say how much payload comes, such as \"6Mbps\"",
+            "give the mean offered payload rate, such as load = \"6Mbps\"",
         )?;
         if load.bps() == 0 {
             return Err(reader.error("load", "must be more than zero"));
@@ -96,7 +98,7 @@ impl Traffic {
             reader.need("size", bytes("size", "30kB")?, "give the flows' mean size, such as \"30kB\"")?;
         let largest = bytes("largest", "10MB")?;
         let sizes = match reader.number("shape", 1.01, 10.0)? {
-            None if largest.is_some() => return Err(reader.error("largest", "goes with a shape")),
+            None if largest.is_some() => return Err(reader.error("largest", "needs a shape")),
             None => Sizes::fixed(mean),
             Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
                 .ok_or_else(|| reader.error("largest", "must be more than the mean size"))?,
@@ -109,26 +111,27 @@ impl Traffic {
         }
         let expected = traffic.expected(duration);
         if expected > MOST_FLOWS as f64 / 10.0 {
-            let message = format!("about {expected:.0} flows are too many; take larger ones, or less load");
+            let message =
+                format!("about {expected:.0} flows are too many; use larger flows or a smaller load");
             return Err(reader.error("size", message));
         }
         reader.finish()?;
         Ok(traffic)
     }
 
-    /// What its controller would need of routers, which traffic cannot have.
+    /// The routers that its controller needs; a traffic source cannot have them.
     pub(crate) fn lacks_routers(&self) -> Option<String> {
         let lacks = self.tcp.missing_router(std::iter::empty)?;
-        Some(format!("{} needs routers {lacks}, and goes with [[flow]] tables", self.tcp.control.name()))
+        Some(format!("{} needs routers {lacks}; use it in [[flow]] tables", self.tcp.control.name()))
     }
 
-    /// How many flows it will have in a run of this duration, on average.
+    /// The expected number of its flows in a run of `duration`.
     pub(crate) fn expected(&self, duration: Span) -> f64 {
         let time = self.stop.min(duration).seconds() - self.start.seconds();
         self.load.bps() as f64 / (8.0 * self.sizes.mean) * time.max(0.0)
     }
 
-    /// Its flows under a seed: Poisson arrivals.
+    /// Draws its flows for a seed: Poisson arrivals until `until`.
     fn draw(&self, seed: u64, until: Span) -> Vec<Flow> {
         let mut gaps = Stream::new(seed, "arrivals", &self.name);
         let mut sizes = Stream::new(seed, "sizes", &self.name);
@@ -177,7 +180,7 @@ fn read_nodes(reader: &TableReader<'_>, key: &'static str) -> Result<Vec<String>
     Ok(found)
 }
 
-/// No traffic takes the name of another, or makes flows of a name that there is.
+/// Checks that the names of traffic sources are unique and that their flow names do not exist.
 pub(crate) fn check_names(items: &[TomlItem], traffic: &[Traffic], flows: &[Flow]) -> Result<()> {
     for (item, source) in items.iter().zip(traffic) {
         let numbered =
@@ -189,21 +192,21 @@ pub(crate) fn check_names(items: &[TomlItem], traffic: &[Traffic], flows: &[Flow
         if let Some(clash) = clash {
             return refuse(format!("there is a flow \"{clash}\" already"));
         }
-        // "web" makes web10, and so does "web1".
+        // Both "web" and "web1" can create a flow "web10".
         let numbered = |other: &&Traffic| {
             let rest = other.name.strip_prefix(&source.name);
             rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
         };
         let others = traffic.iter().filter(|other| !std::ptr::eq(*other, source));
         if let Some(other) = others.clone().find(numbered) {
-            return refuse(format!("its flows would be called as those of \"{}\"", other.name));
+            return refuse(format!("its flow names can be equal to those of \"{}\"", other.name));
         }
     }
     Ok(())
 }
 
 impl Scenario {
-    /// With the flows that its traffic brings under `seed`.
+    /// The scenario with the flows that its traffic sources create for `seed`.
     pub(crate) fn drawn(&self, seed: u64) -> Cow<'_, Scenario> {
         if self.traffic.is_empty() {
             return Cow::Borrowed(self);
@@ -265,7 +268,7 @@ largest = "1MB"
             ("load = \"2Mbps\"", "", "traffic.web.load: is missing"),
             ("size = \"20kB\"", "size = \"50p\"", "traffic.web.size: must be a number of bytes"),
             ("largest = \"1MB\"", "largest = \"2kB\"", "traffic.web.largest: must be more than the mean"),
-            ("shape = 1.5\n", "", "traffic.web.largest: goes with a shape"),
+            ("shape = 1.5\n", "", "traffic.web.largest: needs a shape"),
             ("load = \"2Mbps\"", "load = \"2Gbps\"", "flows are too many"),
             ("load = \"2Mbps\"", "load = \"0Mbps\"", "traffic.web.load"),
             ("to = \"b\"", "to = \"c\"", "there is no node \"c\""),

@@ -1,4 +1,4 @@
-//! What stands at the ends of a flow's path, whose each timer is, and how a flow's state machines reach the simulation.
+//! The endpoints of flows, the owners of timers, and the context of a flow's state machines.
 
 use super::recorder::Recorder;
 use engine::EventQueue;
@@ -6,7 +6,7 @@ use net::{Network, Packet};
 use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, WindowRow};
 use units::Time;
 
-/// What stands at the ends of a flow's path; the index of each in its list.
+/// The endpoints of a flow, with their index in the list of their kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Endpoints {
     /// A TCP sender and its receiver. TCP flows have the first numbers, so the index is that of the flow.
@@ -15,10 +15,10 @@ pub(super) enum Endpoints {
     Udp(usize),
 }
 
-/// Whose a timer is that belongs to no flow.
+/// The owner of a timer that belongs to no flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimerOwner {
-    /// The next change of a path over satellites, or of a hand-off.
+    /// Satellites: the next change of a path or of a hand-off state.
     Satellites,
     /// The radio channel.
     Radio,
@@ -26,19 +26,19 @@ pub(super) enum TimerOwner {
     Warmup,
 }
 
-/// When a flow starts and stops, and how much of its last segment is payload.
+/// Start and stop of a flow, and the payload of its last segment.
 #[derive(Clone, Copy)]
 pub(super) struct FlowSchedule {
     pub start: Time,
     pub stop: Time,
     pub started: bool,
-    /// Segments of the whole file; none for a flow without end.
+    /// Number of segments of the whole transfer; `None` for a flow without end.
     pub segments: Option<u32>,
-    /// Bytes by which the last of them falls short of a full one.
+    /// Bytes that the last segment has less than a full one.
     pub short: u64,
 }
 
-/// The simulation as one flow's state machines see it.
+/// The context of one flow's state machines.
 pub(super) struct SimulationContext<'a, const WINDOWS: bool, const PACKETS: bool> {
     pub event_queue: &'a mut EventQueue<Packet>,
     pub network: &'a mut Network,
@@ -85,7 +85,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
     }
 }
 
-/// The context of flow `$flow`, borrowing the parts of the simulation that state machines touch.
+/// Builds the context of flow `$flow` from the parts of the simulation that the state machines use.
 macro_rules! flow_context {
     ($simulation:ident, $flow:expr) => {
         SimulationContext {

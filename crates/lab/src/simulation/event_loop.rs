@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use transport::{AckOptionPool, AckOptions, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
 use units::{Span, Time};
 
-/// Everything that moves.
+/// The state of a simulation.
 pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) title: String,
     pub(super) seed: u64,
@@ -30,31 +30,31 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) schedules: Vec<FlowSchedule>,
     pub(super) names: Vec<String>,
     pub(super) ends: Vec<[NodeId; 2]>,
-    /// Of each flow what a full packet takes on an empty path, if that is one path.
+    /// For each flow, the delay of a full packet on an empty path; `None` if it is not a single path over links.
     pub(super) bases: Vec<Option<Span>>,
-    /// Names of links in the scenario, each of both directions.
+    /// Names of the duplex links in the scenario.
     pub(super) given_names: Vec<Option<String>>,
-    /// Whether memory should be asked for ahead.
+    /// Whether to prefetch memory for later events.
     pub(super) crowded: bool,
     pub(super) has_external: bool,
-    /// Of each flow: the first link of its data and of its ACKs.
+    /// For each flow, the first link of its data and of its ACKs.
     pub(super) first_links: Vec<[LinkId; 2]>,
-    /// The scenario's order: numbers of flows.
+    /// Numbers of the flows, in the order of the scenario.
     pub(super) order: Vec<u32>,
-    /// Whose the timers behind those of the flows are.
+    /// The owners of the timers after those of the flows.
     pub(super) network_timers: Vec<TimerOwner>,
-    /// What is going to happen to the satellites, if there are any.
+    /// The future events of the satellites, if there are any.
     pub(super) satellites: Option<ConstellationSchedule>,
     pub(super) warmup: Option<Warmup>,
-    /// What the event loop took so far, ns.
+    /// CPU time of the event loop so far, ns.
     pub(super) cpu: u64,
     pub(super) wall: u64,
 }
 
-/// The beginning of a run, which its outcome leaves out.
+/// The warm-up, which the outcome excludes.
 pub(super) struct Warmup {
     pub(super) duration: Span,
-    /// What had happened when it ended.
+    /// The outcome at its end.
     pub(super) outcome: Option<Box<Outcome>>,
 }
 
@@ -99,7 +99,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         failed.min_by_key(|(_, failure)| failure.at)
     }
 
-    /// With more flows than the caches hold, memory is asked for some events before it is needed.
+    /// With more flows than the caches can hold, prefetches the memory of later events.
     #[inline]
     fn look_ahead(&self) {
         self.event_queue.prefetch_ahead(24);
@@ -181,7 +181,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// A timer that belongs to no flow.
+    /// Processes a timer that belongs to no flow.
     #[cold]
     fn network_event(&mut self, id: u32) {
         match self.network_timers[(id - self.first_network_timer()) as usize] {
@@ -191,7 +191,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// Number of the first timer behind those of the flows: the satellites'.
+    /// Number of the first timer after those of the flows.
     fn first_network_timer(&self) -> u32 {
         self.schedules.len() as u32 * FlowTimer::COUNT
     }
@@ -205,7 +205,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
         while let Some(handed) = self.network.radio().and_then(net::radio::Radio::poll_output) {
             match handed {
-                // Copies of the packet may still be about: their options stay until they are gone.
+                // Copies of the packet can still be in the radio network: their options stay stored.
                 RadioOutput::Delivered(mut packet, path) => {
                     if packet.has_options() {
                         let options = self.ack_options.get(packet.options);
@@ -225,7 +225,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// Paths change, or a flow comes under hand-off.
+    /// Processes satellite events: path changes, and hand-offs of flows.
     #[cold]
     fn satellite_event(&mut self) {
         let (now, timer) = (self.event_queue.now(), self.first_network_timer());
@@ -250,7 +250,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// A flow starts or stops, or a UDP source sends.
+    /// Processes the application timer of a flow: start, stop, or the next UDP packet.
     fn application(&mut self, flow: u32) {
         let index = match self.endpoints[flow as usize] {
             Endpoints::Tcp(index) => index,
@@ -274,7 +274,7 @@ pub(crate) fn cpu_time() -> u64 {
     clock(ClockId::ThreadCPUTime)
 }
 
-/// Elapsed time, ns since some moment.
+/// Elapsed time (monotonic clock), ns.
 fn wall_time() -> u64 {
     clock(ClockId::Monotonic)
 }

@@ -1,23 +1,24 @@
 //! Packet events in the order of their time.
 //!
-//! The network tells departures, losses and arrivals over fused links ahead of their time. Who reads events (log,
-//! auditor, capture) gets them in order, those of one instant in the order in which they were told.
+//! The network reports departures, losses and arrivals over fused links before their time. The readers of events
+//! (log, auditor, captures) receive them in the order of time; events at the same time in the order in which they
+//! were reported.
 
 use engine::{EventQueue, LaneHint, Next};
 use net::{PacketEvent, PacketStep};
 use units::Time;
 
-/// Events that have been told and have not yet happened.
+/// Events that are reported and have a time in the future.
 pub(crate) struct EventOrder {
     ahead: EventQueue<PacketEvent>,
-    /// What lies beyond the end of the run is left out.
+    /// End of the run; later events are ignored.
     end: Time,
-    /// Of each link one for each kind of step: the times of each kind do not go back.
+    /// For each link, one hint per kind of step: the times of each kind do not decrease.
     hints: Vec<[LaneHint; 3]>,
 }
 
 impl EventOrder {
-    /// No events yet, of a run that ends at `end`.
+    /// An empty order for a run that ends at `end`.
     pub fn new(end: Time) -> EventOrder {
         EventOrder { ahead: EventQueue::new(), end, hints: Vec::new() }
     }
@@ -27,12 +28,12 @@ impl EventOrder {
         self.ahead.growth()
     }
 
-    /// Whether an event lies within the run.
+    /// Whether an event is within the run.
     pub fn wants(&self, event: &PacketEvent) -> bool {
         event.at <= self.end
     }
 
-    /// An event, told at its time or ahead of it.
+    /// Adds an event that is reported at or before its time.
     pub fn tell(&mut self, event: &PacketEvent) {
         let link = event.link.0 as usize;
         if link >= self.hints.len() {
@@ -44,11 +45,11 @@ impl EventOrder {
             PacketStep::Drop(reason) => reason.after_queue() as usize,
             PacketStep::Deliver => 2,
         };
-        // One told too late keeps its own time: the auditor sees that.
+        // An event that is reported too late keeps its time, so that the auditor detects it.
         self.ahead.push(event.at.max(self.ahead.now()), event, &mut self.hints[link][hint], |_| {});
     }
 
-    /// The next event before `now`: others of that instant may still be told.
+    /// Removes the next event before `now`. Events at `now` remain, because more of them can be reported.
     pub fn before(&mut self, now: Time) -> Option<PacketEvent> {
         if now == Time::ZERO {
             return None;
@@ -56,7 +57,7 @@ impl EventOrder {
         self.until(Time::from_ps(now.ps() - 1))
     }
 
-    /// The next event not later than `until`.
+    /// Removes the next event up to `until`.
     pub fn until(&mut self, until: Time) -> Option<PacketEvent> {
         match self.ahead.pop(until) {
             Next::Item(event) => Some(event),

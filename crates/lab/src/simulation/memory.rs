@@ -1,14 +1,16 @@
-//! How much memory this process may still take, so that a run ends with a message and not with an abort.
+//! The memory that this process can still use, so that a run fails with a message before the system stops the
+//! process.
 
 use std::fs::read_to_string;
 
-/// So much stays free: a run is looked at every few hundred thousand events.
+/// Memory that must stay free, bytes: the check runs only every few hundred thousand events.
 pub(crate) const RESERVE: u64 = 128 << 20;
-/// A run that is about to take less than this is not refused.
+/// A need below this size, bytes, is never refused.
 pub(crate) const SMALL: u64 = 16 << 20;
 
-/// Bytes that this process may still take: the least of what the machine has left, of what its control group has left, and
-/// of its limit of address space (`ulimit -v`). None where the system does not say (Linux does).
+/// Bytes that this process can still allocate: the minimum of the available memory of the machine, of its control
+/// group (cgroup), and of its address space limit (`ulimit -v`). `None` if the system does not provide these values
+/// (Linux does).
 pub(crate) fn available() -> Option<u64> {
     [machine(), group(), address_space()].into_iter().flatten().min()
 }
@@ -18,7 +20,7 @@ fn machine() -> Option<u64> {
     Some(field(&text, "MemAvailable")? << 10)
 }
 
-/// The least over the groups of this process and those above them, of either version of control groups.
+/// The minimum over the cgroup of this process and its parents, for cgroup versions 1 and 2.
 fn group() -> Option<u64> {
     let own = read_to_string("/proc/self/cgroup").ok()?;
     let second = own.lines().find_map(|line| line.strip_prefix("0::"));
@@ -35,13 +37,13 @@ fn group() -> Option<u64> {
     two.chain(one).min()
 }
 
-/// The folders of a group and of those above it. In a container the group's own folder is the root.
+/// The folders of a cgroup and its parents. In a container the folder of the own cgroup is the root.
 fn above(root: &'static str, path: &str) -> impl Iterator<Item = String> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(str::to_string).collect();
     (0..=parts.len()).rev().map(move |depth| format!("{root}/{}", parts[..depth].join("/")))
 }
 
-/// What a group has left: pages of files that nobody uses are given back.
+/// The memory that a cgroup has left. Inactive file pages count as free, because the kernel reclaims them.
 fn left(folder: &str, [limit, usage]: [&str; 2], unused: &str) -> Option<u64> {
     let read = |name: &str| read_to_string(format!("{folder}/{name}")).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
@@ -49,7 +51,7 @@ fn left(folder: &str, [limit, usage]: [&str; 2], unused: &str) -> Option<u64> {
     Some(number(limit)?.saturating_sub(number(usage)?.saturating_sub(unused)))
 }
 
-/// The number behind a word at the beginning of a line.
+/// The number after `word` at the start of a line.
 fn field(text: &str, word: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix([' ', ':']))?;
     rest.split_ascii_whitespace().next()?.parse().ok()
@@ -63,7 +65,7 @@ fn address_space() -> Option<u64> {
     Some(limit.saturating_sub(field(&status, "VmSize")? << 10))
 }
 
-/// Bytes for people.
+/// A number of bytes as text, in GB.
 pub(crate) fn told(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }

@@ -27,15 +27,15 @@ use transport::Sender;
 
 pub(crate) use event_loop::cpu_time;
 
-/// How a run is to be made.
+/// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Seed; the scenario's own if none.
+    /// Seed; `None` for the seed of the scenario.
     pub seed: Option<u64>,
-    /// What to write down.
+    /// What to record.
     pub recording: Recording,
-    /// Give every hop an event of its own, where otherwise hops that cannot interfere are computed at once: for
-    /// tests; the results are the same, but for ties between links (docs/adr/0002-ties.md).
+    /// Disable fused hops, so that every hop has an event of its own; for tests. The results are the same, except for
+    /// ties between links (docs/adr/0002-ties.md).
     pub unfused: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Run {
     looks: u32,
 }
 
-/// Three ways to run, so that what is off costs nothing.
+/// Three types of runs, so that a disabled recording has no cost.
 enum Inner {
     Plain(Box<Simulation<false, false>>),
     Windows(Box<Simulation<true, false>>),
@@ -64,13 +64,14 @@ macro_rules! each {
 }
 
 impl Run {
-    /// Sets up the run of a scenario. Fails if a controller in a file cannot be loaded or misses something.
+    /// Builds a run of a scenario. Fails if an external controller cannot be loaded, or requires something that the
+    /// scenario does not provide.
     pub fn new(scenario: &Scenario, settings: Settings) -> Result<Run, ScenarioError> {
         Run::stoppable(scenario, settings, &AtomicBool::new(false))
     }
 
-    /// The same. With many satellites over long times it takes long: it ends soon when `stop` is set, and the run is then of
-    /// no use.
+    /// As [`Run::new`], with a flag. With many satellites and a long duration the construction takes long: it ends
+    /// soon after `stop` is set, and the run is then not usable.
     pub fn stoppable(
         scenario: &Scenario,
         settings: Settings,
@@ -90,7 +91,7 @@ impl Run {
         Ok(Run { inner, looks: 0 })
     }
 
-    /// Processes up to `events` events; whether the run has ended.
+    /// Processes up to `events` events. Returns whether the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
         each!(&mut self.inner, simulation => simulation.advance(events))
     }
@@ -100,8 +101,9 @@ impl Run {
         while !self.advance(u64::MAX) {}
     }
 
-    /// Looks, once in a few calls, whether the memory lasts: for the run so far, and for what it records. Fails with what takes
-    /// it and what to do. For callers that go on with [`Run::advance`] some ten thousand events at a time.
+    /// Checks at every fourth call whether the memory is sufficient for the run and its recordings so far. Fails with
+    /// a message that names the largest need and a remedy. For callers that call [`Run::advance`] with some ten
+    /// thousand events at a time.
     pub fn check_memory(&mut self) -> Result<(), String> {
         self.looks += 1;
         if !self.looks.is_multiple_of(4) {
@@ -119,34 +121,34 @@ impl Run {
         let (what, most, remedy) = needs.into_iter().max_by_key(|need| need.1).unwrap_or_default();
         let (progress, most, free) = (100.0 * self.progress(), memory::told(most), memory::told(free));
         Err(format!(
-            "out of memory at {progress:.0} % of the run: {what} {most} more, {free} are free; {remedy}"
+            "not enough memory at {progress:.0} % of the run: {what} {most} more, and {free} are free; {remedy}"
         ))
     }
 
-    /// The first controller that could not go on, with its flow's name; only guests fail. A run with such a one is to
-    /// be given up.
+    /// The first failed controller, with the name of its flow; only external controllers fail. Discard a run with a
+    /// failed controller.
     pub fn failure(&self) -> Option<(&str, &cc::Failure)> {
         each!(&self.inner, simulation => simulation.failure())
     }
 
-    /// Whether any controller is a guest: then one may fail, and an event may take long.
+    /// Whether any controller is external; then it can fail, and an event can take long.
     pub fn has_external(&self) -> bool {
         each!(&self.inner, simulation => simulation.has_external)
     }
 
-    /// Simulated time so far over the whole, 0 to 1.
+    /// Simulated time so far over the duration, 0 to 1.
     pub fn progress(&self) -> f64 {
         each!(&self.inner, simulation => simulation.event_queue.now().seconds() / simulation.end.seconds())
     }
 
-    /// The result. Call when the run has ended.
+    /// The outcome. Call it after the end of the run.
     pub fn outcome(&mut self) -> Outcome {
         let mut outcome = each!(&mut self.inner, simulation => simulation.outcome());
         outcome.links.retain(|link| !link.unused);
         outcome
     }
 
-    /// What the run cost so far, and the goodput of all TCP flows together, bit/s: the outcome without its lists.
+    /// The cost of the run so far, and the total goodput of all TCP flows, bit/s: the outcome without its lists.
     pub fn cost(&self) -> (EngineCost, f64) {
         each!(&self.inner, simulation => simulation.cost())
     }
@@ -156,17 +158,17 @@ impl Run {
         each!(&self.inner, simulation => &simulation.recorder.windows)
     }
 
-    /// The packet events so far, in order; all of them when the run has ended.
+    /// The packet events so far, in the order of time; complete after the end of the run.
     pub fn packets(&self) -> &PacketLog {
         each!(&self.inner, simulation => &simulation.recorder.packets)
     }
 
-    /// Every step of the radio, in order.
+    /// All steps of the radio network, in the order of time.
     pub fn radio_log(&self) -> &RadioLog {
         each!(&self.inner, simulation => &simulation.recorder.radio_log)
     }
 
-    /// What the auditor found, the first of it, and how much there is. Call once, when the run has ended.
+    /// The first violations that the auditor found, and their total number. Call it once, after the end of the run.
     pub fn audit(&mut self) -> (Vec<Violation>, u64) {
         each!(&mut self.inner, simulation => {
             let accounts = simulation.network.account(&simulation.event_queue, simulation.duration);
@@ -198,8 +200,9 @@ impl Run {
         each!(&self.inner, simulation => simulation.names.clone())
     }
 
-    /// Adds a capture at the node or the link of this name (`a->b`; `a-b` for both directions), at all sending hosts if it
-    /// is empty. Call before the run, which records captures. Fails with what there is.
+    /// Adds a capture at the node or link `place` (`a->b`; `a-b` for both directions), or at all sending hosts if
+    /// `place` is empty. Call it before the run, with captures enabled in its recording. Fails with a list of the
+    /// known names.
     pub fn capture(&mut self, place: &str) -> Result<(), String> {
         each!(&mut self.inner, simulation => {
             let names = simulation.link_names();
@@ -210,7 +213,7 @@ impl Run {
         })
     }
 
-    /// The captures as pcapng files, in the order in which they were added. Call once, when the run has ended.
+    /// The captures as pcapng files, in the order in which they were added. Call it once, after the end of the run.
     pub fn captured(&mut self) -> Vec<Vec<u8>> {
         each!(&mut self.inner, simulation => simulation.recorder.captures.take().map(Captures::files).unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! What a run comes to: the JSON of the contract, in SI units.
+//! The outcome of a run: the JSON output, in SI units.
 
 use net::DropReason;
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ pub struct Outcome {
     pub seed: u64,
     /// Simulated time, seconds.
     pub duration_s: f64,
-    /// How much of the beginning is left out of everything below, seconds; no such key where nothing is.
+    /// Duration of the warm-up, which all values below exclude, seconds; the key is missing if there is no warm-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_s: Option<f64>,
     /// Version of engine and models.
@@ -43,11 +43,11 @@ pub struct FlowOutcome {
     pub control: Option<String>,
     /// Loss recovery.
     pub recovery: Option<&'static str>,
-    /// Payload delivered in order, once, over the duration.
+    /// Payload delivered in order, without duplicates, over the duration, bit/s.
     pub goodput_bps: f64,
-    /// Bytes on the wire that reached the sink, over the duration.
+    /// Bytes on the wire that reached the sink, over the duration, bit/s.
     pub throughput_bps: f64,
-    /// Payload delivered in order, once.
+    /// Payload delivered in order, without duplicates, bytes.
     pub delivered_bytes: u64,
     /// Data packets sent, retransmissions included, without the SYN.
     pub sent_packets: u64,
@@ -59,35 +59,35 @@ pub struct FlowOutcome {
     pub timeouts: Option<u64>,
     /// Reductions of the window.
     pub window_cuts: Option<u64>,
-    /// Time mean of the congestion window from the flow's start, segments.
+    /// Time average of the congestion window from the flow's start, segments.
     pub mean_cwnd: Option<f64>,
-    /// Time mean of the slow-start threshold; null while infinite.
+    /// Time average of the slow-start threshold, segments; null if it was infinite.
     pub mean_ssthresh: Option<f64>,
-    /// At the end, segments.
+    /// Congestion window at the end, segments.
     pub final_cwnd: Option<f64>,
-    /// At the end, segments.
+    /// Slow-start threshold at the end, segments.
     pub final_ssthresh: Option<f64>,
-    /// Mean of the round-trip samples given to the controller.
+    /// Mean of the round-trip samples of the controller.
     pub mean_rtt_s: Option<f64>,
-    /// Smallest of them.
+    /// Smallest round-trip sample.
     pub min_rtt_s: Option<f64>,
-    /// Mean one-path delay of data packets that arrived.
+    /// Mean one-way delay of data packets that arrived.
     pub mean_delay_s: Option<f64>,
     /// Mean time between arrivals of data packets.
     pub mean_gap_s: Option<f64>,
-    /// Signed sum of delay differences over arrivals: telescopes to (last - first) / arrivals.
+    /// Sum of the signed delay differences over the number of arrivals, which equals (last - first) / arrivals.
     pub jitter1_s: Option<f64>,
-    /// Sum of absolute delay differences over arrivals.
+    /// Sum of the absolute delay differences over the number of arrivals.
     pub jitter2_s: Option<f64>,
-    /// Distinct data packets that arrived over data packets sent.
+    /// Distinct data packets that arrived, over data packets sent.
     pub delivery_ratio: Option<f64>,
-    /// From the start to the last acknowledgement; null for a flow that did not end.
+    /// Time from the start to the last acknowledgement; null for a flow that did not complete.
     pub completion_s: Option<f64>,
-    /// One-path delay of a full packet on an empty path; null where the path changes (satellites, radio).
+    /// One-way delay of a full packet on an empty path; null if the path changes (satellites, radio).
     pub base_delay_s: Option<f64>,
-    /// Smallest one-path delay of the whole run, warm-up included; with `delays = true` only, as the quantiles.
+    /// Smallest one-way delay of the whole run, with the warm-up; only with `delays = true`, like the quantiles.
     pub min_delay_s: Option<f64>,
-    /// Median of the one-path delays.
+    /// Median of the one-way delays.
     pub p50_delay_s: Option<f64>,
     /// The delay that 95 % of the packets do not exceed.
     pub p95_delay_s: Option<f64>,
@@ -96,13 +96,13 @@ pub struct FlowOutcome {
     /// Bytes on the wire that reached the sink.
     #[serde(skip)]
     pub wire_bytes: u64,
-    /// Data packets that arrived, duplicates included: what the means above are over.
+    /// Data packets that arrived, with duplicates: the denominator of the means above.
     #[serde(skip)]
     pub arrived_packets: u64,
-    /// Every one-path delay, seconds, in the order of arrival; empty where they were not wanted.
+    /// Every one-way delay, seconds, in the order of arrival; empty if not recorded.
     #[serde(skip)]
     pub delays: Vec<f64>,
-    /// Round-trip samples that the mean is over.
+    /// Number of round-trip samples in the mean.
     #[serde(skip)]
     pub rtt_samples: u64,
 }
@@ -120,14 +120,14 @@ pub struct LinkOutcome {
     pub marked_packets: u64,
     /// Busy time over duration.
     pub utilisation: f64,
-    /// Time mean of the number of packets waiting.
+    /// Time average of the number of packets waiting.
     pub mean_queue_packets: f64,
     /// Mean time that a packet waits before its transmission.
     pub mean_sojourn_s: Option<f64>,
-    /// Packets taken by the queue: what the mean sojourn is over.
+    /// Packets accepted by the queue: the denominator of the mean sojourn time.
     #[serde(skip)]
     pub accepted_packets: u64,
-    /// A satellite link that no packet came to: such are left out.
+    /// Whether it is a satellite link without packets; the outcome omits such links.
     #[serde(skip)]
     pub unused: bool,
 }
@@ -144,7 +144,7 @@ impl std::ops::Index<DropReason> for Drops {
 }
 
 impl Drops {
-    /// Those that `early` does not have.
+    /// The drops after those in `early`.
     pub(crate) fn without(self, early: Drops) -> Drops {
         Drops(std::array::from_fn(|i| self.0[i] - early.0[i]))
     }
@@ -156,35 +156,35 @@ impl Serialize for Drops {
     }
 }
 
-/// What happened on the air. Data packets only, but for the MAC's counters.
+/// The results of the radio network. Counts are of data packets, except for the counters of the MAC.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RadioOutcome {
-    /// Data packets that sources handed to the radio.
+    /// Data packets that were handed to the radio network.
     pub offered_packets: u64,
-    /// Distinct ones that reached the end of their path.
+    /// Distinct data packets that reached the end of their radio path.
     pub received_packets: u64,
     /// Received over offered; null if none was offered.
     pub delivery_ratio: Option<f64>,
-    /// Transmissions of routing messages: each hop counts.
+    /// Transmissions of routing messages, counted per hop.
     pub routing_packets: u64,
     /// Routing messages over data packets received.
     pub routing_load: Option<f64>,
-    /// Mean number of hops of what was received.
+    /// Mean number of hops of the received packets.
     pub mean_hops: Option<f64>,
-    /// The MAC: frames given up, receptions spoilt, requests not answered, frames received again.
+    /// MAC counters: frames dropped after the retry limit, failed receptions, unanswered requests, duplicate frames.
     pub mac_drops: BTreeMap<&'static str, u64>,
-    /// Data packets of which no copy arrived, by why the last copy was dropped.
+    /// Data packets without a delivered copy, by the drop reason of the last copy.
     pub dropped_packets: BTreeMap<&'static str, u64>,
 }
 
-/// What happened to the satellites.
+/// The results of the satellite network.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SatelliteOutcome {
     /// Every change of a terminal's satellite after its first, in the order of time.
     pub handoffs: Vec<HandoffOutcome>,
 }
 
-/// A terminal changes its satellite.
+/// A hand-off: a change of a terminal's satellite.
 #[derive(Clone, Debug, Serialize)]
 pub struct HandoffOutcome {
     /// Which terminal.
@@ -222,7 +222,7 @@ impl FlowOutcome {
     pub(crate) fn rank_delays(&mut self) {
         let mut sorted = self.delays.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        // The smallest value that at least so large a part does not exceed.
+        // The smallest value that is not exceeded by at least this part of the values.
         let rank = |part: f64| (part * sorted.len() as f64).ceil().max(1.0) as usize - 1;
         let at = |part: f64| sorted.get(rank(part)).copied();
         self.min_delay_s = at(0.0);
@@ -239,7 +239,7 @@ impl Outcome {
     }
 }
 
-/// Anything that is told as JSON, as one line of it.
+/// Serialises a value as one line of JSON.
 pub fn to_json(value: &impl Serialize) -> String {
     // Numbers, strings and maps with string keys: nothing here can fail to serialise.
     serde_json::to_string(value).unwrap_or_else(|error| unreachable!("outcome: {error}"))

@@ -1,15 +1,15 @@
-//! The queue of a link, resolved against the rate, delay and round trip of the link.
+//! The queue of a link, with its parameters computed from the rate, delay and round-trip time of the link.
 
 use crate::scenario::{Queue, RedQueue};
 use cc::detmath::exp;
 use net::qdisc::{DropTail, Qdisc, Red, RedConfig};
 use units::{Limit, Rate, Span};
 
-/// ns-2's automatic thresholds aim at this delay.
+/// Target delay of ns-2's automatic thresholds.
 const TARGET_DELAY_S: f64 = 0.005;
 
 impl Queue {
-    /// The limit in packets or bytes on a link of this rate, whose longest round trip is `rtt`.
+    /// The limit in packets or bytes on a link of rate `rate`; `rtt` is the longest round-trip time of its flows.
     pub(crate) fn limit(&self, rate: Rate, rtt: Span) -> Option<Limit> {
         let (limit, unit) = match self {
             Queue::Unlimited => return None,
@@ -25,12 +25,12 @@ impl Queue {
         })
     }
 
-    /// Whether the limit is compared with what waits before a packet comes, not after.
+    /// Whether the limit applies to the queue before the arrival of a packet, without that packet.
     pub(crate) fn limits_before(&self) -> bool {
         matches!(self, Queue::Red(_))
     }
 
-    /// The queue itself. `stream` is asked for only if it draws.
+    /// Builds the queue. `stream` is called only if the queue needs random numbers.
     pub(crate) fn build(
         &self,
         rate: Rate,

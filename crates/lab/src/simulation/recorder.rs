@@ -1,4 +1,5 @@
-//! What a run writes down: windows, packets, an audit, a fingerprint. Columns, and nothing when off.
+//! The recordings of a run: window trace, packet log, audit, fingerprint. Logs are stored in columns; a disabled
+//! recording stores nothing.
 
 use crate::audit::Auditor;
 use crate::audit::RadioAuditor;
@@ -10,19 +11,19 @@ use net::{Packet, PacketEvent, PacketKind, PacketStep, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
 
-/// Which rows the window trace has.
+/// The rows of the window trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TraceMode {
     /// None.
     #[default]
     Off,
-    /// One per change of the window.
+    /// One per change of the window or the threshold.
     Changes,
     /// One per ACK received.
     EveryAck,
 }
 
-/// What is to be written down.
+/// What a run records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recording {
     /// The window trace.
@@ -31,11 +32,11 @@ pub struct Recording {
     pub packets: bool,
     /// Audit the run.
     pub audit: bool,
-    /// Captures are made ([`crate::Run::capture`]).
+    /// Packet captures ([`crate::Run::capture`]).
     pub captures: bool,
-    /// Hash the packet events.
+    /// A hash of the packet events.
     pub fingerprint: bool,
-    /// Every step of the radio.
+    /// All steps of the radio network.
     pub radio: bool,
 }
 
@@ -52,15 +53,15 @@ pub struct RadioLog {
     pub step: Vec<u8>,
     /// Which flow; [`RadioLog::NOBODY`] for none.
     pub flow: Vec<u32>,
-    /// How long a transmission takes, s; otherwise zero.
+    /// Duration of a transmission, s; zero for other steps.
     pub airtime_s: Vec<f64>,
 }
 
 impl RadioLog {
-    /// What can happen.
+    /// The names of the steps.
     pub const STEPS: [&'static str; 9] =
         ["rts", "cts", "mac_ack", "data", "ack", "routing", "arp", "deliver", "drop"];
-    /// No node, no flow.
+    /// The value for no node or no flow.
     pub const NOBODY: u32 = u32::MAX;
 
     fn push(&mut self, event: &RadioEvent) {
@@ -107,13 +108,13 @@ pub struct WindowLog {
     pub ssthresh: Vec<f64>,
     /// Number of the highest segment acknowledged.
     pub ack: Vec<i64>,
-    /// Round-trip sample given to the controller.
+    /// Round-trip sample of the controller.
     pub rtt_s: Vec<f64>,
     /// Segments in flight.
     pub in_flight: Vec<f64>,
     /// Phase: 0 open, 1 recovery, 2 loss.
     pub phase: Vec<u8>,
-    /// Names of the controllers' internals, and their columns.
+    /// The internal values of the controllers: names and columns.
     pub internals: Vec<(String, Vec<f64>)>,
 }
 
@@ -140,17 +141,17 @@ pub struct PacketLog {
     pub marked: Vec<bool>,
 }
 
-/// What to do where a log is too large.
+/// Remedies for a log that is too large.
 const SHORTER: [&str; 3] = [
     "shorten the duration, or run without --packets and --plot",
     "shorten the duration, or run without --trace and --plot",
     "shorten the duration, or run without --pcap",
 ];
 
-/// A column of the window trace that the sender itself fills: whether either end is under hand-off.
+/// A column of the window trace that the sender fills: whether either end is in a hand-off.
 pub(crate) const HANDOFF: &str = "handoff";
 
-/// Collects; `WINDOWS` and `PACKETS` say at compile time what may be asked for.
+/// Records a run. `WINDOWS` and `PACKETS` enable the recording of windows and packets at compile time.
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
     pub windows: WindowLog,
@@ -163,14 +164,14 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub hasher: blake3::Hasher,
     /// For each flow the columns of its controller's internals.
     probes: Vec<Vec<usize>>,
-    /// The last of them is the sender's own, [`HANDOFF`].
+    /// Whether the last internal column is [`HANDOFF`], which the sender fills.
     handoff: bool,
     scratch: Vec<f64>,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
-    /// `probes` names the internals of each flow's controller; `HANDOFF` may come last.
-    /// The run ends at `end`.
+    /// Creates a recorder for a run that ends at `end`. `probes` has the names of the internal values of each flow's
+    /// controller; the last name can be `HANDOFF`.
     pub fn new(recording: Recording, probes: &[Vec<String>], auditor: Option<Auditor>, end: Time) -> Self {
         let mut names: Vec<String> = Vec::new();
         let columns = if WINDOWS {
@@ -245,7 +246,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// Steps of the radio.
+    /// Records steps of the radio network.
     pub fn radio(&mut self, events: &[RadioEvent]) {
         if let Some(auditor) = &mut self.radio_auditor {
             auditor.watch(events);
@@ -260,11 +261,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// What the logs will ask of the memory: what needs it, bytes, and what to do.
+    /// The memory that the logs will need: description, bytes, remedy.
     pub fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
         let packets = self.packets.time.len() as u64;
         let rows = self.windows.time_s.len() as u64;
-        // Columns double when they grow, and are copied twice on their way into a table and a file.
+        // Columns double their capacity when they grow, and are copied twice on output.
         let row = 4 * (60 + 8 * self.windows.internals.len() as u64);
         let captured = self.captures.as_ref().map_or(0, Captures::bytes);
         let ahead = self.stream.growth() as u64;
@@ -272,11 +273,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             (format!("{packets} packet events need"), packets * PacketLog::LATER, SHORTER[0]),
             (format!("{rows} rows of the window trace need"), rows * row, SHORTER[1]),
             ("captures need".into(), 3 * captured, SHORTER[2]),
-            ("packets under way need".into(), ahead, SHORTER[0]),
+            ("events of packets in flight need".into(), ahead, SHORTER[0]),
         ]
     }
 
-    /// The clock stands at `now`: what lies before is settled.
+    /// Advances to time `now`: all events before it are final.
     #[inline]
     pub fn reach(&mut self, now: Time) {
         while let Some(event) = self.stream.before(now) {
@@ -303,7 +304,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// A packet is about to be sent.
+    /// Called before a packet is sent.
     pub fn sends(&mut self, packet: &mut Packet, blocks: &Blocks) {
         if let Some(captures) = &mut self.captures {
             captures.sends(packet);
@@ -320,14 +321,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// SACK blocks have another place from now on: a copy arrived by radio while others are in flight.
+    /// Updates the index of SACK blocks: a copy arrived by radio while other copies are in flight.
     pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
         if let Some(captures) = &mut self.captures {
             captures.sends_blocks(place, blocks);
         }
     }
 
-    /// The fingerprint is over events in the order in which they are told.
+    /// Adds an event to the fingerprint, in the order in which events are reported.
     fn hash(&mut self, event: &PacketEvent) {
         let packet = &event.packet;
         let (step, reason, seq) = numbers(event);
@@ -369,7 +370,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
     }
 }
 
-/// Numbers of a step and of its reason as the log has them, and the packet's number.
+/// The codes of the step and the drop reason in the log, and the packet number.
 fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
     let (step, reason) = match event.step {
         PacketStep::Enqueue => (0, PacketLog::NO_REASON),
@@ -384,7 +385,7 @@ fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
 impl PacketLog {
     /// Bytes that a row will take besides in tables once the run has ended.
     const LATER: u64 = 110;
-    /// In place of the number of a reason.
+    /// The code for no reason.
     pub const NO_REASON: u8 = 255;
 
     fn push(&mut self, event: &PacketEvent) {

@@ -1,4 +1,4 @@
-//! What a finished simulation says: the outcome.
+//! The outcome of a finished simulation.
 
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
@@ -17,7 +17,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         (0..self.topology.links() as u32).map(LinkId)
     }
 
-    /// Names of the links; of parallel ones the second is `a->b#2`.
+    /// Names of the links; of parallel links the second one is `a->b#2`.
     pub(super) fn link_names(&self) -> Vec<String> {
         let mut seen: BTreeMap<String, u32> = BTreeMap::new();
         let mut unique = |name: String| {
@@ -28,7 +28,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         self.links().map(|link| unique(self.topology.link_name(link))).collect()
     }
 
-    /// What will soon be asked of the memory, or when the run has ended: what needs it, bytes, and what to do.
+    /// The memory that the run needs soon, or at its end: description, bytes, remedy.
     pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
         let mut needs = self.recorder.memory_needs();
         let growth = self.event_queue.growth() as u64;
@@ -59,7 +59,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         (cost, bytes as f64 * 8.0 / self.duration.seconds())
     }
 
-    /// Payload delivered in order, once, by a TCP flow.
+    /// Payload of a TCP flow delivered in order, without duplicates, bytes.
     fn delivered_bytes(&self, number: usize) -> u64 {
         let (sender, received) = (&self.senders[number], self.receivers[number].in_order());
         let in_order = (received - (sender.options().syn && received > 0) as u32) as u64;
@@ -68,7 +68,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         in_order * sender.options().packet as u64 - if complete { plan.short } else { 0 }
     }
 
-    /// The result of the whole run, without its warm-up.
+    /// The outcome of the whole run, without its warm-up.
     pub(super) fn outcome(&mut self) -> Outcome {
         let whole = self.outcome_at(self.duration);
         match self.warmup.as_ref().and_then(|warmup| warmup.outcome.as_ref()) {
@@ -77,7 +77,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// Keeps what has happened in the warm-up, which has just ended.
+    /// Stores the outcome of the warm-up at its end.
     pub(super) fn end_warmup(&mut self) {
         let Some(duration) = self.warmup.as_ref().map(|warmup| warmup.duration) else { return };
         let outcome = self.outcome_at(duration);
@@ -87,7 +87,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// What has happened up to the end of the first `duration` of the run.
+    /// The outcome of the first `span` of the run.
     fn outcome_at(&mut self, span: Span) -> Outcome {
         let duration = span.seconds();
         let accounts = self.network.account(&self.event_queue, span);
@@ -209,7 +209,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 }
 
-/// What a sink's counters say: throughput, delay, gaps, jitter.
+/// The values from the counters of a sink: throughput, delay, interarrival time, delay variation.
 fn arrivals(name: String, stats: &ReceiverStats, base: Option<Span>, duration: f64) -> FlowOutcome {
     let n = stats.packets as f64;
     let some = stats.packets > 0;

@@ -1,4 +1,4 @@
-//! Satellites in a simulation: their links, the moments at which paths change, and when flows are under hand-off.
+//! Satellites in a simulation: their links, the times of path changes, and the hand-offs of flows.
 
 use super::outcome::{HandoffOutcome, SatelliteOutcome};
 use crate::audit::AuditedLink;
@@ -12,40 +12,40 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Span, Time};
 
-/// The far end of a transmitter to or from the ground.
+/// The name of the far end of a transmitter to or from the ground.
 const ANYBODY: &str = "*";
 
-/// The far end of a link across the seam.
+/// The name of the far end of a link across the seam.
 const SEAM: &str = "seam";
 
-/// What happens to the satellites's network at a moment, in this order.
+/// Events of the satellite network. Events at the same time are processed in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SatelliteEvent {
-    /// Paths are computed anew.
+    /// Paths are recomputed.
     Reroute,
-    /// A flow comes under hand-off.
+    /// A hand-off of a flow begins.
     Begins(u32),
-    /// It is over.
+    /// The hand-off of a flow ends.
     Ends(u32),
 }
 
-/// What is going to happen, in order.
+/// The future satellite events, in the order of time.
 pub(super) struct ConstellationSchedule {
     pub events: Vec<(Time, SatelliteEvent)>,
     pub next: usize,
     pub outcome: SatelliteOutcome,
 }
 
-/// A system laid out beneath a topology: its nodes come first, with the numbers that they have there.
+/// A satellite system in a topology: its nodes come first and keep their numbers.
 pub(super) struct SatelliteLayout<'a> {
     satellites: &'a Arc<Satellites>,
     pub network: SatelliteNetwork,
-    /// the satellites's links.
+    /// The satellite links.
     pub directions: Vec<Direction>,
     radii: OnceCell<(f64, f64)>,
 }
 
-/// Satellites, terminals and wired nodes with all links; the nodes by name.
+/// Builds satellites, terminals and wired nodes with all links, and a map of the nodes by name.
 pub(super) fn lay_out<'a>(
     scenario: &'a Scenario,
     satellites: &'a Arc<Satellites>,
@@ -101,7 +101,7 @@ pub(super) fn lay_out<'a>(
 }
 
 impl SatelliteLayout<'_> {
-    /// Twice the longest path of the pairs at the start; without a path, as round the Earth.
+    /// Twice the delay of the longest path of the pairs at the start; for a pair without a path 0.1 s per direction.
     pub fn round_trip(&self, pairs: &[(NodeId, NodeId)]) -> Span {
         let graph = self.network.graph(Time::ZERO);
         let delays = pairs.iter().map(|(a, b)| graph.path(a.0 as usize, b.0 as usize).map(|path| path.delay));
@@ -109,7 +109,8 @@ impl SatelliteLayout<'_> {
         Span::from_seconds(if longest > 0.0 { 2.0 * longest } else { 0.2 })
     }
 
-    /// The terminals over which a flow's data leaves the ground and comes back; none for a flow that stays there.
+    /// The terminals over which the data of a flow leaves and reaches the ground; empty for a flow over fixed links
+    /// only.
     fn terminals_of(&self, graph: &Graph, [from, to]: [usize; 2]) -> Vec<usize> {
         let satellites = self.network.system.constellation.len();
         let on_path: Vec<usize> = match graph.path(from, to) {
@@ -122,7 +123,7 @@ impl SatelliteLayout<'_> {
         on_path.into_iter().filter(|node| terminals.contains(node)).map(|node| node - satellites).collect()
     }
 
-    /// A terminal as a node: `node` itself, or the first that is met over fixed_links.
+    /// The terminal for a node: `node` itself, or the first terminal that is reached over fixed links.
     fn nearest_terminal(&self, node: usize) -> Option<usize> {
         let terminals = self.network.system.constellation.len()..self.network.system.nodes();
         let mut near = vec![node];
@@ -141,7 +142,7 @@ impl SatelliteLayout<'_> {
         None
     }
 
-    /// What is going to happen to flows between these ends, of which the first `tcp` listen.
+    /// The satellite events for flows between these ends. The first `tcp` flows receive hand-off events.
     pub fn plan(&self, ends: &[[NodeId; 2]], tcp: usize, until: Time) -> ConstellationSchedule {
         let (satellites, line) = (self.satellites, &self.network.line);
         let mut events: Vec<(Time, SatelliteEvent)> =
@@ -156,7 +157,7 @@ impl SatelliteLayout<'_> {
             let mut spans: Vec<(Time, Time)> =
                 terminals.flat_map(|terminal| satellites.under_handoff(line, terminal)).collect();
             spans.sort_unstable();
-            // One hand-off may follow another, or both ends be under one at once.
+            // Hand-offs of both ends can overlap: merge them.
             let mut apart: Vec<(Time, Time)> = Vec::new();
             for (from, to) in spans {
                 match apart.last_mut() {
@@ -178,7 +179,7 @@ impl SatelliteLayout<'_> {
         }
     }
 
-    /// The least and the greatest distance of a satellite from the Earth's centre, km, looked at every five minutes.
+    /// The smallest and the largest distance of a satellite from the Earth's centre, km, sampled every five minutes.
     fn radii(&self, until: Time) -> (f64, f64) {
         let system = &self.network.system;
         let looks = (0..=until.seconds() as u64 / 300).map(|i| 300.0 * i as f64);
@@ -187,7 +188,7 @@ impl SatelliteLayout<'_> {
         radii.fold((f64::MAX, 0.0), |(low, high), r| (r.min(low), r.max(high)))
     }
 
-    /// Between which times of flight a packet on a link must stay, and between which nodes it may go.
+    /// The bounds of the propagation delay and the possible end nodes of a link, for the auditor.
     pub fn audited(&self, link: u32, name: String, from: NodeId, to: NodeId, until: Time) -> AuditedLink {
         let system = &self.network.system;
         let satellites = 0..system.constellation.len() as u32;
@@ -234,7 +235,7 @@ impl SatelliteLayout<'_> {
 }
 
 impl Satellites {
-    /// Who is linked with whom, when, up to `until`; given up when `stop` is set.
+    /// The timeline of all links up to `until`. It is incomplete if `stop` is set.
     pub fn timeline(&self, until: Time, seed: u64, stop: &AtomicBool) -> Timeline {
         let mut streams: Vec<Option<engine::Stream>> = vec![None; self.system.nodes()];
         Timeline::new(&self.system, &self.rules, until, stop, |node| {
@@ -244,7 +245,7 @@ impl Satellites {
         })
     }
 
-    /// Every change of a terminal's satellite after its first, in order of time.
+    /// All hand-offs, that is changes of a terminal's satellite after the first, in the order of time.
     pub(crate) fn handoffs(&self, line: &Timeline) -> Vec<HandoffOutcome> {
         let name = |satellite: Option<usize>| satellite.map(|s| self.system.name(s).to_string());
         let each = line.handoffs().into_iter().map(|handoff| HandoffOutcome {
@@ -256,7 +257,7 @@ impl Satellites {
         each.collect()
     }
 
-    /// When a terminal's flows are under hand-off: (from, until) for each, which may overlap.
+    /// The hand-off periods of a terminal's flows, (from, until); they can overlap.
     pub fn under_handoff(&self, line: &Timeline, terminal: usize) -> Vec<(Time, Time)> {
         let list = &line.attachments[terminal];
         let mut spans = Vec::new();

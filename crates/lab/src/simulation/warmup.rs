@@ -1,13 +1,13 @@
-//! Warm-up removal: a run minus its own beginning.
+//! Removal of the warm-up from the outcome of a run.
 //!
-//! The outcome at the end of the warm-up is subtracted from that of the whole run: counters as they are; means are turned
-//! into sums, subtracted, and divided again.
+//! The outcome at the end of the warm-up is subtracted from that of the whole run: counters directly; means are
+//! converted to sums, subtracted and divided again.
 
 use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
 
 impl Outcome {
-    /// What remains of this run without `beginning`, its outcome at the end of the warm-up. Smallest
-    /// round-trip time and delay, final windows and completion stay those of the whole run.
+    /// This outcome without `beginning`, the outcome at the end of the warm-up. Smallest round-trip time and delay,
+    /// final windows and completion time remain those of the whole run.
     pub(crate) fn without(mut self, beginning: &Outcome) -> Outcome {
         let cut = Cut { whole: self.duration_s, warmup: beginning.duration_s };
         for (flow, early) in self.flows.iter_mut().zip(&beginning.flows) {
@@ -52,7 +52,7 @@ impl RadioOutcome {
     }
 }
 
-/// Mean over the `late` of two counts, from the means over all and over the early ones.
+/// Mean over the samples after the warm-up, from mean and count of all samples and of those in the warm-up.
 fn late_mean(all: (Option<f64>, u64), early: (Option<f64>, u64)) -> Option<f64> {
     let sum = |(mean, n): (Option<f64>, u64)| mean.unwrap_or(0.0) * n as f64;
     (all.1 > early.1).then(|| (sum(all) - sum(early)) / (all.1 - early.1) as f64)
@@ -64,7 +64,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// A mean over time.
+    /// A time average after the warm-up.
     fn over_time(&self, all: f64, early: f64) -> f64 {
         (all * self.whole - early * self.warmup) / (self.whole - self.warmup)
     }

@@ -16,28 +16,28 @@ use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// More runs than anybody waits for.
+/// Maximum number of runs of a study.
 const MOST_RUNS: usize = 10_000_000;
 
 /// A scenario with axes.
 #[derive(Clone, Debug)]
 pub struct Study {
     document: TomlItem,
-    /// What varies, in the order of the file; seeds apart.
+    /// The axes in the order of the file, without the seeds.
     pub axes: Vec<Axis>,
     /// The seeds of each point.
     pub seeds: Vec<u64>,
     /// Title of the scenario.
     pub title: String,
-    /// Whether any point has a controller from outside the registry.
+    /// Whether any point has an external controller.
     pub has_external: bool,
-    /// What decides the results of each point, seeds apart.
+    /// A hash of everything that decides the result of each point, without the seed.
     digests: Vec<blake3::Hash>,
-    /// Points that cannot be run, and why.
+    /// Points that cannot run, with the error.
     pub refused: Vec<(usize, ScenarioError)>,
 }
 
-/// One thing that varies.
+/// One axis of a study.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// Its key or name.
@@ -49,21 +49,21 @@ pub struct Axis {
 /// One value of an axis.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// How it is called in results.
+    /// Its name in results.
     pub label: String,
     assignments: Vec<(String, TomlItem)>,
 }
 
 impl Study {
-    /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first. Every point is read,
-    /// so that a mistake shows before the first run. A scenario without `sweep` is a study of one run.
+    /// Parses `text` with `KEY=VALUE` assignments applied; `file` is its name in messages. Reads every point, so that
+    /// errors appear before the first run. A scenario without `sweep` is a study of one run.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
         let mut study = Study::begin(file, text, assignments)?;
         while !study.read_points(usize::MAX)? {}
         Ok(study)
     }
 
-    /// The first step of [`Study::parse`]: reads the axes. The points are for [`Study::read_points`].
+    /// The first step of [`Study::parse`]: reads the axes. Then call [`Study::read_points`].
     pub fn begin(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
         let document = overrides::read_document(file, text, assignments)?;
         let title = TableReader::new("", &document)?.text("title")?.unwrap_or("").to_string();
@@ -80,8 +80,8 @@ impl Study {
         Ok(study)
     }
 
-    /// Reads up to `count` more points; whether all have been read. Fails at the end if none of them can be run; if some
-    /// cannot, they are [`Study::refused`] and the others run.
+    /// Reads up to `count` more points. Returns whether all points are read. Fails at the end if no point can run; if
+    /// only some cannot, they are in [`Study::refused`], and the others run.
     pub fn read_points(&mut self, count: usize) -> Result<bool> {
         let all = self.points();
         let first = self.digests.len();
@@ -129,7 +129,7 @@ impl Study {
         Ok(())
     }
 
-    /// How many combinations of the axes there are, seeds apart.
+    /// Number of points: combinations of the axes, without seeds.
     pub fn points(&self) -> usize {
         self.axes.iter().map(|axis| axis.steps.len()).product()
     }
@@ -151,8 +151,8 @@ impl Study {
         self.steps(point).into_iter().map(|step| step.label.as_str()).collect()
     }
 
-    /// The identity of a run: what decides its result, that is scenario, seed and engine, as 128 bits in
-    /// hexadecimal. Titles, comments, the order of keys and the way in which quantities are written do not count.
+    /// The identity of a run, 128 bits in hexadecimal: a hash of the scenario, the seed and the engine, which decide
+    /// the result. Titles, comments, the order of keys and the notation of quantities are not part of it.
     pub fn run_id(&self, point: usize, seed: u64) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.digests[point].as_bytes());
@@ -213,7 +213,8 @@ fn read_seeds(item: &TomlItem) -> Result<Vec<u64>> {
     Ok(seeds)
 }
 
-/// Whether a range of seeds, both ends included, is longer than a study may be; in 64 bits, whatever the target.
+/// Whether a range of seeds, both ends included, exceeds the maximum number of runs. The computation uses 64 bits on
+/// every target.
 fn too_many_seeds(first: u64, last: u64) -> bool {
     last.saturating_sub(first) >= MOST_RUNS as u64
 }
@@ -291,7 +292,7 @@ fn label(item: &TomlItem) -> String {
 fn digest(scenario: &Scenario) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(crate::ENGINE.as_bytes());
-    // Derived formatting names every field and prints floats exactly.
+    // The derived `Debug` format contains every field and prints floats exactly.
     let Scenario {
         title: _,
         seed: _,

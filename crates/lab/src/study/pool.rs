@@ -1,4 +1,4 @@
-//! Many runs on all cores: worker threads take jobs in order, finished runs come out as they end.
+//! Runs jobs on worker threads. Workers take jobs in order; results are collected in the order in which runs end.
 
 #![allow(
     clippy::disallowed_types,
@@ -16,13 +16,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Events between two looks at whether to stop.
+/// Events between two checks of the stop flag.
 const CHUNK: u64 = 1 << 16;
-/// The same where controllers in Python make an event slow.
+/// The same for scenarios with controllers in Python, whose events are slow.
 const FEW: u64 = 1 << 13;
-/// Finished runs that may wait to be collected.
+/// Maximum number of results that wait for collection.
 const ROOM: usize = 4096;
-/// How long finished runs gather.
+/// Time for which results accumulate before `collect` returns.
 const GATHER: Duration = Duration::from_millis(50);
 
 /// One run of a study.
@@ -34,14 +34,14 @@ pub struct Job {
     pub seed: u64,
 }
 
-/// A run that ended.
+/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Its place in the list of jobs.
+    /// Its index in the list of jobs.
     pub job: usize,
-    /// The outcome as JSON, or why there is none.
+    /// The outcome as JSON, or the error message.
     pub outcome: Result<String, String>,
-    /// CPU time of the whole run, set-up and outcome included, seconds.
+    /// CPU time of the whole run including set-up and outcome, seconds.
     pub cpu_s: f64,
 }
 
@@ -74,15 +74,15 @@ impl Pool {
         Pool { results, stop, workers }
     }
 
-    /// What ended since the last call, a little while after the first of it; nothing after `timeout`. None if
-    /// everything has ended.
+    /// Results since the last call; waits up to `timeout` for the first one and then a short time for more. `None`
+    /// after the end of all jobs.
     pub fn collect(&self, timeout: Duration) -> Option<Vec<Done>> {
         let mut done = match self.results.recv_timeout(timeout) {
             Ok(first) => vec![first],
             Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
             Err(RecvTimeoutError::Disconnected) => return None,
         };
-        // Waking for every run would cost as much as a short run.
+        // A wake-up for every run would cost as much as a short run.
         if self.workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(GATHER);
         }
@@ -90,7 +90,7 @@ impl Pool {
         Some(done)
     }
 
-    /// Gives up what has not ended yet; what has can still be collected.
+    /// Cancels the jobs that have not ended. The results of the others can still be collected.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.stop();
-        while self.collect(Duration::from_millis(10)).is_some() {} // a worker may wait for room in the channel
+        while self.collect(Duration::from_millis(10)).is_some() {} // a worker can be blocked on a full channel
         for worker in self.workers.drain(..) {
             let _ = worker.join();
         }
@@ -113,7 +113,7 @@ impl Work {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(Job { point, seed }) = self.jobs.get(job).copied() else { return };
             let began = crate::simulation::cpu_time();
-            // The seeds of a point follow each other: its scenario is read once.
+            // The jobs of a point are consecutive: its scenario is read once.
             if last.as_ref().is_none_or(|(of, _)| *of != point) {
                 last = Some((point, self.study.scenario(point).map_err(|error| error.to_string())));
             }
@@ -130,7 +130,7 @@ impl Work {
         }
     }
 
-    /// A run to its end; none if it was stopped.
+    /// Runs a scenario to its end; `None` if it was stopped.
     fn run(&self, scenario: &Scenario, seed: u64) -> Option<Result<String, String>> {
         let settings = Settings { seed: Some(seed), ..Settings::default() };
         let attempt = catch_unwind(AssertUnwindSafe(|| {

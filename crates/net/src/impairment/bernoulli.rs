@@ -2,7 +2,8 @@
 
 use engine::Stream;
 
-/// Loses each packet with the same probability, drawn by the packet's index on the link.
+/// Loses each packet with the same probability. The n-th packet that the queue accepts takes the n-th number of the
+/// stream.
 #[derive(Clone, Debug)]
 pub struct Bernoulli {
     rate: f64,

@@ -14,7 +14,8 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// Goes from good to bad with probability `p` per packet, back with `r`; starts good.
+    /// `p` and `r` are the transition probabilities per packet from good to bad and from bad to good. The chain
+    /// starts in the good state.
     pub fn new(p: f64, r: f64, loss_good: f64, loss_bad: f64, stream: Stream) -> GilbertElliott {
         GilbertElliott { p, r, loss_good, loss_bad, bad: false, stream }
     }

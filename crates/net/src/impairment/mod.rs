@@ -1,4 +1,4 @@
-//! Impairments, one file each: what happens to packets beyond queueing.
+//! Impairments, one file for each: packet losses that do not come from the queue.
 
 mod bernoulli;
 mod gilbert_elliott;
@@ -12,10 +12,10 @@ use crate::model::{Model, field};
 use crate::packet::Packet;
 use crate::tap::DropReason;
 
-/// What becomes of a packet at a link, besides its queue.
+/// The impairment of a link.
 #[derive(Clone, Debug, Default)]
 pub enum Impairment {
-    /// Nothing.
+    /// No impairment.
     #[default]
     None,
     /// Independent losses.
@@ -27,12 +27,12 @@ pub enum Impairment {
 }
 
 impl Impairment {
-    /// Whether there is anything to ask.
+    /// Whether the link has an impairment.
     pub fn is_some(&self) -> bool {
         !matches!(self, Impairment::None)
     }
 
-    /// Before the queue: a packet dropped here never enters it.
+    /// Called before the queue: the reason if the packet is dropped, and then it never enters the queue.
     #[inline]
     pub fn before(&mut self, packet: &Packet) -> Option<DropReason> {
         match self {
@@ -41,7 +41,7 @@ impl Impairment {
         }
     }
 
-    /// After the queue: a packet lost here has used the link.
+    /// Called after the queue: the reason if the packet is lost, after its transmission.
     #[inline]
     pub fn after(&mut self) -> Option<DropReason> {
         let lost = match self {
@@ -53,7 +53,7 @@ impl Impairment {
     }
 }
 
-/// The impairments, for lists.
+/// Descriptions of the impairments.
 pub const IMPAIRMENTS: &[Model] = &[
     Model { name: "none", summary: "no loss", source: "", params: &[] },
     Model {
@@ -75,11 +75,11 @@ pub const IMPAIRMENTS: &[Model] = &[
     },
     Model {
         name: "list",
-        summary: "drops the n-th data packets of a flow at this link, before the queue: for tests",
+        summary: "drops listed data packets of a flow at this link, before the queue; for tests",
         source: "",
         params: &[
-            field("flow", "", "", "its name"),
-            field("packets", "", "", "numbers counted from 0, the SYN included"),
+            field("flow", "", "", "name of the flow"),
+            field("packets", "", "", "positions of the packets, from 0, including the SYN"),
         ],
     },
 ];

@@ -1,8 +1,9 @@
-//! Named packets, for tests.
+//! Scripted losses of listed packets, for tests.
 
 use crate::packet::{Packet, PacketKind};
 
-/// Drops the n-th data packets of one flow that come to the link, counted from 0; its ACKs are left alone.
+/// Drops the data packets of one flow at the listed positions: the n-th that arrives at the link, counted from 0.
+/// ACKs are not dropped.
 #[derive(Clone, Debug)]
 pub struct List {
     flow: u32,
@@ -16,7 +17,7 @@ impl List {
         packets.sort_unstable();
         List { flow, packets, seen: 0 }
     }
-    /// Whether this one is among them.
+    /// Whether to drop `packet`. Counts the packets of the flow.
     pub fn drops(&mut self, packet: &Packet) -> bool {
         if packet.flow != self.flow || packet.kind == PacketKind::Ack {
             return false;

@@ -1,5 +1,5 @@
-//! Accounts of links: over the whole run, and over its warm-up. A link counts a packet when it takes it, ahead of what will
-//! happen to it; what lies beyond the end of the warm-up or of the run is left out here.
+//! Counters of links over the whole run and over its warm-up. A link counts a packet when it accepts it, before the
+//! departure and the arrival. The functions here subtract what happens after the end of the warm-up or of the run.
 
 use super::Network;
 use crate::link::{Beyond, IngressState, LinkAccount};
@@ -12,7 +12,7 @@ impl Network {
     /// Counts a transmission that ends after the warm-up or after the run.
     #[cold]
     pub(super) fn transmit_late(&mut self, id: u32, now: Time, start: Time, depart: Time) {
-        // What of it lies before a moment: transmission, and waiting.
+        // Transmission time and waiting time before time `end`.
         let before = |end: Time| {
             let begun = start.min(end);
             let waited = if now <= end { begun.since(now).ps() as f64 } else { 0.0 };
@@ -30,8 +30,8 @@ impl Network {
         }
     }
 
-    /// An arrival at the end of link `id`, before a fused link, after the warm-up or after the run: whether it is the
-    /// latter.
+    /// Counts an arrival, at the end of link `id` in front of a fused link, that is after the end of the warm-up or
+    /// of the run. Returns whether it is after the end of the run.
     #[cold]
     pub(super) fn arrives_late(&mut self, id: u32, arrival: Time) -> bool {
         if arrival <= self.horizon {
@@ -40,24 +40,25 @@ impl Network {
         arrival > self.horizon
     }
 
-    /// Accounts will be asked for at `at` too. Call after adding the links.
+    /// Sets the end of the warm-up, so that [`Network::account`] is valid at that time too. Call it after adding the
+    /// links.
     pub fn set_warmup(&mut self, at: Time) {
         self.border = at;
         self.beyond = vec![Beyond::default(); self.links.len()];
     }
 
-    /// The warm-up has ended, its accounts have been taken.
+    /// Ends the warm-up. Call it after [`Network::account`] for the warm-up.
     pub fn end_warmup(&mut self) {
         self.border = self.horizon;
         self.beyond = Vec::new();
     }
 
-    /// The account of every link over `duration`, from the start to the end of the run, or of the warm-up; `event_queue` holds
-    /// what is in flight.
+    /// The account of every link over the first `duration` of the run: the whole run or the warm-up. `event_queue`
+    /// contains the packets in flight.
     pub fn account(&self, event_queue: &EventQueue<Packet>, duration: Span) -> Vec<LinkAccount> {
         let mut in_flight = vec![0u64; self.links.len()];
         for (_, packet) in event_queue.in_flight() {
-            // One that has just come down from the air is on no link.
+            // A packet that was just received by radio is on no link.
             if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize] as usize) {
                 *count += 1;
             }

@@ -1,4 +1,4 @@
-//! Drop-tail: first in, first out, with a limit on what waits; the packet in transmission does not count.
+//! Drop-tail: first in, first out, with a limit on the waiting packets; the packet in transmission does not count.
 
 use super::fifo::Fifo;
 use super::offer::Offer;
@@ -21,7 +21,7 @@ impl DropTail {
         DropTail { packets: u64::MAX, bytes, queue: Fifo::default() }
     }
 
-    /// Whether the packet is taken.
+    /// Accepts the packet if there is room for it. Returns whether it does.
     #[inline(always)] // or a packet pays a call for it
     pub fn admit(&mut self, offer: &Offer) -> bool {
         let idle = self.queue.settle(offer);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use units::Time;
 
-    /// An arrival at `now` at a transmitter busy until `free_at`, caused by an event scheduled at `cause`.
+    /// An arrival at `now` at a transmitter that is busy until `free_at`, by an event scheduled at `cause`.
     fn offer(now: u64, free_at: u64, size: u32, cause: u64) -> Offer {
         let [now, free_at, cause] = [now, free_at, cause].map(Time::from_ps);
         Offer { now, free_at, size, cause }

@@ -1,27 +1,27 @@
-//! What a first-in-first-out queue holds, told from the times at which transmissions start.
+//! The packets in a first-in-first-out queue, derived from the start times of their transmissions.
 //!
-//! A packet often arrives at the very instant at which a transmission ends: in slow start on a single link
-//! every ACK does, and the packets that it releases find the queue one shorter or not. Both orders are
-//! possible; [`Offer::before_departure`] has the rule.
+//! A packet often arrives at the exact time at which a transmission ends: in slow start on a single link every ACK
+//! does. Then the packets that the ACK releases arrive before or after the departure of that instant, and find the
+//! queue longer or shorter by one packet. [`Offer::before_departure`] defines the order.
 
 use super::offer::Offer;
 use std::collections::VecDeque;
 use units::Time;
 
-/// The packets that wait, the one in transmission not included.
+/// The waiting packets, without the packet in transmission.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fifo {
-    /// What waits: when transmission will start, and the size.
+    /// For each waiting packet, the start of its transmission and its size.
     waiting: VecDeque<(Time, u32)>,
     backlog: u64,
-    /// When the transmission began that is going on.
+    /// Start of the current transmission.
     serving_since: Time,
     /// Bytes of that packet.
     serving: u32,
 }
 
 impl Fifo {
-    /// Lets go what starts transmission before `now`, or also at `now`.
+    /// Removes packets whose transmission starts before `now`, or, with `also_now`, at `now`.
     #[inline]
     fn depart(&mut self, now: Time, also_now: bool) {
         while let Some(&(start, size)) = self.waiting.front()
@@ -33,7 +33,7 @@ impl Fifo {
         }
     }
 
-    /// Brings the queue to the moment of the offer; whether the transmitter is idle then.
+    /// Advances the queue to the time of the offer. Returns whether the transmitter is idle then.
     #[inline]
     pub fn settle(&mut self, offer: &Offer) -> bool {
         self.depart(offer.now, false);
@@ -42,23 +42,23 @@ impl Fifo {
         offer.free_at < offer.now || (offer.free_at == offer.now && after_departure)
     }
 
-    /// Packets that wait.
+    /// Number of waiting packets.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.waiting.len() as u64
     }
-    /// Their bytes.
+    /// Bytes of the waiting packets.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.backlog
     }
 
-    /// Bytes of the packet that was last in transmission.
+    /// Bytes of the last packet in transmission.
     pub fn serving(&self) -> u32 {
         self.serving
     }
 
-    /// Takes the packet of the offer, straight to the transmitter if that is `idle`.
+    /// Accepts the packet; if the transmitter is `idle`, its transmission starts at once.
     #[inline]
     pub fn take(&mut self, offer: &Offer, idle: bool) {
         if idle {

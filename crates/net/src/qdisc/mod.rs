@@ -1,7 +1,7 @@
 //! Queue disciplines, one file each.
 //!
-//! A discipline here decides on arrival and serves first in, first out, so the time at which a packet's
-//! transmission starts is known when it arrives.
+//! A discipline here decides at the arrival of a packet and serves first in, first out, so the start of the
+//! transmission is known at the arrival.
 
 mod droptail;
 mod fifo;
@@ -17,17 +17,17 @@ use crate::model::{Field, Model, field};
 /// The queue of a link.
 #[derive(Clone, Debug, Default)]
 pub enum Qdisc {
-    /// Takes everything.
+    /// Accepts every packet.
     #[default]
     Unlimited,
-    /// Refuses what does not fit.
+    /// Drops packets above its limit.
     DropTail(DropTail),
-    /// Marks or drops before it is full.
+    /// Marks or drops packets before the queue is full.
     Red(Box<Red>),
 }
 
 impl Qdisc {
-    /// What becomes of a packet; `ect`: its sender knows ECN.
+    /// Decides on a packet; `ect` is true if it is ECN-capable.
     #[inline(always)] // or a packet pays a call for it
     pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
         match self {
@@ -44,7 +44,7 @@ impl Qdisc {
     }
 }
 
-/// The disciplines, for lists.
+/// Descriptions of the disciplines.
 pub const QDISCS: &[Model] = &[
     Model {
         name: "droptail",
@@ -62,34 +62,34 @@ pub const QDISCS: &[Model] = &[
                 "min",
                 "5p",
                 "",
-                "average below which nothing happens; \"auto\" as ns-2 sets it; in bytes if the limit is",
+                "average below which no packet is dropped; \"auto\" as in ns-2; in bytes if the limit is",
             ),
             field("max", "15p", "", "average at which the probability is max_p; \"auto\": three times min"),
             field("max_p", "0.1", "", "probability at max [0.000001 to 1]"),
-            field("weight", "0.002", "", "of the newest length in the average [1e-9 to 1], or \"auto\""),
+            field(
+                "weight",
+                "0.002",
+                "",
+                "weight of the current length in the average [1e-9 to 1], or \"auto\"",
+            ),
             field("gentle", "true", "", "between max and twice max the probability grows to 1"),
             field("wait", "true", "", "wait between drops (ns-2's wait_)"),
             field(
                 "mean_packet",
                 "1000",
                 "bytes",
-                "of a typical packet [1 to 65535]: byte mode, idle time, automatic settings",
+                "size of a typical packet [1 to 65535], for byte mode, idle time and automatic settings",
             ),
-            field("ecn", "false", "", "mark instead of dropping, where the sender knows ECN"),
-            field("mark_p", "0.1", "", "above this probability ECN does not save a packet [0 to 2]"),
-            field("adaptive", "false", "", "max_p moves so that the average stays between the thresholds"),
+            field("ecn", "false", "", "mark ECN-capable packets instead of dropping them"),
+            field("mark_p", "0.1", "", "above this probability ECN-capable packets are dropped too [0 to 2]"),
+            field("adaptive", "false", "", "adapt max_p so that the average stays between the thresholds"),
             field(
                 "feng",
                 "false",
                 "",
                 "max_p is divided by three when the average falls below min, doubled when it rises above max (Feng et al. 1999)",
             ),
-            field(
-                "ns2_gentle_slope",
-                "false",
-                "",
-                "the slope above max stays that of the first max_p, as in ns-2",
-            ),
+            field("ns2_gentle_slope", "false", "", "the slope above max keeps the initial max_p, as in ns-2"),
             field("count_in_service", "false", "", "the packet in transmission counts in the average"),
         ],
     },
@@ -99,5 +99,5 @@ const LIMIT: Field = field(
     "limit",
     "",
     "packets, bytes or BDP",
-    "what may wait, the packet in transmission not included: \"50p\", \"64kB\" or \"1bdp\"",
+    "limit on the waiting packets, without the packet in transmission: \"50p\", \"64kB\" or \"1bdp\"",
 );

@@ -1,36 +1,36 @@
-//! A packet that arrives at a queue, and what the discipline answers.
+//! The arrival of a packet at a queue, and the decision of the discipline.
 
 use units::Time;
 
-/// What becomes of a packet.
+/// The decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is taken.
+    /// Accept the packet.
     Take,
-    /// It is taken, and marked: congestion experienced (RFC 3168).
+    /// Accept the packet and set its CE mark (RFC 3168).
     Mark,
-    /// It is dropped.
+    /// Drop the packet.
     Refuse,
 }
 
-/// A packet that asks to be taken.
+/// The arrival of a packet at a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// The time.
+    /// Time of the arrival.
     pub now: Time,
-    /// When the transmitter will have sent what it has taken so far; in the past if it is idle.
+    /// Time at which the transmitter has sent everything accepted so far; in the past if it is idle.
     pub free_at: Time,
     /// Bytes on the wire.
     pub size: u32,
-    /// When the event was scheduled that brings the packet here: the beginning of its transmission (or its
-    /// cause's) over the link before. Zero if a timer brings it.
+    /// Scheduling time of the event that caused this arrival: the start of the transmission, over the previous link,
+    /// of this packet or of the packet that triggered it. Zero if a timer caused it.
     pub cause: Time,
 }
 
 impl Offer {
-    /// Whether this arrival comes before a departure of the same instant, whose transmission began at
-    /// `serving_since`: events of one instant happen in the order in which they were scheduled, and an
-    /// arrival or departure is scheduled when its transmission begins. (ns-2 has this order too.)
+    /// Whether this arrival precedes a departure at the same time whose transmission began at `serving_since`. Events
+    /// at the same time are processed in scheduling order, and an arrival or departure is scheduled when its
+    /// transmission begins. (ns-2 has the same order.)
     #[inline]
     pub fn before_departure(&self, serving_since: Time) -> bool {
         self.cause < serving_since

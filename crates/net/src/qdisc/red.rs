@@ -1,27 +1,28 @@
-//! Random early detection. Floyd and Jacobson 1993; gentle mode (Floyd 2000); Adaptive RED (Floyd, Gummadi,
-//! Shenker 2001); decisions in the order and with the roundings of ns-2.35 (docs/specs/red-ecn.md sections 2 to 4).
+//! Random early detection. Floyd and Jacobson 1993; gentle mode (Floyd 2000); Adaptive RED (Floyd, Gummadi, Shenker
+//! 2001); decisions in the order and with the rounding of ns-2.35 (docs/specs/red-ecn.md sections 2 to 4).
 //!
-//! A packet is judged when it arrives and served first in, first out, so its departure is known at once.
+//! The decision on a packet is made at its arrival and the service is first in, first out, so its departure is known
+//! at its arrival.
 
 use super::fifo::Fifo;
 use super::offer::{Admission, Offer};
 use engine::Stream;
 use units::{Span, Time};
 
-/// What a RED queue is to be. Thresholds, average and limit count packets, or bytes in byte mode.
+/// The configuration of a RED queue. Thresholds, average and limit are in packets, or in bytes in byte mode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedConfig {
-    /// Average below which nothing happens.
+    /// Average below which no packet is dropped or marked.
     pub min: f64,
-    /// Average at which the probability is `max_p`.
+    /// Average at which the drop probability is `max_p`.
     pub max: f64,
-    /// What may wait at the most; a packet that finds as much is dropped.
+    /// Queue limit; a packet is dropped if at least this much waits at its arrival.
     pub limit: u64,
-    /// Probability at `max`.
+    /// Drop probability at `max`.
     pub max_p: f64,
-    /// Weight of the newest length in the average.
+    /// Weight of the current queue length in the average.
     pub weight: f64,
-    /// Between `max` and twice that the probability rises to one, instead of jumping there.
+    /// Gentle mode: between `max` and twice `max` the probability rises to one; otherwise it jumps to one at `max`.
     pub gentle: bool,
     /// Wait between drops (ns-2's `wait_`).
     pub wait: bool,
@@ -31,22 +32,22 @@ pub struct RedConfig {
     pub mean_packet: u32,
     /// Packets of `mean_packet` bytes that the link sends in a second.
     pub packets_per_s: f64,
-    /// Mark packets of senders that know ECN, instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Above this probability ECN does not save a packet (ns-2's `mark_p_`).
+    /// Above this probability ECN-capable packets are dropped too (ns-2's `mark_p_`).
     pub mark_p: f64,
-    /// Adaptive RED's lower bound of `max_p`; none: `max_p` stays.
+    /// Lower bound of `max_p` in Adaptive RED; `None`: `max_p` is constant.
     pub adaptive_bottom: Option<f64>,
     /// `max_p` is divided by three when the average falls below `min` and doubled when it rises above `max` (Feng et
     /// al., INFOCOM 1999).
     pub feng: bool,
-    /// The gentle slope stays that of the first `max_p`, however that moves, as in ns-2.
+    /// The gentle slope keeps the initial `max_p`, as in ns-2.
     pub ns2_gentle_slope: bool,
     /// The length includes the packet in transmission.
     pub count_in_service: bool,
 }
 
-/// Where the average last was, for Feng's rule.
+/// The range of the last average, for Feng's rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Band {
     Below,
@@ -54,7 +55,7 @@ enum Band {
     Above,
 }
 
-/// Adaptive RED looks at the average this often.
+/// Interval of the adaptation of `max_p` in Adaptive RED.
 const INTERVAL: Span = Span::from_ms(500);
 const TOP: f64 = 0.5;
 
@@ -69,13 +70,13 @@ pub struct Red {
     /// Packets, and bytes, since the last drop or mark.
     count: i64,
     count_bytes: u64,
-    /// The average was at or above the lower threshold when the last packet came.
+    /// Whether the average was at or above the lower threshold at the last arrival.
     above: bool,
     adapted: Time,
     band: Band,
 }
 
-/// Probability of a drop from the average alone: p_b.
+/// p_b: the drop probability from the average.
 fn base_probability(c: &RedConfig, max_p: f64, average: f64) -> f64 {
     let p = if average < c.max {
         max_p * (average - c.min) / (c.max - c.min)
@@ -88,7 +89,7 @@ fn base_probability(c: &RedConfig, max_p: f64, average: f64) -> f64 {
     p.min(1.0)
 }
 
-/// Spreads drops evenly: p_a from p_b and what has passed since the last one.
+/// p_a: the drop probability from p_b and the packets or bytes since the last drop, which makes the gaps uniform.
 fn spread(c: &RedConfig, p: f64, count: i64, count_bytes: u64, size: u32) -> f64 {
     let passed = if c.bytes { (count_bytes / c.mean_packet as u64) as f64 } else { count as f64 };
     let spread = match (c.wait, passed * p) {
@@ -101,7 +102,7 @@ fn spread(c: &RedConfig, p: f64, count: i64, count_bytes: u64, size: u32) -> f64
     sized.min(1.0)
 }
 
-/// `base` to the power `n`, by squaring: the same bits everywhere.
+/// `base` to the power of `n`, by squaring: the same result bits on every machine.
 fn power(mut base: f64, mut n: u64) -> f64 {
     let mut result = 1.0;
     while n > 0 {
@@ -115,7 +116,7 @@ fn power(mut base: f64, mut n: u64) -> f64 {
 }
 
 impl Red {
-    /// An empty queue that draws from `stream`.
+    /// An empty queue with random numbers from `stream`.
     pub fn new(config: RedConfig, stream: Stream) -> Red {
         Red {
             max_p: config.max_p,
@@ -131,7 +132,7 @@ impl Red {
         }
     }
 
-    /// What becomes of a packet; `ect`: its sender knows ECN.
+    /// Decides on a packet; `ect` is true if it is ECN-capable.
     #[inline]
     pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
         let idle = self.queue.settle(offer);
@@ -155,7 +156,7 @@ impl Red {
             if self.above {
                 verdict = self.judge(offer.size, ect);
             } else {
-                // The packet with which the average crosses the threshold passes.
+                // The packet with which the average exceeds the threshold is accepted.
                 self.count = 1;
                 self.count_bytes = offer.size as u64;
                 self.above = true;
@@ -174,7 +175,7 @@ impl Red {
         verdict
     }
 
-    /// Averages the length; an idle time counts as so many arrivals at an empty queue.
+    /// Updates the average with the queue length. An idle period counts as a number of arrivals at an empty queue.
     #[inline]
     fn estimate(&mut self, offer: &Offer, idle: bool, length: u64) {
         let keep = 1.0 - self.config.weight;
@@ -197,7 +198,7 @@ impl Red {
         if self.config.ecn && ect && p < self.config.mark_p { Admission::Mark } else { Admission::Refuse }
     }
 
-    /// Adaptive RED: keeps the average in the middle fifth between the thresholds.
+    /// Adaptive RED: adapts `max_p` to keep the average in the middle fifth between the thresholds.
     fn adapt(&mut self, now: Time) {
         if now.since(self.adapted) <= INTERVAL {
             return;
@@ -213,7 +214,7 @@ impl Red {
         }
     }
 
-    /// Feng's rule: at each crossing, not while the average stays outside.
+    /// Feng's rule: changes `max_p` when the average crosses a threshold, not while it stays outside.
     fn adapt_by_bands(&mut self) {
         let band = if self.average < self.config.min {
             Band::Below

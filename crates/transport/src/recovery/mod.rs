@@ -1,4 +1,4 @@
-//! Loss recovery, one file each: what to send again, and when. The window is the controller's.
+//! Loss recovery, one file for each algorithm: what to retransmit, and when. The controller sets the window.
 
 mod newreno;
 mod reno;
@@ -16,5 +16,5 @@ pub(crate) use tahoe::on_ack as tahoe_ack;
 pub(crate) use vegas::{VegasClock, on_ack as vegas_ack};
 pub(crate) use westwood_module::on_ack as westwood_module_ack;
 
-/// Duplicate ACKs that mean a loss.
+/// Number of duplicate ACKs that indicates a loss.
 const DUP_THRESH: u32 = 3;

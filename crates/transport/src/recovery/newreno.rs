@@ -1,5 +1,5 @@
-//! NewReno (RFC 6582): fast recovery stays until everything sent before it is acknowledged; each partial ACK
-//! retransmits the next hole.
+//! NewReno (RFC 6582): fast recovery lasts until everything sent before it is acknowledged; each partial ACK
+//! retransmits the first unacknowledged segment.
 
 use super::{DUP_THRESH, reno};
 use crate::context::{FlowContext, FlowTimer};
@@ -31,7 +31,7 @@ pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &P
     if s.dupacks == 0 {
         s.send_much(context, s.options.max_burst);
     } else if s.dupacks >= DUP_THRESH {
-        // ns-2 sends at most two packets an ACK in recovery.
+        // ns-2 sends at most two packets per ACK in recovery.
         let burst = if s.options.stack == StackProfile::Ns2 { 2 } else { s.options.max_burst };
         s.send_much(context, burst);
     }
@@ -46,7 +46,7 @@ fn full_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
     s.recovery_state = RecoveryState::NewReno { partial: false };
     let progress = s.new_ack(context, packet);
     if recovering && s.options.stack == StackProfile::Linux {
-        // RFC 6582 section 3.2 step 3: no burst if little is in flight.
+        // RFC 6582 section 3.2 step 3: the window is limited so that no burst follows if little data is in flight.
         let flight = (s.next - s.una).max(1) as f64;
         s.controller.set_window(s.controller.ssthresh().min(flight + 1.0));
         s.notify_without_growth(context, packet, progress);
@@ -70,7 +70,7 @@ fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet)
             s.dupwnd -= acked - 1;
         } else {
             s.controller.set_window((s.controller.cwnd() - (acked - s.dupwnd) as f64).max(1.0));
-            s.dupwnd = 1; // still inflated: that tells recovery
+            s.dupwnd = 1; // a non-zero inflation marks fast recovery
         }
     }
     let rate = s.delivered(context.now(), packet.seq);

@@ -1,5 +1,5 @@
-//! Reno (RFC 2581): the third duplicate ACK retransmits and halves; each further one lets a new segment go;
-//! the first new ACK ends it.
+//! Reno (RFC 2581): the third duplicate ACK retransmits and halves the window; each further duplicate ACK permits one
+//! new segment; the first new ACK ends recovery.
 
 use super::DUP_THRESH;
 use crate::context::FlowContext;
@@ -30,7 +30,8 @@ pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &P
     }
 }
 
-/// Retransmits the first unacknowledged segment and halves; the window is inflated by what has left.
+/// Retransmits the first unacknowledged segment, halves the window, and inflates it by the segments that left the
+/// network.
 pub(crate) fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
     let una = s.una;
     s.enter_recovery(context, una);

@@ -1,7 +1,7 @@
 //! SACK-based loss recovery. RFC 6675.
 //!
-//! Differences: after a timeout the SACK marks are kept (the RFC allows it), everything not reported is sent
-//! again in order; the duplicate-ACK counter counts ACKs that report something new.
+//! Differences from the RFC: the scoreboard is kept after a timeout, which the RFC permits, and the unreported
+//! segments are retransmitted in order; the duplicate-ACK counter counts ACKs that report new data.
 
 use super::DUP_THRESH;
 use crate::blocks::Block;
@@ -12,25 +12,25 @@ use crate::sender::{RecoveryState, Sender};
 use cc::Phase;
 use net::Packet;
 
-/// State of a SACK recovery, both dialects.
+/// State of a SACK recovery, for both profiles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sack {
     pub board: Scoreboard,
     pub recovering: bool,
-    /// ns-2: segments thought to be in the network.
+    /// ns-2: the estimated number of segments in the network.
     pub pipe: i64,
     /// One past the highest segment retransmitted in this recovery (HighRxt).
     pub retransmitted_to: u32,
-    /// ns-2: since a timeout nothing new was acknowledged.
+    /// ns-2: no new data was acknowledged since a timeout.
     pub timed_out: bool,
-    /// The rescue retransmission of this recovery is spent.
+    /// Whether this recovery has sent its rescue retransmission.
     rescued: bool,
 }
 
 pub(crate) fn board(s: &mut Sender) -> &mut Sack {
     match &mut s.recovery_state {
         RecoveryState::Sack(sack) => sack,
-        _ => unreachable!("SACK recovery runs on its own recovery_state"),
+        _ => unreachable!("the recovery state is that of SACK recovery"),
     }
 }
 
@@ -65,7 +65,7 @@ impl Sack {
         to.saturating_sub(from) - self.board.count(from, to)
     }
 
-    /// Segments thought to be in the network (RFC 6675 section 4, SetPipe).
+    /// The estimated number of segments in the network (RFC 6675 section 4, SetPipe).
     fn pipe(&self, una: u32, next: u32, high: u32) -> u32 {
         if !self.recovering {
             return self.unreported(una, next);

@@ -1,4 +1,4 @@
-//! SACK as ns-2's Sack1 agent has it (Fall and Floyd 1996): a pipe counter, holes first, then new data.
+//! SACK as in ns-2's Sack1 agent (Fall and Floyd 1996): a pipe counter; retransmissions first, then new data.
 
 use super::DUP_THRESH;
 use super::sack::{Sack, board};
@@ -47,7 +47,7 @@ pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &P
         s.una = packet.seq;
         s.next = s.next.max(s.una);
         report(s, blocks);
-        board(s).pipe -= 1; // the retransmission has left, and so had what it replaced
+        board(s).pipe -= 1; // the retransmission left the network, as the original had before
         context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto(&s.options));
         s.rtt.end_backoff();
         s.notify_without_growth(context, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate });
@@ -58,7 +58,7 @@ pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &P
     s.send_much(context, s.options.max_burst);
 }
 
-/// Takes the blocks into the scoreboard; whether they said something new.
+/// Adds the blocks to the scoreboard. Returns whether they report new data.
 fn report(s: &mut Sender, blocks: &[Block]) -> bool {
     let (una, high) = (s.una, s.high);
     let sack = board(s);
@@ -82,14 +82,14 @@ fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
 }
 
 impl Sack {
-    /// The first hole not yet retransmitted that has a report above it.
+    /// The first hole below a reported segment that is not retransmitted yet.
     fn next_retransmission(&self, una: u32) -> Option<u32> {
         let hole = self.board.next_hole(self.retransmitted_to.max(una));
         self.board.highest().filter(|top| hole < *top).map(|_| hole)
     }
 }
 
-/// Sends while the pipe (in recovery) or the window has room.
+/// Sends while the pipe (in recovery) or the window permits it.
 pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W, burst: u32) {
     let window = s.window();
     let mut packets = 0;

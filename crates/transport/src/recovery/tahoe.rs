@@ -1,4 +1,4 @@
-//! Tahoe (Jacobson 1988): the third duplicate ACK restarts from one segment at the lost one.
+//! Tahoe (Jacobson 1988): the third duplicate ACK sets the window to one segment and restarts at the lost segment.
 
 use super::DUP_THRESH;
 use crate::context::FlowContext;

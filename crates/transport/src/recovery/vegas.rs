@@ -1,5 +1,6 @@
-//! Vegas's retransmission (Brakmo and Peterson 1995, section 3.1; ns-2's reading): a duplicate ACK, and the
-//! first two new ACKs after a retransmission, look at the age of the first unacknowledged segment.
+//! Vegas's retransmission (Brakmo and Peterson 1995, section 3.1; as in ns-2): at each duplicate ACK, and at the
+//! first two new ACKs after a retransmission, the sender compares the age of the first unacknowledged segment with
+//! the fine timeout.
 
 use super::DUP_THRESH;
 use crate::context::FlowContext;
@@ -9,24 +10,24 @@ use cc::Controller;
 use net::Packet;
 use units::Time;
 
-/// What the fine clock remembers.
+/// State of the check by the fine-grained clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VegasClock {
-    /// New ACKs at which the next segment's age is still looked at.
+    /// Number of new ACKs that still check the age of the next segment.
     worried: u32,
 }
 
 /// Whether the first unacknowledged segment is older than the controller's fine timeout.
 fn expired(s: &Sender, now: Time) -> bool {
     let Some(timeout) = s.controller.fine_timeout() else { return false };
-    // ns-2 takes a segment that was never sent for a very old one.
+    // In ns-2 a segment that was never sent has expired.
     s.una >= s.high || now.since(s.segments.get(s.una).sent) >= timeout
 }
 
 fn clock(s: &mut Sender) -> &mut VegasClock {
     match &mut s.recovery_state {
         RecoveryState::Vegas(clock) => clock,
-        _ => unreachable!("Vegas's recovery runs on its own recovery_state"),
+        _ => unreachable!("the recovery state is that of Vegas"),
     }
 }
 

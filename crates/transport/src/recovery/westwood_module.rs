@@ -1,11 +1,11 @@
-//! The fast retransmit of the UCLA Westwood module for ns-2 (version 1.3, 2002), which the papers that cite Westwood of
-//! that time ran: Reno's receive path without its safeguards.
+//! The fast retransmit of the UCLA Westwood module for ns-2 (version 1.3, 2002), which papers that cite Westwood used
+//! at that time: Reno's receive path without its safeguards.
 //!
-//! Differences from `reno`: every third duplicate ACK retransmits and reduces the window, also for a segment sent before
-//! the last reduction; the window is not inflated in recovery; there is no recovery phase, so that each new ACK, partial or
-//! not, lets the window grow; there is no limited transmit; an echo of congestion is not answered. The window and the
-//! threshold after a loss are the controller's: `westwood` with `filter = "type1"`, `tau = 1`, `fr_a = true`, and with
-//! `clock_rtt = true` the module's round-trip times.
+//! Differences from `reno`: every third duplicate ACK retransmits and reduces the window, also for a segment that was
+//! sent before the last reduction; the window is not inflated in recovery; there is no recovery phase, so each new
+//! ACK, partial or not, grows the window; there is no limited transmit; the sender does not respond to ECN echoes.
+//! The controller sets the window and the threshold after a loss: `westwood` with `filter = "type1"`, `tau = 1`,
+//! `fr_a = true`. With `clock_rtt = true` the round-trip times are those of the module.
 
 use super::DUP_THRESH;
 use crate::context::FlowContext;

@@ -1,4 +1,4 @@
-//! Sending: what the window allows, when pacing lets it, and the retransmission timer.
+//! Transmission: limits by window and pacing, and the retransmission timer.
 
 use super::{RecoveryState, Sender};
 use crate::blocks::AckOptions;
@@ -10,7 +10,7 @@ use net::{Packet, PacketKind};
 use units::{Rate, Time};
 
 impl Sender {
-    /// Sends what the window allows, at most `burst` packets if that is not zero.
+    /// Sends what the window permits: at most `burst` packets, or any number if `burst` is zero.
     #[inline]
     pub(crate) fn send_much<W: FlowContext>(&mut self, context: &mut W, burst: u32) {
         match self.recovery_state {
@@ -46,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// Whether pacing lets a packet go now; if not, a timer is set for when it does.
+    /// Whether pacing permits a packet now. If not, sets the pacing timer.
     #[inline]
     pub(crate) fn may_leave<W: FlowContext>(&mut self, context: &mut W) -> bool {
         if !self.options.pacing && !self.needs.has(Signals::PACING) {
@@ -63,8 +63,8 @@ impl Sender {
         true
     }
 
-    /// The controller's rate, or the window over the round-trip time: twice that in slow start, 1.2 times
-    /// after, as Linux has it.
+    /// The controller's pacing rate; otherwise the window over the round-trip time, times 2 in slow start and 1.2
+    /// after it, as in Linux.
     fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing().or_else(|| {
             let rtt = self.rtt.smoothed(&self.options)?.seconds();
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// The most that may be outstanding with limited transmit and inflation: what an auditor compares with.
+    /// The maximum of outstanding segments, including limited transmit and inflation. The auditor checks it.
     pub(super) fn allowance(&self) -> u32 {
         let inflation = match &self.recovery_state {
             // ns-2's pipe counts retransmissions too, and only cwnd bounds it; new data stays within the receiver's window.
@@ -126,7 +126,7 @@ impl Sender {
         self.window().saturating_add(inflation)
     }
 
-    /// Sets the retransmission timer anew after a fast retransmit and stops timing (Karn).
+    /// Restarts the retransmission timer after a fast retransmit and stops the current round-trip measurement (Karn).
     pub(crate) fn reset_timer<W: FlowContext>(&mut self, context: &mut W, back_off: bool) {
         if back_off {
             self.rtt.back_off(&self.options);
@@ -135,7 +135,7 @@ impl Sender {
         self.timing = false;
     }
 
-    /// A partial ACK ends the timing of a segment that it covers, without a sample.
+    /// A partial ACK that covers the timed segment ends its measurement without a sample.
     pub(crate) fn drop_timing(&mut self, newest: u32) {
         if self.timing && newest >= self.timed_seq {
             self.timing = false;
@@ -146,7 +146,7 @@ impl Sender {
     pub(crate) fn opened(&self) -> bool {
         self.opened
     }
-    /// Vegas opens at its second new ACK.
+    /// Opens the connection at the second new ACK, as ns-2's Vegas does.
     pub(crate) fn open_late(&mut self) {
         self.opened = true;
         self.controller.set_window(self.initial_window);

@@ -1,9 +1,9 @@
-//! Reductions of the window, for losses and for echoes of congestion; and what else routers say.
+//! Window reductions after losses and ECN echoes, and the processing of router feedback.
 //!
-//! Explicit congestion notification (RFC 3168, and ns-2.35's reading of it): an echo reduces the window at most once
-//! per window of data; the next new segment tells the receiver so (CWR), which then stops echoing.
+//! Explicit congestion notification (RFC 3168, and the variant of ns-2.35): an echo reduces the window at most once
+//! per window of data. The next new segment carries CWR, and the receiver then stops the echo.
 //!
-//! Where the two differ: ns-2 marks repeated segments as ECN-capable too, RFC 3168 section 6.1.5 forbids it.
+//! Difference between both: ns-2 also sets ECT on retransmitted segments, which RFC 3168 section 6.1.5 forbids.
 
 use super::{LastReduction, RecoveryState, Sender};
 use crate::context::FlowContext;
@@ -13,8 +13,8 @@ use net::{Packet, QUICK_START_LEAST, RateHeader, RouterReply, XcpHeader};
 use units::{Span, Time};
 
 impl Sender {
-    /// What a loss reduces: ns-2's `min(cwnd + inflation, window)`, or the flight (RFC 5681) without what
-    /// limited transmit added.
+    /// The window that a loss reduces: `min(cwnd + inflation, window)` in ns-2, the flight size without limited
+    /// transmit in RFC 5681.
     pub(crate) fn effective_window(&self) -> f64 {
         match self.options.stack {
             StackProfile::Ns2 => {
@@ -24,7 +24,7 @@ impl Sender {
         }
     }
 
-    /// The window must shrink, for a loss of segment `lost` or for an echo: tell the controller.
+    /// Calls the controller to reduce the window, for a loss of segment `lost` or for an ECN echo.
     pub(crate) fn reduce_cwnd<W: FlowContext>(&mut self, context: &W, lost: u32, cause: Cause) {
         let segment = self.segments.get(lost);
         let event = Congestion {
@@ -41,7 +41,8 @@ impl Sender {
         self.controller.on_congestion(&event);
     }
 
-    /// Segment `lost` is given up: recovery begins, with a reduction unless an echo has had its own for this window.
+    /// Starts recovery for the lost segment `lost`. Reduces the window unless an ECN echo has reduced it for this
+    /// window of data.
     pub(crate) fn enter_recovery<W: FlowContext>(&mut self, context: &W, lost: u32) {
         if !self.reduced_by_ecn() {
             self.reduce_cwnd(context, lost, Cause::FastRetransmit);
@@ -51,7 +52,7 @@ impl Sender {
         self.phase = Phase::Recovery;
     }
 
-    /// Tahoe: the third duplicate ACK goes back to the lost segment; what follows is sent again.
+    /// Tahoe: restarts transmission at the lost segment `seq` after the third duplicate ACK.
     pub(crate) fn restart_from(&mut self, seq: u32) {
         self.recover = self.high - 1;
         self.last_reduction = LastReduction::DupAck;
@@ -68,8 +69,8 @@ impl Sender {
         }
     }
 
-    /// Whether a third duplicate ACK may start a recovery: not for what was sent before the last cut. (ns-2 also
-    /// refuses it before the first ACK of all.)
+    /// Whether a third duplicate ACK may start recovery: not for a segment that was sent before the last reduction.
+    /// (In ns-2 also not before the first ACK.)
     pub(crate) fn may_recover(&self) -> bool {
         let first = self.last_reduction == LastReduction::None && self.options.stack == StackProfile::Linux;
         first
@@ -79,7 +80,7 @@ impl Sender {
             || (self.una == 1 && self.options.stack == StackProfile::Ns2)
     }
 
-    /// What routers say by way of an ACK. Comes before anything else that the ACK does.
+    /// Processes the ECN echo and the router feedback of an ACK, before the other steps of ACK processing.
     #[cold]
     pub(super) fn process_ecn_and_router_feedback<W: FlowContext>(
         &mut self,
@@ -105,8 +106,9 @@ impl Sender {
         }
     }
 
-    /// The handshake's answer to a Quick-Start request: if all routers approved, the initial window is the approved rate
-    /// times the round-trip time (RFC 4782 section 4.4). A loss in that window is answered as any other.
+    /// Processes the response to a Quick-Start request at the end of the handshake: if all routers approved, the
+    /// initial window is the approved rate times the round-trip time (RFC 4782 section 4.4). A loss in that window
+    /// has the same effect as any other loss.
     fn take_quick_start(&mut self, now: Time, reply: RouterReply) {
         let RouterReply::Rate(rate) = reply else { return };
         if !self.quick_start_path || rate < QUICK_START_LEAST {
@@ -122,7 +124,8 @@ impl Sender {
         self.initial_window = self.initial_window.max(window.min(self.options.window as f64));
     }
 
-    /// What a data packet says to routers: whether it may be marked, whether it tells of a reduction, what it asks for.
+    /// Sets the fields of a data packet that routers and the receiver process: ECT, CWR, and the rate or feedback
+    /// request.
     #[cold]
     pub(super) fn set_request_headers(&mut self, mut packet: Packet, syn: bool, again: bool) -> Packet {
         packet.ecn = self.options.ecn && !(syn || again && self.options.stack == StackProfile::Linux);
@@ -141,7 +144,7 @@ impl Sender {
         packet
     }
 
-    /// An ACK echoes congestion.
+    /// Processes an ECN echo.
     fn on_echo<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
         let beyond = packet.seq > self.recover + 1;
         if self.controller.ecn_response() != EcnResponse::Reduce {
@@ -155,8 +158,8 @@ impl Sender {
         if beyond || first || self.last_reduction == LastReduction::Timeout {
             self.recover = self.high - 1;
             self.last_reduction = LastReduction::Ecn;
-            // With a window of one there is nothing to halve: the second such echo in a row slows the timer down
-            // (RFC 3168 section 6.1.2 asks for something like it; Linux's window stays at two).
+            // A window of one cannot be halved: the second such echo in a row backs the timer off. (RFC 3168 section
+            // 6.1.2 specifies something similar; the window of Linux stays at two.)
             let least = self.options.stack == StackProfile::Ns2 && self.controller.cwnd() <= 1.0;
             if least && self.echoed_at_one {
                 self.rtt.back_off(&self.options);
@@ -167,24 +170,24 @@ impl Sender {
         }
     }
 
-    /// Whether an echo of congestion means anything to this sender.
+    /// Whether this sender responds to ECN echoes.
     fn answers_echoes(&self) -> bool {
         self.options.ecn && !matches!(self.recovery_state, RecoveryState::WestwoodModule)
     }
 
-    /// The next new segment tells the receiver of a reduction.
+    /// Sets CWR on the next new segment.
     pub(super) fn set_cwr_pending(&mut self) {
         self.cwr = self.answers_echoes() && self.controller.ecn_response() != EcnResponse::NoCwr;
     }
 
-    /// Whether an echo has reduced the window for what is outstanding now: a loss among it is repaired without
-    /// another reduction. (ns-2 also counts what is sent first after it.)
+    /// Whether an ECN echo has reduced the window for the outstanding data: a loss in it is repaired without another
+    /// reduction. (ns-2 also includes the first segment sent after the echo.)
     pub(crate) fn reduced_by_ecn(&self) -> bool {
         let last = self.recover + (self.options.stack == StackProfile::Ns2) as u32;
         self.last_reduction == LastReduction::Ecn && self.una <= last
     }
 
-    /// Everything sent before an echo reduced the window is acknowledged.
+    /// Ends the reduction by an ECN echo when everything sent before it is acknowledged.
     #[cold]
     pub(super) fn leave_reduction(&mut self, now: Time) {
         if !self.reduced_by_ecn() {

@@ -1,4 +1,4 @@
-//! What an ACK measures: round-trip times and delivery rates.
+//! Round-trip and delivery-rate samples of an ACK.
 
 use super::{RecoveryState, Sender};
 use crate::options::StackProfile;
@@ -7,12 +7,13 @@ use net::Packet;
 use units::{Span, Time};
 
 impl Sender {
-    /// Takes round-trip samples from an ACK for new data: `una` is still the old one.
-    #[inline(always)] // or it saves and restores ten registers for every ACK
+    /// Takes the round-trip samples of an ACK for new data. `una` is not updated yet.
+    #[inline(always)] // otherwise a call saves and restores ten registers for every ACK
     pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
         let newest = packet.seq - 1;
         let mut by_clock = None;
-        // The timestamp echoed is that of the oldest segment of the ACK (RFC 7323): what the timer's estimator wants.
+        // The echoed timestamp is that of the oldest segment that the ACK covers (RFC 7323), as the retransmission
+        // timer needs it.
         let oldest = self.options.timestamps.then(|| now.since(packet.echo));
         if let Some(rtt) = oldest {
             by_clock = Some(self.rtt.stamped(&self.options, rtt));
@@ -22,7 +23,7 @@ impl Sender {
         }
         self.sample = self.newest_sample(now, newest, oldest);
         if newest == 0 && self.options.syn {
-            self.sample = None; // the handshake's, which is not the controller's business
+            self.sample = None; // a sample of the handshake is not passed to the controller
         }
         if self.timing && newest >= self.timed_seq {
             self.timing = false;
@@ -41,9 +42,9 @@ impl Sender {
         }
     }
 
-    /// The controller's sample: the age of the newest segment acknowledged, as Linux gives it. Not if one of them was
-    /// sent again, whose arrival may have released this ACK: then the timestamp, which names the transmission, or none.
-    /// (Without timestamps ns-2's Vegas looks at the newest alone.)
+    /// The sample for the controller: the age of the newest acknowledged segment, as in Linux. If one of the
+    /// acknowledged segments was retransmitted, its arrival may have caused this ACK: then the sample comes from the
+    /// timestamp, if there is one. (Without timestamps ns-2's Vegas uses the newest segment alone.)
     #[inline]
     fn newest_sample(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
         let segment = self.segments.get(newest);
@@ -53,7 +54,7 @@ impl Sender {
         self.sample_of_several(now, newest, oldest)
     }
 
-    #[inline(never)] // or the ACK for one segment pays for it
+    #[inline(never)] // keeps the path for an ACK of one segment short
     fn sample_of_several(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
         let segment = self.segments.get(newest);
         let age = (segment.transmits == 1).then(|| now.since(segment.sent));
@@ -64,7 +65,8 @@ impl Sender {
         if clean && age.is_some() { self.unreported_age(now, newest).or(age) } else { oldest }
     }
 
-    /// The age of the newest segment that no SACK block has reported before; none where that is the newest of all.
+    /// The age of the newest segment that SACK has not reported before; `None` if that is the newest segment of the
+    /// ACK.
     #[inline]
     fn unreported_age(&self, now: Time, newest: u32) -> Option<Span> {
         let RecoveryState::Sack(sack) = &self.recovery_state else { return None };
@@ -75,15 +77,16 @@ impl Sender {
         Some(now.since(self.segments.get(seq).sent))
     }
 
-    /// Everything below `to` is delivered: the rate sample, if the controller asks for one. `una` is still the old one.
+    /// Passes the delivery of everything below `to` to the rate sampler. Returns the rate sample, if the controller
+    /// needs one. `una` is not updated yet.
     pub(crate) fn delivered(&mut self, now: Time, to: u32) -> Option<RateSample> {
         let from = self.una;
         self.rate.as_mut().and_then(|rate| rate.on_delivered(from, to, now))
     }
 
-    /// After an event of a sender that samples rates: whether the application, and not the window, is what keeps it from
-    /// sending more.
-    #[inline(never)] // most controllers ask for no rates
+    /// Called after an event of a sender with rate samples: checks whether the application limits the sender, and not
+    /// the window.
+    #[inline(never)] // most controllers need no rate samples
     pub(super) fn note_application_limit(&mut self) {
         if self.next < self.limit || self.in_flight() >= self.window() {
             return;

@@ -21,9 +21,9 @@ pub(super) struct Flows {
     pub names: Vec<String>,
     /// See `Simulation::bases`.
     pub bases: Vec<Option<Span>>,
-    /// Of each TCP flow the names of the internals that go to the trace.
+    /// For each TCP flow, the names of the internal values in the trace.
     pub probes: Vec<Vec<String>>,
-    /// Options that several flows have.
+    /// Options that several flows share.
     shared: Vec<Arc<Options>>,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn add_flows(
     flows
 }
 
-/// The route of data or of ACKs: what to put into [`net::Packet::route`].
+/// Adds the route of data or of ACKs. Returns the value for [`net::Packet::route`].
 fn add_route(layout: &Layout<'_>, pair: usize, network: &mut Network) -> u32 {
     match layout.paths.get(pair) {
         Some(FlowPath { before, radio: Some(ends), after }) => network.add_radio_route(before, *ends, after),
@@ -105,7 +105,7 @@ fn empty_path_delay(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> 
     path.radio.is_none().then_some(delay)
 }
 
-/// Whether every router of a path answers Quick-Start requests; the first link is the host's own.
+/// Whether every router of a path processes Quick-Start requests; the first link is the host's own.
 fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
     path.radio.is_none()
         && path
@@ -170,7 +170,7 @@ impl Flows {
     }
 }
 
-/// Counters of a receiver or a sink; with every packet's delay if the scenario asks for quantiles.
+/// The counters of a receiver or a sink; with the delay of every packet if the scenario has delay quantiles.
 fn counters(plan: &Plan<'_>) -> ReceiverStats {
     ReceiverStats { delays: plan.scenario.delays.then(Vec::new), ..ReceiverStats::default() }
 }

@@ -26,7 +26,7 @@ pub(super) fn add_links(
     for (i, (direction, rtt)) in directions.iter().zip(round_trips).enumerate() {
         let link = LinkId(i as u32);
         let stream = |purpose: &str| {
-            // Parallel links have one name: the later ones add their number.
+            // Parallel links have the same name: the later ones add their number.
             let twin = (0..i).any(|other| topology.ends(LinkId(other as u32)) == topology.ends(link));
             let number = if twin { format!("#{i}") } else { String::new() };
             Stream::new(plan.seed, purpose, &format!("{}{number}", topology.link_name(link)))
@@ -42,7 +42,8 @@ pub(super) fn add_links(
     (network, audited)
 }
 
-/// For each link the longest round trip, by propagation, of the flows over it; without a flow that of its own two directions.
+/// For each link, the longest round-trip propagation delay of the flows over it; without a flow, that of its own two
+/// directions.
 fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]) -> Vec<Span> {
     let delay_of =
         |path: &FlowPath| path.links().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay);

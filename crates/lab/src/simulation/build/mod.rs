@@ -1,5 +1,6 @@
-//! From a scenario to a simulation, in six steps: number the flows and lay out nodes and paths, add links, add satellites,
-//! radio and warm-up, add flows, make the recorder, set the first timers. The order decides numbers, and those decide ties.
+//! Builds a simulation from a scenario in six steps: number the flows and lay out nodes and paths; add links; add
+//! satellites, radio and warm-up; add flows; create the recorder; set the first timers. The order determines the
+//! numbers, and the numbers determine the order of ties.
 
 mod flows;
 mod links;

@@ -8,7 +8,7 @@ use net::{NodeId, Topology};
 use std::sync::atomic::AtomicBool;
 use units::Time;
 
-/// What all steps know of the run.
+/// The data that all steps use.
 pub(super) struct Plan<'a> {
     pub scenario: &'a Scenario,
     pub settings: Settings,
@@ -42,11 +42,11 @@ impl<'a> Plan<'a> {
 pub(super) struct Layout<'a> {
     pub topology: Topology,
     pub satellites: Option<SatelliteLayout<'a>>,
-    /// Of each flow the node that sends data and the one that receives it.
+    /// For each flow, the source and the destination of its data.
     pub ends: Vec<[NodeId; 2]>,
-    /// Source and destination of data, and of ACKs, of each flow in turn.
+    /// For each flow, source and destination of its data, then of its ACKs.
     pub pairs: Vec<(NodeId, NodeId)>,
-    /// The path of each pair. None over moving links, where paths are found hop by hop.
+    /// The path of each pair; empty with moving links, where each hop is looked up.
     pub paths: Vec<FlowPath>,
 }
 
