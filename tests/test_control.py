@@ -301,7 +301,7 @@ def test_a_file_names_nothing_outside_its_folder(ackclock: Command, tmp_path: Pa
         for command in ("check", "run"):
             done = ackclock(command, inner / name)
             assert done.returncode == 2
-            assert "lies outside the folder" in done.stderr
+            assert "is outside the folder" in done.stderr
             assert "--allow-code" in done.stderr
             assert ackclock(command, inner / name, "--allow-code").returncode == 0
     # A path that is given on the command line is not restricted.

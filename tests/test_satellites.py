@@ -74,7 +74,7 @@ def test_mistakes_are_told(ackclock: Run, tmp_path: Path) -> None:
         ((IRIDIUM, *ENDS, "--every", "0s"), "--every: must be more than zero"),
         ((IRIDIUM, *ENDS, "--until", "10"), '"10" is not a'),
         ((IRIDIUM, *ENDS, "--plot", str(tmp_path / "sky.jpg")), "must end in one of .svg, .png, .pdf"),
-        (("scenarios/dumbbell.toml", *ENDS), "no satellites"),
+        (("scenarios/dumbbell.toml", *ENDS), "constellation: is missing"),
         ((IRIDIUM, *ENDS, "--set", "constellation.planes=0"), "0 is not between 1 and 1000"),
     ]:
         done = ackclock("orbit", *arguments)

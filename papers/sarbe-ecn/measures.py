@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ackclock import stats
-from ackclock.papers.results import Cell, Results, Zeros
+from ackclock.papers.results import Cell, Results, UndefinedRatio
 
 PAYLOAD = 1000 / 1040
 STEPS = [(0, 0.0), (25, 1e6), (50, 2e6), (75, 3e6), (100, 1e6), (125, 0.0)]
@@ -187,7 +187,7 @@ def _among_sarbes(results: Results, peer: str) -> list[float]:
     means = alone.group_by("seed").agg(pl.col("goodput_bps").mean().alias("alone"))
     pairs = mixed.select("seed", "goodput_bps").join(means, on="seed").sort("seed")
     if (pairs["goodput_bps"] <= 0).any():
-        raise Zeros(f"a {peer} flow among nine of SARBE's gets nothing through")
+        raise UndefinedRatio(f"a {peer} flow among nine of SARBE's gets nothing through")
     return [math.log(x / y) for x, y in zip(pairs["goodput_bps"], pairs["alone"], strict=True)]
 
 

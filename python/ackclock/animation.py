@@ -71,8 +71,8 @@ def save(
             canvas.draw()  # type: ignore[no-untyped-call]
             pictures.append(_indexed(canvas))
         first, rest = pictures[0], pictures[1:]
-        told = {"save_all": True, "append_images": rest, "duration": 1000 // RATE, "loop": 0}
-        write(target, lambda file: first.save(file, format="gif", **told))
+        options = {"save_all": True, "append_images": rest, "duration": 1000 // RATE, "loop": 0}
+        write(target, lambda file: first.save(file, format="gif", **options))
         return
     animation = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
     mpl.rcParams["animation.embed_limit"] = 500

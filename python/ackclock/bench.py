@@ -19,8 +19,8 @@ from rich.table import Table
 
 from ackclock.text import PlainConsole
 
-BESIDE = (1, 10, 100, 1000)
-ALONE = (10_000, 100_000)
+NS2_FLOW_COUNTS = (1, 10, 100, 1000)
+ACKCLOCK_FLOW_COUNTS = (10_000, 100_000)
 SECONDS = 100.0
 LARGE_SECONDS = 10.0
 RATE_BPS = 100_000_000
@@ -87,7 +87,7 @@ def ns2_script() -> Path | None:
 
 def measure(flows: int, repeat: int, quick: bool, console: PlainConsole) -> FlowCountResult:
     """Run the benchmark with `flows` flows `repeat` times, alternating with ns-2."""
-    large = flows > max(BESIDE)
+    large = flows > max(NS2_FLOW_COUNTS)
     seconds = (LARGE_SECONDS if large else SECONDS) / (10 if quick else 1)
     rate = LARGE_RATE_BPS if large else RATE_BPS
     script = None if large else ns2_script()
@@ -107,7 +107,7 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
     if ns2_script() is None:
         console.print("ns-2 or benches/peers is missing (Debian: ns2; run in the repository): only Ackclock runs")
     floor = ours(1, 0.01, RATE_BPS).peak_bytes
-    found = [measure(n, repeat, quick, console) for n in flows or (*BESIDE, *ALONE)]
+    found = [measure(n, repeat, quick, console) for n in flows or (*NS2_FLOW_COUNTS, *ACKCLOCK_FLOW_COUNTS)]
     if as_json:
         print(json.dumps([asdict(c) | {"ratios": c.ratios} for c in found]))
     else:
@@ -136,7 +136,7 @@ def table(found: list[FlowCountResult], floor: int) -> Table:
         memory = (c.ours[0].peak_bytes - floor) / c.flows
         row += [
             f"{c.ours[0].events / c.ours[0].packet_hops:.2f}",
-            f"{memory / 1000:.1f} kB" if c.flows >= max(BESIDE) else "-",
+            f"{memory / 1000:.1f} kB" if c.flows >= max(NS2_FLOW_COUNTS) else "-",
         ]
         table.add_row(*row)
     return table

@@ -92,7 +92,7 @@ _modules: dict[str, ModuleType] = {}
 _failed: dict[str, str] = {}
 
 
-announce: Callable[[str], object] | None = None
+on_load: Callable[[str], object] | None = None
 """Function that is called with a message before a file is run for the first time; None for no message."""
 
 
@@ -107,7 +107,7 @@ def identify(path: str, name: str) -> str:
     try:
         ast.parse(text, path)
     except (SyntaxError, ValueError) as error:
-        raise ValueError(_told(error, path)) from None
+        raise ValueError(_format_error(error, path)) from None
     return _identity(text, name)
 
 
@@ -136,8 +136,8 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         raise ValueError(_failed[key])
     module = _modules.get(key)
     if module is None:
-        if announce is not None:
-            announce(f"runs {path} (class {name})")
+        if on_load is not None:
+            on_load(f"runs {path} (class {name})")
         module = ModuleType(Path(path).stem)
         module.__file__ = path
         # Dataclasses and pickles look modules up by name.
@@ -146,7 +146,7 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         try:
             exec(compile(text, path, "exec"), module.__dict__)
         except (Exception, SystemExit) as error:
-            _failed[key] = _told(error, path)
+            _failed[key] = _format_error(error, path)
             raise ValueError(_failed[key]) from None
         _modules[key] = module
     found = getattr(module, name, None)
@@ -198,7 +198,7 @@ def check(found: type, parameters: Sequence[str] = ()) -> None:
             raise ValueError(f"{found.__name__} has no parameter {name}; {remark}")
 
 
-def _told(error: BaseException, path: str) -> str:
+def _format_error(error: BaseException, path: str) -> str:
     """An error in the file `path` as one line, with its place."""
     line = getattr(error, "lineno", None) or _last_line(error, path)
     return f"{path}{f':{line}' if line else ''}: {type(error).__name__}: {error}"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NODE, RANGE, DATA, ACK, ROUTING, DROP = "#33506b", "#d5dde5", "#0072B2", "#009E73", "#E69F00", "#D55E00"
-NOBODY = 2**32 - 1
-EVERYBODY_CLOSE = 150
+NO_NODE = 2**32 - 1
+MAX_LABELLED_NODES = 150
 """With more nodes than this, a map omits node names and links in range."""
 
 
@@ -69,7 +69,7 @@ class RadioRecording:
         """Packet events between two times: kind, node, destination node (None: broadcast or no destination)."""
         rows = slice(*np.searchsorted(self._time, [from_s, until_s]))
         columns = zip(self._step[rows], self._node[rows], self._to[rows], strict=True)
-        return [(self.steps[step], int(node), None if to == NOBODY else int(to)) for step, node, to in columns]
+        return [(self.steps[step], int(node), None if to == NO_NODE else int(to)) for step, node, to in columns]
 
 
 def _figure(recording: RadioRecording) -> tuple[Figure, Axes]:
@@ -112,7 +112,7 @@ def _draw(axes: Axes, recording: RadioRecording, at_s: float, span_s: float) -> 
     places = recording.places(at_s)
     steps = recording.between(at_s, at_s + span_s)
     made: list[Any] = []
-    if len(places) <= EVERYBODY_CLOSE:
+    if len(places) <= MAX_LABELLED_NODES:
         apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)
         near = [(places[a], places[b]) for a, b in np.argwhere(np.triu(apart <= recording.range_m, 1))]
         made.append(axes.add_collection(LineCollection(near, colors=RANGE, linewidths=0.6, zorder=1)))
@@ -125,21 +125,21 @@ def _draw(axes: Axes, recording: RadioRecording, at_s: float, span_s: float) -> 
         made.append(
             axes.add_collection(LineCollection(lines, colors=colour, linewidths=widths, alpha=0.85, zorder=level))
         )
-    calling = Counter(node for step, node, to in steps if to is None and step in {"routing", "arp"})
-    for node, count in calling.items():
+    broadcasts = Counter(node for step, node, to in steps if to is None and step in {"routing", "arp"})
+    for node, count in broadcasts.items():
         size = min(9.0 + 2.0 * np.log2(count), 18.0)
         made += axes.plot(*places[node], "o", markersize=size, markerfacecolor="none", color=ROUTING, zorder=5)
-    made += axes.plot(*places.T, "o", color=NODE, markersize=5 if len(places) <= EVERYBODY_CLOSE else 2, zorder=6)
+    made += axes.plot(*places.T, "o", color=NODE, markersize=5 if len(places) <= MAX_LABELLED_NODES else 2, zorder=6)
     lost = sorted({node for step, node, _ in steps if step == "drop"})
     made += axes.plot(*places[lost].T, "x", color=DROP, markersize=9, markeredgewidth=2, zorder=7, linestyle="none")
-    if len(places) <= EVERYBODY_CLOSE:
+    if len(places) <= MAX_LABELLED_NODES:
         for node, place in enumerate(places):
             made.append(
                 axes.annotate(f"n{node}", place, xytext=(4, 4), textcoords="offset points", fontsize=7, zorder=8)
             )
     counts = Counter(step for step, _, _ in steps)
-    told = ", ".join(f"{counts[step]} {name}" for step, name in _COUNTED if counts[step])
-    axes.set_title(f"t = {at_s:.3g} to {at_s + span_s:.4g} s: {told or 'no packets'}", fontsize=10)
+    summary = ", ".join(f"{counts[step]} {name}" for step, name in _COUNTED if counts[step])
+    axes.set_title(f"t = {at_s:.3g} to {at_s + span_s:.4g} s: {summary or 'no packets'}", fontsize=10)
     return made
 
 

@@ -169,7 +169,7 @@ def draw(satellites: SatelliteView, at_s: float) -> Figure:
     Dotted circles show the coverage of the first and the last satellite of the path.
     """
     figure, axes = _figure()
-    seen = satellites.picture(at_s)
+    seen = satellites.snapshot(at_s)
     _draw(axes, seen)
     axes.set_title(drawn(_title(seen)), fontsize=11)
     return figure
@@ -182,7 +182,7 @@ def animate(
     figure, axes = _figure()
 
     def frame(i: int) -> list[Any]:
-        seen = satellites.picture(i * every_s)
+        seen = satellites.snapshot(i * every_s)
         axes.set_title(drawn(_title(seen)), fontsize=11)
         return _draw(axes, seen)
 

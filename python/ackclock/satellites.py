@@ -35,28 +35,28 @@ class SatelliteView:
         self._start, self._end = ends or (None, None)
         self.until_s = until_s
         try:
-            self.instant(0.0)
+            self.path_at(0.0)
         except ValueError as error:
             raise BadInput(str(error)) from None
         if self._start is not None and self._start == self._end:
             raise BadInput(f"the path needs two different terminals, not {self._start} twice")
 
-    def instant(self, at_s: float, *, positions: bool = False) -> dict[str, Any]:
+    def path_at(self, at_s: float, *, positions: bool = False) -> dict[str, Any]:
         """Path, delay, first and last satellite at a time; with `positions`, also the position of every satellite."""
-        found: dict[str, Any] = json.loads(self._core.instant(at_s, self._start, self._end, positions))
+        found: dict[str, Any] = json.loads(self._core.path_at(at_s, self._start, self._end, positions))
         return found
 
-    def instants(self, every_s: float, *, positions: bool = False) -> Iterator[dict[str, Any]]:
+    def samples(self, every_s: float, *, positions: bool = False) -> Iterator[dict[str, Any]]:
         """The same at every `every_s` seconds from the start to the end."""
         for i in range(int(self.until_s / every_s + 1e-9) + 1):
-            yield self.instant(i * every_s, positions=positions)
+            yield self.path_at(i * every_s, positions=positions)
 
     def handoffs(self) -> list[dict[str, Any]]:
         """Every change of a terminal's satellite after its first: terminal, time_s, from, to."""
         found: list[dict[str, Any]] = json.loads(self._core.handoffs())
         return found
 
-    def picture(self, at_s: float) -> dict[str, Any]:
+    def snapshot(self, at_s: float) -> dict[str, Any]:
         """Data for a map at a time: satellites, terminals, links, path (docs/satellites.md)."""
-        found: dict[str, Any] = json.loads(self._core.picture(at_s, self._start, self._end))
+        found: dict[str, Any] = json.loads(self._core.snapshot(at_s, self._start, self._end))
         return found

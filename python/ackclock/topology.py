@@ -14,6 +14,8 @@ from ackclock.papers.draw import COLOURS
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -34,15 +36,11 @@ class Edge:
 
 
 def draw(scenario: Scenario, title: str = "") -> Figure:
-    """Draw the network. Flows with the same two ends are drawn as one arrow with their number."""
-    from matplotlib.figure import Figure
+    """Draw the network: nodes, links, and one node each for the satellites and the radio channel.
 
-    network = scenario.network
-    if network["links"]:
-        figure = _wired(network)
-    else:
-        figure = Figure(figsize=(9.2, 3.4), layout="constrained")
-        _described(figure.subplots(), network)
+    Flows with the same two ends are drawn as one arrow with their number.
+    """
+    figure = _network(scenario.network)
     if title or scenario.title:
         figure.suptitle(drawn(title or scenario.title), fontsize=11, x=0.01, ha="left")
     return figure
@@ -64,7 +62,9 @@ def quantity(value: float, unit: str) -> str:
 
 
 def _lines(direction: dict[str, Any]) -> tuple[str, ...]:
-    first = f"{quantity(direction['rate_bps'], 'b/s')}, {quantity(direction['delay_s'], 's')}"
+    first = quantity(direction["rate_bps"], "b/s")
+    if direction["delay_s"] is not None:  # that of a link to satellites varies
+        first += f", {quantity(direction['delay_s'], 's')}"
     queue = "" if direction["queue"] == "unlimited" else direction["queue"]
     router = f"{direction['router']} router" if direction["router"] else ""
     return (first, *(text for text in (queue, direction["loss"], router) if text))
@@ -76,6 +76,7 @@ def _edges(network: dict[str, Any]) -> tuple[list[Edge], dict[str, str]]:
         Edge((link["ends"][0], link["ends"][1]), _lines(link["directions"][0]), _lines(link["directions"][1]))
         for link in network["links"]
     ]
+    found += _satellite_edges(network) + _radio_edges(network)
     nodes = list(dict.fromkeys(node for edge in found for node in edge.ends))
     names = {node: node for node in nodes}
     if len(nodes) <= MOST_NODES:
@@ -96,6 +97,29 @@ def _edges(network: dict[str, Any]) -> tuple[list[Edge], dict[str, str]]:
         leaves = [next((end for end in edge.ends if degree[end] == 1), "") for edge in group]
         names |= dict.fromkeys((leaf for leaf in leaves if leaf), leaves[0])
     return merged, names
+
+
+def _satellite_edges(network: dict[str, Any]) -> list[Edge]:
+    """The links between each terminal and the satellites, which are one node."""
+    if not network["satellites"]:
+        return []
+    links = dict(network["satellite_links"])
+    up, down = (_lines(links[kind]) for kind in ("up", "down"))
+    cloud = f"{network['satellites']} satellites"
+    return [Edge((name, cloud), up, down) for name, _, _ in network["terminals"]]
+
+
+def _radio_edges(network: dict[str, Any]) -> list[Edge]:
+    """The radio channel as a node, with the radio nodes that have a link or a flow."""
+    if not network["radio"]:
+        return []
+    nodes, width, height = network["radio"]
+    radio = {f"n{number}" for number in range(nodes)}
+    named = [end for link in network["links"] for end in link["ends"]]
+    named += [flow[end] for flow in network["flows"] for end in ("from", "to")]
+    area = f", {width:g} x {height:g} m" if width and height else ""
+    channel = f"radio channel\n{nodes} nodes{area}"
+    return [Edge((node, channel), (), ()) for node in dict.fromkeys(named) if node in radio]
 
 
 def _path(beside: dict[str, list[str]], start: str, end: str) -> list[str]:
@@ -146,7 +170,7 @@ def _places(edges: list[Edge], flows: list[tuple[str, str, str]]) -> dict[str, t
     return {node: (float(at), (len(nodes) - 1) / 2 - i) for at, nodes in rows.items() for i, node in enumerate(nodes)}
 
 
-def _wired(network: dict[str, Any]) -> Figure:
+def _network(network: dict[str, Any]) -> Figure:
     from matplotlib.figure import Figure
 
     edges, names = _edges(network)
@@ -158,16 +182,22 @@ def _wired(network: dict[str, Any]) -> Figure:
     columns = {x for x, _ in places.values()}
     height = 1 + 2 * max(y for _, y in places.values())
     lanes = len(flows)
-    figure = Figure(figsize=(9.2, min(12.0, 1.2 + 1.15 * height + 0.34 * lanes)), layout="constrained")
+    figure = Figure(
+        figsize=(max(9.2, 1.9 * len(columns)), min(12.0, 1.2 + 1.15 * height + 0.34 * lanes)), layout="constrained"
+    )
     axes = figure.subplots()
     axes.set_axis_off()
     for edge in edges:
         _edge(axes, places[edge.ends[0]], places[edge.ends[1]], edge)
+    wired = {end for link in network["links"] for end in link["ends"]}
+    wired |= {name for name, _, _ in network["terminals"]}
+    wired |= {flow[end] for flow in network["flows"] for end in ("from", "to")}
     for node, (x, y) in places.items():
         members = sum(name == node for name in names.values())
         label = node if members == 1 else f"{node} and {members - 1} more"
-        box = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": "#1c2430"}
-        axes.text(x, y, drawn(label), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
+        several = node not in wired
+        box = {"boxstyle": "round,pad=0.45", "facecolor": "#e8eef5" if several else "white", "edgecolor": "#1c2430"}
+        axes.text(x, y, _text(label.split("\n")), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
     below = min(y for _, y in places.values()) - 0.75
     for i, (start, end, label) in enumerate(flows):
         _flow(axes, places, start, end, label, below - 0.34 * i, COLOURS[i % len(COLOURS)])
@@ -184,18 +214,26 @@ def _flow_label(group: list[dict[str, Any]]) -> str:
     return f"{name}: {kind}"
 
 
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(map(drawn, lines))
+
+
 def _edge(axes: Axes, a: tuple[float, float], b: tuple[float, float], edge: Edge) -> None:
     axes.plot([a[0], b[0]], [a[1], b[1]], color="#5b6675", linewidth=1.6, zorder=1)
     middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
     style: dict[str, Any] = {"fontsize": 7.5, "ha": "center", "color": "#1c2430", "zorder": 3}
     box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
     count = f"{edge.times} links: " if edge.times > 1 else ""
-    forward = drawn("\n".join((count + edge.forward[0], *edge.forward[1:])))
+    if not edge.forward:
+        if count:
+            axes.text(*middle, count.removesuffix(": "), va="center", bbox=box, **style)
+        return
+    forward = _text((count + edge.forward[0], *edge.forward[1:]))
     if edge.forward == edge.back:
         axes.text(*middle, forward, va="center", bbox=box, **style)
         return
     axes.annotate("→ " + forward, middle, (0, 4), textcoords="offset points", va="bottom", bbox=box, **style)
-    back = drawn("\n".join(edge.back))
+    back = _text(edge.back)
     axes.annotate("← " + back, middle, (0, -4), textcoords="offset points", va="top", bbox=box, **style)
 
 
@@ -208,24 +246,3 @@ def _flow(
     axes.annotate("", (to, y), (x, y), arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.5})
     text = f"{label}  ({start} → {end})"
     axes.text(min(x, to), y + 0.05, drawn(text), fontsize=7.5, color=colour, ha="left", va="bottom")
-
-
-def _described(axes: Axes, network: dict[str, Any]) -> None:
-    """Describe a network without wired links as text. Satellites and radio nodes have separate maps."""
-    axes.set_axis_off()
-    lines = []
-    if network["radio"]:
-        nodes, width, height = network["radio"]
-        lines.append(f"{nodes} radio nodes in {width:g} x {height:g} m (ackclock radio FILE --plot draws them)")
-    if network["satellites"]:
-        lines.append(f"{network['satellites']} satellites (ackclock orbit FILE --plot draws them)")
-        lines += [f"terminal {name}: {lat:g}°, {lon:g}°" for name, lat, lon in network["terminals"]]
-        for kind, link in network["satellite_links"]:
-            lines.append(f"{kind}: {quantity(link['rate_bps'], 'b/s')}, {link['queue']} {link['loss']}".rstrip())
-    lines += [
-        f"{flow['name']}: {flow['from']} → {flow['to']}, {flow['kind'].upper()} {flow['label']}"
-        for flow in network["flows"][:8]
-    ]
-    if len(network["flows"]) > 8:
-        lines.append(f"... and {len(network['flows']) - 8} more flows")
-    axes.text(0.01, 0.98, drawn("\n".join(lines)), va="top", ha="left", fontsize=9, transform=axes.transAxes)

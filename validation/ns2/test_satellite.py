@@ -89,7 +89,7 @@ def test_every_path_is_that_of_ns2(tmp_path: Path) -> None:
         for row in expected:
             numbers = [int(n) for n in row["path"].split("-")]
             path = [satellite(n) if n < 66 else ends[n - 66] for n in numbers]
-            look = view.instant(float(row["t"]))
+            look = view.path_at(float(row["t"]))
             assert look["path"] == path, (pair, row)
             assert abs(look["delay_s"] - float(row["delay_ns2_s"])) < 3e-6
             polls += 1
@@ -104,7 +104,7 @@ def test_every_position_is_that_of_ns2(tmp_path: Path) -> None:
     for row in rows("sat_positions"):
         at = row["t"]
         if at not in places:
-            places = {at: view.instant(float(at), positions=True)["positions"]}
+            places = {at: view.path_at(float(at), positions=True)["positions"]}
         lat, lon, altitude = places[at][satellite(int(row["sat"]))]
         off = abs((lon - float(row["lon_ns2_deg"]) + 180) % 360 - 180) * math.cos(math.radians(lat))
         assert abs(lat - float(row["lat_ns2_deg"])) <= 0.0051
@@ -129,7 +129,7 @@ def test_every_handoff_is_that_of_ns2(tmp_path: Path) -> None:
             continue  # that link changes its end; see below
         times = sorted({int(row["t"]) for row in changes if row["kind"] == "ISL"})
         for at in times:
-            before, after = (set(map(tuple, view.picture(t)["links"])) for t in (at - 0.001, at))
+            before, after = (set(map(tuple, view.snapshot(t)["links"])) for t in (at - 0.001, at))
             down = {
                 (int(r["a"]), int(r["b"]))
                 for r in changes
@@ -152,7 +152,7 @@ def test_links_across_the_seam_are_those_of_ns2(tmp_path: Path) -> None:
             continue
         view, _ = sky(tmp_path, pair)
         links = {
-            t: {tuple(sorted(link)) for link in view.picture(t)["links"] if max(link) < 66}
+            t: {tuple(sorted(link)) for link in view.snapshot(t)["links"] if max(link) < 66}
             for t in (0.001, *range(1, 601))
         }
         seen = []

@@ -26,7 +26,7 @@ pub struct EventQueue<T> {
     timers: Timers,
     /// Items that fit into no lane (only tests reach this case): a heap of keys over a slab.
     overflow: Heap,
-    parked: Vec<Option<T>>,
+    overflow_items: Vec<Option<T>>,
     free: Vec<u32>,
     /// Winner tree: `tree[1]` is the least key, leaves start at `tree.len() / 2`.
     tree: Vec<Key>,
@@ -55,7 +55,7 @@ impl<T: Copy> EventQueue<T> {
             lanes,
             timers: Timers::default(),
             overflow: Heap::default(),
-            parked: Vec::new(),
+            overflow_items: Vec::new(),
             free: Vec::new(),
             tree: Vec::new(),
             order: 0,
@@ -93,7 +93,7 @@ impl<T: Copy> EventQueue<T> {
         if lane == usize::MAX {
             let mut item = *item;
             edit(&mut item);
-            return self.park(at, item);
+            return self.push_overflow(at, item);
         }
         if lane >= before {
             self.rebuild();
@@ -108,12 +108,12 @@ impl<T: Copy> EventQueue<T> {
     }
 
     #[cold]
-    fn park(&mut self, at: Time, item: T) {
+    fn push_overflow(&mut self, at: Time, item: T) {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.parked.push(None);
-            self.parked.len() as u32 - 1
+            self.overflow_items.push(None);
+            self.overflow_items.len() as u32 - 1
         });
-        self.parked[slot as usize] = Some(item);
+        self.overflow_items[slot as usize] = Some(item);
         self.overflow.push(crate::key(at, self.order, slot));
         self.order += 1;
         self.update(OVERFLOW, self.overflow.first());
@@ -177,7 +177,7 @@ impl<T: Copy> EventQueue<T> {
         self.overflow.pop();
         self.update(OVERFLOW, self.overflow.first());
         self.free.push(place);
-        self.parked[place as usize].take().map(Next::Item)
+        self.overflow_items[place as usize].take().map(Next::Item)
     }
 
     /// Sets the clock to `at` for an event that the caller keeps outside this queue, if every event in the queue is
@@ -218,8 +218,8 @@ impl<T: Copy> EventQueue<T> {
 
     /// Every item in flight with its time, in no particular order.
     pub fn in_flight(&self) -> impl Iterator<Item = (Time, &T)> {
-        let parked = self.parked.iter().flatten().map(|item| (Time::NEVER, item));
-        self.lanes.iter().map(|(key, item)| (time_of(key), item)).chain(parked)
+        let overflow_items = self.overflow_items.iter().flatten().map(|item| (Time::NEVER, item));
+        self.lanes.iter().map(|(key, item)| (time_of(key), item)).chain(overflow_items)
     }
 
     #[inline]

@@ -13,7 +13,7 @@ struct Timer {
 }
 
 /// Deadlines outside the heap are kept unsorted in intervals of 2^33 ps (8.6 ms).
-const STRETCH: u32 = 33;
+const INTERVAL_BITS: u32 = 33;
 /// Number of lists of far entries. Entries whose intervals differ by a multiple of this number share a list; an entry
 /// of a later interval stays in the list until its interval is next.
 const PLACES: usize = 1024;
@@ -82,7 +82,7 @@ impl Timers {
 
     #[inline]
     fn insert(&mut self, key: Key) {
-        let stretch = time_of(key).ps() >> STRETCH;
+        let stretch = time_of(key).ps() >> INTERVAL_BITS;
         if stretch < self.border {
             self.heap.push(key);
         } else {
@@ -98,7 +98,7 @@ impl Timers {
         if self.far_count == 0 {
             return near;
         }
-        near.min(key(Time::from_ps(self.border << STRETCH), 0, BORDER))
+        near.min(key(Time::from_ps(self.border << INTERVAL_BITS), 0, BORDER))
     }
 
     /// Whether `first` is the border.
@@ -141,7 +141,7 @@ impl Timers {
     pub(crate) fn cross_border(&mut self) {
         if self.heap.first() == EMPTY && self.far_count <= FEW {
             // The heap is empty: continue with the interval of the earliest far entry.
-            let stretches = self.far.iter().flatten().map(|key| time_of(*key).ps() >> STRETCH);
+            let stretches = self.far.iter().flatten().map(|key| time_of(*key).ps() >> INTERVAL_BITS);
             self.border = stretches.min().unwrap_or(self.border);
         }
         let place = self.border as usize % PLACES;
@@ -150,7 +150,7 @@ impl Timers {
         let border = self.border;
         let heap = &mut self.heap;
         entries.retain(|key| {
-            let later = time_of(*key).ps() >> STRETCH != border;
+            let later = time_of(*key).ps() >> INTERVAL_BITS != border;
             if !later {
                 heap.push(*key);
             }

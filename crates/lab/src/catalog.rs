@@ -32,15 +32,15 @@ pub struct Limit {
     pub reason: &'static str,
 }
 
-const UNTOLD: &str = "without a parameter, the controller assumes a capacity of 1 Mb/s";
+const CAPACITY_NOT_SET: &str = "without a parameter, the controller assumes a capacity of 1 Mb/s";
 const MANY_LOSSES: &str =
     "after a reduction to four fifths, NewReno repairs 10 to 20 losses, one per round trip";
 
 /// By controller. `tests/test_alone.py` measures every controller in both profiles, with and without timestamps and delayed
 /// ACKs.
 const LIMITS: &[(&str, Limit)] = &[
-    ("rcp_plus", Limit { profile: "ns2", reason: UNTOLD }),
-    ("rcp_plus", Limit { profile: "linux", reason: UNTOLD }),
+    ("rcp_plus", Limit { profile: "ns2", reason: CAPACITY_NOT_SET }),
+    ("rcp_plus", Limit { profile: "linux", reason: CAPACITY_NOT_SET }),
     ("bic", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_awi", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_dpe", Limit { profile: "ns2", reason: MANY_LOSSES }),

@@ -24,7 +24,7 @@ pub use simulation::{
     Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
-pub use view::{Instant, SatelliteSnapshot, SatelliteView};
+pub use view::{PathSample, SatelliteSnapshot, SatelliteView};
 
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -17,7 +17,7 @@ pub struct SatelliteView {
 
 /// The path between two terminals at a time, after the changes of that time.
 #[derive(Debug, Serialize)]
-pub struct Instant {
+pub struct PathSample {
     /// When.
     pub time_s: f64,
     /// Names, both ends included; null if there is no path.
@@ -63,7 +63,7 @@ impl SatelliteView {
         seed: Option<u64>,
         stop: &AtomicBool,
     ) -> Result<SatelliteView, ScenarioError> {
-        let (satellites, own) = crate::Scenario::parse_sky(file, text, assignments, until)?;
+        let (satellites, own) = crate::Scenario::parse_satellites(file, text, assignments, until)?;
         let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(own), stop);
         Ok(SatelliteView { satellites, line })
     }
@@ -79,7 +79,7 @@ impl SatelliteView {
     }
 
     /// The path between two nodes at a time; with `positions` also the position of every satellite.
-    pub fn instant(&self, at: Time, ends: Option<(usize, usize)>, positions: bool) -> Instant {
+    pub fn path_at(&self, at: Time, ends: Option<(usize, usize)>, positions: bool) -> PathSample {
         let system = &self.satellites.system;
         let found = ends.and_then(|(from, to)| Graph::new(system, &self.line, at, 0).path(from, to));
         let path: Option<Vec<String>> =
@@ -92,7 +92,7 @@ impl SatelliteView {
             });
             each.collect()
         };
-        Instant {
+        PathSample {
             time_s: at.seconds(),
             delay_s: found.map(|path| path.delay),
             up: satellite(path.as_ref().and_then(|path| path.get(1))),
@@ -108,7 +108,7 @@ impl SatelliteView {
     }
 
     /// The state at a time, for drawings.
-    pub fn picture(&self, at: Time, ends: Option<(usize, usize)>) -> SatelliteSnapshot {
+    pub fn snapshot(&self, at: Time, ends: Option<(usize, usize)>) -> SatelliteSnapshot {
         let (system, t) = (&self.satellites.system, at.seconds());
         let satellites: Vec<_> = (0..system.constellation.len())
             .map(|s| {

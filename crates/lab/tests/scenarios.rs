@@ -105,7 +105,7 @@ fn errors_name_line_key_and_remedy() {
         (
             "congestion_control = { kind = \"vegas\", alpha = 2 }",
             "control = \"sarbe\", profile = \"linux\", timestamps = false",
-            "s.toml:17: flow.f.tcp.congestion_control: sarbe needs the receiver's clock: say timestamps = true",
+            "s.toml:17: flow.f.tcp.congestion_control: sarbe needs the receiver's clock: write timestamps = true",
         ),
         (
             "alpha = 2",

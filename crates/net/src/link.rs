@@ -19,8 +19,8 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Its queue.
     pub qdisc: Qdisc,
-    /// Its impairment.
-    pub impairment: Impairment,
+    /// Its impairments.
+    pub impairments: Vec<Impairment>,
     /// The algorithm of the router in front of the link, if the router sends feedback to senders.
     pub router: Option<RouterConfig>,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Link {
     memo_size: u32,
     pub hint: LaneHint,
     /// Index of its queue, impairment and router; `NO_INGRESS` if it has none of them.
-    pub guard: u32,
+    pub ingress: u32,
     /// Whether all packets come from one other link, so the hop needs no event: see `Network::enqueue`.
     pub fused: bool,
     /// Packets accepted.
@@ -105,7 +105,7 @@ pub(crate) const NO_INGRESS: u32 = u32::MAX;
 impl LinkSpec {
     /// Whether the link has a limited queue, an impairment or a router.
     pub(crate) fn guarded(&self) -> bool {
-        !matches!(self.qdisc, Qdisc::Unlimited) || self.impairment.is_some() || self.router.is_some()
+        !matches!(self.qdisc, Qdisc::Unlimited) || !self.impairments.is_empty() || self.router.is_some()
     }
 }
 
@@ -117,7 +117,7 @@ impl Link {
             memo_time: Span::ZERO,
             memo_size: 0,
             hint,
-            guard: NO_INGRESS,
+            ingress: NO_INGRESS,
             fused: false,
             accepted: 0,
             busy: Span::ZERO,
@@ -140,7 +140,7 @@ impl Link {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IngressState {
     pub qdisc: Qdisc,
-    pub impairment: Impairment,
+    pub impairments: Vec<Impairment>,
     pub router: Option<Box<Router>>,
     pub drops: [u64; DropReason::ALL.len()],
     /// Lost packets whose departure lies beyond the horizon: still in flight when the run ends.

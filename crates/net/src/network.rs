@@ -4,12 +4,12 @@ mod account;
 
 use crate::ids::LinkId;
 use crate::link::{Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
+use crate::next_hop::{Hop, NextHop, Segment, Upstream};
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
 use crate::satellites::{LinkTransit, SatelliteNetwork, Tables};
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
-use crate::topology::Route;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use units::{Rate, Span, Time};
 
@@ -28,19 +28,18 @@ pub enum Arrival {
 pub struct Network {
     links: Vec<Link>,
     rates: Vec<Rate>,
-    /// The link from which the packets of each link come; `SEVERAL` if packets come from several links or from a
-    /// source, `END` for none yet.
-    upstream: Vec<u32>,
-    guards: Vec<IngressState>,
-    /// The links of all routes, each route terminated by `END`.
-    routes: Vec<u32>,
+    /// For each link, the links from which its packets come.
+    upstream: Vec<Upstream>,
+    ingress: Vec<IngressState>,
+    /// The next hops of all routes.
+    routes: Vec<Hop>,
     classes: Vec<(Rate, Span)>,
     horizon: Time,
     /// Counters include everything up to this time: the end of the warm-up during the warm-up, then the horizon.
     border: Time,
     /// For each link, the counts for times after the warm-up; empty if there is no warm-up.
     beyond: Vec<Beyond>,
-    folding: bool,
+    fuse_hops: bool,
     /// Scheduling time of the current event, see [`Offer::cause`].
     cause: Time,
     /// The current routing tables, if links move.
@@ -48,18 +47,9 @@ pub struct Network {
     /// The radio network, if there is one.
     radio: Option<Box<Radio>>,
     /// For each radio path, the index before the route that follows it.
-    landings: Vec<u32>,
-    landing: LaneHint,
+    radio_route_ends: Vec<u32>,
+    radio_hint: LaneHint,
 }
-
-const END: u32 = u32::MAX;
-const SEVERAL: u32 = u32::MAX - 1;
-/// In place of a next link: the node looks up the next link.
-const LOOKUP: u32 = u32::MAX - 2;
-/// In place of a next link: the packet goes over the radio channel, on the path whose number is the next entry.
-const RADIO: u32 = u32::MAX - 3;
-/// The smallest entry that is not a link number.
-const SPECIAL: u32 = RADIO;
 
 impl Network {
     /// A network without links, for a run that ends at `horizon`, with capacity for `links` links and for routes of
@@ -70,18 +60,18 @@ impl Network {
             links,
             rates: Vec::new(),
             upstream: Vec::new(),
-            guards: Vec::new(),
+            ingress: Vec::new(),
             routes,
             classes: Vec::new(),
             horizon,
             border: horizon,
             beyond: Vec::new(),
-            folding: true,
+            fuse_hops: true,
             cause: Time::ZERO,
             tables: None,
             radio: None,
-            landings: Vec::new(),
-            landing: LaneHint::default(),
+            radio_route_ends: Vec::new(),
+            radio_hint: LaneHint::default(),
         }
     }
 
@@ -100,43 +90,23 @@ impl Network {
         self.radio.as_ref().map_or(0, |radio| radio.counts().hops)
     }
 
-    /// Adds a route over links, then by radio from node `from` to node `to`, then over links. Returns the value for
-    /// [`Packet::route`] at the source.
-    pub fn add_radio_route(&mut self, before: &Route, [from, to]: [u32; 2], after: &Route) -> u32 {
-        self.landings.push(self.routes.len() as u32);
-        self.routes.push(RADIO);
-        self.add_route(after);
-        let path = self.radio.as_mut().map_or(0, |radio| radio.add_path(from, to));
-        let start = self.add_route(before);
-        self.routes.pop();
-        self.routes.extend([RADIO, path]);
-        start
-    }
-
     /// Schedules the arrival, at the current time, of a packet that has reached the end of radio path `path`. It is
     /// then delivered or forwarded over links.
     pub fn deliver_from_radio(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
-        let place = self.landings[path as usize];
-        event_queue.push(event_queue.now(), packet, &mut self.landing, |packet| packet.route = place);
+        let place = self.radio_route_ends[path as usize];
+        event_queue.push(event_queue.now(), packet, &mut self.radio_hint, |packet| packet.route = place);
     }
 
     /// Enables moving links: packets are routed by tables from now on. Call it after adding the links and before
     /// adding routes.
     pub fn set_satellites(&mut self, system: SatelliteNetwork) {
         for link in &mut self.links {
-            if link.guard == NO_INGRESS {
-                link.guard = self.guards.len() as u32;
-                self.guards.push(IngressState::default());
+            if link.ingress == NO_INGRESS {
+                link.ingress = self.ingress.len() as u32;
+                self.ingress.push(IngressState::default());
             }
         }
         self.tables = Some(Box::new(Tables::new(system)));
-    }
-
-    /// Adds a path from node `from` to node `to` over moving links. Returns the value for [`Packet::route`] at the
-    /// source. Add all paths before the first [`Network::reroute`].
-    pub fn add_path(&mut self, from: usize, to: usize) -> u32 {
-        self.routes.push(LOOKUP);
-        self.tables.as_mut().map_or(0, |tables| tables.add(from, to))
     }
 
     /// Recomputes all paths over the links that are up at `at`.
@@ -151,7 +121,7 @@ impl Network {
     /// Disables fused hops, so every hop has an event of its own. Call it before adding routes. A run is slower and
     /// has the same results, except for ties between links.
     pub fn unfuse(&mut self) {
-        self.folding = false;
+        self.fuse_hops = false;
     }
 
     /// Adds a link. Link numbers are consecutive from 0.
@@ -165,30 +135,59 @@ impl Network {
         });
         let mut link = Link::new(&spec, LaneHint::new(number));
         if spec.guarded() {
-            link.guard = self.guards.len() as u32;
+            link.ingress = self.ingress.len() as u32;
             let router = spec.router.map(|config| Box::new(Router::new(config, spec.rate)));
-            let (qdisc, impairment) = (spec.qdisc, spec.impairment);
-            self.guards.push(IngressState { qdisc, impairment, router, ..IngressState::default() });
+            let (qdisc, impairments) = (spec.qdisc, spec.impairments);
+            self.ingress.push(IngressState { qdisc, impairments, router, ..IngressState::default() });
         }
         self.links.push(link);
         self.rates.push(spec.rate);
-        self.upstream.push(END);
+        self.upstream.push(Upstream::Unknown);
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Adds a route. Returns the value for [`Packet::route`] at the source. A route without links delivers nothing.
-    pub fn add_route(&mut self, route: &Route) -> u32 {
-        let start = self.routes.len() as u32;
-        let mut from = SEVERAL;
-        for LinkId(id) in route.iter().copied() {
-            let feeder = &mut self.upstream[id as usize];
-            *feeder = if *feeder == END || *feeder == from { from } else { SEVERAL };
-            let link = &mut self.links[id as usize];
-            link.fused = self.folding && *feeder != SEVERAL && link.guard == NO_INGRESS;
-            from = id;
+    /// Adds the route along a path, whose segments alternate between links and others. Returns the value for
+    /// [`Packet::route`] at the source. Add all routes before the first [`Network::reroute`]. A path without segments
+    /// delivers nothing.
+    pub fn add_route(&mut self, path: &[Segment]) -> u32 {
+        // From the end: the other segments name the place at which the route goes on.
+        let (mut links, mut last) = (&[][..], Hop::DELIVER);
+        for segment in path.iter().rev() {
+            match *segment {
+                Segment::Links(ref route) => links = &route[..],
+                Segment::Radio { from, to } => {
+                    let after = self.add_hops(Some(Hop::LOOKUP), links, last);
+                    self.radio_route_ends.push(after);
+                    let path = self.radio.as_mut().map_or(0, |radio| radio.add_path(from, to));
+                    (links, last) = (&[], Hop::radio(path));
+                }
+                Segment::Satellites { from, to } => {
+                    let ends_here = links.is_empty() && last == Hop::DELIVER;
+                    let after = (!ends_here).then(|| self.add_hops(Some(Hop::LOOKUP), links, last));
+                    let entry = self.tables.as_mut().map_or(0, |tables| tables.add(from, to, after));
+                    (links, last) = (&[], Hop::satellites(entry));
+                }
+            }
         }
-        self.routes.extend(route.iter().map(|link| link.0));
-        self.routes.push(END);
+        self.add_hops(None, links, last)
+    }
+
+    /// Adds hops over links, and the hop after them; `before` takes the place of the link on which a packet arrives from
+    /// another segment. Returns the first index.
+    fn add_hops(&mut self, before: Option<Hop>, links: &[LinkId], last: Hop) -> u32 {
+        let start = self.routes.len() as u32;
+        self.routes.extend(before);
+        let mut from = Upstream::Several;
+        for LinkId(id) in links.iter().copied() {
+            let upstream = &mut self.upstream[id as usize];
+            *upstream =
+                if *upstream == Upstream::Unknown || *upstream == from { from } else { Upstream::Several };
+            let link = &mut self.links[id as usize];
+            link.fused = self.fuse_hops && *upstream != Upstream::Several && link.ingress == NO_INGRESS;
+            from = Upstream::Link(LinkId(id));
+        }
+        self.routes.extend(links.iter().map(|link| Hop::link(link.0)));
+        self.routes.push(last);
         start
     }
 
@@ -208,13 +207,10 @@ impl Network {
     /// delivered.
     #[inline]
     pub fn prefetch_link(&self, packet: &Packet) -> bool {
-        let next = self.routes[packet.route as usize + 1];
-        if next >= SPECIAL {
-            return true;
-        }
+        let Some(next) = self.routes[packet.route as usize + 1].as_link() else { return true };
         prefetch(&self.links, next as usize);
         // The link after that may be fused into the same step.
-        prefetch(&self.links, self.routes[packet.route as usize + 2] as usize);
+        prefetch(&self.links, self.routes[packet.route as usize + 2].index());
         false
     }
 
@@ -235,20 +231,16 @@ impl Network {
         self.enqueue(event_queue, tap, packet.route, packet)
     }
 
+    /// Sends a packet whose first hop is not a link.
     #[cold]
     fn enqueue_at_source<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
+        hop: Hop,
         packet: &Packet,
     ) -> bool {
-        if let Some(radio) = &mut self.radio {
-            radio.send(event_queue, packet, self.routes[packet.route as usize + 1]);
-            return true; // the radio reports its delivery or loss
-        }
-        let Some(tables) = &self.tables else { unreachable!("a route over a link that does not exist") };
-        let (row, node) = tables.sources[packet.route as usize];
-        self.enqueue_by_table(event_queue, tap, row, node, packet)
+        !matches!(self.forward(event_queue, tap, hop, packet), Arrival::Dropped)
     }
 
     /// Processes the arrival of a packet at the end of its link.
@@ -259,18 +251,21 @@ impl Network {
         tap: &mut T,
         packet: &Packet,
     ) -> Arrival {
-        if T::PACKETS {
-            let link = self.routes[packet.route as usize];
-            if link < SPECIAL {
-                let (link, step) = (LinkId(link), PacketStep::Deliver);
-                let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
-                tap.packet(&PacketEvent { at: event_queue.now(), link, step, packet: *packet, node });
-            }
+        if T::PACKETS
+            && let Some(link) = self.routes[packet.route as usize].as_link()
+        {
+            let (link, step) = (LinkId(link), PacketStep::Deliver);
+            let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
+            tap.packet(&PacketEvent { at: event_queue.now(), link, step, packet: *packet, node });
         }
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
-        if next >= SPECIAL {
-            return if next == END { Arrival::Delivered } else { self.forward(event_queue, tap, packet) };
+        if next.as_link().is_none() {
+            return if next == Hop::DELIVER {
+                Arrival::Delivered
+            } else {
+                self.forward(event_queue, tap, next, packet)
+            };
         }
         if self.enqueue(event_queue, tap, packet.route + 1, packet) {
             Arrival::Forwarded
@@ -294,19 +289,19 @@ impl Network {
         packet: &Packet,
     ) -> bool {
         let now = event_queue.now();
-        let mut id = self.routes[route as usize];
-        // If links move, the route entry at a source is not a link: the path is looked up.
-        let Some(link) = self.links.get(id as usize) else {
-            return self.enqueue_at_source(event_queue, tap, packet);
+        let hop = self.routes[route as usize];
+        let Some(link) = self.links.get(hop.index()) else {
+            return self.enqueue_at_source(event_queue, tap, hop, packet);
         };
+        let mut id = hop.index() as u32;
         let mut lost = false;
         let copy;
         let mut packet = packet;
-        if link.guard != NO_INGRESS {
-            let Some(taken) = self.admit(tap, id, now, packet) else { return false };
-            lost = taken.lost;
-            if taken.changed {
-                copy = self.rewritten(id, now, packet, taken.marked);
+        if link.ingress != NO_INGRESS {
+            let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
+            lost = accepted.lost;
+            if accepted.changed {
+                copy = self.rewritten(id, now, packet, accepted.marked);
                 packet = &copy;
             }
         }
@@ -318,18 +313,17 @@ impl Network {
         loop {
             let link = &mut self.links[id as usize];
             let arrival = link.free_at + link.delay;
-            let next = self.routes[route as usize + 1];
-            if next >= SPECIAL
-                || !self.links[next as usize].fused
-                || arrival > self.border && self.arrives_late(id, arrival)
-            {
+            let next = self.routes[route as usize + 1].as_link();
+            let fused = next.filter(|next| self.links[*next as usize].fused);
+            let Some(next) = fused.filter(|_| arrival <= self.border || !self.arrives_late(id, arrival))
+            else {
                 let link = &mut self.links[id as usize];
                 event_queue.push(arrival, packet, &mut link.hint, |packet| {
                     packet.began = start;
                     packet.route = route;
                 });
                 return true;
-            }
+            };
             if T::PACKETS {
                 tap.packet(&PacketEvent {
                     at: arrival,
@@ -348,28 +342,35 @@ impl Network {
     /// Passes the packet to the queue and the impairment of link `id`, which has an ingress state. Returns `None` if
     /// the packet is dropped.
     #[inline(always)] // or a packet pays a call for it
-    fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<Taken> {
+    fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<Accepted> {
         let link = &self.links[id as usize];
-        let guard = &mut self.guards[link.guard as usize];
+        let ingress = &mut self.ingress[link.ingress as usize];
         let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-        let mut refused = guard.impairment.before(packet);
+        let mut refused = None;
+        for impairment in &mut ingress.impairments {
+            refused = refused.or(impairment.before(packet));
+        }
         let mut marked = false;
         if refused.is_none() {
-            match guard.qdisc.admit(&offer, packet.kind == PacketKind::Data && packet.ecn) {
+            match ingress.qdisc.admit(&offer, packet.kind == PacketKind::Data && packet.ecn) {
                 Admission::Take => {}
                 Admission::Mark => {
-                    guard.marked += 1;
+                    ingress.marked += 1;
                     marked = true;
                 }
                 Admission::Refuse => refused = Some(DropReason::Queue),
             }
         }
         if let Some(reason) = refused {
-            self.refuse(tap, id, now, packet, reason);
+            self.drop_packet(tap, id, now, packet, reason);
             return None;
         }
-        let changed = marked | guard.router.is_some();
-        Some(Taken { marked, changed, lost: guard.impairment.after().is_some() })
+        let changed = marked | ingress.router.is_some();
+        let mut lost = false;
+        for impairment in &mut ingress.impairments {
+            lost |= impairment.after();
+        }
+        Some(Accepted { marked, changed, lost })
     }
 
     /// The packet as link `id` forwards it: with a CE mark, or with the fields that the router has set.
@@ -377,7 +378,7 @@ impl Network {
     fn rewritten(&mut self, id: u32, now: Time, packet: &Packet, marked: bool) -> Packet {
         let link = &self.links[id as usize];
         let mut packet = Packet { marked: marked || packet.marked, ..*packet };
-        if let Some(router) = &mut self.guards[link.guard as usize].router {
+        if let Some(router) = &mut self.ingress[link.ingress as usize].router {
             router.pass(now, link.free_at, &mut packet);
         }
         packet
@@ -385,9 +386,9 @@ impl Network {
 
     /// Counts and reports a packet that is dropped before the queue of link `id` accepts it.
     #[cold]
-    fn refuse<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, reason: DropReason) {
-        let guard = self.links[id as usize].guard as usize;
-        self.guards[guard].drops[reason as usize] += 1;
+    fn drop_packet<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, reason: DropReason) {
+        let ingress = self.links[id as usize].ingress as usize;
+        self.ingress[ingress].drops[reason as usize] += 1;
         if T::PACKETS {
             let step = PacketStep::Drop(reason);
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet, node: None });
@@ -432,16 +433,16 @@ impl Network {
     #[cold]
     fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet, reason: DropReason) {
         let link = &self.links[id as usize];
-        let (guard, depart) = (&mut self.guards[link.guard as usize], link.free_at);
+        let (ingress, depart) = (&mut self.ingress[link.ingress as usize], link.free_at);
         if depart <= self.horizon {
-            guard.drops[reason as usize] += 1;
+            ingress.drops[reason as usize] += 1;
             if let Some(beyond) = self.beyond.get_mut(id as usize)
                 && depart > self.border
             {
                 beyond.dropped[reason as usize] += 1;
             }
         } else {
-            guard.lost_later += 1;
+            ingress.lost_later += 1;
         }
         if T::PACKETS {
             tap.packet(&PacketEvent {
@@ -454,30 +455,36 @@ impl Network {
         }
     }
 
-    /// Hands a packet at the end of its link to the radio, or looks up its next link.
+    /// Forwards a packet over a hop that is not a link. The radio reports later what became of a packet.
     fn forward<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
+        hop: Hop,
         packet: &Packet,
     ) -> Arrival {
-        if let Some(radio) = &mut self.radio {
-            radio.send(event_queue, packet, self.routes[packet.route as usize + 2]);
-            return Arrival::Forwarded;
-        }
-        self.arrive_by_table(event_queue, tap, packet)
-    }
-
-    fn arrive_by_table<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        packet: &Packet,
-    ) -> Arrival {
-        let Some(tables) = &self.tables else { return Arrival::Delivered };
-        let (row, node) = tables.arrival(packet.route);
-        if tables.is_target(row, node) {
+        let Some(tables) = &self.tables else {
+            if let (NextHop::Radio(path), Some(radio)) = (hop.decode(), &mut self.radio) {
+                radio.send(event_queue, packet, path);
+                return Arrival::Forwarded;
+            }
             return Arrival::Delivered;
+        };
+        let (row, node) = match hop.decode() {
+            NextHop::Satellites(entry) => tables.entries[entry as usize],
+            NextHop::Lookup => tables.arrival(packet.route),
+            NextHop::Radio(path) => {
+                if let Some(radio) = &mut self.radio {
+                    radio.send(event_queue, packet, path);
+                }
+                return Arrival::Forwarded;
+            }
+            NextHop::Link(_) | NextHop::Deliver => return Arrival::Delivered,
+        };
+        if tables.is_target(row, node) {
+            let Some(after) = tables.after(row) else { return Arrival::Delivered };
+            let hop = self.routes[after as usize + 1];
+            return self.forward(event_queue, tap, hop, packet);
         }
         if self.enqueue_by_table(event_queue, tap, row, node, packet) {
             Arrival::Forwarded
@@ -500,7 +507,7 @@ impl Network {
         let mut port = match tables.port(row, node) {
             Ok(port) => port,
             Err(link) => {
-                self.refuse(tap, link, now, packet, DropReason::Route);
+                self.drop_packet(tap, link, now, packet, DropReason::Route);
                 return false;
             }
         };
@@ -512,14 +519,14 @@ impl Network {
         if start > ready {
             link.free_at = start;
         }
-        let Some(taken) = self.admit(tap, id, now, packet) else { return false };
-        let packet = &self.rewritten(id, now, packet, taken.marked);
+        let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
+        let packet = &self.rewritten(id, now, packet, accepted.marked);
         let start = self.transmit(tap, id, now, packet, header);
         let Network { tables, links, routes, .. } = self;
         let (Some(tables), link) = (tables, &mut links[id as usize]) else { return false };
         let rows = tables.rows();
-        let mut reason = taken.lost.then_some(DropReason::Loss);
-        match tables.fate(port, start, |link| places(routes, rows, link)) {
+        let mut reason = accepted.lost.then_some(DropReason::Loss);
+        match tables.transit(port, start, |link| places(routes, rows, link)) {
             LinkTransit::Arrives(over) => port = over,
             LinkTransit::Lost => reason = Some(DropReason::Handoff),
         }
@@ -541,7 +548,7 @@ impl Network {
 }
 
 /// The result for a packet that a queue has accepted.
-struct Taken {
+struct Accepted {
     marked: bool,
     /// Whether the link changes the packet (mark or router fields).
     changed: bool,
@@ -550,10 +557,10 @@ struct Taken {
 
 /// Adds the route entries of a new port over `link`: for each destination the link, then the entry for a lookup.
 /// Returns the index of the first.
-fn places(routes: &mut Vec<u32>, rows: u32, link: u32) -> u32 {
+fn places(routes: &mut Vec<Hop>, rows: u32, link: u32) -> u32 {
     let first = routes.len() as u32;
     for _ in 0..rows {
-        routes.extend([link, LOOKUP]);
+        routes.extend([Hop::link(link), Hop::LOOKUP]);
     }
     first
 }

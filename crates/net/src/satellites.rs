@@ -29,7 +29,7 @@ pub enum HandoffLoss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// Two nodes on the ground.
-    FlowContext,
+    Fixed,
     /// Two satellites.
     Isl,
     /// From a terminal to its satellite.
@@ -79,7 +79,7 @@ impl SatelliteNetwork {
     /// The kind of nodes that link `link` connects.
     pub fn ends(&self, link: u32) -> Ends {
         let fixed_links = self.fixed_links.len();
-        let Some(number) = (link as usize).checked_sub(fixed_links) else { return Ends::FlowContext };
+        let Some(number) = (link as usize).checked_sub(fixed_links) else { return Ends::Fixed };
         let isls = 2 * self.system.constellation.isls.len();
         match number.checked_sub(isls) {
             None => Ends::Isl,
@@ -138,8 +138,9 @@ impl Moving {
 /// Routing tables over moving links.
 pub(super) struct Tables {
     net: SatelliteNetwork,
-    /// The node of each destination.
-    targets: Vec<u32>,
+    /// For each destination its node, and the index in the table of routes before the hops that follow; none if the
+    /// packet is delivered there.
+    targets: Vec<(u32, Option<u32>)>,
     /// For each destination and node, the outgoing port; `NOWHERE` if there is no path.
     next: Vec<u32>,
     pub outgoing: Vec<OutgoingLink>,
@@ -148,8 +149,8 @@ pub(super) struct Tables {
     ending: Vec<u32>,
     /// For each terminal, the result of the last lookup.
     held: Vec<Held>,
-    /// For each source, the number of its destination, and its node.
-    pub sources: Vec<(u32, u32)>,
+    /// For each entry, the number of its destination, and its node.
+    pub entries: Vec<(u32, u32)>,
 }
 
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -183,26 +184,27 @@ impl Tables {
             outgoing: Vec::new(),
             known: BTreeMap::new(),
             ending,
-            sources: Vec::new(),
+            entries: Vec::new(),
         }
     }
 
-    /// Adds a pair of source and destination. Returns the value for [`crate::Packet::route`]. Add all pairs before
-    /// the first reroute.
-    pub fn add(&mut self, from: usize, to: usize) -> u32 {
-        let to = to as u32;
-        let row = self.targets.iter().position(|t| *t == to).unwrap_or_else(|| {
-            self.targets.push(to);
+    /// Adds an entry: the node where packets enter, the node where they leave, and the index in the table of routes
+    /// before the hops that follow. Returns its number. Add all entries before the first reroute.
+    pub fn add(&mut self, from: usize, to: usize, after: Option<u32>) -> u32 {
+        let target = (to as u32, after);
+        let row = self.targets.iter().position(|t| *t == target).unwrap_or_else(|| {
+            self.targets.push(target);
             self.targets.len() - 1
         });
-        self.sources.push((row as u32, from as u32));
-        self.sources.len() as u32 - 1
+        self.entries.push((row as u32, from as u32));
+        self.entries.len() as u32 - 1
     }
 
     /// For a packet at the end of the link with route table index `route`: the number of its destination, and the
     /// node.
     pub fn arrival(&self, route: u32) -> (u32, u32) {
-        let (place, rows) = ((route - self.sources.len() as u32) / 2, self.rows());
+        // The places of all ports follow each other.
+        let (place, rows) = ((route - self.outgoing[0].place) / 2, self.rows());
         (place % rows, self.outgoing[(place / rows) as usize].head)
     }
 
@@ -214,7 +216,12 @@ impl Tables {
     /// Whether destination `row` is `node`.
     #[inline]
     pub fn is_target(&self, row: u32, node: u32) -> bool {
-        self.targets[row as usize] == node
+        self.targets[row as usize].0 == node
+    }
+
+    /// The index in the table of routes before the hops that follow destination `row`; none if there are none.
+    pub fn after(&self, row: u32) -> Option<u32> {
+        self.targets[row as usize].1
     }
 
     /// The port from `node` to destination `row`. If there is no path: the link at which the packet is dropped.
@@ -227,7 +234,7 @@ impl Tables {
     }
 
     pub fn header(&self, port: u32) -> u32 {
-        if self.outgoing[port as usize].ends == Ends::FlowContext { 0 } else { self.net.header }
+        if self.outgoing[port as usize].ends == Ends::Fixed { 0 } else { self.net.header }
     }
 
     /// Recomputes all paths for time `at`. `places` adds the route table entries of a new port.
@@ -236,7 +243,7 @@ impl Tables {
         let nodes = self.net.nodes;
         self.next = vec![NOWHERE; self.targets.len() * nodes];
         for row in 0..self.targets.len() {
-            for (node, step) in graph.towards(self.targets[row] as usize).into_iter().enumerate() {
+            for (node, step) in graph.towards(self.targets[row].0 as usize).into_iter().enumerate() {
                 if let Some(step) = step {
                     self.next[row * nodes + node] = self.port_over(step.link, node, step.to, &mut places);
                 }
@@ -262,7 +269,7 @@ impl Tables {
         let outgoing = &mut self.outgoing;
         let ends = self.net.ends(link);
         *self.known.entry((link, tail as u32, head as u32)).or_insert_with(|| {
-            let moving = (ends != Ends::FlowContext).then_some(Moving {
+            let moving = (ends != Ends::Fixed).then_some(Moving {
                 tail,
                 head,
                 step: u64::MAX,
@@ -327,7 +334,7 @@ impl Tables {
     /// The result for a packet enqueued at `port` with a transmission that starts at `start`; a hand-off can happen
     /// before that. `places` is as in [`Tables::reroute`].
     #[inline]
-    pub fn fate(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> LinkTransit {
+    pub fn transit(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> LinkTransit {
         let Some(terminal) = self.terminal(port) else { return LinkTransit::Arrives(port) };
         let held = self.held(terminal, start);
         let OutgoingLink { ends, head, .. } = self.outgoing[port as usize];

@@ -2,7 +2,7 @@
 
 use engine::{EventQueue, Next};
 use net::qdisc::{DropTail, Qdisc};
-use net::{Arrival, LinkSpec, Network, NoTap, Packet, PacketKind};
+use net::{Arrival, LinkSpec, Network, NoTap, Packet, PacketKind, Segment};
 use units::{Rate, Span, Time};
 
 fn packet(route: u32, seq: u32) -> Packet {
@@ -26,7 +26,7 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
         qdisc: queue,
         ..LinkSpec::default()
     });
-    let route = net.add_route(&vec![slow, next]);
+    let route = net.add_route(&[Segment::Links(vec![slow, next])]);
     for seq in 0..4 {
         net.send(&mut event_queue, &mut NoTap, &packet(route, seq));
     }

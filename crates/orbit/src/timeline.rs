@@ -91,7 +91,7 @@ pub struct Timeline {
 
 /// Sampling interval for changes at exact times, s. A change between two samples is located by bisection. A state
 /// that begins and ends between two samples is not detected.
-const LOOK_S: f64 = 1.0;
+const SAMPLE_INTERVAL_S: f64 = 1.0;
 /// How exactly, s.
 const EXACT_S: f64 = 1e-6;
 
@@ -196,7 +196,7 @@ impl Timeline {
         let end = until.seconds();
         let mut from = 0.0;
         while from < end && !stop.load(Ordering::Relaxed) {
-            let to = (from + LOOK_S).min(end);
+            let to = (from + SAMPLE_INTERVAL_S).min(end);
             let mut found: Vec<(f64, usize, bool)> = Vec::new();
             for &isl in &moving {
                 if state.isl(isl, to) != state.isls[isl] {

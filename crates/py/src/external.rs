@@ -257,7 +257,7 @@ impl ExternalFactory for PyFactory {
     }
     fn make(&self, flow: &FlowInfo) -> Box<dyn ExternalController> {
         Python::attach(|py| {
-            let mut guest = PyGuest {
+            let mut guest = PyController {
                 object: py.None(),
                 name: self.name.clone(),
                 probes: self.probes.clone(),
@@ -290,7 +290,7 @@ struct Shown {
 }
 
 /// A controller object. Its attributes are read once after each event.
-struct PyGuest {
+struct PyController {
     object: Py<PyAny>,
     name: String,
     probes: Vec<String>,
@@ -300,7 +300,7 @@ struct PyGuest {
     failure: Option<Failure>,
 }
 
-impl fmt::Debug for PyGuest {
+impl fmt::Debug for PyController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.name, self.shown)
     }
@@ -324,7 +324,7 @@ fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Opt
     found.extract::<Option<f64>>().map_err(|_| wrong())
 }
 
-impl PyGuest {
+impl PyController {
     /// Calls the method `name` of the object for an event, if the object has it, and reads its attributes.
     fn tell(
         &mut self,
@@ -346,7 +346,7 @@ impl PyGuest {
     }
 
     /// The same of an event that a class need not have a method for.
-    fn mention(
+    fn call_optional(
         &mut self,
         now: Time,
         name: fn(Python<'_>) -> &Bound<'_, PyString>,
@@ -432,12 +432,12 @@ macro_rules! method {
     };
 }
 
-impl Controller for PyGuest {
+impl Controller for PyController {
     fn needs(&self) -> Signals {
         self.needs
     }
     fn on_open(&mut self, now: Time) {
-        self.mention(now, method!("on_open"), |py| now.seconds().into_bound_py_any(py));
+        self.call_optional(now, method!("on_open"), |py| now.seconds().into_bound_py_any(py));
     }
     fn on_ack(&mut self, ack: &Ack) {
         self.tell(ack.now, method!("on_ack"), |py| PyAck::from(ack).into_bound_py_any(py));
@@ -465,10 +465,10 @@ impl Controller for PyGuest {
         self.tell(event.now, method!("on_rto"), |py| told.into_bound_py_any(py));
     }
     fn on_recovery_exit(&mut self, now: Time) {
-        self.mention(now, method!("on_recovery_exit"), |py| now.seconds().into_bound_py_any(py));
+        self.call_optional(now, method!("on_recovery_exit"), |py| now.seconds().into_bound_py_any(py));
     }
     fn on_undo(&mut self, now: Time) {
-        self.mention(now, method!("on_undo"), |py| now.seconds().into_bound_py_any(py));
+        self.call_optional(now, method!("on_undo"), |py| now.seconds().into_bound_py_any(py));
     }
     fn on_restart(&mut self, event: &Restart) {
         let told =
@@ -476,11 +476,11 @@ impl Controller for PyGuest {
         self.tell(event.now, method!("on_restart"), |py| told.into_bound_py_any(py));
     }
     fn on_timer(&mut self, now: Time) {
-        self.mention(now, method!("on_timer"), |py| now.seconds().into_bound_py_any(py));
+        self.call_optional(now, method!("on_timer"), |py| now.seconds().into_bound_py_any(py));
     }
     fn on_hint(&mut self, now: Time, hint: &PathHint) {
         let told = PyHint::new(now, hint);
-        self.mention(now, method!("on_hint"), |py| told.into_bound_py_any(py));
+        self.call_optional(now, method!("on_hint"), |py| told.into_bound_py_any(py));
     }
     fn set_window(&mut self, cwnd: Segments) {
         self.tell(self.now, method!("set_window"), |py| cwnd.into_bound_py_any(py));
@@ -511,7 +511,7 @@ impl Controller for PyGuest {
     }
 }
 
-impl ExternalController for PyGuest {
+impl ExternalController for PyController {
     fn name(&self) -> &str {
         &self.name
     }

@@ -80,11 +80,11 @@ pub(crate) fn run(
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;
     }
-    let guests = run.has_external();
-    let chunk = if until_s.is_some() || guests { FEW } else { CHUNK };
+    let has_external = run.has_external();
+    let chunk = if until_s.is_some() || has_external { FEW } else { CHUNK };
     loop {
         // With controllers in Python the run keeps the interpreter lock.
-        let ended = if guests {
+        let ended = if has_external {
             guarded(|| run.advance(chunk))
         } else {
             py.detach(|| guarded(|| run.advance(chunk)))

@@ -36,7 +36,7 @@ impl PySatelliteView {
     }
     /// The path at a time (s), as JSON; with `positions` also the position of every satellite.
     #[pyo3(signature = (at_s, start, end, positions))]
-    fn instant(
+    fn path_at(
         &self,
         at_s: f64,
         start: Option<&str>,
@@ -44,13 +44,13 @@ impl PySatelliteView {
         positions: bool,
     ) -> PyResult<String> {
         let ends = self.ends(start, end)?;
-        Ok(lab::to_json(&self.0.instant(Time::ZERO + Span::from_seconds(at_s), ends, positions)))
+        Ok(lab::to_json(&self.0.path_at(Time::ZERO + Span::from_seconds(at_s), ends, positions)))
     }
     /// The state at a time (s) for drawings, as JSON.
     #[pyo3(signature = (at_s, start, end))]
-    fn picture(&self, at_s: f64, start: Option<&str>, end: Option<&str>) -> PyResult<String> {
+    fn snapshot(&self, at_s: f64, start: Option<&str>, end: Option<&str>) -> PyResult<String> {
         let ends = self.ends(start, end)?;
-        Ok(lab::to_json(&self.0.picture(Time::ZERO + Span::from_seconds(at_s), ends)))
+        Ok(lab::to_json(&self.0.snapshot(Time::ZERO + Span::from_seconds(at_s), ends)))
     }
     /// Every hand-off, as JSON.
     fn handoffs(&self) -> String {

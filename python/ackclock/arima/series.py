@@ -30,13 +30,13 @@ def read_series(
     path: Path,
     flow: str | None = None,
     every_s: float | None = None,
-    tell: Callable[[str], object] | None = None,
+    warn: Callable[[str], object] | None = None,
 ) -> NDArray[np.float64]:
     """Round-trip times in seconds from a .csv or .parquet file with a column `rtt_s`.
 
     The file may be a window trace (`ackclock run --trace F --trace-every ack`); rows without a sample are skipped.
     `flow` selects a flow if the file has several. `every_s` keeps the last sample of each interval of that length
-    (needs `time_s`). An interval without a sample repeats the previous sample; if many do so, `tell` is called with a
+    (needs `time_s`). An interval without a sample repeats the previous sample; if many do so, `warn` is called with a
     warning. Raises BadInput, OSError.
     """
     import polars as pl
@@ -55,7 +55,7 @@ def read_series(
         raise BadInput(f"{path}: rtt_s: is not a column of numbers (seconds)")
     frame = _of_flow(frame.filter(pl.col("rtt_s").is_not_null()), flow, path)
     if every_s is not None:
-        frame = _spaced(frame, every_s, path, tell)
+        frame = _spaced(frame, every_s, path, warn)
     x = frame["rtt_s"].to_numpy().astype(np.float64)
     if not np.all(np.isfinite(x)):
         raise BadInput(f"{path}: rtt_s: row {int(np.argmin(np.isfinite(x))) + 1} is not a number")
@@ -68,8 +68,8 @@ def read_series(
     return x
 
 
-def _spaced(frame: pl.DataFrame, every_s: float, path: Path, tell: Callable[[str], object] | None) -> pl.DataFrame:
-    """Resample `frame` at equal intervals. Call `tell` if more than 5 % of the samples are repetitions."""
+def _spaced(frame: pl.DataFrame, every_s: float, path: Path, warn: Callable[[str], object] | None) -> pl.DataFrame:
+    """Resample `frame` at equal intervals. Call `warn` if more than 5 % of the samples are repetitions."""
     import polars as pl
 
     if "time_s" not in frame.columns or not frame["time_s"].dtype.is_numeric():
@@ -81,8 +81,8 @@ def _spaced(frame: pl.DataFrame, every_s: float, path: Path, tell: Callable[[str
         raise BadInput(f"{path}: --every {every_s:g}: makes more than ten million intervals")
     spaced = resampled(frame, every_s)
     repeated = filled(frame, every_s)
-    if tell is not None and repeated > 0.05:
-        tell(
+    if warn is not None and repeated > 0.05:
+        warn(
             f"{path}: {100 * repeated:.0f} % of the intervals have no sample and repeat the one before: "
             "their differences are zero; take longer intervals"
         )

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that accept only ASCII
-    control.announce = lambda what: say(f"ackclock: {what}", error=True)
+    control.on_load = lambda what: say(f"ackclock: {what}", error=True)
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:

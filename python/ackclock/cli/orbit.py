@@ -92,23 +92,23 @@ def command(
         with progress("drawing", quiet=as_json) as advance:
             satellite_map.animate(satellites, every_s, animate, advance)
     if as_json:
-        for look in satellites.instants(every_s, positions=positions):
-            print(json.dumps(look))
+        for sample in satellites.samples(every_s, positions=positions):
+            print(json.dumps(sample))
     elif ends is not None:
-        passes(satellites, every_s)
+        print_paths(satellites, every_s)
     report_written(plot, animate, sys.stderr if as_json else sys.stdout)
     return 0
 
 
-def passes(satellites: SatelliteView, every_s: float) -> None:
+def print_paths(satellites: SatelliteView, every_s: float) -> None:
     """Print the paths with their delays, one row for each path change, then the hand-offs."""
     table = Table("from (s)", "path", "mean delay (ms)", "min", "max", title="Paths", title_justify="left", box=None)
     runs: list[tuple[float, list[str] | None, list[float]]] = []
-    for look in satellites.instants(every_s):
-        if not runs or runs[-1][1] != look["path"]:
-            runs.append((look["time_s"], look["path"], []))
-        if look["delay_s"] is not None:
-            runs[-1][2].append(1e3 * look["delay_s"])
+    for sample in satellites.samples(every_s):
+        if not runs or runs[-1][1] != sample["path"]:
+            runs.append((sample["time_s"], sample["path"], []))
+        if sample["delay_s"] is not None:
+            runs[-1][2].append(1e3 * sample["delay_s"])
     for at, path, delays in runs:
         numbers = [f"{sum(delays) / len(delays):.2f}", f"{min(delays):.2f}", f"{max(delays):.2f}"] if delays else []
         table.add_row(f"{at:g}", " - ".join(path) if path else "none", *numbers)

@@ -12,16 +12,16 @@ from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.papers.folder import Claim, call
 from ackclock.papers.readings import Reading
-from ackclock.papers.results import Results, Zeros
+from ackclock.papers.results import Results, UndefinedRatio
 
 DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible")
-MOST_OFF = 0.1
+MAX_RATIO_DEVIATION = 0.1
 """Maximum relative deviation at which a ratio reproduces the printed one, however large the effect."""
 SIZES = ("reproduced", "smaller", "larger", "excluded")
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ClaimResult:
     """The result of one reading for a claim. `low` and `high` are None for a single, deterministic value."""
 
     reading: str
@@ -50,8 +50,8 @@ class Verdict:
     """A claim with its judgement under the calibrated reading (`taken`) and under the others."""
 
     claim: Claim
-    taken: Judgement
-    readings: list[Judgement] = field(default_factory=list)
+    taken: ClaimResult
+    readings: list[ClaimResult] = field(default_factory=list)
     p_holm: float | None = None
     reason: str = ""
 
@@ -71,7 +71,7 @@ class Verdict:
         return self.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
 
     @property
-    def affected(self) -> list[Judgement]:
+    def affected(self) -> list[ClaimResult]:
         """The judgements of the readings that change a run of the claim."""
         return [j for j in self.readings if j.affected]
 
@@ -167,7 +167,7 @@ def size(claim: Claim, found: str, value: float, low: float, high: float) -> str
 def _around(claim: Claim, expected: float) -> tuple[float, float]:
     """The printed number with the tolerance within which it counts as reproduced."""
     if claim.is_ratio and claim.direction:
-        effect = min(abs(math.log(expected / claim.reference)) / 4, math.log(1 + MOST_OFF))
+        effect = min(abs(math.log(expected / claim.reference)) / 4, math.log(1 + MAX_RATIO_DEVIATION))
         reach = math.exp(effect) if claim.size is None else 1 + claim.size
         return expected / reach, expected * reach
     usual = (abs(expected - claim.reference) if claim.direction else claim.tolerance) / 4
@@ -180,7 +180,7 @@ def judge(results: Results, claims: Sequence[Claim], readings: Sequence[Reading]
     views = [results.under(reading) for reading in readings]
     found = []
     for claim in claims:
-        taken = judge_one(results, claim)
+        taken = evaluate_claim(results, claim)
         others = [] if claim.impossible else [_other(view, claim, taken) for view in views]
         if claim.swept:
             taken = _swept(claim, taken, others, readings)
@@ -190,22 +190,22 @@ def judge(results: Results, claims: Sequence[Claim], readings: Sequence[Reading]
     return [replace(v, p_holm=adjusted.get(v.claim.id)) for v in found]
 
 
-def _other(view: Results, claim: Claim, taken: Judgement) -> Judgement:
+def _other(view: Results, claim: Claim, taken: ClaimResult) -> ClaimResult:
     """The judgement under another reading; that of the calibrated one where the reading changes no run of the claim."""
     if not any(view.differs(study) for study in (claim.study, *claim.also)):
         return replace(taken, reading=view.reading.label, affected=False)
-    return replace(judge_one(view, claim), equivalent=view.reading.equivalent)
+    return replace(evaluate_claim(view, claim), equivalent=view.reading.equivalent)
 
 
-def judge_one(results: Results, claim: Claim) -> Judgement:
+def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     """Judge a claim under the reading of these results."""
     label = results.reading.label
     if claim.impossible:
-        return Judgement(label, "impossible", note=claim.impossible)
+        return ClaimResult(label, "impossible", note=claim.impossible)
     try:
         values = _measure(results, claim)
-    except Zeros as error:
-        return Judgement(label, "undecided", note=str(error))
+    except UndefinedRatio as error:
+        return ClaimResult(label, "undecided", note=str(error))
     logarithmic = claim.is_ratio
     if claim.scale == "share":
         e = stats.within(values, 0.0, 1.0)
@@ -216,13 +216,13 @@ def judge_one(results: Results, claim: Claim) -> Judgement:
     if not values:
         raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the reading {label}")
     if len(values) == 1:
-        return Judgement(label, "undecided", value=e.value, n=1, note="one run gives no interval")
+        return ClaimResult(label, "undecided", value=e.value, n=1, note="one run gives no interval")
     if stats.same(values):  # all seeds give the same value: there is no interval
         e = stats.Estimate(e.value, None, None, 1)
     low, high = (e.value if x is None else x for x in (e.low, e.high))
     found = direction(claim, low, high)
     p, rank = _tests(claim, values, found) if e.low is not None else (None, None)
-    return Judgement(label, found, size(claim, found, e.value, low, high), e.value, e.low, e.high, e.n, p, rank)
+    return ClaimResult(label, found, size(claim, found, e.value, low, high), e.value, e.low, e.high, e.n, p, rank)
 
 
 def _tests(claim: Claim, values: list[float], found: str) -> tuple[float | None, float | None]:
@@ -254,7 +254,7 @@ def _measure(results: Results, claim: Claim) -> list[float]:
     return [float(x) for x in call(results.paper, "measures", claim.measure, results)]
 
 
-def _swept(claim: Claim, taken: Judgement, others: Sequence[Judgement], readings: Sequence[Reading]) -> Judgement:
+def _swept(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult], readings: Sequence[Reading]) -> ClaimResult:
     """Judge a claim on an absolute number: it is not testable if unstated parameters decide the side of the value."""
     over = [j for j, r in zip(others, readings, strict=True) if r.changes in claim.swept]
     values = [j.value for j in (taken, *over) if j.value is not None]
@@ -265,7 +265,7 @@ def _swept(claim: Claim, taken: Judgement, others: Sequence[Judgement], readings
     return replace(taken, direction="not testable", size=None, note=note)
 
 
-def _reason(claim: Claim, j: Judgement) -> str:
+def _reason(claim: Claim, j: ClaimResult) -> str:
     """A text with the measured value and the claimed one."""
     if j.value is None:
         return j.note

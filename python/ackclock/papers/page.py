@@ -136,8 +136,8 @@ def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bo
             directions=DIRECTIONS,
             size_words=SIZE_WORDS,
             signs=SIGNS,
-            summary=[(one, _glance(one.verdicts)) for one in made],
-            total=_glance([v for one in made for v in one.verdicts]),
+            summary=[(one, _verdict_counts(one.verdicts)) for one in made],
+            total=_verdict_counts([v for one in made for v in one.verdicts]),
             comparison=comparison,
             figure=None if comparison is None else draw(comparison),
             metrics=METRICS,
@@ -146,7 +146,7 @@ def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bo
     )
 
 
-def _glance(verdicts: list[Verdict]) -> dict[str, int]:
+def _verdict_counts(verdicts: list[Verdict]) -> dict[str, int]:
     """Counts for the summary table: claims that are confirmed, reproduced in size, refuted, not testable."""
     directions, sizes = Counter(v.direction for v in verdicts), Counter(v.size for v in verdicts)
     return {

@@ -37,7 +37,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Ended:
+class AllResults:
     """The results of all papers, in the requested order, and of the comparison of all controllers."""
 
     papers: list[Reproduction]
@@ -59,7 +59,7 @@ def reproduce_all(
     comparison: Path | None,
     options: Options,
     progress: Callable[[str], Progress | None],
-) -> Ended:
+) -> AllResults:
     """Reproduce papers, and run the comparison in this folder if there is one.
 
     Bad input of one paper does not stop the others. Any other exception, such as KeyboardInterrupt, ends all processes
@@ -67,7 +67,7 @@ def reproduce_all(
     """
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
-    bars = _Bars(progress)
+    bars = _ProgressBars(progress)
     count = 1 if options.engine == "ray" else AT_ONCE  # a local Ray would otherwise be started twice
     with ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(reports,)) as pool:
         made = [pool.submit(_reproduce, one, options) for one in papers]
@@ -87,7 +87,7 @@ def reproduce_all(
             raise
     good = [future.result() for future in made if names[future] not in errors]
     whole = compared[0].result() if compared and "comparison" not in errors else None
-    return Ended(good, whole, [f"{name}: {error}" for name, error in errors.items()])
+    return AllResults(good, whole, [f"{name}: {error}" for name, error in errors.items()])
 
 
 def _bad_input(future: Future[Any]) -> str | None:
@@ -98,7 +98,7 @@ def _bad_input(future: Future[Any]) -> str | None:
     return None if error is None else str(error)
 
 
-class _Bars:
+class _ProgressBars:
     """A progress bar for each paper: finished runs and total runs of the studies started so far."""
 
     def __init__(self, begin: Callable[[str], Progress | None]) -> None:

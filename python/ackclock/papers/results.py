@@ -51,7 +51,7 @@ class Cell:
         return stats.within(self.values, self.least, self.most)
 
 
-class Zeros(BadInput):
+class UndefinedRatio(BadInput):
     """A ratio does not exist because some of the values are zero."""
 
 
@@ -64,7 +64,7 @@ class Variants:
 
 
 @dataclass
-class _Shared:
+class _ResultsContext:
     """What all readings of a paper's results have in common."""
 
     paper: Paper
@@ -98,7 +98,7 @@ class Results:
         self.paper = paper
         self.quick = quick
         self.reading = reading or Reading(AS_FILED)
-        self._shared = _Shared(paper, folder, executor, quick, progress)
+        self._shared = _ResultsContext(paper, folder, executor, quick, progress)
         self._calibrated: Results = self
         self._own_seeds: int | None = None
         self._tables: dict[str, dict[str, pl.DataFrame]] = {}
@@ -205,7 +205,7 @@ class Results:
         folder = self.paper.folder
         return reading.assignments(folder, name) != self._calibrated.reading.assignments(folder, name)
 
-    def _owned(self, name: str, owner: str) -> pl.DataFrame:
+    def _table_of(self, name: str, owner: str) -> pl.DataFrame:
         if owner == "radio":
             return self.radio(name)
         return self.links(name) if "->" in owner else self.flows(name)
@@ -270,7 +270,7 @@ class Results:
         """
         import polars as pl
 
-        frame = self._owned(name, owner)
+        frame = self._table_of(name, owner)
         for axis in where:
             if axis not in frame.columns:
                 raise BadInput(f"{self.paper.folder}: study {name} has no axis {axis}")
@@ -285,7 +285,7 @@ class Results:
         """Owner and column of a metric such as `fwd.goodput_bps`. Raises BadInput if there is no such column."""
         owner, _, column = metric.rpartition(".")
         owner = owner or "fwd"
-        known = self._owned(name, owner).columns
+        known = self._table_of(name, owner).columns
         if column not in known:
             raise BadInput(f"{self.paper.folder}: {metric}: there is no {column}; there are {', '.join(known)}")
         return owner, column
@@ -307,7 +307,7 @@ class Results:
 
         frame = self.pairs(name, metric, of, to, where).with_columns(pl.col("a", "b").cast(pl.Float64))
         if frame.filter((pl.col("a") <= 0) | (pl.col("b") <= 0)).height:
-            raise Zeros(f"{metric} is zero in some runs: no ratio")
+            raise UndefinedRatio(f"{metric} is zero in some runs: no ratio")
         ratios = frame.with_columns((pl.col("a") / pl.col("b")).log().alias("r"))
         return each_seed(ratios, "r")
 
@@ -361,7 +361,7 @@ class Results:
         points = [
             point
             for point in range(study.points)
-            if all(_spread(study.labels(point)).get(axis) == label for axis, label in where.items())
+            if all(_expand_labels(study.labels(point)).get(axis) == label for axis, label in where.items())
         ]
         if len(points) != 1:
             raise BadInput(f"{self.paper.folder}: {where} names {len(points)} points of {name}, not one")
@@ -386,7 +386,7 @@ def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     import polars as pl
 
     schema = outcome_schema()
-    axes = pl.DataFrame([_spread(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
+    axes = pl.DataFrame([_expand_labels(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
     found = {}
     for kind in ("flows", "links"):
         fields = schema[kind].inner.fields  # type: ignore[attr-defined]
@@ -405,7 +405,7 @@ def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return found
 
 
-def _spread(axes: dict[str, str]) -> dict[str, str]:
+def _expand_labels(axes: dict[str, str]) -> dict[str, str]:
     """The axes, and the pairs in their labels."""
     found = dict(axes)
     for label in axes.values():

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from ackclock.study.store import Store
 
-USUAL = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
+DEFAULT_METRICS = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
 """Metrics of a flow that are shown by default."""
-WORDS = {"name", "kind", "control", "recovery"}
-TAKEN_TIME = {"cpu_s", "wall_s"}
+TEXT_COLUMNS = {"name", "kind", "control", "recovery"}
+COST_COLUMNS = {"cpu_s", "wall_s"}
 """Numbers that differ between executions of the same run and are not part of its result."""
 
 SHARES = {"delivery_ratio", "utilisation", "jain"}
@@ -35,12 +35,12 @@ def bounds(metric: str) -> tuple[float, float]:
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for flow in row["flows"]:
-        yield from ((f"{flow['name']}.{key}", value) for key, value in flow.items() if key not in WORDS)
+        yield from ((f"{flow['name']}.{key}", value) for key, value in flow.items() if key not in TEXT_COLUMNS)
     for link in row["links"]:
         for key, value in link.items():
             if key == "dropped_packets":
                 yield from ((f"{link['name']}.dropped_{reason}", count) for reason, count in value.items())
-            elif key not in WORDS:
+            elif key not in TEXT_COLUMNS:
                 yield f"{link['name']}.{key}", value
     for key, value in (row.get("radio") or {}).items():
         if isinstance(value, dict):
@@ -48,7 +48,7 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         else:
             yield f"radio.{key}", value
     yield "jain", row["fairness"]["jain"]
-    yield from ((key, value) for key, value in row["engine"].items() if key not in TAKEN_TIME)
+    yield from ((key, value) for key, value in row["engine"].items() if key not in COST_COLUMNS)
 
 
 def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,4 +155,4 @@ def _usual(row: Mapping[str, Any]) -> list[str]:
     flows = [flow["name"] for flow in row["flows"] if flow["kind"] == "tcp"][:3]
     several = ["jain"] if len(row["flows"]) > 1 else []
     air = ["radio.delivery_ratio", "radio.routing_load"] if row.get("radio") else []
-    return [f"{name}.{key}" for name in flows for key in USUAL] + air + several
+    return [f"{name}.{key}" for name in flows for key in DEFAULT_METRICS] + air + several

@@ -216,7 +216,7 @@ class Store:
         return BadInput(f"{self._file}: {error}; {REMEDY}")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_sqlite_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -224,7 +224,7 @@ class Store:
 
     def _write(self, statement: str, rows: Iterable[Sequence[object]], *, first: str = "") -> None:
         """Execute a statement for each row in one transaction, after the statement `first`, if any."""
-        with self._told():
+        with self._translate_sqlite_errors():
             self._index.execute("BEGIN IMMEDIATE")
             try:
                 if first:
@@ -238,7 +238,7 @@ class Store:
 
     def about(self, key: str) -> str | None:
         """A property of the store: `layout`, `title`, `scenario`, `engine`, `planned`. Raises BadInput."""
-        with self._told():
+        with self._translate_sqlite_errors():
             row = self._index.execute("SELECT key, value, checksum FROM about WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
@@ -277,7 +277,7 @@ class Store:
     def _plan(self) -> list[tuple[int, str, int, str]]:
         """Position, run, seed and axes (JSON) of every run of the plan, as they were written. Raises BadInput."""
         planned = int(self.about("planned") or 0)
-        with self._told():
+        with self._translate_sqlite_errors():
             query = "SELECT position, run_id, seed, axes, checksum FROM plan ORDER BY position"
             rows = self._index.execute(query).fetchall()
         if len(rows) != planned or not all(row[0] == i and is_sound(row) for i, row in enumerate(rows)):
@@ -286,13 +286,13 @@ class Store:
 
     def finished(self) -> set[str]:
         """Identities of all runs with an outcome."""
-        with self._told():
+        with self._translate_sqlite_errors():
             return {row[0] for row in self._index.execute("SELECT run_id FROM run WHERE error IS NULL")}
 
     def failures(self) -> list[tuple[str, str]]:
         """Runs of the plan without an outcome, and why."""
         query = "SELECT DISTINCT run_id, error FROM run JOIN plan USING (run_id) WHERE error IS NOT NULL"
-        with self._told():
+        with self._translate_sqlite_errors():
             return self._index.execute(query).fetchall()
 
     def add(self, batch: Sequence[Finished]) -> None:

@@ -65,8 +65,8 @@ def changes_between(a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, lev
         large = abs(mean_b - mean_a) > tolerance * max(abs(mean_a), abs(mean_b))
         verdict: Verdict = "same"
         if p is not None and p < level and large:
-            way = METRICS[metric].better * (mean_b - mean_a)
-            verdict = "better" if way > 0 else "worse" if way < 0 else "other"
+            improvement = METRICS[metric].better * (mean_b - mean_a)
+            verdict = "better" if improvement > 0 else "worse" if improvement < 0 else "other"
         found.append(Change(situation, point, metric, mean_a, mean_b, stats.mean(d), p, verdict))
     nothing = stats.Estimate(float("nan"), None, None, 0)
     for (situation, point, metric), had in before.items():

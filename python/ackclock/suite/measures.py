@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class View:
+class RunData:
     """The data of one run from which the metrics of a situation are computed."""
 
     situation: Situation
@@ -57,7 +57,7 @@ class Metric:
     unit: str
     better: int
     words: str
-    find: Callable[[View], float | None]
+    find: Callable[[RunData], float | None]
     factor: float = 1.0
     most: float = math.inf
     """The largest possible value, in `unit`; the smallest is 0."""
@@ -76,12 +76,12 @@ def _ratio(above: float, below: float) -> float | None:
     return above / below if below > 0 else None
 
 
-def _drop_rate(view: View) -> float | None:
+def _drop_rate(view: RunData) -> float | None:
     dropped = view.link["dropped_packets"]["queue"]
     return _ratio(dropped, dropped + view.link["delivered_packets"])
 
 
-def _queueing(view: View, flows: Sequence[Row]) -> float | None:
+def _queueing(view: RunData, flows: Sequence[Row]) -> float | None:
     """95th percentile of the delay above that of an empty path, mean over flows.
 
     If the path changes (satellites, radio), the reference is the smallest delay that the flow had.
@@ -102,7 +102,7 @@ def _loss(flows: Sequence[Row]) -> float | None:
     return None if sent == 0 else max(0.0, 1 - arrived / sent)
 
 
-def _share(view: View) -> float | None:
+def _share(view: RunData) -> float | None:
     """Mean goodput of the tested flows divided by that of all flows; 1 is an equal share."""
     others = view.flows(view.situation.rivals)
     mine, all_of_them = view.tested, view.tested + others
@@ -112,7 +112,7 @@ def _share(view: View) -> float | None:
     return _ratio(_sum(mine, "goodput_bps") / len(mine), fair)
 
 
-def _harm(view: View) -> float | None:
+def _harm(view: RunData) -> float | None:
     """Goodput of the rivals against the tested controller, divided by that against the standard controller."""
     if view.standard is None:
         return None

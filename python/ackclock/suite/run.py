@@ -19,7 +19,7 @@ from ackclock.study.executors import Executor
 from ackclock.study.results import numbers, same_outcome
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
-from ackclock.suite.measures import METRICS, Row, View, bases
+from ackclock.suite.measures import METRICS, Row, RunData, bases
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.suite.situation import Situation
 
@@ -123,7 +123,7 @@ def _measure(situation: Situation, points: Mapping[str, Sequence[Row]], standard
     for point, its in points.items():
         base = bases(its)
         for row in its:
-            view = View(situation, row, base, beside.get((row["axes"], row["seed"])))
+            view = RunData(situation, row, base, beside.get((row["axes"], row["seed"])))
             for metric in situation.metrics:
                 value = METRICS[metric].find(view)
                 if value is not None:

@@ -11,13 +11,13 @@ pub struct Response {
     /// The loss rate at the lowest window, and the natural logarithm of the ratio of both loss rates.
     low_p: f64,
     fall: f64,
-    least_cut: f64,
+    b_high: f64,
 }
 
 impl Response {
     /// The lowest and the highest window (segments), the loss rates at both, and b(w) at the highest window.
-    pub fn new(low: f64, high: f64, low_p: f64, high_p: f64, least_cut: f64) -> Response {
-        Response { low, span: ln(high / low), low_p, fall: ln(high_p / low_p), least_cut }
+    pub fn new(low: f64, high: f64, low_p: f64, high_p: f64, b_high: f64) -> Response {
+        Response { low, span: ln(high / low), low_p, fall: ln(high_p / low_p), b_high }
     }
 
     /// The response function with the values of RFC 3649.
@@ -33,7 +33,7 @@ impl Response {
 
     /// b(w) of RFC 3649: the part of the window by which a loss reduces it.
     pub fn cut(&self, w: f64) -> f64 {
-        if w <= self.low { 0.5 } else { (self.least_cut - 0.5) * self.part(w) + 0.5 }
+        if w <= self.low { 0.5 } else { (self.b_high - 0.5) * self.part(w) + 0.5 }
     }
 
     /// a(w) of RFC 3649: the increase of the window per round trip, segments.

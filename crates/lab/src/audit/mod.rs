@@ -68,7 +68,7 @@ struct Id {
 
 /// The current packets of a link.
 #[derive(Default)]
-struct Book {
+struct LinkState {
     /// Packets accepted and not departed, with the times of acceptance; the first one is in transmission.
     queue: VecDeque<(Id, Time)>,
     /// Bytes of all these.
@@ -81,7 +81,7 @@ struct Book {
 }
 
 /// The state of a flow.
-struct FlowBook {
+struct FlowState {
     /// Its source and its destination.
     ends: [NodeId; 2],
     /// Whether a part of its path goes over the radio channel; then its packets enter and leave links at radio nodes.
@@ -94,7 +94,7 @@ struct FlowBook {
     acked: u32,
 }
 
-impl FlowBook {
+impl FlowState {
     /// The source and the destination of packets of this kind.
     fn ends(&self, kind: PacketKind) -> [NodeId; 2] {
         let [source, destination] = self.ends;
@@ -105,8 +105,8 @@ impl FlowBook {
 /// Audits one run.
 pub struct Auditor {
     links: Vec<AuditedLink>,
-    books: Vec<Book>,
-    flows: Vec<FlowBook>,
+    link_states: Vec<LinkState>,
+    flows: Vec<FlowState>,
     /// Set if the last event was the arrival of this packet at a node that is not its destination; then the next
     /// event must be its own.
     at_node: Option<(Time, u32, Id)>,
@@ -122,13 +122,21 @@ impl Auditor {
     /// `ends` are the two nodes of each flow, source first. `windows` are the receive windows of the TCP flows,
     /// segments; TCP flows have the first numbers.
     pub fn new(links: Vec<AuditedLink>, ends: &[[NodeId; 2]], windows: &[u32]) -> Auditor {
-        let books = links.iter().map(|_| Book::default()).collect();
+        let link_states = links.iter().map(|_| LinkState::default()).collect();
         let flow = |(number, ends): (usize, &[NodeId; 2])| {
             let window = windows.get(number).copied().unwrap_or(u32::MAX);
-            FlowBook { ends: *ends, radio_nodes: false, window, last_ack: 0, acked: 0 }
+            FlowState { ends: *ends, radio_nodes: false, window, last_ack: 0, acked: 0 }
         };
         let flows = ends.iter().enumerate().map(flow).collect();
-        Auditor { links, books, flows, at_node: None, clock: Time::ZERO, violations: Vec::new(), count: 0 }
+        Auditor {
+            links,
+            link_states,
+            flows,
+            at_node: None,
+            clock: Time::ZERO,
+            violations: Vec::new(),
+            count: 0,
+        }
     }
 
     /// Marks that a part of the path of flow `flow` goes over the radio channel.
@@ -136,7 +144,7 @@ impl Auditor {
         self.flows[flow as usize].radio_nodes = true;
     }
 
-    fn complain(&mut self, at: Time, rule: &'static str, what: String) {
+    fn report_violation(&mut self, at: Time, rule: &'static str, what: String) {
         self.count += 1;
         if self.violations.len() < MOST {
             self.violations.push(Violation { at, rule, what });
@@ -151,18 +159,18 @@ impl Auditor {
         let (at, link) = (event.at, event.link.0 as usize);
         if at < self.clock {
             let clock = self.clock.seconds();
-            self.complain(at, "causality", format!("{id:?} was reported at {clock} s, too late"));
+            self.report_violation(at, "causality", format!("{id:?} was reported at {clock} s, too late"));
         }
         self.clock = self.clock.max(at);
-        let came = self.at_node.take();
+        let arrived = self.at_node.take();
         match event.step {
             PacketStep::Enqueue => {
-                self.came(came, at, link, id);
+                self.check_offered(arrived, at, link, id);
                 self.enqueue(at, link, id);
             }
-            PacketStep::Drop(reason) if !reason.after_queue() => self.came(came, at, link, id),
+            PacketStep::Drop(reason) if !reason.after_queue() => self.check_offered(arrived, at, link, id),
             _ => {
-                self.stuck(came);
+                self.check_forwarded(arrived);
                 match event.step {
                     PacketStep::Depart => self.depart(at, link, id),
                     PacketStep::Deliver => self.deliver(at, link, id, event.node),
@@ -173,7 +181,7 @@ impl Auditor {
     }
 
     /// A packet is offered to a link, after its arrival at the node of that link (`arrived`) or by its source.
-    fn came(&mut self, arrived: Option<(Time, u32, Id)>, at: Time, link: usize, id: Id) {
+    fn check_offered(&mut self, arrived: Option<(Time, u32, Id)>, at: Time, link: usize, id: Id) {
         let from = &self.links[link].from;
         if let Some((when, node, other)) = &arrived
             && *other == id
@@ -186,16 +194,24 @@ impl Auditor {
         let known = flow.radio_nodes || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
         if !known {
             let name = self.links[link].name.clone();
-            self.complain(at, "causality", format!("{id:?} is offered to {name} without a previous arrival"));
+            self.report_violation(
+                at,
+                "causality",
+                format!("{id:?} is offered to {name} without a previous arrival"),
+            );
         }
-        self.stuck(arrived);
+        self.check_forwarded(arrived);
         self.left_source(at, id);
     }
 
     /// Reports a packet that arrived at a node that is not its destination and was not forwarded at that time.
-    fn stuck(&mut self, arrived: Option<(Time, u32, Id)>) {
-        if let Some((when, _, stuck)) = arrived {
-            self.complain(when, "conservation", format!("{stuck:?} was not forwarded to its next link"));
+    fn check_forwarded(&mut self, arrived: Option<(Time, u32, Id)>) {
+        if let Some((when, _, packet)) = arrived {
+            self.report_violation(
+                when,
+                "conservation",
+                format!("{packet:?} was not forwarded to its next link"),
+            );
         }
     }
 
@@ -211,7 +227,7 @@ impl Auditor {
                 flow.last_ack = last.max(id.seq);
                 if id.seq < last {
                     let what = format!("flow {} acknowledges {} after {last}", id.flow, id.seq);
-                    self.complain(at, "cumulative ack", what);
+                    self.report_violation(at, "cumulative ack", what);
                 }
             }
             PacketKind::Data => {
@@ -221,7 +237,7 @@ impl Auditor {
                         "flow {} sends {} with {known} acknowledged and a window of {window}",
                         id.flow, id.seq
                     );
-                    self.complain(at, "window", what);
+                    self.report_violation(at, "window", what);
                 }
             }
             PacketKind::Udp => {}
@@ -230,75 +246,75 @@ impl Auditor {
 
     fn enqueue(&mut self, at: Time, link: usize, id: Id) {
         let spec = &self.links[link];
-        let book = &mut self.books[link];
+        let state = &mut self.link_states[link];
         // The first packet is in transmission. At equal times the departure is counted first, which is the weaker
         // rule.
-        let in_service = book.queue.front().map_or(0, |(first, _)| first.size as u64);
-        let (packets, bytes) = (book.queue.len().saturating_sub(1) as u64, book.bytes - in_service);
+        let in_service = state.queue.front().map_or(0, |(first, _)| first.size as u64);
+        let (packets, bytes) = (state.queue.len().saturating_sub(1) as u64, state.bytes - in_service);
         let over = match spec.limit {
-            _ if book.queue.is_empty() => false,
+            _ if state.queue.is_empty() => false,
             Some(Limit::Packets(limit)) => packets + 1 > limit,
             Some(Limit::Bytes(limit)) if spec.limit_before => bytes >= limit,
             Some(Limit::Bytes(limit)) => bytes + id.size as u64 > limit,
             _ => false,
         };
-        book.queue.push_back((id, at));
-        book.bytes += id.size as u64;
-        book.totals.0 += 1;
+        state.queue.push_back((id, at));
+        state.bytes += id.size as u64;
+        state.totals.0 += 1;
         if over {
             let what =
                 format!("{} holds {} packets, {} bytes", spec.name, packets + 1, bytes + id.size as u64);
-            self.complain(at, "queue bound", what);
+            self.report_violation(at, "queue bound", what);
         }
     }
 
     fn depart(&mut self, at: Time, link: usize, id: Id) {
         let spec = &self.links[link];
-        let book = &mut self.books[link];
+        let state = &mut self.link_states[link];
         // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
         let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
-        let first = book.queue.pop_front();
-        let (expected, came) = first.unwrap_or((id, Time::NEVER));
-        book.bytes -= first.map_or(0, |(first, _)| first.size as u64);
-        let start = came.max(book.last_depart);
+        let first = state.queue.pop_front();
+        let (expected, offered) = first.unwrap_or((id, Time::NEVER));
+        state.bytes -= first.map_or(0, |(first, _)| first.size as u64);
+        let start = offered.max(state.last_depart);
         // To the picosecond.
         let spent = at.since(start).ps() as u128;
         let exact = at >= start
             && (spent.abs_diff(taken) <= 1
                 || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128));
-        book.last_depart = book.last_depart.max(at);
-        book.under_way.push_back((id, at, false));
+        state.last_depart = state.last_depart.max(at);
+        state.under_way.push_back((id, at, false));
         if first.is_none() || expected != id {
-            self.complain(at, "conservation", format!("{id:?} departs in place of {first:?}"));
+            self.report_violation(at, "conservation", format!("{id:?} departs in place of {first:?}"));
         } else if !exact {
             let what = format!("{} sends {} bytes in {spent} ps", spec.name, id.size);
-            self.complain(at, "link rate", what);
+            self.report_violation(at, "link rate", what);
         }
     }
 
     fn lose(&mut self, at: Time, link: usize, id: Id) {
-        let book = &mut self.books[link];
-        match book.under_way.back_mut() {
+        let state = &mut self.link_states[link];
+        match state.under_way.back_mut() {
             Some((last, _, lost)) if *last == id => {
                 *lost = true;
-                book.totals.2 += 1;
+                state.totals.2 += 1;
             }
-            _ => self.complain(at, "conservation", format!("{id:?} is lost without having departed")),
+            _ => self.report_violation(at, "conservation", format!("{id:?} is lost without having departed")),
         }
     }
 
     fn deliver(&mut self, at: Time, link: usize, id: Id, node: Option<u32>) {
         let spec = &self.links[link];
-        let book = &mut self.books[link];
-        while book.under_way.front().is_some_and(|(_, _, lost)| *lost) {
-            book.under_way.pop_front();
+        let state = &mut self.link_states[link];
+        while state.under_way.front().is_some_and(|(_, _, lost)| *lost) {
+            state.under_way.pop_front();
         }
         // On a fixed link packets keep their order. On a moving link, packets to different ends can overtake.
         let moves = spec.delay.0 != spec.delay.1;
-        let overtaking = || book.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
+        let overtaking = || state.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
         let place = if moves { overtaking() } else { None };
-        let first = book.under_way.remove(place.unwrap_or(0));
-        book.totals.1 += 1;
+        let first = state.under_way.remove(place.unwrap_or(0));
+        state.totals.1 += 1;
         let node = node.unwrap_or(spec.to.start);
         let wrong = match first {
             Some((expected, depart, _)) if expected == id => {
@@ -312,11 +328,11 @@ impl Auditor {
         };
         let elsewhere = !spec.to.contains(&node);
         if let Some((rule, what)) = wrong {
-            self.complain(at, rule, what);
+            self.report_violation(at, rule, what);
         }
         if elsewhere {
             let what = format!("{id:?} arrives at node {node}, where {} does not end", self.links[link].name);
-            self.complain(at, "causality", what);
+            self.report_violation(at, "causality", what);
         }
         let flow = &mut self.flows[id.flow as usize];
         let there = flow.ends(id.kind)[1].0 == node;
@@ -331,7 +347,7 @@ impl Auditor {
     /// A sender is about to send new data.
     pub fn sending(&mut self, at: Time, flow: u32, in_flight: u32, window: u32) {
         if in_flight > window {
-            self.complain(
+            self.report_violation(
                 at,
                 "window",
                 format!("flow {flow} has {in_flight} in flight with a window of {window}"),
@@ -343,11 +359,11 @@ impl Auditor {
     /// events. Returns the first violations and the number of all violations.
     pub fn close(mut self, at: Time, accounts: &[net::LinkAccount]) -> (Vec<Violation>, u64) {
         let arrived = self.at_node.take();
-        self.stuck(arrived);
+        self.check_forwarded(arrived);
         for (link, account) in accounts.iter().enumerate() {
-            let book = &mut self.books[link];
-            let lost = book.totals.2;
-            let (accepted, delivered) = (book.totals.0, book.totals.1);
+            let state = &mut self.link_states[link];
+            let lost = state.totals.2;
+            let (accepted, delivered) = (state.totals.0, state.totals.1);
             let after = net::DropReason::ALL.into_iter().filter(|reason| reason.after_queue());
             let dropped_later: u64 = after.map(|reason| account.dropped[reason as usize]).sum();
             let refused = account.dropped.iter().sum::<u64>() - dropped_later;
@@ -362,7 +378,7 @@ impl Auditor {
                     "{}: {account:?}, but {accepted} accepted, {delivered} arrived, {lost} lost",
                     self.links[link].name
                 );
-                self.complain(at, "conservation", what);
+                self.report_violation(at, "conservation", what);
             }
         }
         (self.violations, self.count)
@@ -447,9 +463,9 @@ mod tests {
         // Out of order; at a node where the link does not end; more in flight than the window.
         let second = [event(0, 0, Enqueue, 1, 0), event(MS, 0, Depart, 1, 0)];
         assert_eq!(broken(&[sent[0], second[0], second[1]]), ["conservation"]);
-        let lost_way = PacketEvent { node: Some(7), ..arrived[2] };
+        let wrong_node = PacketEvent { node: Some(7), ..arrived[2] };
         let mut astray = auditor();
-        [sent[0], sent[1], lost_way].iter().for_each(|event| astray.packet(event));
+        [sent[0], sent[1], wrong_node].iter().for_each(|event| astray.packet(event));
         assert!(astray.violations[0].what.contains("arrives at node 7, where 0->1 does not end"));
         let mut eager = auditor();
         eager.sending(Time::ZERO, 0, 4, 4);

@@ -50,7 +50,7 @@ impl RadioAuditor {
         }
     }
 
-    fn complain(&mut self, at: Time, rule: &'static str, what: String) {
+    fn report_violation(&mut self, at: Time, rule: &'static str, what: String) {
         self.count += 1;
         if self.violations.len() < MOST {
             self.violations.push(Violation { at, rule, what });
@@ -63,7 +63,11 @@ impl RadioAuditor {
             match &event.step {
                 RadioStep::Transmit { kind, to, until, duration, contended, load } => {
                     if to.is_none() && matches!(load, Load::Data { .. }) {
-                        self.complain(event.at, "addressed", format!("n{} broadcasts data", event.node));
+                        self.report_violation(
+                            event.at,
+                            "addressed",
+                            format!("n{} broadcasts data", event.node),
+                        );
                     }
                     self.check(event.at, event.node, *kind, *contended);
                     let place = self.paths[event.node as usize].at(event.at);
@@ -72,7 +76,7 @@ impl RadioAuditor {
                     self.recent.push_back(Sent { node, to, start, end: *until, duration: *duration, place });
                 }
                 RadioStep::Route { to, circle: Some(nodes), .. } => {
-                    self.complain(event.at, "route loop", format!("to n{to} over {nodes:?}"));
+                    self.report_violation(event.at, "route loop", format!("to n{to} over {nodes:?}"));
                 }
                 RadioStep::Route { .. } | RadioStep::Deliver { .. } | RadioStep::Drop { .. } => {}
             }
@@ -80,7 +84,7 @@ impl RadioAuditor {
     }
 
     /// Start, end and power of frame `sent` at `node`.
-    fn at_ears(&self, node: u32, sent: &Sent) -> (Time, Time, f64) {
+    fn reception_at(&self, node: u32, sent: &Sent) -> (Time, Time, f64) {
         let there = self.paths[node as usize].at(sent.start);
         let (dx, dy) = (there[0] - sent.place[0], there[1] - sent.place[1]);
         let distance = (dx * dx + dy * dy).sqrt();
@@ -103,7 +107,7 @@ impl RadioAuditor {
         if known && contended {
             let late = |sent: &&Sent| sent.node != node && sent.end + CROSSING + DIFS > at;
             for sent in self.recent.iter().filter(late) {
-                let (from, until, power) = self.at_ears(node, sent);
+                let (from, until, power) = self.reception_at(node, sent);
                 // Powers at the threshold, and events within a picosecond of the arrival of the signal, are not
                 // checked.
                 if power < self.propagation.sense_threshold * (1.0 + 1e-9) || from + Span::from_ps(2) >= at {
@@ -124,7 +128,7 @@ impl RadioAuditor {
             }
         }
         for (rule, what) in found {
-            self.complain(at, rule, what);
+            self.report_violation(at, rule, what);
         }
     }
 
@@ -134,7 +138,7 @@ impl RadioAuditor {
         if sent.node == node || sent.to == Some(node) || over {
             return false;
         }
-        let (from, until, power) = self.at_ears(node, sent);
+        let (from, until, power) = self.reception_at(node, sent);
         let holds = until + Span::from_ps(2) < at && at + Span::from_ps(2) < until + sent.duration;
         if !holds || power < self.propagation.receive_threshold * (1.0 + 1e-9) {
             return false;
@@ -145,7 +149,7 @@ impl RadioAuditor {
             let (begins, ends, power) = if other.node == node {
                 (other.start, other.end, f64::INFINITY)
             } else {
-                self.at_ears(node, other)
+                self.reception_at(node, other)
             };
             let same = other.node == sent.node && other.start == sent.start;
             let audible = power >= self.propagation.sense_threshold * (1.0 - 1e-9);
@@ -168,7 +172,7 @@ impl RadioAuditor {
             let what = format!(
                 "{sent} handed to the radio, {received} delivered, {flying} in flight, dropped: {by:?}"
             );
-            self.complain(at, "conservation", what);
+            self.report_violation(at, "conservation", what);
         }
         (self.violations, self.count)
     }

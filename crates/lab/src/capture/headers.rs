@@ -7,7 +7,7 @@ use units::Time;
 /// The properties of a flow that its headers depend on.
 pub struct FlowStack {
     /// The properties of a TCP flow; `None` for UDP.
-    pub tcp: Option<TcpWire>,
+    pub tcp: Option<TcpHeaderConfig>,
     /// Addresses of source and destination.
     pub hosts: [[u8; 4]; 2],
     /// Ports of both.
@@ -15,7 +15,7 @@ pub struct FlowStack {
 }
 
 /// The properties of a TCP flow that its headers depend on.
-pub struct TcpWire {
+pub struct TcpHeaderConfig {
     pub syn: bool,
     /// Payload of a segment, bytes.
     payload: u32,
@@ -27,12 +27,12 @@ pub struct TcpWire {
     scale: u8,
 }
 
-impl TcpWire {
-    pub fn new(options: &Options) -> TcpWire {
+impl TcpHeaderConfig {
+    pub fn new(options: &Options) -> TcpHeaderConfig {
         // One byte less than one more segment, so that a sender with the maximum in flight has not filled the window.
         let window = (options.window as u64 + 1) * options.packet as u64 - 1;
         let scale = (0..14).find(|shift| window >> shift <= 0xffff).unwrap_or(14);
-        TcpWire {
+        TcpHeaderConfig {
             syn: options.syn,
             payload: options.packet,
             timestamps: options.timestamps,
@@ -95,7 +95,7 @@ fn udp_header([own, far]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
 
 /// Returns the TCP header with its options, and the number of payload bytes that follow it.
 fn tcp_header(
-    tcp: &TcpWire,
+    tcp: &TcpHeaderConfig,
     [own, far]: [u16; 2],
     packet: &Packet,
     echo: Time,
@@ -143,7 +143,7 @@ fn tcp_header(
 }
 
 fn tcp_options(
-    tcp: &TcpWire,
+    tcp: &TcpHeaderConfig,
     packet: &Packet,
     echo: Time,
     blocks: &[Block],

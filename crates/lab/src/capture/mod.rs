@@ -9,13 +9,13 @@
 mod headers;
 mod pcapng;
 
-use headers::{FlowStack, TcpWire, headers};
+use headers::{FlowStack, TcpHeaderConfig, headers};
 use net::{LinkId, NodeId, Packet, PacketEvent, PacketKind, PacketStep, Topology};
 use std::collections::BTreeMap;
 use transport::{AckOptionPool, AckOptions, Blocks, Options};
 use units::Time;
 
-const ON_AIR: &str = "and packets on the radio channel are not captured";
+const RADIO_NOT_CAPTURED: &str = "and packets on the radio channel are not captured";
 /// Nodes that a message lists.
 const MOST_NAMED: usize = 20;
 
@@ -37,7 +37,7 @@ struct Capture {
 }
 
 /// The current state of a flow.
-struct FlowSight {
+struct FlowState {
     stack: FlowStack,
     /// Nodes of source and destination.
     ends: [u32; 2],
@@ -50,7 +50,7 @@ struct FlowSight {
 /// All captures of a run.
 pub(crate) struct Captures {
     captures: Vec<Capture>,
-    flows: Vec<FlowSight>,
+    flows: Vec<FlowState>,
     /// For each link, the nodes at its ends.
     links: Vec<[u32; 2]>,
     /// The last event if it was an arrival: time, flow and number of the packet.
@@ -60,16 +60,16 @@ pub(crate) struct Captures {
     /// SACK blocks of ACKs in flight, by the index in the ACK.
     sent_blocks: Vec<Blocks>,
     /// SACK blocks of ACKs in events that are reported and not yet processed.
-    told_blocks: AckOptionPool,
+    reported_blocks: AckOptionPool,
 }
 
 impl Captures {
     /// Creates a set without captures. `ends` are the nodes of each flow; `options` are the options of the TCP flows,
     /// which come first.
     pub fn new(topology: &Topology, ends: &[[NodeId; 2]], options: &[&Options]) -> Captures {
-        let flow = |(number, nodes): (usize, &[NodeId; 2])| FlowSight {
+        let flow = |(number, nodes): (usize, &[NodeId; 2])| FlowState {
             stack: FlowStack {
-                tcp: options.get(number).map(|options| TcpWire::new(options)),
+                tcp: options.get(number).map(|options| TcpHeaderConfig::new(options)),
                 hosts: nodes.map(|node| address(node.0)),
                 ports: [1024 + (number % 64_000) as u16, 5001 + (number / 64_000) as u16],
             },
@@ -89,7 +89,7 @@ impl Captures {
             arrival: None,
             echoes: BTreeMap::new(),
             sent_blocks: Vec::new(),
-            told_blocks: AckOptionPool::default(),
+            reported_blocks: AckOptionPool::default(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Captures {
         let node_name = |node: u32| topology.node_name(NodeId(node)).to_string();
         let (place, interfaces) = if name.is_empty() {
             let mut hosts: Vec<u32> = Vec::new();
-            let interface = |flow: &FlowSight| {
+            let interface = |flow: &FlowState| {
                 let source = flow.ends[0];
                 hosts.iter().position(|host| *host == source).unwrap_or_else(|| {
                     hosts.push(source);
@@ -116,12 +116,12 @@ impl Captures {
             };
             let by_flow = self.flows.iter().map(interface).collect();
             if !hosts.iter().any(|host| wired(*host)) {
-                return Err(format!("no sending host has a link, {ON_AIR}"));
+                return Err(format!("no sending host has a link, {RADIO_NOT_CAPTURED}"));
             }
             (Place::Senders(by_flow), hosts.into_iter().map(node_name).collect())
         } else if let Some(node) = (0..topology.nodes() as u32).find(|node| node_name(*node) == name) {
             if !wired(node) {
-                return Err(format!("{name} has no link, {ON_AIR}"));
+                return Err(format!("{name} has no link, {RADIO_NOT_CAPTURED}"));
             }
             (Place::Node(node), vec![name.to_string()])
         } else {
@@ -195,7 +195,7 @@ impl Captures {
     }
 
     /// Stores the SACK blocks of an ACK that is sent; the ACK carries index `place`.
-    pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
+    pub fn record_blocks(&mut self, place: u32, blocks: &Blocks) {
         let place = place as usize;
         if place >= self.sent_blocks.len() {
             self.sent_blocks.resize(place + 1, Blocks::NONE);
@@ -209,7 +209,7 @@ impl Captures {
         let mut event = *event;
         if event.packet.has_options() {
             let blocks = self.sent_blocks.get(event.packet.options as usize).copied().unwrap_or(Blocks::NONE);
-            event.packet.options = self.told_blocks.put(&AckOptions { blocks, ..AckOptions::NONE });
+            event.packet.options = self.reported_blocks.put(&AckOptions { blocks, ..AckOptions::NONE });
         }
         event
     }
@@ -217,8 +217,11 @@ impl Captures {
     /// Processes the next event in the order of time.
     pub fn packet(&mut self, event: &PacketEvent) {
         let packet = &event.packet;
-        let blocks =
-            if packet.has_options() { self.told_blocks.take(packet.options).blocks } else { Blocks::NONE };
+        let blocks = if packet.has_options() {
+            self.reported_blocks.take(packet.options).blocks
+        } else {
+            Blocks::NONE
+        };
         let ack = packet.kind == PacketKind::Ack;
         let flow = &self.flows[packet.flow as usize];
         let [source, destination] = if ack { [flow.ends[1], flow.ends[0]] } else { flow.ends };

@@ -166,7 +166,7 @@ fn without_unit(
     match &value {
         cc::ParamValue::Number(number) => {
             // A number that no text gives back exactly stays as it is.
-            if let Some(better) = spelled(*number, unit) {
+            if let Some(better) = format_with_unit(*number, unit) {
                 advise(format!("{number} has no unit and is taken in {unit}: write \"{better}\""));
             }
             Ok(value)
@@ -191,7 +191,7 @@ fn parsed(text: &str, unit: &str) -> std::result::Result<f64, String> {
 }
 
 /// The shortest text with a unit that gives this number.
-fn spelled(number: f64, unit: &str) -> Option<String> {
+fn format_with_unit(number: f64, unit: &str) -> Option<String> {
     let units: &[(f64, &str)] = if unit == "s" {
         &[(1.0, "s")]
     } else {

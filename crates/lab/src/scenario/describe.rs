@@ -96,7 +96,7 @@ impl Scenario {
                     rate_bps: t.rate.bps(),
                     delay_s: f64::NAN,
                     queue: describe_queue(&t.queue),
-                    loss: describe_loss(&t.loss),
+                    loss: describe_losses(&t.losses),
                     router: "",
                 };
                 (name, described)
@@ -121,7 +121,7 @@ fn describe_direction(direction: &Direction) -> DirectionDescription {
         rate_bps: direction.rate.bps(),
         delay_s: direction.delay.seconds(),
         queue: describe_queue(&direction.queue),
-        loss: describe_loss(&direction.loss),
+        loss: describe_losses(&direction.losses),
         router: match &direction.router {
             None => "",
             Some(RouterConfig::Rcp(_)) => "RCP",
@@ -139,11 +139,11 @@ fn describe_queue(queue: &Queue) -> String {
     }
 }
 
-fn describe_loss(loss: &Loss) -> String {
-    match loss {
-        Loss::None => String::new(),
+fn describe_losses(losses: &[Loss]) -> String {
+    let each = losses.iter().map(|loss| match loss {
         Loss::Bernoulli { rate } => format!("loss {} %", 100.0 * rate),
         Loss::GilbertElliott { p, r, .. } => format!("bursts of loss (p {p}, r {r})"),
-        Loss::List { packets, .. } => format!("{} scripted losses", packets.len()),
-    }
+        Loss::Scripted { packets, .. } => format!("{} scripted losses", packets.len()),
+    });
+    each.collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,7 @@
 use super::model::CongestionControl;
 use super::model::Queue;
 use super::model::TcpFlow;
-use super::model::{Direction, Duplex, Flow, FlowKind, Loss, Scenario};
+use super::model::{Direction, Duplex, Flow, FlowKind, Scenario};
 use std::sync::Arc;
 use transport::{Options, Recovery};
 use units::{Limit, Rate, Span};
@@ -14,7 +14,7 @@ use units::{Limit, Rate, Span};
 pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     let link = |a: String, b: String, rate: Rate, limit: Option<Limit>| {
         let queue = limit.map_or(Queue::Unlimited, Queue::DropTail);
-        let forward = Direction { rate, delay: Span::from_ms(10), queue, loss: Loss::None, router: None };
+        let forward = Direction { rate, delay: Span::from_ms(10), queue, losses: Vec::new(), router: None };
         let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
         Duplex { name: None, ends: [a, b], directions: [forward, back] }
     };

@@ -41,7 +41,7 @@ impl Scenario {
             let CongestionControl::ExternalSource(source) = &table.tcp.control else { continue };
             let source = source.clone();
             table.tcp = Arc::new(load(&table.tcp, &source)?);
-            let lacks = table.tcp.lacks_option().or_else(|| table.lacks_routers());
+            let lacks = table.tcp.unmet_option().or_else(|| table.lacks_routers());
             lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
         }
         Ok(Cow::Owned(loaded))
@@ -51,7 +51,7 @@ impl Scenario {
     fn lacks(&self, flow: &Flow) -> Option<String> {
         let FlowKind::Tcp(tcp) = &flow.kind else { return None };
         let routers = Routers::new(&self.links, self.radio.as_deref(), self.satellites.is_some());
-        tcp.lacks_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
+        tcp.unmet_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
     }
 
     /// Sets the controller of the TCP flow `name`. Fails if there is no such TCP flow.

@@ -1,5 +1,6 @@
 //! Reads `[[link]]`: rate, delay, queue, loss and router of both directions.
 
+use super::advice;
 use super::document::{TomlItem, TomlValue};
 use super::model::{Direction, Duplex, Loss, Queue};
 use super::router::read_router;
@@ -38,7 +39,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
         rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,
         delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
         queue: Queue::read(&reader)?.unwrap_or(Queue::Unlimited),
-        loss: read_loss(&reader)?.unwrap_or(Loss::None),
+        losses: read_losses(&reader)?.unwrap_or_default(),
         router: read_router(&reader)?,
     };
     let mut back = forward.clone();
@@ -46,7 +47,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
         back.rate = read_rate(&differs)?.unwrap_or(back.rate);
         back.delay = read_delay(&differs)?.unwrap_or(back.delay);
         back.queue = Queue::read(&differs)?.unwrap_or(back.queue);
-        back.loss = read_loss(&differs)?.unwrap_or(back.loss);
+        back.losses = read_losses(&differs)?.unwrap_or(back.losses);
         back.router = read_router(&differs)?.or(back.router);
         differs.finish()?;
     }
@@ -77,34 +78,53 @@ fn read_delay(reader: &TableReader<'_>) -> Result<Option<Span>> {
     }
 }
 
-pub(super) fn read_loss(reader: &TableReader<'_>) -> Result<Option<Loss>> {
-    let Some(loss) = reader.table("loss")? else { return Ok(None) };
+/// Reads `loss`: a table, or an array of tables for several causes of loss on one link.
+pub(super) fn read_losses(reader: &TableReader<'_>) -> Result<Option<Vec<Loss>>> {
+    let tables = match reader.get("loss").map(|item| &item.value) {
+        None => return Ok(None),
+        Some(TomlValue::List(items)) => {
+            let path = |i| format!("{}[{i}]", reader.path("loss"));
+            items
+                .iter()
+                .enumerate()
+                .map(|(i, item)| TableReader::new(path(i), item))
+                .collect::<Result<_>>()?
+        }
+        Some(_) => reader.table("loss")?.into_iter().collect::<Vec<_>>(),
+    };
+    let losses = tables.into_iter().map(read_loss).collect::<Result<Vec<_>>>()?;
+    Ok(Some(losses.into_iter().flatten().collect()))
+}
+
+/// Reads one table of `loss`; none for `kind = "none"`.
+fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
     let kind = loss.need("kind", loss.text("kind")?, "such as kind = \"bernoulli\"")?;
     let read = match kind {
-        "none" => Loss::None,
-        "bernoulli" => Loss::Bernoulli {
+        "none" => None,
+        "bernoulli" => Some(Loss::Bernoulli {
             rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
-        },
-        "gilbert_elliott" => Loss::GilbertElliott {
+        }),
+        "gilbert_elliott" => Some(Loss::GilbertElliott {
             p: loss.need("p", loss.number("p", 0.0, 1.0)?, "probability good to bad, such as p = 0.001")?,
             r: loss.need("r", loss.number("r", 0.0, 1.0)?, "probability bad to good, such as r = 0.1")?,
             loss_good: loss.number("loss_good", 0.0, 1.0)?.unwrap_or(0.0),
             loss_bad: loss.number("loss_bad", 0.0, 1.0)?.unwrap_or(1.0),
-        },
-        "list" => Loss::List {
-            flow: loss
-                .need("flow", loss.text("flow")?, "name the flow whose packets are dropped")?
-                .to_string(),
-            packets: read_numbers(&loss)?,
-        },
-        "trace" => return Err(loss.error("kind", "\"trace\" is not in this version yet")),
+        }),
+        "scripted" | "list" => {
+            if kind == "list" {
+                advice::give(loss.error("kind", "\"list\" is now called \"scripted\""));
+            }
+            let example = "name the flow whose packets are dropped";
+            let flow = loss.need("flow", loss.text("flow")?, example)?.to_string();
+            Some(Loss::Scripted { flow, packets: read_numbers(&loss)? })
+        }
         other => {
             let known = net::impairment::IMPAIRMENTS.iter().map(|i| i.name);
             return Err(loss.error("kind", format!("unknown loss \"{other}\"; {}", nearest(other, known))));
         }
     };
     loss.finish()?;
-    Ok(Some(read))
+    Ok(read)
 }
 
 fn read_numbers(loss: &TableReader<'_>) -> Result<Vec<u64>> {

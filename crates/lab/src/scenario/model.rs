@@ -59,16 +59,14 @@ pub struct Direction {
     /// Its queue.
     pub queue: Queue,
     /// What else happens to packets.
-    pub loss: Loss,
+    pub losses: Vec<Loss>,
     /// The router in front of the link, if it sends feedback to senders.
     pub router: Option<RouterConfig>,
 }
 
-/// What happens to packets on a link.
+/// A cause of packet loss on a link besides its queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loss {
-    /// Nothing.
-    None,
     /// Independent losses.
     Bernoulli {
         /// Probability per packet.
@@ -85,11 +83,11 @@ pub enum Loss {
         /// Probability of loss in the bad state.
         loss_bad: f64,
     },
-    /// Named packets.
-    List {
-        /// Of which flow.
+    /// Losses of listed data packets.
+    Scripted {
+        /// Of this flow.
         flow: String,
-        /// Their numbers.
+        /// Their numbers in the order of arrival at the link, from 0.
         packets: Vec<u64>,
     },
 }
@@ -274,7 +272,7 @@ pub enum Mobility {
     /// Random waypoint movement, drawn from the seed.
     Waypoint(RandomWaypoint),
     /// Given trajectories.
-    ExplicitOptions(Arc<Vec<Trajectory>>),
+    Trajectories(Arc<Vec<Trajectory>>),
 }
 
 /// Satellites, terminals, the links between them and what happens at hand-offs.
@@ -312,7 +310,7 @@ pub struct Transmitter {
     /// Its queue.
     pub queue: Queue,
     /// What else happens to packets.
-    pub loss: Loss,
+    pub losses: Vec<Loss>,
 }
 
 /// Maximum number of flows of a scenario.

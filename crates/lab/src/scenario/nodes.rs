@@ -38,10 +38,10 @@ impl Nodes {
             part
         }
         // The satellites connect all terminals; the radio channel connects all radio nodes.
-        let skyward = terminals.windows(2).map(|pair| [pair[0], pair[1]]);
-        let airward = radios.windows(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
+        let terminal_pairs = terminals.windows(2).map(|pair| [pair[0], pair[1]]);
+        let radio_pairs = radios.windows(2).map(|pair| [pair[0].as_str(), pair[1].as_str()]);
         let wired = links.iter().map(|link| link.ends.each_ref().map(String::as_str));
-        for ends in wired.chain(skyward).chain(airward) {
+        for ends in wired.chain(terminal_pairs).chain(radio_pairs) {
             let [a, b] = ends.map(|name| find(&mut lower, parts[name]));
             lower[a.max(b)] = a.min(b);
         }

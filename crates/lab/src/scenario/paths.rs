@@ -3,8 +3,9 @@
 use super::document::TomlItem;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
 use crate::error::{Origin, ScenarioError};
-use net::{LinkId, NodeId, Route, RouterConfig, Topology};
+use net::{LinkId, NodeId, Route, RouterConfig, Segment, Topology};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Numbers the radio nodes, then the other nodes in the order in which links name them, and adds the links between
 /// them.
@@ -31,71 +32,144 @@ pub(crate) fn radio_names(radio: Option<&RadioNetwork>) -> Vec<String> {
     (0..radio.map_or(0, |radio| radio.nodes)).map(RadioNetwork::name).collect()
 }
 
-/// A path from node to node: links, then the radio channel between two radio nodes, then links.
+/// A path from node to node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowPath {
-    pub before: Route,
-    pub radio: Option<[u32; 2]>,
-    pub after: Route,
+    pub segments: Vec<Segment>,
 }
 
 impl FlowPath {
-    /// A path over links only.
-    pub fn wired(route: Route) -> FlowPath {
-        FlowPath { before: route, ..FlowPath::default() }
-    }
-    /// All its links.
+    /// The links that are known before the run: all of them unless the path uses satellites.
     pub fn links(&self) -> impl Iterator<Item = &LinkId> {
-        self.before.iter().chain(&self.after)
+        self.segments.iter().flat_map(|segment| match segment {
+            Segment::Links(links) => &links[..],
+            _ => &[],
+        })
+    }
+    /// Whether it goes over links only.
+    pub fn is_wired(&self) -> bool {
+        self.segments.iter().all(|segment| matches!(segment, Segment::Links(_)))
+    }
+    /// Whether a part of it goes over the radio channel.
+    pub fn has_radio(&self) -> bool {
+        self.segments.iter().any(|segment| matches!(segment, Segment::Radio { .. }))
+    }
+    /// The nodes where it enters and leaves the satellite network, if it uses satellites.
+    pub fn satellite_ends(&self) -> Option<[usize; 2]> {
+        self.segments.iter().find_map(|segment| match *segment {
+            Segment::Satellites { from, to } => Some([from, to]),
+            _ => None,
+        })
     }
 }
 
-/// The path between each pair of nodes; `None` if a pair has none. The first `radios` nodes are radio nodes. A wired
-/// node reaches the radio channel through the gateway with the fewest links; between radio nodes packets use the
-/// radio channel.
-pub(crate) fn flow_paths(
-    topology: &Topology,
-    radios: usize,
-    pairs: &[(NodeId, NodeId)],
-) -> Option<Vec<FlowPath>> {
-    if radios == 0 {
-        return Some(topology.routes(pairs).ok()?.into_iter().map(FlowPath::wired).collect());
+/// The nodes between which paths are wanted, with the kinds of nodes.
+pub(crate) struct PathNodes<'a> {
+    pub topology: &'a Topology,
+    /// The radio nodes, in the order of their numbers in the radio network.
+    pub radio: Range<u32>,
+    /// The terminals of satellites.
+    pub terminals: Range<u32>,
+}
+
+impl PathNodes<'_> {
+    /// The path between each pair of nodes; `None` if a pair has none. A wired node reaches the radio channel through the
+    /// gateway with the fewest links, or, behind satellites, through that with the fewest links to a terminal. Between
+    /// radio nodes packets use the radio channel.
+    pub fn paths(&self, pairs: &[(NodeId, NodeId)]) -> Option<Vec<FlowPath>> {
+        if self.radio.is_empty() && self.terminals.is_empty() {
+            let routes = self.topology.routes(pairs).ok()?.into_iter();
+            return Some(routes.map(|route| FlowPath { segments: vec![Segment::Links(route)] }).collect());
+        }
+        if self.radio.is_empty() {
+            let over =
+                |&(from, to): &(NodeId, NodeId)| FlowPath { segments: vec![over_satellites(from, to)] };
+            return Some(pairs.iter().map(over).collect());
+        }
+        let gateways = self.gateways();
+        pairs.iter().map(|pair| Some(FlowPath { segments: self.path(&gateways, *pair)? })).collect()
     }
-    let is_radio = |node: NodeId| (node.0 as usize) < radios;
-    let links = (0..topology.links() as u32).map(|link| topology.ends(LinkId(link)));
-    let mut gateways: Vec<NodeId> = links.flat_map(|(a, b)| [a, b]).filter(|n| is_radio(*n)).collect();
-    gateways.sort_unstable();
-    gateways.dedup();
-    let links_between =
-        |from: NodeId, to: NodeId| topology.routes(&[(from, to)]).ok().and_then(|mut r| r.pop());
-    // Path to or from the nearest gateway.
-    let nearest = |wired: NodeId, leaving: bool| {
-        let routes = gateways.iter().filter_map(|gateway| {
-            let route = if leaving { links_between(wired, *gateway) } else { links_between(*gateway, wired) };
-            route.map(|route| (*gateway, route))
-        });
-        routes.min_by_key(|(_, route)| route.len())
-    };
-    let path = |&(from, to): &(NodeId, NodeId)| -> Option<FlowPath> {
-        if is_radio(from) && is_radio(to) {
-            return Some(FlowPath { radio: Some([from.0, to.0]), ..FlowPath::default() });
+
+    /// The radio nodes with links.
+    fn gateways(&self) -> Vec<NodeId> {
+        let links = (0..self.topology.links() as u32).map(|link| self.topology.ends(LinkId(link)));
+        let mut gateways: Vec<NodeId> =
+            links.flat_map(|(a, b)| [a, b]).filter(|n| self.is_radio(*n)).collect();
+        gateways.sort_unstable();
+        gateways.dedup();
+        gateways
+    }
+
+    fn is_radio(&self, node: NodeId) -> bool {
+        self.radio.contains(&node.0)
+    }
+
+    fn over_radio(&self, from: NodeId, to: NodeId) -> Segment {
+        Segment::Radio { from: from.0 - self.radio.start, to: to.0 - self.radio.start }
+    }
+
+    fn links_between(&self, from: NodeId, to: NodeId) -> Option<Route> {
+        self.topology.routes(&[(from, to)]).ok()?.pop()
+    }
+
+    /// Links from `node` to the nearest terminal.
+    fn links_to_terminal(&self, node: NodeId) -> Option<usize> {
+        let terminals = self.terminals.clone().map(NodeId);
+        terminals.filter_map(|terminal| Some(self.links_between(node, terminal)?.len())).min()
+    }
+
+    /// A path without radio, and its number of links on the ground. With satellites the routing tables serve fixed
+    /// links too.
+    fn without_radio(&self, from: NodeId, to: NodeId) -> Option<(Segment, usize)> {
+        let route = self.links_between(from, to);
+        if self.terminals.is_empty() {
+            return route.map(|route| (Segment::Links(route.clone()), route.len()));
+        }
+        let links = match route {
+            Some(route) => route.len(),
+            None => self.links_to_terminal(from)? + self.links_to_terminal(to)?,
+        };
+        Some((over_satellites(from, to), links))
+    }
+
+    /// The path between a node and the nearest gateway, in the direction that `path` gives.
+    fn nearest(
+        &self,
+        gateways: &[NodeId],
+        path: impl Fn(NodeId) -> Option<(Segment, usize)>,
+    ) -> Option<(NodeId, Segment)> {
+        let found = gateways.iter().filter_map(|gateway| Some((*gateway, path(*gateway)?)));
+        let (gateway, (segment, _)) = found.min_by_key(|(_, (_, links))| *links)?;
+        Some((gateway, segment))
+    }
+
+    fn path(&self, gateways: &[NodeId], (from, to): (NodeId, NodeId)) -> Option<Vec<Segment>> {
+        if self.is_radio(from) && self.is_radio(to) {
+            return Some(vec![self.over_radio(from, to)]);
         }
         // A path over links only, unless a radio node on it would have to forward packets from link to link.
-        if let Some(route) = links_between(from, to) {
-            return Some(FlowPath::wired(route));
+        if let Some((segment, _)) = self.without_radio(from, to) {
+            return Some(vec![segment]);
         }
-        if is_radio(to) {
-            let (gateway, before) = nearest(from, true)?;
-            return Some(FlowPath { before, radio: Some([gateway.0, to.0]), after: Route::new() });
+        let mut segments = Vec::new();
+        let mut first = from;
+        if !self.is_radio(from) {
+            let (gateway, segment) = self.nearest(gateways, |gateway| self.without_radio(from, gateway))?;
+            segments.push(segment);
+            first = gateway;
         }
-        if is_radio(from) {
-            let (gateway, after) = nearest(to, false)?;
-            return Some(FlowPath { before: Route::new(), radio: Some([from.0, gateway.0]), after });
+        if self.is_radio(to) {
+            segments.push(self.over_radio(first, to));
+            return Some(segments);
         }
-        let ((first, before), (second, after)) = (nearest(from, true)?, nearest(to, false)?);
-        Some(FlowPath { before, radio: Some([first.0, second.0]), after })
-    };
-    pairs.iter().map(path).collect()
+        let (second, segment) = self.nearest(gateways, |gateway| self.without_radio(gateway, to))?;
+        segments.extend([self.over_radio(first, second), segment]);
+        Some(segments)
+    }
+}
+
+fn over_satellites(from: NodeId, to: NodeId) -> Segment {
+    Segment::Satellites { from: from.0 as usize, to: to.0 as usize }
 }
 
 /// The routers of a network, for the checks of controllers that need them.
@@ -123,7 +197,8 @@ impl<'a> Routers<'a> {
             } else {
                 let (topology, nodes) = layout.get_or_insert_with(|| lay_out(self.links, &self.radio_names));
                 let pair = (nodes[flow.from.as_str()], nodes[flow.to.as_str()]);
-                let paths = flow_paths(topology, self.radio_names.len(), &[pair])?;
+                let radio = 0..self.radio_names.len() as u32;
+                let paths = PathNodes { topology, radio, terminals: 0..0 }.paths(&[pair])?;
                 let links = paths[0].links();
                 links.filter_map(|link| directions[link.0 as usize].router.as_ref()).collect()
             };

@@ -43,7 +43,7 @@ impl RadioNetwork {
     /// The trajectories of the nodes until `end`, for a seed.
     pub fn trajectories(&self, seed: u64, end: Time) -> Vec<Trajectory> {
         match &self.mobility {
-            Mobility::ExplicitOptions(paths) => paths.to_vec(),
+            Mobility::Trajectories(paths) => paths.to_vec(),
             Mobility::Waypoint(model) => {
                 let path =
                     |node| model.trajectory(&mut Stream::new(seed, "mobility", &Self::name(node)), end);
@@ -145,14 +145,14 @@ fn read_mobility(
                 return Err(inner.error("positions", message));
             }
             let places = positions.iter().map(|item| read_place(&inner, item).map(Trajectory::new));
-            Mobility::ExplicitOptions(Arc::new(places.collect::<Result<_>>()?))
+            Mobility::Trajectories(Arc::new(places.collect::<Result<_>>()?))
         }
         _ => {
             let file = inner.need("file", inner.text("file")?, "a movement file of setdest or BonnMotion")?;
             let path = inner.get("file").map_or_else(|| file.into(), |item| inner.beside(item, file));
             let refuse = |message: String| inner.error("file", message);
             let text = movement::read_text(&path).map_err(refuse)?;
-            Mobility::ExplicitOptions(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
+            Mobility::Trajectories(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
         }
     };
     inner.finish()?;

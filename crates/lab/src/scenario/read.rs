@@ -44,9 +44,6 @@ impl Scenario {
         if links.is_empty() && satellites.is_none() && radio.is_none() {
             return Err(top.error("link", "is missing: name at least one [[link]]"));
         }
-        if satellites.is_some() && radio.is_some() {
-            return Err(top.error("radio", "satellites and radio nodes do not go together yet"));
-        }
         let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
         let flow_items = top.list("flow")?.unwrap_or(&[]);
         if flow_items.len() > MOST_FLOWS {
@@ -91,7 +88,7 @@ impl Scenario {
 
     /// Reads only the satellites of `text`, for `until` from the start, and the seed. The rest of the file is
     /// ignored.
-    pub fn parse_sky(
+    pub fn parse_satellites(
         file: &str,
         text: &str,
         assignments: &[String],
@@ -169,9 +166,11 @@ fn check_names(
             return Err(reader.error("name", format!("another link is called \"{name}\" too")));
         }
         for direction in &link.directions {
-            if let Loss::List { flow, .. } = &direction.loss
-                && !seen.contains(flow.as_str())
-            {
+            for loss in &direction.losses {
+                let Loss::Scripted { flow, .. } = loss else { continue };
+                if seen.contains(flow.as_str()) {
+                    continue;
+                }
                 let message =
                     format!("names the flow \"{flow}\", which does not exist; {}", nearest(flow, seen));
                 return Err(reader.error("loss", message));

@@ -1,7 +1,7 @@
 //! Reads `[constellation]` and `[[terminal]]`.
 
 use super::document::{TomlItem, TomlValue};
-use super::links::{read_loss, read_rate};
+use super::links::{read_losses, read_rate};
 use super::model::{Loss, Queue, Satellites, Transmitter};
 use super::table::TableReader;
 use super::tle;
@@ -165,19 +165,19 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
             rate,
             "such as { rate = \"100Mbps\", queue = { kind = \"droptail\", limit = \"49p\" } }",
         )?;
-        return Ok(Transmitter { rate: Rate::from_bps(rate), queue: usual, loss: Loss::None });
+        return Ok(Transmitter { rate: Rate::from_bps(rate), queue: usual, losses: Vec::new() });
     };
     let rate = read_rate(&inner)?.or(rate.map(Rate::from_bps));
     let rate = inner.need("rate", rate, "such as rate = \"25Mbps\"")?;
     let queue = Queue::read(&inner)?.unwrap_or(usual);
-    let loss = read_loss(&inner)?.unwrap_or(Loss::None);
-    if matches!(loss, Loss::List { .. }) {
+    let losses = read_losses(&inner)?.unwrap_or_default();
+    if losses.iter().any(|loss| matches!(loss, Loss::Scripted { .. })) {
         return Err(
             inner.error("loss", "\"list\" is valid on fixed links only: paths over satellites change")
         );
     }
     inner.finish()?;
-    Ok(Transmitter { rate, queue, loss })
+    Ok(Transmitter { rate, queue, losses })
 }
 
 fn read_recompute(table: &TableReader<'_>) -> Result<Option<Span>> {

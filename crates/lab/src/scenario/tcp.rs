@@ -35,7 +35,7 @@ impl TcpFlow {
     }
 
     /// The same as a message.
-    pub(crate) fn lacks_option(&self) -> Option<String> {
+    pub(crate) fn unmet_option(&self) -> Option<String> {
         self.missing_option().map(|lacks| format!("{} needs {lacks}", self.control.name()))
     }
 
@@ -106,7 +106,7 @@ impl TcpLayers<'_> {
 
     /// Fails if the controller requires a signal that the flow does not provide.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
-        let Some(lacks) = flow.lacks_option() else { return Ok(()) };
+        let Some(lacks) = flow.unmet_option() else { return Ok(()) };
         let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
         for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
             let layer = TableReader::new(path, item)?;

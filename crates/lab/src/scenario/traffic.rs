@@ -30,20 +30,20 @@ impl Sizes {
     pub fn pareto(mean: f64, shape: f64, largest: f64) -> Option<Sizes> {
         let with = |smallest: f64| Sizes { mean, smallest, largest, shape };
         let (mut low, mut high) = (1.0, mean);
-        if mean >= largest || with(low).its_mean() > mean {
+        if mean >= largest || with(low).mean_of_distribution() > mean {
             return None;
         }
         // The mean increases with the smallest size. Because of the truncation the result is slightly above mean
         // (shape - 1) / shape.
         for _ in 0..80 {
             let middle = 0.5 * (low + high);
-            if with(middle).its_mean() < mean { low = middle } else { high = middle }
+            if with(middle).mean_of_distribution() < mean { low = middle } else { high = middle }
         }
         Some(with(low))
     }
 
     /// Mean of the truncated distribution.
-    fn its_mean(&self) -> f64 {
+    fn mean_of_distribution(&self) -> f64 {
         let (a, l, h) = (self.shape, self.smallest, self.largest);
         let kept = 1.0 - power(l / h, a);
         a / (a - 1.0) * l * (1.0 - power(l / h, a - 1.0)) / kept

@@ -211,7 +211,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         let options = self.ack_options.get(packet.options);
                         packet.options = self.ack_options.put(&options);
                         if PACKETS {
-                            self.recorder.sends_blocks(packet.options, &options.blocks);
+                            self.recorder.record_blocks(packet.options, &options.blocks);
                         }
                     }
                     self.network.deliver_from_radio(&mut self.event_queue, &packet, path);

@@ -26,25 +26,25 @@ fn group() -> Option<u64> {
     let second = own.lines().find_map(|line| line.strip_prefix("0::"));
     let first = own.lines().find_map(|line| line.split_once(":memory:").map(|(_, path)| path));
     let two = second.into_iter().flat_map(|path| {
-        above("/sys/fs/cgroup", path)
-            .filter_map(|folder| left(&folder, ["memory.max", "memory.current"], "inactive_file"))
+        ancestors("/sys/fs/cgroup", path)
+            .filter_map(|folder| cgroup_free(&folder, ["memory.max", "memory.current"], "inactive_file"))
     });
     let one = first.into_iter().flat_map(|path| {
         let names = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
-        above("/sys/fs/cgroup/memory", path)
-            .filter_map(move |folder| left(&folder, names, "total_inactive_file"))
+        ancestors("/sys/fs/cgroup/memory", path)
+            .filter_map(move |folder| cgroup_free(&folder, names, "total_inactive_file"))
     });
     two.chain(one).min()
 }
 
 /// The folders of a cgroup and its parents. In a container the folder of the own cgroup is the root.
-fn above(root: &'static str, path: &str) -> impl Iterator<Item = String> {
+fn ancestors(root: &'static str, path: &str) -> impl Iterator<Item = String> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(str::to_string).collect();
     (0..=parts.len()).rev().map(move |depth| format!("{root}/{}", parts[..depth].join("/")))
 }
 
 /// The memory that a cgroup has left. Inactive file pages count as free, because the kernel reclaims them.
-fn left(folder: &str, [limit, usage]: [&str; 2], unused: &str) -> Option<u64> {
+fn cgroup_free(folder: &str, [limit, usage]: [&str; 2], unused: &str) -> Option<u64> {
     let read = |name: &str| read_to_string(format!("{folder}/{name}")).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
     let unused = field(&read("memory.stat").unwrap_or_default(), unused).unwrap_or(0);
@@ -66,7 +66,7 @@ fn address_space() -> Option<u64> {
 }
 
 /// A number of bytes as text, in GB.
-pub(crate) fn told(bytes: u64) -> String {
+pub(crate) fn format_bytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
@@ -78,11 +78,11 @@ mod tests {
             assert!(super::machine().unwrap() > 1 << 20);
             assert!(super::available().unwrap() <= super::machine().unwrap().max(1 << 20));
         }
-        assert_eq!(super::told(1_234_000_000), "1.2 GB");
+        assert_eq!(super::format_bytes(1_234_000_000), "1.2 GB");
         let text = "MemTotal:  9 kB\nMemAvailable:   12345 kB\ninactive_file 77\n";
         let found = ["MemAvailable", "inactive_file", "Mem", "file"].map(|word| super::field(text, word));
         assert_eq!(found, [Some(12_345), Some(77), None, None]);
-        let folders: Vec<String> = super::above("/r", "/a/b").collect();
+        let folders: Vec<String> = super::ancestors("/r", "/a/b").collect();
         assert_eq!(folders, ["/r/a/b", "/r/a", "/r/"]);
     }
 }

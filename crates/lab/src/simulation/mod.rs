@@ -119,7 +119,8 @@ impl Run {
             return Ok(());
         }
         let (what, most, remedy) = needs.into_iter().max_by_key(|need| need.1).unwrap_or_default();
-        let (progress, most, free) = (100.0 * self.progress(), memory::told(most), memory::told(free));
+        let (progress, most, free) =
+            (100.0 * self.progress(), memory::format_bytes(most), memory::format_bytes(free));
         Err(format!(
             "not enough memory at {progress:.0} % of the run: {what} {most} more, and {free} are free; {remedy}"
         ))

@@ -309,7 +309,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if let Some(captures) = &mut self.captures {
             captures.sends(packet);
             if packet.has_options() {
-                captures.sends_blocks(packet.options, blocks);
+                captures.record_blocks(packet.options, blocks);
             }
         }
     }
@@ -322,9 +322,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     /// Updates the index of SACK blocks: a copy arrived by radio while other copies are in flight.
-    pub fn sends_blocks(&mut self, place: u32, blocks: &Blocks) {
+    pub fn record_blocks(&mut self, place: u32, blocks: &Blocks) {
         if let Some(captures) = &mut self.captures {
-            captures.sends_blocks(place, blocks);
+            captures.record_blocks(place, blocks);
         }
     }
 

@@ -49,6 +49,7 @@ pub(super) struct SatelliteLayout<'a> {
 pub(super) fn lay_out<'a>(
     scenario: &'a Scenario,
     satellites: &'a Arc<Satellites>,
+    radio_nodes: &'a [String],
     seed: u64,
     stop: &AtomicBool,
 ) -> (Topology, BTreeMap<&'a str, NodeId>, SatelliteLayout<'a>) {
@@ -57,6 +58,9 @@ pub(super) fn lay_out<'a>(
     let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
     for node in 0..system.nodes() {
         nodes.insert(system.name(node), topology.add_node(system.name(node)));
+    }
+    for name in radio_nodes {
+        nodes.insert(name, topology.add_node(name));
     }
     let mut fixed_links = Vec::new();
     for link in &scenario.links {
@@ -73,8 +77,8 @@ pub(super) fn lay_out<'a>(
     let mut directions = Vec::new();
     let mut add = |from: NodeId, to: NodeId, transmitter: &Transmitter| {
         topology.add_link(from, to, Span::ZERO);
-        let Transmitter { rate, queue, loss } = transmitter.clone();
-        directions.push(Direction { rate, delay: Span::ZERO, queue, loss, router: None });
+        let Transmitter { rate, queue, losses } = transmitter.clone();
+        directions.push(Direction { rate, delay: Span::ZERO, queue, losses, router: None });
     };
     // In the order of `orbit::Graph`.
     for isl in &system.constellation.isls {
@@ -101,6 +105,12 @@ pub(super) fn lay_out<'a>(
 }
 
 impl SatelliteLayout<'_> {
+    /// The numbers of the terminals among the nodes.
+    pub fn terminals(&self) -> Range<u32> {
+        let system = &self.network.system;
+        system.constellation.len() as u32..system.nodes() as u32
+    }
+
     /// Twice the delay of the longest path of the pairs at the start; for a pair without a path 0.1 s per direction.
     pub fn round_trip(&self, pairs: &[(NodeId, NodeId)]) -> Span {
         let graph = self.network.graph(Time::ZERO);
@@ -143,7 +153,7 @@ impl SatelliteLayout<'_> {
     }
 
     /// The satellite events for flows between these ends. The first `tcp` flows receive hand-off events.
-    pub fn plan(&self, ends: &[[NodeId; 2]], tcp: usize, until: Time) -> ConstellationSchedule {
+    pub fn plan(&self, ends: &[[usize; 2]], tcp: usize, until: Time) -> ConstellationSchedule {
         let (satellites, line) = (self.satellites, &self.network.line);
         let mut events: Vec<(Time, SatelliteEvent)> =
             line.changes().into_iter().map(|at| (at, SatelliteEvent::Reroute)).collect();
@@ -153,7 +163,7 @@ impl SatelliteLayout<'_> {
         }
         let graph = self.network.graph(Time::ZERO);
         for (flow, pair) in ends.iter().enumerate().take(tcp) {
-            let terminals = self.terminals_of(&graph, pair.map(|node| node.0 as usize)).into_iter();
+            let terminals = self.terminals_of(&graph, *pair).into_iter();
             let mut spans: Vec<(Time, Time)> =
                 terminals.flat_map(|terminal| satellites.under_handoff(line, terminal)).collect();
             spans.sort_unstable();

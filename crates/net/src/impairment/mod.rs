@@ -6,50 +6,41 @@ mod scripted;
 
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
-pub use scripted::List;
+pub use scripted::Scripted;
 
 use crate::model::{Model, field};
 use crate::packet::Packet;
 use crate::tap::DropReason;
 
-/// The impairment of a link.
-#[derive(Clone, Debug, Default)]
+/// A cause of packet loss at a link besides its queue. A link can have several, which act independently.
+#[derive(Clone, Debug)]
 pub enum Impairment {
-    /// No impairment.
-    #[default]
-    None,
     /// Independent losses.
     Bernoulli(Bernoulli),
     /// Losses in bursts.
     GilbertElliott(GilbertElliott),
-    /// Named packets.
-    List(List),
+    /// Losses of listed packets.
+    Scripted(Scripted),
 }
 
 impl Impairment {
-    /// Whether the link has an impairment.
-    pub fn is_some(&self) -> bool {
-        !matches!(self, Impairment::None)
-    }
-
-    /// Called before the queue: the reason if the packet is dropped, and then it never enters the queue.
+    /// Whether it drops `packet` before the queue.
     #[inline]
     pub fn before(&mut self, packet: &Packet) -> Option<DropReason> {
         match self {
-            Impairment::List(list) => list.drops(packet).then_some(DropReason::List),
+            Impairment::Scripted(scripted) => scripted.drops(packet).then_some(DropReason::List),
             _ => None,
         }
     }
 
-    /// Called after the queue: the reason if the packet is lost, after its transmission.
+    /// Whether it loses the next packet after the queue, so that the packet has used the link.
     #[inline]
-    pub fn after(&mut self) -> Option<DropReason> {
-        let lost = match self {
+    pub fn after(&mut self) -> bool {
+        match self {
             Impairment::Bernoulli(b) => b.loses(),
             Impairment::GilbertElliott(g) => g.loses(),
-            _ => false,
-        };
-        lost.then_some(DropReason::Loss)
+            Impairment::Scripted(_) => false,
+        }
     }
 }
 
@@ -74,7 +65,7 @@ pub const IMPAIRMENTS: &[Model] = &[
         ],
     },
     Model {
-        name: "list",
+        name: "scripted",
         summary: "drops listed data packets of a flow at this link, before the queue; for tests",
         source: "",
         params: &[

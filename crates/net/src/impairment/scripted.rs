@@ -5,17 +5,17 @@ use crate::packet::{Packet, PacketKind};
 /// Drops the data packets of one flow at the listed positions: the n-th that arrives at the link, counted from 0.
 /// ACKs are not dropped.
 #[derive(Clone, Debug)]
-pub struct List {
+pub struct Scripted {
     flow: u32,
     packets: Vec<u64>,
     seen: u64,
 }
 
-impl List {
+impl Scripted {
     /// Drops `packets` (in any order) of `flow`.
-    pub fn new(flow: u32, mut packets: Vec<u64>) -> List {
+    pub fn new(flow: u32, mut packets: Vec<u64>) -> Scripted {
         packets.sort_unstable();
-        List { flow, packets, seen: 0 }
+        Scripted { flow, packets, seen: 0 }
     }
     /// Whether to drop `packet`. Counts the packets of the flow.
     pub fn drops(&mut self, packet: &Packet) -> bool {

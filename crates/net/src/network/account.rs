@@ -59,7 +59,7 @@ impl Network {
         let mut in_flight = vec![0u64; self.links.len()];
         for (_, packet) in event_queue.in_flight() {
             // A packet that was just received by radio is on no link.
-            if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize] as usize) {
+            if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize].index()) {
                 *count += 1;
             }
         }
@@ -73,14 +73,15 @@ impl Network {
                 let beyond = self.beyond.get(number).unwrap_or(&nothing);
                 let accepted = link.accepted - beyond.accepted;
                 let busy = link.busy - beyond.busy;
-                let guard = self.guards.get(link.guard as usize).unwrap_or(&none);
+                let ingress = self.ingress.get(link.ingress as usize).unwrap_or(&none);
                 let dropped = |after: bool| -> u64 {
                     let wanted = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
-                    wanted.map(|reason| guard.drops[reason as usize]).sum()
+                    wanted.map(|reason| ingress.drops[reason as usize]).sum()
                 };
                 let waited = (link.waited - beyond.waited) / units::PS_PER_S as f64;
-                let delivered = link.accepted - flying - dropped(true) - guard.lost_later - beyond.delivered;
-                let drops = std::array::from_fn(|reason| guard.drops[reason] - beyond.dropped[reason]);
+                let delivered =
+                    link.accepted - flying - dropped(true) - ingress.lost_later - beyond.delivered;
+                let drops = std::array::from_fn(|reason| ingress.drops[reason] - beyond.dropped[reason]);
                 let lost = dropped(true) - beyond.dropped.iter().sum::<u64>();
                 LinkAccount {
                     offered: accepted + dropped(false),
@@ -88,7 +89,7 @@ impl Network {
                     delivered,
                     dropped: drops,
                     in_flight: accepted - delivered - lost,
-                    marked: guard.marked,
+                    marked: ingress.marked,
                     utilisation: if seconds > 0.0 { busy.seconds() / seconds } else { 0.0 },
                     mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
                     mean_sojourn_s: (accepted > 0).then(|| waited / accepted as f64),

@@ -14,7 +14,7 @@ use units::Time;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VegasClock {
     /// Number of new ACKs that still check the age of the next segment.
-    worried: u32,
+    checks_left: u32,
 }
 
 /// Whether the first unacknowledged segment is older than the controller's fine timeout.
@@ -40,14 +40,14 @@ pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &P
         let progress = s.new_ack(context, packet);
         s.leave_recovery(now);
         s.notify_growth(context, packet, progress);
-        if clock(s).worried > 0 && s.completed().is_none() {
-            clock(s).worried -= 1;
+        if clock(s).checks_left > 0 && s.completed().is_none() {
+            clock(s).checks_left -= 1;
             if expired(s, now) && s.una < s.limit {
                 s.dupacks = DUP_THRESH;
                 let una = s.una;
                 s.output(context, una);
             } else {
-                clock(s).worried = 0;
+                clock(s).checks_left = 0;
             }
         }
     } else if packet.seq == s.una {
@@ -68,7 +68,7 @@ pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &P
 fn retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
     let una = s.una;
     let first = s.segments.get(una).transmits == 1;
-    clock(s).worried = (s.next - una + 1).min(2);
+    clock(s).checks_left = (s.next - una + 1).min(2);
     s.enter_recovery(context, una);
     s.reset_timer(context, true);
     s.output(context, una);

@@ -48,14 +48,14 @@ pub(super) fn add_flows(
     };
     for (number, index) in plan.numbered.iter().enumerate() {
         let flow = &plan.scenario.flows[*index];
-        let routes = [2 * number, 2 * number + 1].map(|pair| add_route(layout, pair, network));
-        let path = layout.paths.get(2 * number);
-        flows.bases.push(path.and_then(|path| empty_path_delay(flow, path, directions)));
+        let routes = [2 * number, 2 * number + 1].map(|pair| network.add_route(&layout.paths[pair].segments));
+        let path = &layout.paths[2 * number];
+        flows.bases.push(empty_path_delay(flow, path, directions));
         flows.names.push(flow.name.clone());
         flows.schedules.push(schedule(plan, flow));
         match &flow.kind {
             FlowKind::Tcp(tcp) => {
-                let answered = path.is_some_and(|path| answers_quick_start(path, directions));
+                let answered = answers_quick_start(path, directions);
                 flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
             }
             FlowKind::Udp { packet, schedule, jitter } => {
@@ -64,18 +64,6 @@ pub(super) fn add_flows(
         }
     }
     flows
-}
-
-/// Adds the route of data or of ACKs. Returns the value for [`net::Packet::route`].
-fn add_route(layout: &Layout<'_>, pair: usize, network: &mut Network) -> u32 {
-    match layout.paths.get(pair) {
-        Some(FlowPath { before, radio: Some(ends), after }) => network.add_radio_route(before, *ends, after),
-        Some(FlowPath { before, .. }) => network.add_route(before),
-        None => {
-            let (from, to) = layout.pairs[pair];
-            network.add_path(from.0 as usize, to.0 as usize)
-        }
-    }
 }
 
 fn schedule(plan: &Plan<'_>, flow: &Flow) -> FlowSchedule {
@@ -102,12 +90,12 @@ fn empty_path_delay(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> 
     };
     let over = path.links().map(|link| directions[link.0 as usize]);
     let delay = over.fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64));
-    path.radio.is_none().then_some(delay)
+    path.is_wired().then_some(delay)
 }
 
 /// Whether every router of a path processes Quick-Start requests; the first link is the host's own.
 fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
-    path.radio.is_none()
+    path.is_wired()
         && path
             .links()
             .skip(1)

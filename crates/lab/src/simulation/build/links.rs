@@ -5,7 +5,7 @@ use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, Loss};
 use engine::Stream;
-use net::impairment::{Bernoulli, GilbertElliott, Impairment, List};
+use net::impairment::{Bernoulli, GilbertElliott, Impairment, Scripted};
 use net::{LinkId, LinkSpec, Network};
 use units::Span;
 
@@ -33,8 +33,12 @@ pub(super) fn add_links(
         };
         let (rate, delay) = (direction.rate, direction.delay);
         let qdisc = direction.queue.build(rate, delay, rtt, || stream("red"));
-        let impairment = impairment(plan, &direction.loss, || stream("loss"));
-        network.add_link(LinkSpec { rate, delay, qdisc, impairment, router: direction.router.clone() });
+        let mut impairments = Vec::new();
+        for (number, loss) in direction.losses.iter().enumerate() {
+            let purpose = if number == 0 { "loss".to_string() } else { format!("loss {}", number + 1) };
+            impairments.extend(impairment(plan, loss, || stream(&purpose)));
+        }
+        network.add_link(LinkSpec { rate, delay, qdisc, impairments, router: direction.router.clone() });
         if plan.settings.recording.audit {
             audited.push(audited_link(plan, layout, link, direction, rtt));
         }
@@ -86,16 +90,16 @@ fn audited_link(
     AuditedLink { rate: direction.rate, limit, limit_before: direction.queue.limits_before(), ..known }
 }
 
-fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> Impairment {
-    match loss {
-        Loss::None => Impairment::None,
+/// None if a scripted loss names a flow that is not of this run.
+fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> Option<Impairment> {
+    Some(match loss {
         Loss::Bernoulli { rate } => Impairment::Bernoulli(Bernoulli::new(*rate, stream())),
         Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
             Impairment::GilbertElliott(GilbertElliott::new(*p, *r, *loss_good, *loss_bad, stream()))
         }
-        Loss::List { flow, packets } => {
-            let index = plan.scenario.flows.iter().position(|f| f.name == *flow);
-            index.map_or(Impairment::None, |i| Impairment::List(List::new(plan.order[i], packets.clone())))
+        Loss::Scripted { flow, packets } => {
+            let index = plan.scenario.flows.iter().position(|f| f.name == *flow)?;
+            Impairment::Scripted(Scripted::new(plan.order[index], packets.clone()))
         }
-    }
+    })
 }

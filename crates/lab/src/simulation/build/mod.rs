@@ -40,7 +40,8 @@ fn add_media(
     event_queue: &mut EventQueue<Packet>,
     watched: bool,
 ) -> Media {
-    let schedule = layout.satellites.as_ref().map(|s| s.plan(&layout.ends, plan.tcp_flows(), plan.end));
+    let schedule =
+        layout.satellites.as_ref().map(|s| s.plan(&satellite_ends(layout), plan.tcp_flows(), plan.end));
     if let Some(satellites) = layout.satellites.take() {
         network.set_satellites(satellites.network);
     }
@@ -67,6 +68,12 @@ fn add_media(
     Media { timers, satellites: schedule, warmup }
 }
 
+/// Of each flow the nodes where its data enters and leaves the satellite network; its own nodes if it does not use it.
+fn satellite_ends(layout: &Layout<'_>) -> Vec<[usize; 2]> {
+    let data = layout.paths.iter().step_by(2).zip(&layout.ends);
+    data.map(|(path, ends)| path.satellite_ends().unwrap_or(ends.map(|node| node.0 as usize))).collect()
+}
+
 /// The recorder, with the auditors that are asked for.
 fn recorder<const WINDOWS: bool, const PACKETS: bool>(
     plan: &Plan<'_>,
@@ -78,7 +85,7 @@ fn recorder<const WINDOWS: bool, const PACKETS: bool>(
     let windows: Vec<u32> = flows.senders.iter().map(|sender| sender.options().window).collect();
     let mut auditor = recording.audit.then(|| Auditor::new(audited, &layout.ends, &windows));
     for (number, pair) in layout.paths.chunks_exact(2).enumerate() {
-        if let (Some(auditor), true) = (&mut auditor, pair.iter().any(|path| path.radio.is_some())) {
+        if let (Some(auditor), true) = (&mut auditor, pair.iter().any(FlowPath::has_radio)) {
             auditor.expect_radio_hop(number as u32);
         }
     }
@@ -121,7 +128,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         network.reroute(Time::ZERO);
         let recorder = recorder(&plan, &layout, &flows, audited);
         set_first_timers(&plan, &flows, &media, &mut event_queue);
-        let first_link = |path: &FlowPath| path.before.first().map_or(LinkId(0), |link| *link);
+        let first_link = |path: &FlowPath| path.links().next().map_or(LinkId(0), |link| *link);
         let first_links =
             layout.paths.chunks_exact(2).map(|pair| [first_link(&pair[0]), first_link(&pair[1])]).collect();
         Ok(Simulation {

@@ -1,6 +1,6 @@
 //! The first step: numbers of flows, nodes and paths.
 
-use crate::scenario::paths::{FlowPath, flow_paths, lay_out};
+use crate::scenario::paths::{FlowPath, PathNodes, lay_out};
 use crate::scenario::{FlowKind, Scenario};
 use crate::simulation::Settings;
 use crate::simulation::satellites::{self, SatelliteLayout};
@@ -55,7 +55,8 @@ impl<'a> Layout<'a> {
         let scenario = plan.scenario;
         let (topology, nodes, satellites) = match &scenario.satellites {
             Some(constellation) => {
-                let (topology, nodes, layout) = satellites::lay_out(scenario, constellation, plan.seed, stop);
+                let (topology, nodes, layout) =
+                    satellites::lay_out(scenario, constellation, radio_nodes, plan.seed, stop);
                 (topology, nodes, Some(layout))
             }
             None => {
@@ -67,11 +68,11 @@ impl<'a> Layout<'a> {
         let flows = plan.numbered.iter().map(|index| &scenario.flows[*index]);
         let ends: Vec<[NodeId; 2]> = flows.map(|flow| [node(&flow.from), node(&flow.to)]).collect();
         let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
-        let paths = match &satellites {
-            Some(_) => Vec::new(),
-            None => flow_paths(&topology, radio_nodes.len(), &pairs)
-                .unwrap_or_else(|| unreachable!("a scenario's flows have paths")),
-        };
+        let terminals = satellites.as_ref().map_or(0..0, SatelliteLayout::terminals);
+        let radio = terminals.end..terminals.end + radio_nodes.len() as u32;
+        let paths = PathNodes { topology: &topology, radio, terminals }
+            .paths(&pairs)
+            .unwrap_or_else(|| unreachable!("a scenario's flows have paths"));
         Layout { topology, satellites, ends, pairs, paths }
     }
 }

@@ -1,0 +1,116 @@
+//! The next hops of which routes consist.
+
+use crate::ids::LinkId;
+
+/// A part of the path of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Segment {
+    /// Over these links in order.
+    Links(Vec<LinkId>),
+    /// Over the radio channel between two radio nodes.
+    Radio {
+        /// Number of the radio node where the packet is sent.
+        from: u32,
+        /// Number of the radio node that receives it.
+        to: u32,
+    },
+    /// Over satellites and the fixed links around them, by routing tables.
+    Satellites {
+        /// Node where the packet enters.
+        from: usize,
+        /// Node where it leaves.
+        to: usize,
+    },
+}
+
+/// The next hop of a packet at the end of a link, or at its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NextHop {
+    /// A link.
+    Link(u32),
+    /// The packet is at its destination.
+    Deliver,
+    /// The node looks up the next link in its routing table.
+    Lookup,
+    /// Radio path of this number, see [`crate::radio::Radio::add_path`].
+    Radio(u32),
+    /// Entry of this number into the satellite network, see `Tables::add`.
+    Satellites(u32),
+}
+
+/// A next hop in four bytes: every packet reads one at every hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop(u32);
+
+const RADIO: u32 = 1 << 31;
+const SATELLITES: u32 = 3 << 30;
+const LOOKUP: u32 = u32::MAX - 1;
+const DELIVER: u32 = u32::MAX;
+
+impl Hop {
+    pub const DELIVER: Hop = Hop(DELIVER);
+    pub const LOOKUP: Hop = Hop(LOOKUP);
+
+    pub fn link(number: u32) -> Hop {
+        Hop(number)
+    }
+    pub fn radio(path: u32) -> Hop {
+        Hop(RADIO + path)
+    }
+    pub fn satellites(entry: u32) -> Hop {
+        Hop(SATELLITES + entry)
+    }
+
+    /// The number of the link; none if it is another hop.
+    #[inline]
+    pub fn as_link(self) -> Option<u32> {
+        (self.0 < RADIO).then_some(self.0)
+    }
+    /// The number of the link; greater than all of them if it is another hop.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+    pub fn decode(self) -> NextHop {
+        match self.0 {
+            DELIVER => NextHop::Deliver,
+            LOOKUP => NextHop::Lookup,
+            hop if hop >= SATELLITES => NextHop::Satellites(hop - SATELLITES),
+            hop if hop >= RADIO => NextHop::Radio(hop - RADIO),
+            link => NextHop::Link(link),
+        }
+    }
+}
+
+/// The links from which the packets of a link come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Upstream {
+    /// No route uses the link yet.
+    Unknown,
+    /// All packets come from this link.
+    Link(LinkId),
+    /// Packets come from several links, or from a source.
+    Several,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_bytes_hold_every_next_hop() {
+        for (hop, expected) in [
+            (Hop::link(0), NextHop::Link(0)),
+            (Hop::link(5_000_000), NextHop::Link(5_000_000)),
+            (Hop::radio(0), NextHop::Radio(0)),
+            (Hop::radio(2_000_000), NextHop::Radio(2_000_000)),
+            (Hop::satellites(0), NextHop::Satellites(0)),
+            (Hop::satellites(2_000_000), NextHop::Satellites(2_000_000)),
+            (Hop::LOOKUP, NextHop::Lookup),
+            (Hop::DELIVER, NextHop::Deliver),
+        ] {
+            assert_eq!(hop.decode(), expected);
+            assert_eq!(hop.as_link().is_some(), matches!(expected, NextHop::Link(_)));
+        }
+    }
+}
