@@ -1,9 +1,10 @@
 //! The pending events of a run: items in flight and timers in one total order.
 
 use crate::heap::Heap;
-use crate::lanes::{LaneHint, Lanes};
+use crate::lanes::{LaneHint, Lanes, MAX_LANES};
 use crate::timers::Timers;
 use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, time_of};
+use core::hint::select_unpredictable;
 use units::Time;
 
 /// The result of [`EventQueue::pop`].
@@ -19,8 +20,8 @@ pub enum Next<T> {
 
 /// The pending events of a run.
 ///
-/// The leaves of a winner tree are the heads of the lanes, the first timer and the first overflow item. The root of
-/// the tree is the next event. Adding an item to a lane that is not empty does not change the tree.
+/// The leaves of a winner tree are the heads of the lanes, and the earlier of the first timer and the first overflow
+/// item. The root of the tree is the next event. Adding an item to a lane that is not empty does not change the tree.
 pub struct EventQueue<T> {
     lanes: Lanes<T>,
     timers: Timers,
@@ -28,18 +29,31 @@ pub struct EventQueue<T> {
     overflow: Heap,
     overflow_items: Vec<Option<T>>,
     free: Vec<u32>,
-    /// Winner tree: `tree[1]` is the least key, leaves start at `tree.len() / 2`.
-    tree: Vec<Key>,
+    /// Winner tree: `tree[1]` is the least key, leaves start at `leaves`, a power of two.
+    tree: Box<[Key; TREE]>,
+    leaves: usize,
     order: u64,
     now: Time,
     events: u64,
     last_lane: usize,
 }
 
-/// Leaf of the timers, of the overflow, and of the first lane.
-const TIMERS: usize = 0;
-const OVERFLOW: usize = 1;
-const LANES: usize = 2;
+/// Leaf of the earlier of the first timer and the first overflow item, and leaf of the first lane.
+const OTHERS: usize = 0;
+const LANES: usize = 1;
+/// Nodes of a tree with the maximum number of lanes. An index is taken modulo this power of two, which needs no check.
+const TREE: usize = 2 * (LANES + MAX_LANES).next_power_of_two();
+
+/// The smaller key. Which one it is cannot be predicted, so both halves are selected without a branch.
+#[inline]
+fn earlier(a: Key, b: Key) -> Key {
+    let halves = |key: Key| ((key >> 64) as u64, key as u64);
+    let ((a_high, a_low), (b_high, b_low)) = (halves(a), halves(b));
+    let less = b < a;
+    let high = select_unpredictable(less, b_high, a_high);
+    let low = select_unpredictable(less, b_low, a_low);
+    (high as Key) << 64 | low as Key
+}
 
 impl<T: Copy> Default for EventQueue<T> {
     fn default() -> Self {
@@ -51,20 +65,20 @@ impl<T: Copy> EventQueue<T> {
     /// An empty event queue at time zero.
     pub fn new() -> EventQueue<T> {
         let lanes = Lanes::new();
-        let mut event_queue = EventQueue {
+        let leaves = (LANES + lanes.count()).next_power_of_two();
+        EventQueue {
             lanes,
             timers: Timers::default(),
             overflow: Heap::default(),
             overflow_items: Vec::new(),
             free: Vec::new(),
-            tree: Vec::new(),
+            tree: Box::new([EMPTY; TREE]),
+            leaves,
             order: 0,
             now: Time::ZERO,
             events: 0,
             last_lane: 0,
-        };
-        event_queue.rebuild();
-        event_queue
+        }
     }
 
     /// The time of the last event.
@@ -116,7 +130,7 @@ impl<T: Copy> EventQueue<T> {
         self.overflow_items[slot as usize] = Some(item);
         self.overflow.push(crate::key(at, self.order, slot));
         self.order += 1;
-        self.update(OVERFLOW, self.overflow.first());
+        self.update_others();
     }
 
     /// Sets the deadline of timer `id` to `at`, earlier or later than before. `Time::NEVER` stops the timer.
@@ -124,7 +138,7 @@ impl<T: Copy> EventQueue<T> {
     pub fn set_timer(&mut self, id: u32, at: Time) {
         debug_assert!(at >= self.now, "a deadline in the past");
         if self.timers.set(id, at, &mut self.order) {
-            self.update(TIMERS, self.timers.first());
+            self.update_others();
         }
     }
 
@@ -149,9 +163,9 @@ impl<T: Copy> EventQueue<T> {
                 self.now = at;
                 self.events += 1;
                 self.last_lane = lane;
-                let (item, next) = self.lanes.pop(lane);
+                let (index, next) = self.lanes.pop(lane);
                 self.update(LANES + lane, next);
-                return Next::Item(item);
+                return Next::Item(*self.lanes.item(lane, index));
             }
             if let Some(next) = self.pop_other(first, place) {
                 return next;
@@ -161,23 +175,23 @@ impl<T: Copy> EventQueue<T> {
 
     /// Processes a first key that is in no lane: a timer entry, the border of the near timers, or an overflow item.
     fn pop_other(&mut self, first: Key, place: u32) -> Option<Next<T>> {
-        let timer = first == self.tree[self.tree.len() / 2 + TIMERS];
+        let timer = first == self.timers.first();
         if timer && Timers::at_border(first) {
             self.timers.cross_border();
-            self.update(TIMERS, self.timers.first());
+            self.update_others();
             return None;
         }
         self.now = time_of(first);
         self.events += 1;
-        if timer {
-            let fired = self.timers.pop(&mut self.order);
-            self.update(TIMERS, self.timers.first());
-            return fired.map(Next::Timer);
-        }
-        self.overflow.pop();
-        self.update(OVERFLOW, self.overflow.first());
-        self.free.push(place);
-        self.overflow_items[place as usize].take().map(Next::Item)
+        let next = if timer {
+            self.timers.pop(&mut self.order).map(Next::Timer)
+        } else {
+            self.overflow.pop();
+            self.free.push(place);
+            self.overflow_items[place as usize].take().map(Next::Item)
+        };
+        self.update_others();
+        next
     }
 
     /// Sets the clock to `at` for an event that the caller keeps outside this queue, if every event in the queue is
@@ -223,25 +237,34 @@ impl<T: Copy> EventQueue<T> {
     }
 
     #[inline]
+    fn update_others(&mut self) {
+        self.update(OTHERS, self.timers.first().min(self.overflow.first()));
+    }
+
+    /// Sets the key of a leaf and recomputes the winners above it, without branches that cannot be predicted.
+    #[inline]
     fn update(&mut self, leaf: usize, key: Key) {
-        let tree = &mut self.tree[..];
-        let mut at = tree.len() / 2 + leaf;
-        tree[at] = key;
+        let tree = &mut *self.tree;
+        let mut at = self.leaves + leaf;
+        let mut winner = key;
+        tree[at % TREE] = winner;
         while at > 1 {
-            let winner = tree[at].min(tree[at ^ 1]);
+            let other = tree[(at ^ 1) % TREE];
+            winner = earlier(winner, other);
             at /= 2;
-            tree[at] = winner;
+            tree[at % TREE] = winner;
         }
     }
 
     #[cold]
     fn rebuild(&mut self) {
         let leaves = (LANES + self.lanes.count()).next_power_of_two();
-        if self.tree.len() == 2 * leaves {
+        if self.leaves == leaves {
             return;
         }
-        let old: Vec<Key> = self.tree[self.tree.len() / 2..].to_vec();
-        self.tree = vec![EMPTY; 2 * leaves];
+        let old = self.tree[self.leaves..2 * self.leaves].to_vec();
+        *self.tree = [EMPTY; TREE];
+        self.leaves = leaves;
         for (leaf, key) in old.into_iter().enumerate() {
             self.update(leaf, key);
         }

@@ -34,7 +34,7 @@ struct Lane<T> {
 }
 
 const FIRST_LANES: usize = 7;
-const MAX_LANES: usize = 255;
+pub(crate) const MAX_LANES: usize = 255;
 /// A ring of this many items does not fit into the L1 and L2 caches.
 const LARGE: usize = 4096;
 
@@ -124,21 +124,27 @@ impl<T: Copy> Lanes<T> {
         (&mut entry.item, head)
     }
 
-    /// Removes the head of `lane`. Returns it with the key of the next item, or `EMPTY`.
+    /// Removes the head of `lane`. Returns its index, where it stays until the next push, and the key of the next item, or
+    /// `EMPTY`.
     #[inline]
-    pub(crate) fn pop(&mut self, lane: usize) -> (T, Key) {
-        let index = lane;
+    pub(crate) fn pop(&mut self, lane: usize) -> (usize, Key) {
+        let number = lane;
         let lane = &mut self.lanes[lane];
         debug_assert!(lane.len > 0);
-        let mask = lane.ring.len() - 1;
-        let item = lane.ring[lane.head].item;
-        lane.head = (lane.head + 1) & mask;
+        let index = lane.head;
+        lane.head = (lane.head + 1) & (lane.ring.len() - 1);
         lane.len -= 1;
         if lane.len == 0 {
-            self.tails[index] = 0;
-            return (item, EMPTY);
+            self.tails[number] = 0;
+            return (index, EMPTY);
         }
-        (item, lane.ring[lane.head].key)
+        (index, lane.ring[lane.head].key)
+    }
+
+    /// The item at an index of the ring of `lane`.
+    #[inline]
+    pub(crate) fn item(&self, lane: usize, index: usize) -> &T {
+        &self.lanes[lane].ring[index].item
     }
 
     /// The item `ahead` places behind the head of `lane`; `None` if the lane is shorter.

@@ -4,6 +4,7 @@ use super::document::TomlItem;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
 use crate::error::{Origin, ScenarioError};
 use net::{LinkId, NodeId, Route, RouterConfig, Segment, Topology};
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -35,7 +36,7 @@ pub(crate) fn radio_names(radio: Option<&RadioNetwork>) -> Vec<String> {
 /// A path from node to node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowPath {
-    pub segments: Vec<Segment>,
+    pub segments: SmallVec<[Segment; 1]>,
 }
 
 impl FlowPath {
@@ -79,15 +80,17 @@ impl PathNodes<'_> {
     pub fn paths(&self, pairs: &[(NodeId, NodeId)]) -> Option<Vec<FlowPath>> {
         if self.radio.is_empty() && self.terminals.is_empty() {
             let routes = self.topology.routes(pairs).ok()?.into_iter();
-            return Some(routes.map(|route| FlowPath { segments: vec![Segment::Links(route)] }).collect());
+            return Some(
+                routes.map(|route| FlowPath { segments: smallvec![Segment::Links(route)] }).collect(),
+            );
         }
         if self.radio.is_empty() {
             let over =
-                |&(from, to): &(NodeId, NodeId)| FlowPath { segments: vec![over_satellites(from, to)] };
+                |&(from, to): &(NodeId, NodeId)| FlowPath { segments: smallvec![over_satellites(from, to)] };
             return Some(pairs.iter().map(over).collect());
         }
         let gateways = self.gateways();
-        pairs.iter().map(|pair| Some(FlowPath { segments: self.path(&gateways, *pair)? })).collect()
+        pairs.iter().map(|pair| Some(FlowPath { segments: self.path(&gateways, *pair)?.into() })).collect()
     }
 
     /// The radio nodes with links.
