@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
 
-.PHONY: build run test bench lint format validate fuzz docs wheel clean
+.PHONY: build run test bench lint format validate fuzz docs reference wheel clean
 
 build: $(VENV)/.built
 
@@ -62,6 +62,13 @@ fuzz:
 # The site: guides, glossary and the reference from the docstrings, into out/site. A warning fails it.
 docs: build
 	$(BIN)/mkdocs build --quiet --strict --site-dir $(abspath out/site)
+
+# The JSON Schemas that the package ships, and the reference pages made from them.
+reference: build
+	for of in scenario outcome; do \
+	    $(BIN)/ackclock schema $$of > python/ackclock/schemas/$$of.schema.json && \
+	    $(BIN)/ackclock schema $$of --markdown > docs/$$of-keys.md || exit 1; \
+	done
 
 # A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
 wheel: build

@@ -14,10 +14,16 @@ def drop_reasons() -> dict[str, str]:
     return dict(zip(codes["reason"], codes["reason_words"], strict=True))
 
 
+def schema(of: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a scenario file or of an outcome; `of` is "scenario" or "outcome"."""
+    found: dict[str, Any] = json.loads(_core.schema(of))
+    return found
+
+
 def models(kind: str) -> list[dict[str, Any]]:
     """List the models of one kind: dictionaries with name, summary, status, source, params, trace, limits.
 
-    `kind` is "controllers", "recoveries", "queues" or "losses".
+    `kind` is "controllers", "recoveries", "queues", "losses" or "keys" (the tables of a scenario with their keys).
     """
     found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
     return found

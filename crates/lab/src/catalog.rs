@@ -1,5 +1,6 @@
 //! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
+use crate::schema::{TABLES, Table};
 use cc::{CONTROLLERS, ParamKind};
 use serde::Serialize;
 
@@ -88,7 +89,7 @@ pub fn codes() -> Codes {
 }
 
 /// The kinds of things that can be listed.
-pub const KINDS: [&str; 4] = ["controllers", "recoveries", "queues", "losses"];
+pub const KINDS: [&str; 5] = ["controllers", "recoveries", "queues", "losses", "keys"];
 
 /// Everything of one kind; none for a kind that does not exist.
 pub fn list(kind: &str) -> Option<Vec<Entry>> {
@@ -106,6 +107,7 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
         "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.2)).collect(),
         "queues" => net::qdisc::QDISCS.iter().map(model).collect(),
         "losses" => net::impairment::IMPAIRMENTS.iter().map(model).collect(),
+        "keys" => TABLES.iter().map(table).collect(),
         _ => return None,
     })
 }
@@ -122,6 +124,23 @@ fn model(model: &net::Model) -> Entry {
         summary: model.summary.into(),
         status: None,
         source: (!model.source.is_empty()).then(|| model.source.into()),
+        params: params.collect(),
+        trace: &[],
+        limits: Vec::new(),
+    }
+}
+
+fn table(table: &Table) -> Entry {
+    let params = table.keys.iter().map(|key| {
+        let [first, second] = key.defaults;
+        let default = if first == second { first.into() } else { format!("{first} (ns2), {second}") };
+        Parameter { name: key.name.into(), default, unit: String::new(), doc: key.doc.into() }
+    });
+    Entry {
+        name: table.name.into(),
+        summary: table.place.replace('`', ""),
+        status: None,
+        source: None,
         params: params.collect(),
         trace: &[],
         limits: Vec::new(),

@@ -7,6 +7,7 @@ pub mod catalog;
 mod error;
 pub mod fuzzing;
 pub mod scenario;
+pub mod schema;
 pub mod simulation;
 pub mod study;
 mod view;

@@ -34,6 +34,16 @@ fn catalog(kind: &str) -> PyResult<String> {
     serde_json::to_string(&entries).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
+/// The JSON Schema of a scenario file or of an outcome; `of` is "scenario" or "outcome".
+#[pyfunction]
+fn schema(of: &str) -> PyResult<String> {
+    match of {
+        "scenario" => Ok(lab::schema::scenario_schema().to_string()),
+        "outcome" => Ok(lab::schema::outcome_schema().to_string()),
+        _ => Err(PyValueError::new_err(format!("there is no schema of \"{of}\""))),
+    }
+}
+
 /// The names of the codes in trace columns.
 #[pyfunction]
 fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
@@ -65,7 +75,7 @@ mod _core {
     use super::study::{PyPool, PyStudy, parse_study};
     use super::*;
     #[pymodule_export]
-    use super::{allow_code, catalog, codes, seconds};
+    use super::{allow_code, catalog, codes, schema, seconds};
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         lab::set_external_loader(lab::ExternalLoader {

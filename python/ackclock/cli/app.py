@@ -23,6 +23,7 @@ COMMANDS = (
     "check",
     "why",
     "list",
+    "schema",
     "sweep",
     "results",
     "suite",

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ackclock.text import PlainConsole, shown
 
-Kind = Literal["controllers", "recoveries", "queues", "losses", "scenarios", "papers", "suites"]
+Kind = Literal["controllers", "recoveries", "queues", "losses", "keys", "scenarios", "papers", "suites"]
 
 
 def command(kind: Kind, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:

@@ -39,3 +39,6 @@ pub use model::{
     CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue,
     RadioNetwork, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
 };
+pub(crate) use renamed::old_names;
+#[cfg(test)]
+pub(crate) use table::read_keys;

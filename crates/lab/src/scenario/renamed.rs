@@ -16,6 +16,11 @@ fn current(table: &str, key: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(of, old, _)| *of == table && *old == key).map(|(.., new)| *new)
 }
 
+/// The old names of keys of a table, with the present ones.
+pub(crate) fn old_names(table: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    RENAMED.iter().filter(move |(of, ..)| *of == table).map(|(_, old, new)| (*old, *new))
+}
+
 /// Gives the keys of `item` and of all tables in it their present names; `path` is the key of `item`. Two names of one key are
 /// refused.
 pub(super) fn rename_keys(item: &mut TomlItem, path: &str) -> Result<(), ScenarioError> {

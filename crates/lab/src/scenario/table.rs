@@ -168,6 +168,8 @@ impl<'a> TableReader<'a> {
 
     /// Ends the reading. Fails if the table contains a key that was not read.
     pub fn finish(self) -> Result<()> {
+        #[cfg(test)]
+        read_keys::note(&self.path, &self.asked.borrow());
         let asked = self.asked.borrow();
         match self.entries.iter().find(|(key, _)| !asked.contains(&key.as_str())) {
             None => Ok(()),
@@ -196,5 +198,27 @@ where
         TomlValue::Integer(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
         TomlValue::Float(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
         other => Err(refuse(format!("must be a quantity like \"{example}\", not {}", other.kind()))),
+    }
+}
+
+/// The keys that readers read, for the test of the schema.
+#[cfg(test)]
+pub(crate) mod read_keys {
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    type Keys = BTreeMap<String, BTreeSet<&'static str>>;
+
+    thread_local! {
+        static READ: RefCell<Keys> = RefCell::default();
+    }
+
+    pub fn note(path: &str, keys: &[&'static str]) {
+        READ.with_borrow_mut(|read| read.entry(path.into()).or_default().extend(keys));
+    }
+
+    /// The keys read since the last call, by the path of their table.
+    pub fn take() -> Keys {
+        READ.take()
     }
 }

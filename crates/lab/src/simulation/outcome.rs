@@ -1,11 +1,14 @@
 //! The outcome of a run: the JSON output, in SI units.
 
 use net::DropReason;
+use net::radio::PacketFate;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The result of a run. Values that do not apply are `null`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Outcome {
     /// The scenario's title.
     pub title: String,
@@ -33,7 +36,7 @@ pub struct Outcome {
 }
 
 /// A flow's result.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct FlowOutcome {
     /// Name in the scenario.
     pub name: String,
@@ -43,9 +46,9 @@ pub struct FlowOutcome {
     pub control: Option<String>,
     /// Loss recovery.
     pub recovery: Option<&'static str>,
-    /// Payload delivered in order, without duplicates, over the duration, bit/s.
+    /// Payload delivered in order, without duplicates, over the whole duration, whenever the flow started, bit/s.
     pub goodput_bps: f64,
-    /// Bytes on the wire that reached the sink, over the duration, bit/s.
+    /// Bytes on the wire that reached the sink, duplicates included, without the SYN, over the whole duration, bit/s.
     pub throughput_bps: f64,
     /// Payload delivered in order, without duplicates, bytes.
     pub delivered_bytes: u64,
@@ -53,23 +56,25 @@ pub struct FlowOutcome {
     pub sent_packets: u64,
     /// Highest cumulative ACK, in data segments.
     pub acked_packets: Option<u64>,
-    /// Data packets sent again.
+    /// Data packets sent again. Null for UDP, as the other values of TCP below.
     pub retransmitted_packets: Option<u64>,
     /// Retransmission timeouts with data outstanding.
     pub timeouts: Option<u64>,
-    /// Reductions of the window.
+    /// Reductions of the window, timeouts included.
     pub window_cuts: Option<u64>,
-    /// Time average of the congestion window from the flow's start, segments.
+    /// Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments: small for a
+    /// flow that starts late.
     pub mean_cwnd: Option<f64>,
-    /// Time average of the slow-start threshold, segments; null if it was infinite.
+    /// The same of the slow-start threshold, segments; null if it was infinite at any time.
     pub mean_ssthresh: Option<f64>,
     /// Congestion window at the end, segments.
     pub final_cwnd: Option<f64>,
     /// Slow-start threshold at the end, segments.
     pub final_ssthresh: Option<f64>,
-    /// Mean of the round-trip samples of the controller.
+    /// Mean of the round-trip samples that the controller receives, seconds: of the newest segment that an ACK covers, unless
+    /// one of the covered segments was retransmitted; without the handshake.
     pub mean_rtt_s: Option<f64>,
-    /// Smallest round-trip sample.
+    /// Smallest of these samples, of the whole run also with a warm-up, seconds.
     pub min_rtt_s: Option<f64>,
     /// Mean one-way delay of data packets that arrived.
     pub mean_delay_s: Option<f64>,
@@ -81,13 +86,13 @@ pub struct FlowOutcome {
     pub jitter2_s: Option<f64>,
     /// Distinct data packets that arrived, over data packets sent.
     pub delivery_ratio: Option<f64>,
-    /// Time from the start to the last acknowledgement; null for a flow that did not complete.
+    /// Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not end.
     pub completion_s: Option<f64>,
     /// One-way delay of a full packet on an empty path; null if the path changes (satellites, radio).
     pub base_delay_s: Option<f64>,
     /// Smallest one-way delay of the whole run, with the warm-up; only with `delays = true`, like the quantiles.
     pub min_delay_s: Option<f64>,
-    /// Median of the one-way delays.
+    /// Median of the one-way delays: a value that was measured, by rank.
     pub p50_delay_s: Option<f64>,
     /// The delay that 95 % of the packets do not exceed.
     pub p95_delay_s: Option<f64>,
@@ -108,11 +113,11 @@ pub struct FlowOutcome {
 }
 
 /// A link's result: one direction.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct LinkOutcome {
     /// `from->to`.
     pub name: String,
-    /// Packets that arrived at its end.
+    /// Packets that arrived at its end; `engine.packet_hops` is their sum.
     pub delivered_packets: u64,
     /// Packets dropped, by reason.
     pub dropped_packets: Drops,
@@ -120,9 +125,9 @@ pub struct LinkOutcome {
     pub marked_packets: u64,
     /// Busy time over duration.
     pub utilisation: f64,
-    /// Time average of the number of packets waiting.
+    /// Time average of the number of packets waiting, without the one in transmission.
     pub mean_queue_packets: f64,
-    /// Mean time that a packet waits before its transmission.
+    /// Mean time that a packet waits before its transmission, seconds.
     pub mean_sojourn_s: Option<f64>,
     /// Packets accepted by the queue: the denominator of the mean sojourn time.
     #[serde(skip)]
@@ -156,8 +161,33 @@ impl Serialize for Drops {
     }
 }
 
+impl JsonSchema for Drops {
+    fn schema_name() -> Cow<'static, str> {
+        "Drops".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        counts(DropReason::ALL.iter().map(|reason| (reason.name(), reason.words())))
+    }
+}
+
+/// The schema of counts by name, with descriptions.
+fn counts(names: impl Iterator<Item = (&'static str, &'static str)>) -> Schema {
+    let one = |about| serde_json::json!({ "type": "integer", "minimum": 0, "description": about });
+    let properties: serde_json::Map<_, _> =
+        names.map(|(name, about)| (name.to_string(), one(about))).collect();
+    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// The counters of [`RadioOutcome::mac_drops`] with their meanings.
+pub const MAC_DROPS: [(&str, &str); 4] = [
+    ("retry", "frames dropped after the last attempt"),
+    ("collision", "receptions that failed because of another signal"),
+    ("busy", "requests that a busy station did not answer"),
+    ("duplicate", "frames received again"),
+];
+
 /// The results of the radio network. Counts are of data packets, except for the counters of the MAC.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct RadioOutcome {
     /// Data packets that were handed to the radio network.
     pub offered_packets: u64,
@@ -172,20 +202,30 @@ pub struct RadioOutcome {
     /// Mean number of hops of the received packets.
     pub mean_hops: Option<f64>,
     /// MAC counters: frames dropped after the retry limit, failed receptions, unanswered requests, duplicate frames.
+    #[schemars(schema_with = "mac_drops_schema")]
     pub mac_drops: BTreeMap<&'static str, u64>,
     /// Data packets without a delivered copy, by the drop reason of the last copy.
+    #[schemars(schema_with = "radio_drops_schema")]
     pub dropped_packets: BTreeMap<&'static str, u64>,
 }
 
+fn mac_drops_schema(_: &mut SchemaGenerator) -> Schema {
+    counts(MAC_DROPS.into_iter())
+}
+
+fn radio_drops_schema(_: &mut SchemaGenerator) -> Schema {
+    counts(PacketFate::DROPS.iter().map(|fate| (fate.name(), fate.words())))
+}
+
 /// The results of the satellite network.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct SatelliteOutcome {
     /// Every change of a terminal's satellite after its first, in the order of time.
     pub handoffs: Vec<HandoffOutcome>,
 }
 
 /// A hand-off: a change of a terminal's satellite.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct HandoffOutcome {
     /// Which terminal.
     pub terminal: String,
@@ -198,14 +238,14 @@ pub struct HandoffOutcome {
 }
 
 /// Fairness between flows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Fairness {
     /// Jain's index of the goodputs of the TCP flows (of all flows where there is no TCP); null if all are zero.
     pub jain: Option<f64>,
 }
 
 /// What the run cost.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct EngineCost {
     /// Events processed.
     pub events: u64,

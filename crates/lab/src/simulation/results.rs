@@ -4,7 +4,7 @@ use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
 use crate::simulation::memory;
 use crate::simulation::outcome::{
-    Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain,
+    Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, MAC_DROPS, Outcome, RadioOutcome, jain,
 };
 use net::LinkId;
 use net::radio::PacketFate;
@@ -135,12 +135,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let drops = |list: &[u64]| -> BTreeMap<&'static str, u64> {
             PacketFate::DROPS.iter().zip(list).map(|(fate, n)| (fate.name(), *n)).collect()
         };
-        let mac = [
-            ("retry", counts.retries_exhausted),
-            ("collision", counts.collisions),
-            ("busy", counts.busy),
-            ("duplicate", counts.duplicates),
-        ];
+        let mac = [counts.retries_exhausted, counts.collisions, counts.busy, counts.duplicates];
         Some(RadioOutcome {
             offered_packets: counts.offered,
             received_packets: counts.received,
@@ -148,7 +143,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             routing_packets: counts.routing,
             routing_load: ratio(counts.routing, counts.received),
             mean_hops: ratio(counts.received_hops, counts.received),
-            mac_drops: mac.into_iter().collect(),
+            mac_drops: MAC_DROPS.iter().map(|(name, _)| *name).zip(mac).collect(),
             dropped_packets: drops(&counts.dropped_data),
         })
     }

@@ -6,6 +6,7 @@
 
 mod aodv;
 mod deadlines;
+mod fate;
 mod interface;
 mod mac;
 mod medium;
@@ -16,6 +17,7 @@ mod station;
 mod store;
 
 pub use aodv::AodvConfig;
+pub use fate::PacketFate;
 pub use mac::MacConfig;
 pub use mobility::{RandomWaypoint, Start, Trajectory};
 pub use propagation::{Model, Propagation};
@@ -61,61 +63,6 @@ pub struct RadioConfig {
     pub routing: Routing,
     /// Seed of everything random.
     pub seed: u64,
-}
-
-/// What became of a packet, or of a copy of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PacketFate {
-    /// Nothing bad: it was sent on, or arrived.
-    Sent,
-    /// The interface queue was full.
-    Queue,
-    /// The MAC gave up.
-    Retry,
-    /// It was pushed out while its next hop's address was asked for.
-    Arp,
-    /// There was no route.
-    AodvRoute,
-    /// It waited in a queue behind a link that broke.
-    Broken,
-    /// It was pushed out of the buffer of packets without a route...
-    Buffer,
-    /// ... or waited too long there.
-    Timeout,
-    /// It made too many hops.
-    Ttl,
-    /// It came back to its source.
-    Loop,
-}
-
-impl PacketFate {
-    /// Every way to be dropped, in the order of their numbers.
-    pub const DROPS: [PacketFate; 9] = [
-        PacketFate::Queue,
-        PacketFate::Retry,
-        PacketFate::Arp,
-        PacketFate::AodvRoute,
-        PacketFate::Broken,
-        PacketFate::Buffer,
-        PacketFate::Timeout,
-        PacketFate::Ttl,
-        PacketFate::Loop,
-    ];
-    /// Its name in output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PacketFate::Sent => "sent",
-            PacketFate::Queue => "queue",
-            PacketFate::Retry => "retry",
-            PacketFate::Arp => "arp",
-            PacketFate::AodvRoute => "route",
-            PacketFate::Broken => "broken",
-            PacketFate::Buffer => "buffer",
-            PacketFate::Timeout => "timeout",
-            PacketFate::Ttl => "ttl",
-            PacketFate::Loop => "loop",
-        }
-    }
 }
 
 /// What the radio hands to whoever drives it.

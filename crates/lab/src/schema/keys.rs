@@ -1,0 +1,236 @@
+//! The keys of a scenario, its links, flows, traffic and satellites.
+
+use super::form::Form::{
+    Any, Array, Bytes, Integer, Model, Number, PartOr, Quantity, QuantityOr, Switch, Table, TableOrTables,
+    Tables, Text, TextOrTexts, Word,
+};
+use super::form::{Key, key};
+
+pub(super) const TOP: &[Key] = &[
+    key("title", Text, "\"\"", "the question that the scenario examines"),
+    key("duration", Quantity("60s"), "", "simulated time"),
+    key("seed", Integer(0, i64::MAX as u64), "1", "seed of all random streams; `--seed` replaces it"),
+    key("warmup", Quantity("5s"), "\"0s\"", "beginning of the run that the outcome excludes"),
+    key("delays", Switch, "false", "the outcome has quantiles of the one-way delay"),
+    key("extends", Text, "none", "base file, relative to this file; tables are merged key by key"),
+    key(
+        "sweep",
+        Any("{ \"link.l.rate\" = [\"1Mbps\", \"2Mbps\"], seed = [1, 2] }"),
+        "none",
+        "axes of a study: key and values",
+    ),
+    key("link", Tables("link"), "none", "the links"),
+    key("flow", Tables("flow"), "none", "the flows"),
+    key("traffic", Tables("traffic"), "none", "generators of TCP flows"),
+    key("tcp", Table("tcp"), "profile `linux`", "options of every TCP flow"),
+    key("constellation", Table("constellation"), "none", "satellites"),
+    key("terminal", Tables("terminal"), "none", "terminals of the satellites on the ground"),
+    key("radio", Table("radio"), "none", "a network of radio nodes"),
+];
+
+pub(super) const LINK: &[Key] = &[
+    key("name", Text, "`a->b`", "name for `--set link.NAME...`; the outcome has `from->to`"),
+    key("ends", Array("[\"a\", \"b\"]"), "", "the two nodes; forward is from the first to the second"),
+    key("rate", Quantity("10Mbps"), "", "transmission rate"),
+    key("delay", Quantity("10ms"), "", "propagation delay"),
+    key("queue", Model("queues"), "unlimited", "queue discipline (`ackclock list queues`)"),
+    key(
+        "loss",
+        TableOrTables("loss"),
+        "none",
+        "losses besides the queue (`ackclock list losses`); several in an array",
+    ),
+    key("router", Table("router"), "none", "router in front of the link that writes feedback into packets"),
+    key(
+        "back",
+        Table("link"),
+        "as forward",
+        "what differs in the reverse direction: rate, delay, queue, loss, router",
+    ),
+];
+
+pub(super) const RED: &[Key] = &[
+    key("kind", Word(&["red"]), "", "random early detection"),
+    key("limit", Quantity("50p"), "", "packets, bytes or bandwidth-delay products that may wait"),
+    key(
+        "min",
+        QuantityOr("5p", &["auto"]),
+        "\"5p\"",
+        "lower threshold of the average queue, in the unit of the limit; `\"auto\"`: ns-2's",
+    ),
+    key(
+        "max",
+        QuantityOr("15p", &["auto"]),
+        "\"15p\"",
+        "upper threshold; three times `min` if that alone is given",
+    ),
+    key("max_p", Number(1e-6, 1.0), "0.1", "drop probability at `max`"),
+    key(
+        "weight",
+        PartOr(&["auto"]),
+        "0.002",
+        "weight of the newest length in the average; `\"auto\"`: ns-2's",
+    ),
+    key("gentle", Switch, "true", "above `max` the probability rises to 1 at twice `max`"),
+    key("wait", Switch, "true", "drops and marks are spaced evenly"),
+    key("mean_packet", Bytes, "\"1000B\"", "packet size for byte mode, idle time and the automatic settings"),
+    key("ecn", Switch, "false", "ECN-capable packets are marked instead of dropped"),
+    key("mark_p", Number(0.0, 2.0), "0.1", "above this drop probability ECN-capable packets are dropped too"),
+    key("adaptive", Switch, "false", "adapts `max_p` (Floyd, Gummadi and Shenker 2001)"),
+    key("feng", Switch, "false", "adapts `max_p` (Feng et al. 1999)"),
+    key("ns2_gentle_slope", Switch, "false", "the slope above `max` follows the initial `max_p`"),
+    key("count_in_service", Switch, "false", "the averaged length includes the packet in transmission"),
+];
+
+pub(super) const ROUTER: &[Key] = &[
+    key("kind", Word(&["rcp", "xcp", "quick_start"]), "", "the protocol"),
+    key("alpha", Number(0.0, 10.0), "0.4", "RCP, XCP: gain of the spare capacity"),
+    key("beta", Number(0.0, 10.0), "0.4 (RCP), 0.226 (XCP)", "RCP, XCP: gain of the queue"),
+    key(
+        "gamma",
+        Number(0.0, 1.0),
+        "1 (RCP), 0.1 (XCP)",
+        "RCP: part of the capacity to use; XCP: part of the traffic that is redistributed",
+    ),
+    key("period", Quantity("10ms"), "\"10ms\"", "RCP: time between two updates of the rate, 1 to 200 ms"),
+    key("initial", Number(1e-6, 1.0), "0.05", "RCP: first rate, as a part of the capacity"),
+    key(
+        "threshold",
+        Number(0.0, 1.0),
+        "0.85",
+        "Quick-Start: part of the capacity up to which rates are approved",
+    ),
+    key(
+        "window",
+        Quantity("200ms"),
+        "\"200ms\"",
+        "Quick-Start: time over which arrivals and approvals count, at least 1 ms",
+    ),
+];
+
+pub(super) const FLOW: &[Key] = &[
+    key("name", Text, "`flow0`, `flow1`, ...", "name of the flow"),
+    key("from", Text, "", "node that sends data"),
+    key("to", Text, "", "node that receives data"),
+    key("start", Quantity("1s"), "\"0s\"", "start time"),
+    key("start_jitter", Quantity("1s"), "\"0s\"", "upper bound of a random time that is added to the start"),
+    key("stop", Quantity("50s"), "none", "time at which the application has no more data"),
+    key("bytes", Quantity("10MB"), "unlimited", "payload to transfer; TCP only"),
+    key("tcp", Table("tcp"), "`[tcp]`", "options of this flow"),
+    key("udp", Table("udp"), "none", "makes it a UDP flow"),
+];
+
+pub(super) const UDP: &[Key] = &[
+    key("packet", Bytes, "\"1000B\"", "size of a packet"),
+    key("rate", Quantity("1Mbps"), "", "sending rate; or a schedule"),
+    key(
+        "schedule",
+        Array("[[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]"),
+        "none",
+        "times and the rates from then on",
+    ),
+    key("jitter", Number(0.0, 1.0), "0", "each interval is random by this part of it, up or down"),
+];
+
+pub(super) const TRAFFIC: &[Key] = &[
+    key("name", Text, "`traffic0-`, ...", "name of the source; its flows add a number"),
+    key("from", TextOrTexts, "", "node, or nodes, that send data"),
+    key("to", TextOrTexts, "", "node, or nodes, that receive data"),
+    key("load", Quantity("6Mbps"), "", "mean offered payload"),
+    key("size", Quantity("30kB"), "", "mean size of a flow"),
+    key("shape", Number(1.01, 10.0), "all flows have one size", "shape of the Pareto distribution of sizes"),
+    key("largest", Quantity("10MB"), "1,000 times `size`", "largest size with `shape`"),
+    key("start", Quantity("1s"), "\"0s\"", "no flow starts earlier"),
+    key("stop", Quantity("50s"), "the end", "no flow starts later"),
+    key("tcp", Table("tcp"), "`[tcp]`", "options of its flows"),
+];
+
+pub(super) const CONSTELLATION: &[Key] = &[
+    key(
+        "kind",
+        Word(&["iridium", "walker", "tle"]),
+        "",
+        "Iridium, a Walker constellation, or two-line elements",
+    ),
+    key("altitude", Quantity("780km"), "\"780km\" (Iridium)", "altitude of the orbits"),
+    key("inclination", Quantity("86.4deg"), "\"86.4deg\" (Iridium)", "inclination of the orbits"),
+    key("planes", Integer(1, 1000), "6 (Iridium)", "number of planes"),
+    key(
+        "per_plane",
+        Integer(1, 1000),
+        "11 (Iridium)",
+        "satellites in a plane; TLE: needed for inter-satellite links",
+    ),
+    key(
+        "plane_spacing",
+        Quantity("31.6deg"),
+        "\"31.6deg\" (Iridium), 360 over `planes`",
+        "angle between two planes",
+    ),
+    key("phasing", Number(0.0, 1000.0), "0; Iridium's alternates", "Walker's phasing factor F"),
+    key(
+        "orbit",
+        Word(&["circular", "j2"]),
+        "\"circular\"",
+        "orbits with the precession of the Earth's oblateness or without",
+    ),
+    key("file", Text, "", "TLE: the file, relative to the scenario"),
+    key(
+        "elevation_mask",
+        Quantity("8.2deg"),
+        "\"8.2deg\" (Iridium), \"25deg\"",
+        "smallest elevation at which a terminal uses a satellite",
+    ),
+    key(
+        "isl_latitude_limit",
+        Quantity("60deg"),
+        "\"60deg\" (Iridium), \"90deg\"",
+        "beyond this latitude satellites have no links to other planes",
+    ),
+    key("cross_seam", Switch, "false", "links between the first and the last plane"),
+    key(
+        "cross_seam_longitude",
+        Quantity("10deg"),
+        "\"10deg\"",
+        "largest difference of longitude of a link across the seam",
+    ),
+    key("epoch", Quantity("600s"), "\"0s\"", "time of the constellation at the start of the run"),
+    key("isl", Table("transmitter"), "25 Mb/s (Iridium)", "transmitters between satellites"),
+    key("up", Table("transmitter"), "1.5 Mb/s (Iridium)", "transmitters of the terminals"),
+    key("down", Table("transmitter"), "1.5 Mb/s (Iridium)", "transmitters of the satellites to terminals"),
+    key("link_header", Integer(0, 1000), "16 (Iridium), 0", "bytes added to each packet on a satellite link"),
+    key(
+        "recompute",
+        QuantityOr("1s", &["change"]),
+        "\"change\"",
+        "interval at which paths are computed, besides every change of a link",
+    ),
+    key("handoff", Table("handoff"), "ns-2's", "rules of hand-offs"),
+];
+
+pub(super) const TRANSMITTER: &[Key] = &[
+    key("rate", Quantity("25Mbps"), "as `isl`, `up`, `down`", "transmission rate"),
+    key("queue", Model("queues"), "drop-tail of 49 packets", "queue discipline"),
+    key("loss", TableOrTables("loss"), "none", "losses besides the queue"),
+];
+
+pub(super) const HANDOFF: &[Key] = &[
+    key("rule", Word(&["ns2", "best"]), "\"ns2\"", "the satellite that a terminal changes to"),
+    key("check", Quantity("10s"), "\"10s\"", "interval of the checks; 0 for the exact time"),
+    key(
+        "jitter",
+        Quantity("5s"),
+        "\"0s\"",
+        "each check is moved by a random time up to this, earlier or later",
+    ),
+    key("loss", Word(&["ns2", "lossless", "drop_all_in_flight"]), "\"ns2\"", "packets that a hand-off loses"),
+    key("time", Quantity("100ms"), "\"0s\"", "pause of a terminal's links after a hand-off"),
+    key("guard_before", Quantity("0.5s"), "\"0.5s\"", "time by which a hand-off is announced to controllers"),
+    key("guard_after", Quantity("0.5s"), "\"0.5s\"", "time until it is over for controllers"),
+];
+
+pub(super) const TERMINAL: &[Key] = &[
+    key("name", Text, "", "name of the node"),
+    key("lat", Number(-90.0, 90.0), "", "latitude, degrees north"),
+    key("lon", Number(-360.0, 360.0), "", "longitude, degrees east"),
+];

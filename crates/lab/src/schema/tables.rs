@@ -1,0 +1,34 @@
+//! All tables of a scenario.
+
+use super::form::Table;
+use super::keys::{
+    CONSTELLATION, FLOW, HANDOFF, LINK, RED, ROUTER, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
+};
+use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_TRAFFIC};
+use super::tcp::TCP;
+
+/// Every table of a scenario.
+pub const TABLES: &[Table] = &[
+    Table { name: "scenario", place: "top level", keys: TOP },
+    Table {
+        name: "link",
+        place: "`[[link]]`, and `[link.back]` for what differs in the reverse direction",
+        keys: LINK,
+    },
+    Table { name: "red", place: "`queue = { kind = \"red\", ... }`", keys: RED },
+    Table { name: "router", place: "`router` of a link", keys: ROUTER },
+    Table { name: "flow", place: "`[[flow]]`", keys: FLOW },
+    Table { name: "udp", place: "`udp` of a flow", keys: UDP },
+    Table { name: "tcp", place: "`[tcp]` for all flows, and `tcp` of a flow or of traffic", keys: TCP },
+    Table { name: "traffic", place: "`[[traffic]]`", keys: TRAFFIC },
+    Table { name: "constellation", place: "`[constellation]`", keys: CONSTELLATION },
+    Table { name: "transmitter", place: "`isl`, `up` and `down` of a constellation", keys: TRANSMITTER },
+    Table { name: "handoff", place: "`handoff` of a constellation", keys: HANDOFF },
+    Table { name: "terminal", place: "`[[terminal]]`", keys: TERMINAL },
+    Table { name: "radio", place: "`[radio]`", keys: RADIO },
+    Table { name: "mobility", place: "`mobility` of a radio network", keys: MOBILITY },
+    Table { name: "propagation", place: "`propagation` of a radio network", keys: PROPAGATION },
+    Table { name: "mac", place: "`mac` of a radio network", keys: MAC },
+    Table { name: "routing", place: "`routing` of a radio network", keys: AODV },
+    Table { name: "radio_traffic", place: "`traffic` of a radio network", keys: RADIO_TRAFFIC },
+];

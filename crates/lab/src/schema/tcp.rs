@@ -1,0 +1,153 @@
+//! The options of TCP flows.
+
+use super::form::Form::{Bytes, Controller, Integer, Number, Quantity, Switch, Word};
+use super::form::{Key, by_profile, key};
+
+/// Most segments or packets that an option takes.
+const MOST: u64 = 1 << 30;
+
+pub(super) const TCP: &[Key] = &[
+    key(
+        "profile",
+        Word(&["ns2", "linux"]),
+        "\"linux\"",
+        "the defaults of all other options: ns-2.35, or Linux",
+    ),
+    by_profile(
+        "congestion_control",
+        Controller,
+        ["\"reno\"", "\"cubic\""],
+        "the controller: a name, a table with `kind` and its parameters (`ackclock list controllers`), or a table with `python = \"FILE.py:CLASS\"`",
+    ),
+    by_profile(
+        "recovery",
+        Word(&["tahoe", "reno", "newreno", "sack", "westwood_module"]),
+        ["\"newreno\"", "\"sack\""],
+        "loss recovery (`ackclock list recoveries`); `sack` is ns-2's Sack1 or RFC 6675 by profile",
+    ),
+    by_profile("mss", Bytes, ["\"1000B\"", "\"1448B\""], "payload of a segment"),
+    by_profile(
+        "header",
+        Bytes,
+        ["\"40B\"", "\"52B\""],
+        "bytes on the wire besides the payload; in profile `ns2` 10 more with `timestamps`",
+    ),
+    by_profile(
+        "ack_size",
+        Bytes,
+        ["\"40B\"", "\"52B\""],
+        "size of an ACK on the wire without SACK blocks, which take 8 bytes each",
+    ),
+    by_profile("receive_window", Integer(1, MOST), ["20", "1000000"], "receiver's window, segments"),
+    by_profile("initial_window", Number(1.0, 1e6), ["2", "10"], "window after the handshake, segments"),
+    by_profile(
+        "initial_ssthresh",
+        Number(1.0, 1e9),
+        ["`receive_window`", "infinite"],
+        "slow-start threshold at the start, segments",
+    ),
+    key("max_cwnd", Number(0.0, 1e9), "0", "upper bound of the congestion window, segments; 0 for none"),
+    key("max_burst", Integer(0, MOST), "0", "most packets sent in response to one event; 0 for no bound"),
+    key("syn", Switch, "true", "packet 0 is a SYN without data"),
+    key(
+        "delay_growth",
+        Switch,
+        "true",
+        "with a SYN (and in the recovery of ns-2's Vegas) the window is 1 until the first ACK, then `initial_window`",
+    ),
+    by_profile("delayed_ack", Switch, ["false", "true"], "the receiver acknowledges every second segment"),
+    by_profile(
+        "ack_delay",
+        Quantity("40ms"),
+        ["\"100ms\"", "\"40ms\""],
+        "longest delay of an ACK with `delayed_ack`",
+    ),
+    key(
+        "limited_transmit",
+        Switch,
+        "true",
+        "a new segment on each of the first two duplicate ACKs (RFC 3042)",
+    ),
+    key("min_rto", Quantity("200ms"), "\"200ms\"", "smallest retransmission timeout"),
+    by_profile("max_rto", Quantity("60s"), ["\"60s\"", "\"120s\""], "largest retransmission timeout"),
+    by_profile(
+        "initial_rto",
+        Quantity("1s"),
+        ["\"3s\"", "\"1s\""],
+        "retransmission timeout before the first round-trip sample",
+    ),
+    by_profile(
+        "clock_tick",
+        Quantity("10ms"),
+        ["\"10ms\"", "\"0s\""],
+        "tick of the clock that measures round-trip times; 0 for an exact clock",
+    ),
+    key("clock_phase", Quantity("3ms"), "from the seed", "offset of that clock within a tick at the start"),
+    by_profile(
+        "timestamps",
+        Switch,
+        ["false", "true"],
+        "every packet carries a timestamp, every ACK gives a round-trip sample (RFC 7323)",
+    ),
+    key(
+        "timestamp_quantum",
+        Quantity("1ms"),
+        "\"0s\"",
+        "resolution of the receiver's timestamps; 0 for exact",
+    ),
+    key(
+        "clock_rtt",
+        Switch,
+        "false",
+        "the controller's round-trip samples are those of the retransmission clock: whole ticks of `clock_tick`",
+    ),
+    by_profile(
+        "integer_windows",
+        Switch,
+        ["false", "true"],
+        "reductions truncate the window to a whole number (ns-2's `precisionReduce_ false`)",
+    ),
+    key(
+        "impatient",
+        Switch,
+        "true",
+        "NewReno: only the first partial ACK resets the retransmission timer (RFC 6582)",
+    ),
+    key(
+        "partial_deflation",
+        Switch,
+        "true",
+        "NewReno: a partial ACK deflates the window by what it acknowledges",
+    ),
+    key(
+        "fast_retransmit_after_rto",
+        Switch,
+        "false",
+        "duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`)",
+    ),
+    key(
+        "ecn",
+        Switch,
+        "false",
+        "data packets are ECN-capable; an echo reduces the window at most once a round trip (RFC 3168)",
+    ),
+    key(
+        "abe",
+        Switch,
+        "false",
+        "an ECN echo multiplies the window by 0.8 instead of the controller's factor (RFC 8511)",
+    ),
+    key("pacing", Switch, "false", "packets are sent at the rate window over round-trip time"),
+    key(
+        "quick_start",
+        Quantity("1Mbps"),
+        "none",
+        "rate that the SYN requests from the routers of its path (RFC 4782)",
+    ),
+    key(
+        "quick_start_window",
+        Number(1.0, 1e9),
+        "from the approved rate",
+        "window after an approved request, segments",
+    ),
+];

@@ -1,0 +1,136 @@
+//! The schema against the readers and the profiles.
+
+use super::{TABLES, Table};
+use crate::scenario::read_keys;
+use crate::{FlowKind, Scenario};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Scenarios that, together, bring every reader to read every key.
+const WIRED: &str = r#"
+duration = "1s"
+tcp = {}
+link = [
+  { name = "l", ends = ["a", "b"], rate = "1Mbps", delay = "1ms", queue = { kind = "red", limit = "9p" }, router = { kind = "rcp" }, back = { queue = { kind = "red", limit = "9p" }, router = { kind = "xcp" } } },
+  { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" } },
+]
+flow = [
+  { name = "f", from = "a", to = "b", tcp = {} },
+  { name = "u", from = "a", to = "b", udp = { rate = "1kbps" } },
+]
+traffic = [{ name = "t", from = "a", to = "b", load = "1kbps", size = "10kB", tcp = {} }]
+"#;
+
+const ORBITS: [&str; 3] = [
+    r#"kind = "iridium""#,
+    r#"kind = "walker", altitude = "550km", inclination = "53deg", planes = 3, per_plane = 3"#,
+    r#"kind = "tle", file = "iridium-66.tle""#,
+];
+
+const RADIOS: [&str; 3] = [
+    r#"area = ["99m", "99m"], mobility = { kind = "random_waypoint", max_speed = "1mps" }, propagation = { kind = "shadowing" }"#,
+    r#"mobility = { kind = "static", positions = [[0, 0], [1, 0]] }, routing = { kind = "aodv" }, mac = {}"#,
+    r#"queue = {}, mobility = { kind = "ns2", file = "missing.tcl" }"#,
+];
+
+fn orbits(kind: &str) -> String {
+    let link = r#"{ rate = "1Mbps" }"#;
+    format!(
+        r#"
+duration = "1s"
+flow = [{{ from = "a", to = "b" }}]
+constellation = {{ {kind}, isl = {link}, up = {link}, down = {link}, handoff = {{}} }}
+terminal = [{{ name = "a", lat = 0, lon = 0 }}, {{ name = "b", lat = 1, lon = 1 }}]
+"#
+    )
+}
+
+fn radio(about: &str) -> String {
+    let traffic = r#"{ kind = "cbrgen", connections = 1 }"#;
+    format!("duration = \"999s\"\nradio = {{ nodes = 2, traffic = {traffic}, {about} }}\n")
+}
+
+/// The keys that readers read, by table of the schema. Tables that an error keeps from their end are not among them.
+fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    read_keys::take();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/x.toml");
+    Scenario::parse(folder, WIRED, &[]).unwrap();
+    for kind in ORBITS {
+        Scenario::parse(folder, &orbits(kind), &[]).unwrap();
+    }
+    for about in RADIOS {
+        // The last names a movement file that is not there; what comes before it has been read.
+        let _ = Scenario::parse(folder, &radio(about), &[]);
+    }
+    let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (path, keys) in read_keys::take() {
+        let table = match path.as_str() {
+            "" => "scenario",
+            "link.l.queue" | "link.l.back.queue" => "red",
+            path if path.ends_with(".router") => "router",
+            "flow.f" | "flow.u" => "flow",
+            "flow.u.udp" => "udp",
+            "tcp" | "flow.f.tcp" | "traffic.t.tcp" => "tcp",
+            "traffic.t" => "traffic",
+            "constellation.isl" | "constellation.up" | "constellation.down" => "transmitter",
+            "constellation.handoff" => "handoff",
+            path if path.starts_with("terminal") => "terminal",
+            path if path.starts_with("link") => "link",
+            "radio.traffic" => "radio_traffic",
+            path => TABLES
+                .iter()
+                .map(|t| t.name)
+                .find(|name| path == *name || path == format!("radio.{name}"))
+                .unwrap_or(""),
+        };
+        found.entry(table).or_default().extend(keys);
+    }
+    found
+}
+
+/// Keys that are handled before tables are read, or in a table of another name.
+fn read_elsewhere(table: &Table, key: &str) -> bool {
+    matches!((table.name, key), ("scenario", "extends") | ("mobility", "file"))
+}
+
+#[test]
+fn the_schema_has_the_keys_that_readers_read() {
+    let read = keys_read();
+    for table in TABLES {
+        let described: BTreeSet<&str> =
+            table.keys.iter().map(|key| key.name).filter(|key| !read_elsewhere(table, key)).collect();
+        let read: BTreeSet<&str> =
+            read[table.name].iter().copied().filter(|key| !read_elsewhere(table, key)).collect();
+        assert_eq!(described, read, "{}", table.name);
+    }
+}
+
+#[test]
+fn defaults_of_tcp_are_those_of_the_profiles() {
+    let tcp = |text: &str| {
+        let text = WIRED.replace("tcp = {} }", &format!("tcp = {{ {text} }} }}")).replace("traffic = ", "#");
+        let scenario = Scenario::parse("t", &text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let FlowKind::Tcp(tcp) = &scenario.flows[0].kind else { unreachable!("flow f is TCP") };
+        (tcp.options.clone(), tcp.control.name().to_string())
+    };
+    let mut checked = 0;
+    let table = TABLES.iter().find(|table| table.name == "tcp").unwrap();
+    for (profile, name) in ["ns2", "linux"].into_iter().enumerate() {
+        for key in table.keys.iter().filter(|key| key.name != "profile") {
+            let default = key.defaults[profile];
+            if !default.starts_with(|c: char| c == '"' || c.is_ascii_digit())
+                && !["true", "false"].contains(&default)
+            {
+                continue; // in words
+            }
+            let profile = format!("profile = \"{name}\"");
+            assert_eq!(
+                tcp(&profile),
+                tcp(&format!("{profile}, {} = {default}", key.name)),
+                "{name}: {}",
+                key.name
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 50, "{checked}");
+}

@@ -1,0 +1,29 @@
+"""`ackclock schema`."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from ackclock.models import schema
+from ackclock.text import say
+
+
+def command(of: Literal["scenario", "outcome"], /, *, markdown: bool = False) -> None:
+    """Print the JSON Schema of scenario files or of outcomes: for editors, checks and other programs.
+
+    Parameters
+    ----------
+    of
+        What the schema describes. An editor with TOML support uses the schema of scenarios by a first line such as
+        "#:schema ./scenario.schema.json".
+    markdown
+        Print a reference page instead.
+
+    """
+    if markdown:
+        from ackclock.reference import page
+
+        say(page(of).rstrip("\n"))
+    else:
+        print(json.dumps(schema(of), indent=2))

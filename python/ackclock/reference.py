@@ -1,0 +1,74 @@
+"""Reference pages made from the JSON Schemas of scenarios and outcomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ackclock.models import schema
+
+LARGE = 1e15
+"""A larger upper bound is no news to a reader."""
+
+PAGES = {
+    "scenario": ("Scenario keys", "The keys of scenario files by table"),
+    "outcome": ("Outcome keys", "The keys of outcomes by object"),
+}
+
+
+def page(of: str) -> str:
+    """The reference page of "scenario" or "outcome" as Markdown."""
+    title, about = PAGES[of]
+    command = f"`ackclock schema {of}`"
+    lines = [f"# {title}", "", f"{about}, from the JSON Schema that {command} prints.", ""]
+    whole = schema(of)
+    definitions = whole.get("$defs", {})
+    if "properties" in whole:
+        lines += _table("outcome", whole)
+    for name, form in definitions.items():
+        forms = form.get("anyOf", [form])
+        for each in forms:
+            kind = each["properties"].get("kind", {}).get("const")
+            lines += _table(name if len(forms) == 1 else f"{name}: {kind}", each)
+    return "\n".join(lines)
+
+
+def _table(name: str, form: dict[str, Any]) -> list[str]:
+    required = form.get("required", []) if name[0].islower() and name != "outcome" else []
+    rows = [
+        f"| `{key}`{' (required)' if key in required else ''} | {_type(value)} | {_meaning(value)} |"
+        for key, value in form["properties"].items()
+        if not value.get("deprecated")
+    ]
+    about = [form["description"], ""] if form.get("description") else []
+    return [f"## {name}", "", *about, "| key | value | meaning |", "|---|---|---|", *rows, ""]
+
+
+def _meaning(form: dict[str, Any]) -> str:
+    return " ".join(form.get("description", "").split()).replace("|", "\\|")
+
+
+def _type(form: dict[str, Any]) -> str:
+    """The type of a value in words."""
+    if "$ref" in form:
+        name = form["$ref"].rsplit("/", 1)[1]
+        return "a loss model" if name == "loss" else f"[{name}](#{name.lower()})"
+    if "allOf" in form:
+        return _type(form["allOf"][0])
+    if "anyOf" in form:
+        parts = [_type(part) for part in form["anyOf"] if part.get("type") != "null"]
+        return " or ".join(dict.fromkeys(parts)) + (" or null" if {"type": "null"} in form["anyOf"] else "")
+    if "enum" in form:
+        words = [f"`{word}`" for word in form["enum"]]
+        return ", ".join(words) if len(words) <= 8 else "a name"
+    if "const" in form:
+        return f"`{form['const']}`"
+    kinds = form.get("type", "any")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if kinds == ["array"] and "items" in form:
+        return f"array of {_type(form['items'])}"
+    text = " or ".join("text" if kind == "string" else kind for kind in kinds)
+    if "maximum" in form:
+        text += f" from {form['minimum']:g}" + (f" to {form['maximum']:g}" if form["maximum"] < LARGE else "")
+    if "examples" in form:
+        text += f", such as `{form['examples'][-1]}`"
+    return text

@@ -1,0 +1,73 @@
+"""The JSON Schemas of scenarios and outcomes: shipped, documented, and true of the files and of the results."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ackclock import Scenario
+from ackclock.models import models, schema
+from ackclock.reference import PAGES, page
+from ackclock.study.schema import outcome_schema
+
+
+@pytest.fixture(scope="module")
+def of_scenarios() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema("scenario"))
+
+
+@pytest.mark.parametrize("of", PAGES)
+def test_files_are_those_that_the_core_gives(root: Path, of: str) -> None:
+    """`make reference` writes them."""
+    shipped = root / "python" / "ackclock" / "schemas" / f"{of}.schema.json"
+    assert json.loads(shipped.read_text()) == schema(of)
+    assert (root / "docs" / f"{of}-keys.md").read_text() == page(of)
+
+
+def test_every_scenario_of_the_repository_is_valid(root: Path, of_scenarios: jsonschema.Draft202012Validator) -> None:
+    checked = 0
+    for path in [*(root / "scenarios").glob("*.toml"), *(root / "papers").glob("*/studies/*.toml")]:
+        document = tomllib.loads(path.read_text())
+        if "duration" not in document:
+            continue  # extends a base that has it
+        problems = [f"{path.name}: {error.json_path}: {error.message}" for error in of_scenarios.iter_errors(document)]
+        assert not problems
+        checked += 1
+    assert checked >= 10
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"durations": "1s"}, "$"),
+        ({"tcp": {"min_rto": 0.2}}, "$.tcp.min_rto"),
+        ({"tcp": {"recovery": "newrenno"}}, "$.tcp.recovery"),
+        ({"tcp": {"congestion_control": {"kind": "vegas", "alhpa": 1}}}, "$.tcp.congestion_control"),
+        ({"flow": [{"from": "a"}]}, "$.flow[0]"),
+        ({"link": [{"ends": ["a", "b"], "rate": "1Mbps"}]}, "$.link[0]"),
+        ({"radio": {"nodes": 2, "mobility": {"kind": "static"}, "mac": {"rts": 1}}}, "$.radio.mac"),
+    ],
+)
+def test_mistakes_are_found(change: dict[str, Any], place: str, of_scenarios: jsonschema.Draft202012Validator) -> None:
+    link = {"ends": ["a", "b"], "rate": "1Mbps", "delay": "1ms"}
+    good: dict[str, Any] = {"duration": "1s", "link": [link], "flow": [{"from": "a", "to": "b"}]}
+    assert not list(of_scenarios.iter_errors(good))
+    assert place in {error.json_path for error in of_scenarios.iter_errors(good | change)}
+
+
+@pytest.mark.parametrize("name", ["dumbbell", "gateway", "iridium"])
+def test_outcomes_are_as_the_schema_says(root: Path, name: str) -> None:
+    outcome = Scenario.load(root / "scenarios" / f"{name}.toml", ["duration=20s"]).run().outcome
+    jsonschema.Draft202012Validator(schema("outcome")).validate(outcome)
+    assert outcome.keys() <= outcome_schema().keys()
+
+
+def test_every_option_is_listed() -> None:
+    tables = {entry["name"]: {param["name"] for param in entry["params"]} for entry in models("keys")}
+    assert len(tables["tcp"]) >= 30
+    assert {"fast_retransmit_after_rto", "quick_start", "partial_deflation"} <= tables["tcp"]
