@@ -36,7 +36,6 @@ FUNCTION_LINES = 80
 RUST_FUNCTION = re.compile(r"(\s*)(?:pub(?:\([^)]*\))? )?(?:const )?fn (\w+)")
 CIRCLES = {
     "crates/transport/src/sender.rs": "a recovery is a set of functions over the sender's fields",
-    "crates/net/src/radio/mod.rs": "PHY, MAC and routing are parts of one struct",
 }
 """Remaining import cycles, each by one of its files, with the reason."""
 

@@ -58,6 +58,10 @@ impl Span {
         let ps = s * PS_PER_S as f64 + 0.5;
         Span(if ps >= 1.0 { ps as u64 } else { 0 }) // `as` saturates; NaN compares false
     }
+    /// A part of the span, from 0 to 1, rounded down to a picosecond.
+    pub fn part(self, part: f64) -> Span {
+        Span((part * self.0 as f64) as u64)
+    }
     /// Picoseconds.
     pub const fn ps(self) -> u64 {
         self.0

@@ -10,7 +10,7 @@ use super::tcp::TcpLayers;
 use crate::error::{ScenarioError, nearest};
 use engine::Stream;
 use net::radio::{
-    AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, Routing, Start,
+    AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start,
     Trajectory,
 };
 use std::sync::Arc;
@@ -307,13 +307,13 @@ fn read_queue(table: &TableReader<'_>) -> Result<usize> {
     Ok(limit)
 }
 
-fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<Routing> {
+fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
     let Some(inner) = table.table("routing")? else {
-        return Ok(Routing::Aodv(if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() }));
+        return Ok(RoutingConfig::Aodv(if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() }));
     };
     if word(&inner, "kind", &["aodv", "static"])? == Some("static") {
         inner.finish()?;
-        return Ok(Routing::Static);
+        return Ok(RoutingConfig::Static);
     }
     let ns2 = match word(&inner, "reading", &["rfc", "ns2"])? {
         None => ns2,
@@ -364,7 +364,7 @@ fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<Routing> {
     let losses = inner.integer("allowed_hello_loss", 1, 100)?;
     aodv.allowed_hello_loss = losses.map_or(aodv.allowed_hello_loss, |n| n as u32);
     inner.finish()?;
-    Ok(Routing::Aodv(aodv))
+    Ok(RoutingConfig::Aodv(aodv))
 }
 
 /// The traffic of the CMU generator: flows to the next node and the one after it, started at random.

@@ -1,149 +1,130 @@
-//! Between routing and MAC: address resolution, and the interface queue (docs/specs/manet.md section 4).
+//! The interface queue of one node, between ARP and the MAC.
 
-use super::store::{BROADCAST, Payload, QueuedFrame};
-use super::{Clock, PacketFate, Radio, RadioTimer};
-use std::collections::{BTreeMap, VecDeque};
+use super::store::QueuedFrame;
+use std::collections::VecDeque;
 use units::{Span, Time};
 
-/// What a node knows of a neighbour's address.
-#[derive(Clone, Copy, Debug, Default)]
-struct Address {
-    known: bool,
-    requests: u8,
-    /// The packet that waits for it.
-    held: Option<QueuedFrame>,
-}
-
-/// A node's addresses and queue.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Interface {
-    addresses: BTreeMap<u32, Address>,
+/// The interface queue, with the frames that are on the way to it.
+#[derive(Clone, Debug)]
+pub(super) struct InterfaceQueue {
+    /// Frames that may wait.
+    limit: usize,
+    /// Time that a frame takes to the queue.
+    delay: Span,
     queue: VecDeque<QueuedFrame>,
-    /// What is between routing and queue, and until when.
-    descending: VecDeque<(Time, QueuedFrame)>,
+    /// Frames on the way to the queue, and when they are there.
+    arriving: VecDeque<(Time, QueuedFrame)>,
 }
 
-/// Requests for an address before its packets fail.
-const ARP_REQUESTS: u8 = 3;
-const ARP_BYTES: u32 = 28;
-const ARP_JITTER: Span = Span::from_ms(1);
+/// What becomes of a frame at the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Enqueued {
+    /// The MAC, which is free, takes it.
+    Load(QueuedFrame),
+    /// It waits.
+    Queued,
+    /// It, or a frame behind it, finds no room.
+    Full(QueuedFrame),
+}
 
-impl Radio {
-    /// Sends an item to its next hop, whose address may have to be asked for.
-    pub(super) fn send_down(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
-        if !self.arp || item.next == BROADCAST {
-            return self.descend(clock, node, item);
-        }
-        let address = self.interfaces[node as usize].addresses.entry(item.next).or_default();
-        if address.known {
-            return self.descend(clock, node, item);
-        }
-        if address.requests >= ARP_REQUESTS {
-            address.requests = 0;
-            for item in [address.held.take(), Some(item)].into_iter().flatten() {
-                self.link_failed(clock, node, item, PacketFate::Arp);
+impl InterfaceQueue {
+    pub fn new(limit: usize, delay: Span) -> InterfaceQueue {
+        InterfaceQueue { limit, delay, queue: VecDeque::new(), arriving: VecDeque::new() }
+    }
+
+    /// Whether frames take no time to the queue.
+    pub fn is_immediate(&self) -> bool {
+        self.delay == Span::ZERO
+    }
+
+    /// Sends a frame to the queue, where it is after the delay. Returns the time of the timer to set, if one is to be set.
+    pub fn delay(&mut self, now: Time, frame: QueuedFrame) -> Option<Time> {
+        let at = now + self.delay;
+        self.arriving.push_back((at, frame));
+        (self.arriving.len() == 1).then_some(at)
+    }
+
+    /// The next frame that is at the queue by `now`, or the time of the next one.
+    pub fn arrived(&mut self, now: Time) -> Result<QueuedFrame, Option<Time>> {
+        match self.arriving.front() {
+            Some(&(at, frame)) if at <= now => {
+                self.arriving.pop_front();
+                Ok(frame)
             }
-            return;
-        }
-        address.requests += 1;
-        if let Some(before) = address.held.replace(item) {
-            self.drop_item(clock.now(), node, before, PacketFate::Arp);
-        }
-        self.send_arp(clock, node, BROADCAST, Payload::ArpRequest { from: node, target: item.next });
-    }
-
-    fn send_arp(&mut self, clock: &mut Clock, node: u32, next: u32, payload: Payload) {
-        let payload = self.store.put(payload);
-        let item = QueuedFrame { payload, next, bytes: ARP_BYTES, hops: 0, ttl: 1, urgent: false };
-        if next == BROADCAST && !self.timing.always_back_off {
-            // Without a backoff before it, two that ask at the same instant would for ever do so.
-            return self.jittered(clock, node, item, ARP_JITTER);
-        }
-        self.descend(clock, node, item);
-    }
-
-    /// On its path to the queue an item takes the link layer's time.
-    fn descend(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
-        if self.link_delay == Span::ZERO {
-            return self.enqueue(clock, node, item);
-        }
-        let at = clock.now() + self.link_delay;
-        let descending = &mut self.interfaces[node as usize].descending;
-        if descending.is_empty() {
-            clock.set(node, RadioTimer::Interface, at);
-        }
-        descending.push_back((at, item));
-    }
-
-    pub(super) fn on_interface(&mut self, clock: &mut Clock, node: u32) {
-        while let Some(&(at, item)) = self.interfaces[node as usize].descending.front() {
-            if at > clock.now() {
-                return clock.set(node, RadioTimer::Interface, at);
-            }
-            self.interfaces[node as usize].descending.pop_front();
-            self.enqueue(clock, node, item);
+            next => Err(next.map(|(at, _)| *at)),
         }
     }
 
-    /// `neighbour` has told its address; `asks` wants to know ours.
-    pub(super) fn on_arp(&mut self, clock: &mut Clock, node: u32, neighbour: u32, asks: Option<u32>) {
-        if !self.arp {
-            return;
+    /// A frame is at the queue.
+    pub fn enqueue(&mut self, frame: QueuedFrame, mac_free: bool) -> Enqueued {
+        if self.queue.is_empty() && mac_free {
+            return Enqueued::Load(frame);
         }
-        let address = self.interfaces[node as usize].addresses.entry(neighbour).or_default();
-        address.known = true;
-        if let Some(item) = address.held.take() {
-            self.descend(clock, node, item);
+        if frame.urgent {
+            self.queue.push_front(frame);
+            let last = if self.queue.len() > self.limit { self.queue.pop_back() } else { None };
+            return last.map_or(Enqueued::Queued, Enqueued::Full);
         }
-        if let Some(asks) = asks {
-            self.send_arp(clock, node, asks, Payload::ArpReply { from: node });
+        if self.queue.len() >= self.limit {
+            return Enqueued::Full(frame);
         }
+        self.queue.push_back(frame);
+        Enqueued::Queued
     }
 
-    /// Puts an item before the MAC.
-    fn enqueue(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
-        let queue = &mut self.interfaces[node as usize].queue;
-        if queue.is_empty() && self.stations[node as usize].current.is_none() {
-            return self.load(clock, node, item);
-        }
-        let refused = if item.urgent {
-            queue.push_front(item);
-            if queue.len() > self.queue { queue.pop_back() } else { None }
-        } else if queue.len() >= self.queue {
-            Some(item)
-        } else {
-            queue.push_back(item);
-            None
-        };
-        if let Some(refused) = refused {
-            self.drop_item(clock.now(), node, refused, PacketFate::Queue);
-        }
+    /// The next frame for the MAC.
+    pub fn pop(&mut self) -> Option<QueuedFrame> {
+        self.queue.pop_front()
     }
 
-    /// The MAC has nothing left to send.
-    pub(super) fn load_next(&mut self, clock: &mut Clock, node: u32) {
-        if let Some(item) = self.interfaces[node as usize].queue.pop_front() {
-            self.load(clock, node, item);
-        }
+    /// Removes the frames for a neighbour.
+    pub fn remove(&mut self, neighbour: u32) -> Vec<QueuedFrame> {
+        let gone = self.queue.iter().filter(|frame| frame.next == neighbour).copied().collect();
+        self.queue.retain(|frame| frame.next != neighbour);
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(payload: u32, next: u32, urgent: bool) -> QueuedFrame {
+        QueuedFrame::message(payload, next, 100, 1, urgent)
     }
 
-    /// Drops everything that waits for a neighbour that is gone.
-    pub(super) fn drop_queued(&mut self, now: Time, node: u32, neighbour: u32) {
-        let queue = &mut self.interfaces[node as usize].queue;
-        let gone: Vec<QueuedFrame> = queue.iter().filter(|item| item.next == neighbour).copied().collect();
-        queue.retain(|item| item.next != neighbour);
-        for item in gone {
-            self.drop_item(now, node, item, PacketFate::Broken);
-        }
+    #[test]
+    fn routing_messages_overtake_and_push_out() {
+        let mut queue = InterfaceQueue::new(2, Span::ZERO);
+        assert_eq!(queue.enqueue(frame(0, 1, false), true), Enqueued::Load(frame(0, 1, false)));
+        assert_eq!(queue.enqueue(frame(1, 1, false), false), Enqueued::Queued);
+        assert_eq!(queue.enqueue(frame(2, 1, false), false), Enqueued::Queued);
+        assert_eq!(queue.enqueue(frame(3, 1, false), false), Enqueued::Full(frame(3, 1, false)));
+        assert_eq!(queue.enqueue(frame(4, 1, true), false), Enqueued::Full(frame(2, 1, false)));
+        assert_eq!(queue.pop(), Some(frame(4, 1, true)));
+        assert_eq!(queue.pop(), Some(frame(1, 1, false)));
+        assert_eq!(queue.pop(), None);
     }
 
-    /// The link to an item's next hop failed, or its address could not be had.
-    pub(super) fn link_failed(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame, fate: PacketFate) {
-        let data = matches!(self.store.get(item.payload), Payload::Data { .. });
-        if self.aodv.is_some() && data {
-            self.route_failed(clock, node, item, fate);
-        } else {
-            self.drop_item(clock.now(), node, item, fate);
+    #[test]
+    fn frames_of_a_broken_link_are_removed() {
+        let mut queue = InterfaceQueue::new(9, Span::ZERO);
+        for (payload, next) in [(0, 1), (1, 2), (2, 1)] {
+            queue.enqueue(frame(payload, next, false), false);
         }
+        assert_eq!(queue.remove(1), [frame(0, 1, false), frame(2, 1, false)]);
+        assert_eq!(queue.pop(), Some(frame(1, 2, false)));
+    }
+
+    #[test]
+    fn frames_take_their_time_to_the_queue() {
+        let mut queue = InterfaceQueue::new(9, Span::from_ms(2));
+        let at = Time::ZERO + Span::from_ms(2);
+        assert_eq!(queue.delay(Time::ZERO, frame(0, 1, false)), Some(at));
+        assert_eq!(queue.delay(Time::ZERO, frame(1, 1, false)), None);
+        assert_eq!(queue.arrived(Time::ZERO), Err(Some(at)));
+        assert_eq!(queue.arrived(at), Ok(frame(0, 1, false)));
+        assert_eq!(queue.arrived(at), Ok(frame(1, 1, false)));
+        assert_eq!(queue.arrived(at), Err(None));
     }
 }

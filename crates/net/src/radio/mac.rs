@@ -1,10 +1,45 @@
-//! 802.11 DCF: frame exchanges, retries, and the air between stations (docs/specs/manet.md section 3).
+//! 802.11 DCF of one station: frame exchanges, retries, backoff (docs/specs/manet.md section 3). A state machine that is polled
+//! for its outputs.
 
-use super::propagation::LIGHT;
-use super::station::{Capture, Current, Doing, Frame, FrameKind, Signal, Timing, WINDOW_MIN};
-use super::store::{BROADCAST, Payload, QueuedFrame};
-use super::{Clock, Load, PacketFate, Radio, RadioStep, RadioTimer};
-use units::{PS_PER_S, Rate, Span, Time};
+use super::clock::{Clock, RadioTimer};
+use super::events::{FrameKind, RadioCounts};
+use super::station::{Capture, Current, Doing, Frame, Signal, Station, Timing, WINDOW_MIN};
+use super::store::{BROADCAST, QueuedFrame};
+use units::{Rate, Span, Time};
+
+/// An output of a station, carried out in order after the call that produced it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MacOutput {
+    /// A frame is transmitted until `end`; the payload of the last transmission is no longer needed.
+    Transmit { frame: Frame, end: Time, before: Option<QueuedFrame> },
+    /// A frame was sent: acknowledged, or broadcast.
+    Sent(QueuedFrame),
+    /// A frame arrived from a neighbour.
+    Deliver { from: u32, frame: QueuedFrame },
+    /// The last attempt to send a frame failed. The station waits for [`Station::end_failure`].
+    Failed(QueuedFrame),
+    /// The station can take another frame: [`Station::load`], then [`Station::count_down`].
+    NextFrame,
+}
+
+/// What a station can use during a call.
+pub(super) struct MacContext<'a> {
+    pub now: Time,
+    pub node: u32,
+    pub config: &'a MacConfig,
+    pub timing: &'a Timing,
+    /// Largest propagation delay, in timeouts.
+    pub margin: Span,
+    pub clock: &'a mut Clock,
+    pub counts: &'a mut RadioCounts,
+    pub outputs: &'a mut Vec<MacOutput>,
+}
+
+impl MacContext<'_> {
+    fn set(&mut self, timer: RadioTimer, at: Time) {
+        self.clock.set(self.node, timer, at);
+    }
+}
 
 /// The MAC's settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +109,11 @@ impl MacConfig {
         self.preamble + rate.time_for((bytes + self.header) as u64)
     }
 
+    /// Whether a frame begins with an RTS.
+    pub(super) fn begins_with_rts(&self, item: &QueuedFrame) -> bool {
+        item.next != BROADCAST && item.bytes + self.header >= self.rts_threshold
+    }
+
     fn frame_airtime(&self, frame: &Frame) -> Span {
         match (frame.kind, &frame.item) {
             (FrameKind::Rts, _) => self.basic(RTS),
@@ -83,412 +123,455 @@ impl MacConfig {
     }
 }
 
-impl Radio {
-    /// Puts a frame on the air.
-    fn transmit(&mut self, clock: &mut Clock, node: u32, frame: Frame) -> Time {
-        let now = clock.now();
-        let end = now + self.mac.frame_airtime(&frame);
-        if self.watching {
-            self.watch_transmission(now, node, &frame, end);
+impl Station {
+    /// Puts a frame on the medium. Returns the end of the transmission.
+    fn transmit(&mut self, cx: &mut MacContext<'_>, frame: Frame) -> Time {
+        let end = cx.now + cx.config.frame_airtime(&frame);
+        self.settle(cx.now, cx.timing);
+        if self.rx.end > cx.now {
+            self.rx.bad = true; // a station does not receive while it transmits
         }
-        let station = &mut self.stations[node as usize];
-        station.settle(now, &self.timing);
-        if station.rx.end > now {
-            station.rx.bad = true; // it hears itself
-        }
-        station.tx_until = end;
-        let before = std::mem::replace(&mut station.on_air, frame);
-        // What was on the air may just be reaching its last hearers until now.
-        if let Some(item) = before.item {
-            self.release(item, PacketFate::Sent);
-        }
-        if let Some(item) = frame.item {
-            self.store.retain(item.payload);
-        }
-        let [x, y] = self.medium.place(node, now);
-        let neighbours = self.medium.neighbours(node, now);
-        for &other in &neighbours {
-            let [ox, oy] = self.medium.place(other, now);
-            let (dx, dy) = (ox - x, oy - y);
-            let square = dx * dx + dy * dy;
-            if square > self.reach_square {
-                continue;
-            }
-            let power =
-                if square > 0.0 { self.attenuation.power(square, &mut self.shadows) } else { self.power };
-            if power < self.sense_threshold {
-                continue;
-            }
-            let delay = Span::from_ps((square.sqrt() * (PS_PER_S as f64 / LIGHT)) as i64 as u64);
-            let signal = Signal {
-                start: now + delay,
-                end: end + delay,
-                duration: frame.duration,
-                power,
-                from: node,
-                bad: power < self.timing.receive_threshold,
-                mine: frame.to == other || frame.to == BROADCAST,
-            };
-            self.reach(clock, other, signal);
-        }
-        self.medium.give_back(node, neighbours);
+        self.tx_until = end;
+        // The previous transmission can reach its last receivers until now.
+        let before = std::mem::replace(&mut self.on_air, frame).item;
+        cx.outputs.push(MacOutput::Transmit { frame, end, before });
         end
     }
 
-    /// A signal reaches a station.
+    /// A signal reaches the station, now or after its propagation delay.
     #[inline]
-    fn reach(&mut self, clock: &mut Clock, node: u32, signal: Signal) {
-        let t = &self.timing;
-        let station = &mut self.stations[node as usize];
-        // Who begins to send before it hears this counts on.
-        let interrupted = station.counting && station.deadline(t) > signal.start;
+    pub(super) fn on_signal(&mut self, cx: &mut MacContext<'_>, signal: Signal) {
+        let t = cx.timing;
+        // A station whose backoff ends before the signal arrives counts on.
+        let interrupted = self.counting && self.deadline(t) > signal.start;
         if interrupted {
-            station.pause(signal.start, t);
+            self.pause(signal.start, t);
         }
-        self.counts.collisions += station.hear(signal, t) as u64;
+        cx.counts.collisions += self.hear(signal, t) as u64;
         if interrupted {
-            station.resumed = station.free_from(signal.start, t);
-            clock.set(node, RadioTimer::Access, station.deadline(t));
+            self.resumed = self.free_from(signal.start, t);
+            cx.set(RadioTimer::Access, self.deadline(t));
         }
-        // One that has ended but was not looked at yet comes first.
-        if signal.mine && station.rx.mine && !station.rx.bad && station.ended.end <= clock.now() {
-            clock.set(node, RadioTimer::Receive, station.rx.end);
+        // A signal that has ended and is not processed yet comes first.
+        if signal.mine && self.rx.mine && !self.rx.bad && self.ended.end <= cx.now {
+            cx.set(RadioTimer::Receive, self.rx.end);
         }
     }
 
-    /// The end of a signal that is addressed to `node`.
-    pub(super) fn on_receive(&mut self, clock: &mut Clock, node: u32) {
-        let now = clock.now();
-        let station = &mut self.stations[node as usize];
-        station.settle(now, &self.timing);
-        let signal = station.ended;
-        let next = station.rx;
+    /// The end of a signal that is addressed to the station. Returns the sender if the frame is received.
+    pub(super) fn on_receive(&mut self, cx: &mut MacContext<'_>) -> Option<u32> {
+        let now = cx.now;
+        self.settle(now, cx.timing);
+        let signal = self.ended;
+        let next = self.rx;
         if next.mine && next.end > now {
-            clock.set(node, RadioTimer::Receive, next.end);
+            cx.set(RadioTimer::Receive, next.end);
         }
-        if signal.end != now || signal.bad || station.tx_until > now {
-            return;
+        if signal.end != now || signal.bad || self.tx_until > now {
+            return None;
         }
-        station.ended.bad = true; // looked at
-        let from = signal.from;
-        let frame = self.stations[from as usize].on_air;
+        self.ended.bad = true; // processed
+        Some(signal.from)
+    }
+
+    /// A frame from station `from` is received.
+    pub(super) fn on_frame(&mut self, cx: &mut MacContext<'_>, from: u32, frame: &Frame) {
         match (frame.kind, frame.item) {
-            (FrameKind::Rts, _) => self.on_rts(clock, node, from, frame.duration),
-            (FrameKind::Cts, _) => self.on_cts(clock, node),
-            (FrameKind::Data, Some(item)) => self.on_data(clock, node, from, &frame, item),
-            _ => self.on_ack(clock, node),
+            (FrameKind::Rts, _) => self.on_rts(cx, from, frame.duration),
+            (FrameKind::Cts, _) => self.on_cts(cx),
+            (FrameKind::Data, Some(item)) => self.on_data(cx, from, frame, item),
+            _ => self.on_ack(cx),
         }
     }
 
-    fn on_rts(&mut self, clock: &mut Clock, node: u32, from: u32, duration: Span) {
-        let reserved = less(duration, SIFS + self.mac.basic(CTS));
-        let station = &mut self.stations[node as usize];
-        if station.doing != Doing::Idle || station.reply.is_some() {
-            self.counts.busy += 1;
+    fn on_rts(&mut self, cx: &mut MacContext<'_>, from: u32, duration: Span) {
+        let reserved = less(duration, SIFS + cx.config.basic(CTS));
+        if self.doing != Doing::Idle || self.reply.is_some() {
+            cx.counts.busy += 1;
             return;
         }
-        station.reply = Some((FrameKind::Cts, from, reserved));
-        self.go_on(clock, node);
+        self.reply = Some((FrameKind::Cts, from, reserved));
+        self.go_on(cx);
     }
 
-    fn on_cts(&mut self, clock: &mut Clock, node: u32) {
-        let station = &mut self.stations[node as usize];
-        if station.doing != Doing::Rts {
+    fn on_cts(&mut self, cx: &mut MacContext<'_>) {
+        if self.doing != Doing::Rts {
             return;
         }
-        station.short_retries = 0;
-        if let Some(current) = &mut station.current {
+        self.short_retries = 0;
+        if let Some(current) = &mut self.current {
             current.rts = false;
         }
-        self.go_on(clock, node);
+        self.go_on(cx);
     }
 
-    fn on_data(&mut self, clock: &mut Clock, node: u32, from: u32, frame: &Frame, item: QueuedFrame) {
+    fn on_data(&mut self, cx: &mut MacContext<'_>, from: u32, frame: &Frame, item: QueuedFrame) {
         let item = QueuedFrame { hops: item.hops + 1, ..item };
         if frame.to == BROADCAST {
-            return self.arrived(clock, node, from, item);
+            return cx.outputs.push(MacOutput::Deliver { from, frame: item });
         }
-        let with_rts = self.begins_with_rts(&item);
-        let station = &mut self.stations[node as usize];
-        if with_rts && station.doing != Doing::Cts || !with_rts && station.reply.is_some() {
-            self.counts.busy += 1;
+        let with_rts = cx.config.begins_with_rts(&item);
+        if with_rts && self.doing != Doing::Cts || !with_rts && self.reply.is_some() {
+            cx.counts.busy += 1;
             return;
         }
-        station.reply = Some((FrameKind::Ack, from, Span::ZERO));
-        if with_rts || station.doing == Doing::Idle {
-            self.go_on(clock, node);
+        self.reply = Some((FrameKind::Ack, from, Span::ZERO));
+        if with_rts || self.doing == Doing::Idle {
+            self.go_on(cx);
         }
-        let known = &mut self.heard[node as usize];
-        if known.insert(from, frame.number) == Some(frame.number) {
-            self.counts.duplicates += 1;
+        if self.heard.insert(from, frame.number) == Some(frame.number) {
+            cx.counts.duplicates += 1;
             return;
         }
-        self.store.retain(item.payload);
-        self.counts.hops += 1;
-        self.arrived(clock, node, from, item);
-        self.release(item, PacketFate::Sent);
+        cx.counts.hops += 1;
+        cx.outputs.push(MacOutput::Deliver { from, frame: item });
     }
 
-    fn on_ack(&mut self, clock: &mut Clock, node: u32) {
-        let station = &mut self.stations[node as usize];
-        if station.doing != Doing::Data {
+    fn on_ack(&mut self, cx: &mut MacContext<'_>) {
+        if self.doing != Doing::Data {
             return;
         }
-        let Some(current) = station.current.take() else { return };
-        (station.short_retries, station.long_retries) = (0, 0);
-        station.window = WINDOW_MIN;
-        self.begin_backoff(node);
-        self.release(current.item, PacketFate::Sent);
-        self.go_on(clock, node);
-    }
-
-    pub(super) fn begins_with_rts(&self, item: &QueuedFrame) -> bool {
-        item.next != BROADCAST && item.bytes + self.mac.header >= self.mac.rts_threshold
+        let Some(current) = self.current.take() else { return };
+        (self.short_retries, self.long_retries) = (0, 0);
+        self.window = WINDOW_MIN;
+        self.begin_backoff(cx);
+        cx.outputs.push(MacOutput::Sent(current.item));
+        self.go_on(cx);
     }
 
     /// A new frame for the MAC, which has none.
-    pub(super) fn load(&mut self, clock: &mut Clock, node: u32, item: QueuedFrame) {
-        let rts = self.begins_with_rts(&item);
-        let t = &self.timing;
-        let station = &mut self.stations[node as usize];
-        station.numbers += 1;
-        station.current = Some(Current { item, number: station.numbers, rts });
-        if station.doing != Doing::Idle || station.pending {
+    pub(super) fn load(&mut self, cx: &mut MacContext<'_>, item: QueuedFrame) {
+        let rts = cx.config.begins_with_rts(&item);
+        let t = cx.timing;
+        self.numbers += 1;
+        self.current = Some(Current { item, number: self.numbers, rts });
+        if self.doing != Doing::Idle || self.pending {
             return; // it goes on from there
         }
-        let now = clock.now();
-        station.settle(now, t);
-        if !t.always_back_off && station.free_from(now, t) <= now {
+        let now = cx.now;
+        self.settle(now, t);
+        if !t.always_back_off && self.free_from(now, t) <= now {
             // The medium is idle: DIFS is enough, and what has passed of it counts.
-            (station.pending, station.fresh, station.left) = (true, true, Span::ZERO);
-            let heard = station.quiet.max(station.noisy).max(station.tx_until);
-            let since = heard.max(station.nav).max(station.eifs);
-            station.resumed = Time::from_ps(since.ps().max(now.ps().saturating_sub(t.difs.ps())));
-            station.counting = true;
-            clock.set(node, RadioTimer::Access, station.deadline(t));
+            (self.pending, self.fresh, self.left) = (true, true, Span::ZERO);
+            let heard = self.quiet.max(self.noisy).max(self.tx_until);
+            let since = heard.max(self.nav).max(self.eifs);
+            self.resumed = Time::from_ps(since.ps().max(now.ps().saturating_sub(t.difs.ps())));
+            self.counting = true;
+            cx.set(RadioTimer::Access, self.deadline(t));
             return;
         }
-        self.begin_backoff(node);
-        self.count_down(clock, node);
+        self.begin_backoff(cx);
+        self.count_down(cx);
     }
 
-    fn begin_backoff(&mut self, node: u32) {
-        let t = &self.timing;
-        let station = &mut self.stations[node as usize];
-        station.draw(t);
-        (station.pending, station.fresh) = (true, false);
+    fn begin_backoff(&mut self, cx: &MacContext<'_>) {
+        let t = cx.timing;
+        self.draw(t);
+        (self.pending, self.fresh) = (true, false);
     }
 
     /// Counts a pending backoff down from when the medium is free.
-    fn count_down(&mut self, clock: &mut Clock, node: u32) {
-        let t = &self.timing;
-        let station = &mut self.stations[node as usize];
-        if !station.pending || station.counting {
+    pub(super) fn count_down(&mut self, cx: &mut MacContext<'_>) {
+        let t = cx.timing;
+        if !self.pending || self.counting {
             return;
         }
-        let now = clock.now();
-        station.settle(now, t);
-        station.resumed = station.free_from(now, t);
-        station.counting = true;
-        clock.set(node, RadioTimer::Access, station.deadline(t));
+        let now = cx.now;
+        self.settle(now, t);
+        self.resumed = self.free_from(now, t);
+        self.counting = true;
+        cx.set(RadioTimer::Access, self.deadline(t));
     }
 
     /// The station becomes busy itself.
-    fn stop_counting(&mut self, clock: &mut Clock, node: u32) {
-        let t = &self.timing;
-        let station = &mut self.stations[node as usize];
-        if station.counting {
-            station.pause(clock.now(), t);
-            station.counting = false;
-            clock.set(node, RadioTimer::Access, Time::NEVER);
+    fn stop_counting(&mut self, cx: &mut MacContext<'_>) {
+        let t = cx.timing;
+        if self.counting {
+            self.pause(cx.now, t);
+            self.counting = false;
+            cx.set(RadioTimer::Access, Time::NEVER);
         }
     }
 
     /// The backoff is over.
-    pub(super) fn on_access(&mut self, clock: &mut Clock, node: u32) {
-        let station = &mut self.stations[node as usize];
-        (station.pending, station.counting, station.fresh) = (false, false, false);
-        if station.doing == Doing::Idle && station.reply.is_none() && station.current.is_some() {
-            self.begin_exchange(clock, node);
+    pub(super) fn on_access(&mut self, cx: &mut MacContext<'_>) {
+        (self.pending, self.counting, self.fresh) = (false, false, false);
+        if self.doing == Doing::Idle && self.reply.is_none() && self.current.is_some() {
+            self.begin_exchange(cx);
         }
     }
 
-    fn begin_exchange(&mut self, clock: &mut Clock, node: u32) {
-        let Some(current) = self.stations[node as usize].current else { return };
+    fn begin_exchange(&mut self, cx: &mut MacContext<'_>) {
+        let Some(current) = self.current else { return };
         if !current.rts {
-            return self.send_data(clock, node, &current);
+            return self.send_data(cx, &current);
         }
-        self.stations[node as usize].doing = Doing::Rts;
-        let data = self.mac.airtime(current.item.bytes, false);
-        let duration = SIFS + self.mac.basic(CTS) + SIFS + data + SIFS + self.mac.basic(ACK);
+        self.doing = Doing::Rts;
+        let data = cx.config.airtime(current.item.bytes, false);
+        let duration = SIFS + cx.config.basic(CTS) + SIFS + data + SIFS + cx.config.basic(ACK);
         let frame = Frame { kind: FrameKind::Rts, to: current.item.next, duration, item: None, number: 0 };
-        let end = self.transmit(clock, node, frame);
-        clock.set(node, RadioTimer::Exchange, end + self.margin + SIFS + self.mac.basic(CTS) + self.margin);
+        let end = self.transmit(cx, frame);
+        cx.set(RadioTimer::Exchange, end + cx.margin + SIFS + cx.config.basic(CTS) + cx.margin);
     }
 
-    fn send_data(&mut self, clock: &mut Clock, node: u32, current: &Current) {
-        self.stations[node as usize].doing = Doing::Data;
+    fn send_data(&mut self, cx: &mut MacContext<'_>, current: &Current) {
+        self.doing = Doing::Data;
         let to = current.item.next;
-        let duration = if to == BROADCAST { Span::ZERO } else { SIFS + self.mac.basic(ACK) };
+        let duration = if to == BROADCAST { Span::ZERO } else { SIFS + cx.config.basic(ACK) };
         let item = Some(current.item);
         let frame = Frame { kind: FrameKind::Data, to, duration, item, number: current.number };
-        let end = self.transmit(clock, node, frame);
+        let end = self.transmit(cx, frame);
         let answer =
-            if to == BROADCAST { Span::ZERO } else { self.margin + SIFS + self.mac.basic(ACK) + self.margin };
-        clock.set(node, RadioTimer::Exchange, end + answer);
+            if to == BROADCAST { Span::ZERO } else { cx.margin + SIFS + cx.config.basic(ACK) + cx.margin };
+        cx.set(RadioTimer::Exchange, end + answer);
     }
 
     /// SIFS is over, or an answer did not come, or the station has ended what it was sending.
-    pub(super) fn on_exchange(&mut self, clock: &mut Clock, node: u32) {
-        match self.stations[node as usize].doing {
+    pub(super) fn on_exchange(&mut self, cx: &mut MacContext<'_>) {
+        match self.doing {
             Doing::Idle => {}
-            Doing::Sifs => self.after_sifs(clock, node),
+            Doing::Sifs => self.after_sifs(cx),
             Doing::Rts => {
-                let limit = self.mac.short_retries;
-                let station = &mut self.stations[node as usize];
-                station.short_retries += 1;
-                if station.short_retries >= limit {
-                    station.short_retries = 0;
-                    self.give_up(clock, node);
+                self.short_retries += 1;
+                if self.short_retries >= cx.config.short_retries {
+                    self.short_retries = 0;
+                    if self.give_up(cx) {
+                        return;
+                    }
                 } else {
-                    station.widen();
-                    self.begin_backoff(node);
+                    self.widen();
+                    self.begin_backoff(cx);
                 }
-                self.go_on(clock, node);
+                self.go_on(cx);
             }
             Doing::Cts | Doing::Ack => {
-                self.stations[node as usize].reply = None;
-                self.go_on(clock, node);
+                self.reply = None;
+                self.go_on(cx);
             }
             Doing::Data => {
-                self.data_ended(clock, node);
-                self.go_on(clock, node);
+                if !self.data_ended(cx) {
+                    self.go_on(cx);
+                }
             }
         }
     }
 
-    /// A broadcast has been sent, or data was not acknowledged.
-    fn data_ended(&mut self, clock: &mut Clock, node: u32) {
-        let Some(current) = self.stations[node as usize].current else { return };
+    /// A broadcast has been sent, or data was not acknowledged. Returns whether the frame was given up.
+    fn data_ended(&mut self, cx: &mut MacContext<'_>) -> bool {
+        let Some(current) = self.current else { return false };
         if current.item.next == BROADCAST {
-            let station = &mut self.stations[node as usize];
-            station.current = None;
-            station.window = WINDOW_MIN;
-            self.begin_backoff(node);
-            return self.release(current.item, PacketFate::Sent);
+            self.current = None;
+            self.window = WINDOW_MIN;
+            self.begin_backoff(cx);
+            cx.outputs.push(MacOutput::Sent(current.item));
+            return false;
         }
-        let with_rts = self.begins_with_rts(&current.item);
-        let limit = if with_rts { self.mac.long_retries } else { self.mac.short_retries };
-        let station = &mut self.stations[node as usize];
-        let retries = if with_rts { &mut station.long_retries } else { &mut station.short_retries };
+        let with_rts = cx.config.begins_with_rts(&current.item);
+        let limit = if with_rts { cx.config.long_retries } else { cx.config.short_retries };
+        let retries = if with_rts { &mut self.long_retries } else { &mut self.short_retries };
         *retries += 1;
         if *retries >= limit {
             *retries = 0;
-            return self.give_up(clock, node);
+            return self.give_up(cx);
         }
-        if let Some(current) = &mut station.current {
+        if let Some(current) = &mut self.current {
             current.rts = with_rts;
         }
-        station.widen();
-        self.begin_backoff(node);
+        self.widen();
+        self.begin_backoff(cx);
+        false
     }
 
-    /// The last attempt has failed: routing hears of it.
-    fn give_up(&mut self, clock: &mut Clock, node: u32) {
-        let station = &mut self.stations[node as usize];
-        station.window = WINDOW_MIN;
-        if !self.timing.always_back_off {
-            (station.short_retries, station.long_retries) = (0, 0); // ns-2's count of long frames outlives a lost RTS
+    /// The last attempt has failed. Returns whether there was a frame, which is then an output.
+    fn give_up(&mut self, cx: &mut MacContext<'_>) -> bool {
+        self.window = WINDOW_MIN;
+        if !cx.timing.always_back_off {
+            (self.short_retries, self.long_retries) = (0, 0); // ns-2's count of long frames outlives a lost RTS
         }
-        let Some(current) = station.current else { return };
-        self.counts.retries_exhausted += 1;
-        // The frame stays until routing has done its work, as the next one must not be loaded before.
-        self.link_failed(clock, node, current.item, PacketFate::Retry);
-        self.stations[node as usize].current = None;
+        let Some(current) = self.current else { return false };
+        cx.counts.retries_exhausted += 1;
+        cx.outputs.push(MacOutput::Failed(current.item));
+        true
     }
 
-    fn after_sifs(&mut self, clock: &mut Clock, node: u32) {
-        let now = clock.now();
-        let t = &self.timing;
-        let station = &mut self.stations[node as usize];
-        station.settle(now, t);
-        let idle = station.idle(now, t);
-        let reserved = station.nav > now;
+    /// Routing has processed a failure. The frame stays until then, because the next one must not be loaded before.
+    pub(super) fn end_failure(&mut self, cx: &mut MacContext<'_>) {
+        self.current = None;
+        self.go_on(cx);
+    }
+
+    fn after_sifs(&mut self, cx: &mut MacContext<'_>) {
+        let now = cx.now;
+        let t = cx.timing;
+        self.settle(now, t);
+        let idle = self.idle(now, t);
+        let reserved = self.nav > now;
         let ns2 = t.always_back_off;
-        station.doing = Doing::Idle;
-        let Some((kind, to, duration)) = station.reply else {
-            let Some(current) = station.current else { return };
+        self.doing = Doing::Idle;
+        let Some((kind, to, duration)) = self.reply else {
+            let Some(current) = self.current else { return };
             if idle || !ns2 {
-                return self.send_data(clock, node, &current);
+                return self.send_data(cx, &current);
             }
-            if let Some(current) = &mut station.current {
+            if let Some(current) = &mut self.current {
                 current.rts = true;
             }
-            station.widen();
-            self.begin_backoff(node);
-            return self.count_down(clock, node);
+            self.widen();
+            self.begin_backoff(cx);
+            return self.count_down(cx);
         };
         let frame = Frame { kind, to, duration, item: None, number: 0 };
         if kind == FrameKind::Ack {
-            self.stations[node as usize].doing = Doing::Ack;
-            let end = self.transmit(clock, node, frame);
-            return clock.set(node, RadioTimer::Exchange, end);
+            self.doing = Doing::Ack;
+            let end = self.transmit(cx, frame);
+            return cx.set(RadioTimer::Exchange, end);
         }
         if ns2 && !idle || reserved {
-            station.reply = None;
-            self.counts.busy += 1;
-            return self.go_on(clock, node);
+            self.reply = None;
+            cx.counts.busy += 1;
+            return self.go_on(cx);
         }
-        station.doing = Doing::Cts;
-        let end = self.transmit(clock, node, frame);
-        let data = less(duration, SIFS + self.mac.basic(ACK));
-        clock.set(node, RadioTimer::Exchange, end + self.margin + data + self.margin);
+        self.doing = Doing::Cts;
+        let end = self.transmit(cx, frame);
+        let data = less(duration, SIFS + cx.config.basic(ACK));
+        cx.set(RadioTimer::Exchange, end + cx.margin + data + cx.margin);
     }
 
     /// What comes next at a station that has ended something.
-    fn go_on(&mut self, clock: &mut Clock, node: u32) {
-        let now = clock.now();
-        clock.set(node, RadioTimer::Exchange, Time::NEVER);
-        let station = &mut self.stations[node as usize];
-        let sent_rts = station.doing == Doing::Rts;
-        if station.reply.is_some() {
-            station.doing = Doing::Sifs;
-            self.stop_counting(clock, node);
-            return clock.set(node, RadioTimer::Exchange, now + SIFS);
+    fn go_on(&mut self, cx: &mut MacContext<'_>) {
+        let now = cx.now;
+        cx.set(RadioTimer::Exchange, Time::NEVER);
+        let sent_rts = self.doing == Doing::Rts;
+        if self.reply.is_some() {
+            self.doing = Doing::Sifs;
+            self.stop_counting(cx);
+            return cx.set(RadioTimer::Exchange, now + SIFS);
         }
-        station.doing = Doing::Idle;
-        match station.current {
-            Some(current) if sent_rts && !current.rts && !station.pending => {
-                station.doing = Doing::Sifs; // the CTS came: data follows
-                return clock.set(node, RadioTimer::Exchange, now + SIFS);
+        self.doing = Doing::Idle;
+        match self.current {
+            Some(current) if sent_rts && !current.rts && !self.pending => {
+                self.doing = Doing::Sifs; // the CTS came: data follows
+                return cx.set(RadioTimer::Exchange, now + SIFS);
             }
             Some(_) => {
-                if !station.pending {
-                    self.begin_backoff(node);
+                if !self.pending {
+                    self.begin_backoff(cx);
                 }
             }
-            None => self.load_next(clock, node),
+            None => return cx.outputs.push(MacOutput::NextFrame),
         }
-        self.count_down(clock, node);
+        self.count_down(cx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::Stream;
+
+    /// Station 0 of two, on an idle medium.
+    struct Bench {
+        station: Station,
+        config: MacConfig,
+        timing: Timing,
+        clock: Clock,
+        counts: RadioCounts,
     }
 
-    fn watch_transmission(&mut self, now: Time, node: u32, frame: &Frame, until: Time) {
-        let load = frame.item.map_or(Load::None, |item| match self.store.get(item.payload) {
-            Payload::Data { packet, .. } => {
-                Load::Data { flow: packet.flow, kind: packet.kind, seq: packet.seq }
+    impl Bench {
+        fn new(rts_threshold: u32) -> Bench {
+            let rate = Rate::from_bps(1_000_000);
+            let config = MacConfig {
+                rate,
+                basic_rate: rate,
+                rts_threshold,
+                preamble: Span::from_ps(192_000_000),
+                header: 28,
+                ns2_backoff: false,
+                capture: Capture::Sinr,
+                short_retries: 7,
+                long_retries: 4,
+            };
+            let timing = config.timing(1e-10, 10.0, 0.0);
+            let station = Station::new(Stream::new(1, "backoff", "test"));
+            Bench { station, config, timing, clock: Clock::new(2), counts: RadioCounts::default() }
+        }
+
+        fn call(&mut self, call: impl FnOnce(&mut Station, &mut MacContext<'_>)) -> Vec<MacOutput> {
+            let mut outputs = Vec::new();
+            let Bench { station, config, timing, clock, counts } = self;
+            let (now, margin) = (clock.now(), Span::from_ps(2_000_000));
+            let mut cx =
+                MacContext { now, node: 0, config, timing, margin, clock, counts, outputs: &mut outputs };
+            call(station, &mut cx);
+            outputs
+        }
+
+        /// The next timer of the station expires.
+        fn expire(&mut self) -> Vec<MacOutput> {
+            let (at, node, timer) = self.clock.first().unwrap();
+            self.clock.now = at;
+            self.clock.set(node, timer, Time::NEVER);
+            match timer {
+                RadioTimer::Access => self.call(Station::on_access),
+                _ => self.call(Station::on_exchange),
             }
-            Payload::ArpRequest { .. } | Payload::ArpReply { .. } => Load::Arp,
-            Payload::Request(_) | Payload::Reply(_) | Payload::Error(_) => Load::Routing,
-        });
-        let (kind, to, duration) = (frame.kind, frame.to, frame.duration);
-        // What was contended for: everything but replies, and data that follows a CTS.
-        let follows = frame.item.is_some_and(|item| self.begins_with_rts(&item));
-        let contended = match kind {
-            FrameKind::Rts => true,
-            FrameKind::Data => !follows,
-            FrameKind::Cts | FrameKind::Ack => false,
+        }
+
+        fn microseconds(&self) -> u64 {
+            self.clock.now().ps() / 1_000_000
+        }
+
+        fn receive(&mut self, kind: FrameKind) -> Vec<MacOutput> {
+            let frame = Frame { kind, to: 0, duration: Span::ZERO, item: None, number: 0 };
+            self.call(|station, cx| station.on_frame(cx, 1, &frame))
+        }
+    }
+
+    fn frame() -> QueuedFrame {
+        QueuedFrame { source: 0, target: 1, ..QueuedFrame::message(0, 1, 1000, 1, false) }
+    }
+
+    /// DIFS, RTS, CTS, SIFS, data, ACK (IEEE 802.11 DCF with DSSS: SIFS 10, slot 20, DIFS 50 microseconds).
+    #[test]
+    fn a_frame_exchange_takes_its_four_frames() {
+        let mut bench = Bench::new(0);
+        assert!(bench.call(|station, cx| station.load(cx, frame())).is_empty());
+        let outputs = bench.expire();
+        assert!(matches!(
+            outputs[..],
+            [MacOutput::Transmit { frame: Frame { kind: FrameKind::Rts, to: 1, .. }, .. }]
+        ));
+        let rts = bench.microseconds();
+        bench.clock.now += Span::from_ps(1_000_000_000);
+        assert!(bench.receive(FrameKind::Cts).is_empty());
+        let outputs = bench.expire();
+        assert!(matches!(
+            outputs[..],
+            [MacOutput::Transmit { frame: Frame { kind: FrameKind::Data, .. }, .. }]
+        ));
+        assert_eq!(bench.microseconds(), rts + 1000 + 10);
+        let outputs = bench.receive(FrameKind::Ack);
+        assert!(matches!(outputs[..], [MacOutput::Sent(_), MacOutput::NextFrame]));
+    }
+
+    #[test]
+    fn a_frame_without_an_answer_is_given_up_after_the_last_attempt() {
+        let mut bench = Bench::new(3000);
+        bench.call(|station, cx| station.load(cx, frame()));
+        let mut attempts = 0;
+        let last = loop {
+            let outputs = bench.expire();
+            attempts += matches!(outputs[..], [MacOutput::Transmit { .. }]) as u32;
+            if let [MacOutput::Failed(frame)] = outputs[..] {
+                break frame;
+            }
         };
-        let to = (to != BROADCAST).then_some(to);
-        self.tell(now, node, RadioStep::Transmit { kind, to, until, duration, contended, load });
+        assert_eq!((attempts, last.target), (7, 1));
+        assert_eq!(bench.counts.retries_exhausted, 1);
+        // Until routing has processed the failure, the station keeps the frame.
+        assert!(bench.station.current.is_some());
+        assert!(matches!(bench.call(Station::end_failure)[..], [MacOutput::NextFrame]));
+        assert!(bench.station.current.is_none());
     }
 }

@@ -1,226 +1,55 @@
-//! The radio: moving nodes, the medium between them, 802.11, ARP, and AODV or static routing (docs/specs/manet.md).
+//! The radio network: moving nodes, the medium between them, and at each node 802.11, an interface queue, ARP and a routing
+//! protocol (docs/specs/manet.md). The layers are state machines; this file carries their outputs from one to the next.
 //!
-//! Every node has five timers: its backoff, the end of what it receives, the step of its frame exchange, its
-//! routing, and its link layer. A transmission is told to its hearers at once (see `station`), so it costs one pass over the neighbourhood
-//! and an event at those alone who have business with it.
+//! A node has five timers ([`clock::RadioTimer`]). Receivers process a transmission when it begins (see `station`), so it
+//! costs one pass over the neighbourhood, and events only at nodes that must act on it.
 
-mod aodv;
+mod agent;
+mod arp;
+mod clock;
+mod config;
 mod deadlines;
+mod events;
 mod fate;
 mod interface;
 mod mac;
 mod medium;
 mod mobility;
 mod propagation;
-mod routes;
+mod routing;
 mod station;
 mod store;
 
-pub use aodv::AodvConfig;
+pub use config::RadioConfig;
+pub use events::{FrameKind, Load, RadioCounts, RadioEvent, RadioOutput, RadioStep};
 pub use fate::PacketFate;
 pub use mac::MacConfig;
 pub use mobility::{RandomWaypoint, Start, Trajectory};
 pub use propagation::{Model, Propagation};
-pub use station::{Capture, FrameKind};
+pub use routing::{AodvConfig, RoutingConfig};
+pub use station::Capture;
 
 use crate::packet::{Packet, PacketKind};
-use aodv::Agent;
-use deadlines::Deadlines;
+use agent::Agent;
+use arp::{Arp, ArpContext, ArpOutput};
+use clock::{Clock, RadioTimer};
 use engine::{EventQueue, Stream};
-use interface::Interface;
+use interface::{Enqueued, InterfaceQueue};
+use mac::{MacContext, MacOutput};
 use medium::Medium;
-use propagation::Attenuation;
-use station::{Station, Timing};
-use std::collections::{BTreeMap, VecDeque};
-use store::{Payload, QueuedFrame, Store};
-use units::{Span, Time};
+use propagation::{Attenuation, LIGHT};
+use routing::{Deferred, Routing, RoutingContext, RoutingOutput};
+use station::{Frame, Signal, Station, Timing};
+use std::collections::VecDeque;
+use store::{BROADCAST, Payload, QueuedFrame, Store};
+use units::{PS_PER_S, Span, Time};
 
-/// How packets find their path.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Routing {
-    /// Straight to the destination, which must be a neighbour.
-    Static,
-    /// Ad-hoc on-demand distance vector routing.
-    Aodv(AodvConfig),
-}
-
-/// A radio network.
-#[derive(Clone, Debug)]
-pub struct RadioConfig {
-    /// Where each node is, when.
-    pub nodes: Vec<Trajectory>,
-    /// The radio of each.
-    pub propagation: Propagation,
-    /// The MAC of each.
-    pub mac: MacConfig,
-    /// Whether addresses must be resolved before a neighbour can be sent anything.
-    pub arp: bool,
-    /// How many packets may wait before the MAC of a node.
-    pub queue: usize,
-    /// What the link layer takes for a packet on its way to the queue.
-    pub link_delay: Span,
-    /// How packets find their path.
-    pub routing: Routing,
-    /// Seed of everything random.
-    pub seed: u64,
-}
-
-/// What the radio hands to whoever drives it.
-#[derive(Clone, Copy, Debug)]
-pub enum RadioOutput {
-    /// A packet is at the end of its path. Copies of it may still be on the air.
-    Delivered(Packet, u32),
-    /// No copy of a packet is left.
-    Gone(Packet),
-}
-
-/// What a frame carries, for observers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// It is a control frame.
-    None,
-    /// A flow's packet.
-    Data {
-        /// Which flow.
-        flow: u32,
-        /// Data or ACK.
-        kind: PacketKind,
-        /// Its number.
-        seq: u32,
-    },
-    /// A routing message.
-    Routing,
-    /// An address is asked for or told.
-    Arp,
-}
-
-/// A step that observers see.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RadioStep {
-    /// A frame is sent.
-    Transmit {
-        /// Which kind.
-        kind: FrameKind,
-        /// To whom; none for everybody.
-        to: Option<u32>,
-        /// When its last bit leaves.
-        until: Time,
-        /// For how long it reserves the medium from then on.
-        duration: Span,
-        /// It was contended for; replies and what follows a CTS are not.
-        contended: bool,
-        /// What it carries.
-        load: Load,
-    },
-    /// A packet is at the end of its path.
-    Deliver {
-        /// Which flow's.
-        flow: u32,
-    },
-    /// A copy of a packet is dropped.
-    Drop {
-        /// Which flow's.
-        flow: u32,
-        /// Why.
-        fate: PacketFate,
-    },
-    /// A node's route changed: to whom, and over which neighbour if there is one.
-    Route {
-        /// The destination.
-        to: u32,
-        /// The next hop.
-        next: Option<u32>,
-        /// Nodes that now pass what goes there round in a circle; none, or something is wrong.
-        circle: Option<Vec<u32>>,
-    },
-}
-
-/// A step, when and where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RadioEvent {
-    /// When.
-    pub at: Time,
-    /// At which node.
-    pub node: u32,
-    /// What.
-    pub step: RadioStep,
-}
-
-/// What the radio counts.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RadioCounts {
-    /// Data packets that sources handed to it.
-    pub offered: u64,
-    /// Distinct data packets that reached the end of their path.
-    pub received: u64,
-    /// Hops that these had made.
-    pub received_hops: u64,
-    /// Packets of any kind that had to be given up, by [`PacketFate::DROPS`]: no copy of them arrived.
-    pub dropped: [u64; PacketFate::DROPS.len()],
-    /// The same, data packets alone.
-    pub dropped_data: [u64; PacketFate::DROPS.len()],
-    /// Packets of any kind that sources handed to it, and those that reached the end of their path.
-    pub packets: (u64, u64),
-    /// Transmissions of routing messages asked of the link layer.
-    pub routing: u64,
-    /// Unicast data frames received, once each.
-    pub hops: u64,
-    /// Receptions addressed to a station that another signal spoilt.
-    pub collisions: u64,
-    /// Frames not answered because the station or its medium was busy.
-    pub busy: u64,
-    /// Data frames received again.
-    pub duplicates: u64,
-    /// Frames given up after the last attempt.
-    pub retries_exhausted: u64,
-}
-
-/// ns-2's, good for 600 m.
+/// Smallest propagation delay in timeouts: ns-2's, for 600 m.
 const MARGIN: Span = Span::from_ps(2_000_000);
-/// Events after which others get a look in.
+/// Events after which the event loop regains control.
 const MOST_AT_ONCE: u32 = 10_000;
 
-/// The timers of a node.
-#[derive(Clone, Copy, Debug)]
-enum RadioTimer {
-    Access,
-    Receive,
-    Exchange,
-    Routing,
-    Interface,
-}
-
-impl RadioTimer {
-    /// Every timer of a node, in the order of their numbers.
-    const ALL: [RadioTimer; 5] = [
-        RadioTimer::Access,
-        RadioTimer::Receive,
-        RadioTimer::Exchange,
-        RadioTimer::Routing,
-        RadioTimer::Interface,
-    ];
-}
-
-/// The time, and the timers of all nodes: the event queue knows the first of them alone.
-#[derive(Clone, Debug, Default)]
-struct Clock {
-    now: Time,
-    nodes: usize,
-    deadlines: Deadlines,
-}
-
-impl Clock {
-    #[inline]
-    fn now(&self) -> Time {
-        self.now
-    }
-    #[inline]
-    fn set(&mut self, node: u32, timer: RadioTimer, at: Time) {
-        self.deadlines.set(timer as usize * self.nodes + node as usize, at);
-    }
-}
-
-/// The nodes and everything that they hold.
+/// A radio network at work.
 pub struct Radio {
     mac: MacConfig,
     timing: Timing,
@@ -228,28 +57,26 @@ pub struct Radio {
     attenuation: Attenuation,
     /// Transmitted power, W.
     power: f64,
-    /// How long light may take, each way, in timeouts.
+    /// Largest propagation delay, each way, in timeouts.
     margin: Span,
     sense_threshold: f64,
-    /// Square of the distance beyond which nobody hears, m².
+    /// Square of the distance beyond which no signal is sensed, m².
     reach_square: f64,
-    /// Draws the deviations of shadowing.
+    /// Random deviations of shadowing.
     shadows: Stream,
     stations: Vec<Station>,
-    /// Of each station: the number of the last data frame heard from each other.
-    heard: Vec<BTreeMap<u32, u32>>,
-    interfaces: Vec<Interface>,
-    arp: bool,
-    queue: usize,
-    link_delay: Span,
+    queues: Vec<InterfaceQueue>,
+    /// None without ARP.
+    arps: Option<Vec<Arp>>,
     agents: Vec<Agent>,
-    /// None: static routing.
-    aodv: Option<AodvConfig>,
+    mac_outputs: Vec<MacOutput>,
+    arp_outputs: Vec<ArpOutput>,
+    routing_outputs: Vec<RoutingOutput>,
     store: Store,
-    /// Source and destination node of each way.
+    /// Source and destination node of each path.
     paths: Vec<(u32, u32)>,
     clock: Clock,
-    /// Its timer in the event_queue, and the end of the run.
+    /// Its timer in the event queue, and the end of the run.
     timer: u32,
     horizon: Time,
     handed: VecDeque<RadioOutput>,
@@ -259,41 +86,33 @@ pub struct Radio {
 }
 
 impl Radio {
-    /// A network that has timer `timer` in the event_queue, for a run until `horizon`.
+    /// A network that has timer `timer` in the event queue, for a run until `horizon`.
     pub fn new(config: RadioConfig, timer: u32, horizon: Time) -> Radio {
         let p = &config.propagation;
         let reach = p.reach();
         let stream = |purpose: &str, node: usize| Stream::new(config.seed, purpose, &format!("n{node}"));
         let nodes = 0..config.nodes.len();
-        let aodv = match config.routing {
-            Routing::Static => None,
-            Routing::Aodv(aodv) => Some(aodv),
-        };
+        let queue = || InterfaceQueue::new(config.queue, config.link_delay);
         Radio {
             timing: config.mac.timing(p.receive_threshold, p.capture_ratio, p.noise),
             mac: config.mac,
             attenuation: Attenuation::new(p),
             power: p.power,
-            margin: Span::from_seconds(p.range() / propagation::LIGHT).max(MARGIN),
+            margin: Span::from_seconds(p.range() / LIGHT).max(MARGIN),
             sense_threshold: p.sense_threshold,
             reach_square: reach * reach,
             medium: Medium::new(config.nodes, reach),
             shadows: Stream::new(config.seed, "shadowing", ""),
             stations: nodes.clone().map(|n| Station::new(stream("backoff", n))).collect(),
-            heard: vec![BTreeMap::new(); nodes.len()],
-            interfaces: nodes.clone().map(|_| Interface::default()).collect(),
-            arp: config.arp,
-            queue: config.queue,
-            link_delay: config.link_delay,
-            agents: nodes.clone().map(|n| Agent::new(stream("aodv", n))).collect(),
-            aodv,
+            queues: nodes.clone().map(|_| queue()).collect(),
+            arps: config.arp.then(|| vec![Arp::default(); nodes.len()]),
+            agents: nodes.clone().map(|n| Agent::new(&config.routing, stream("aodv", n))).collect(),
+            mac_outputs: Vec::new(),
+            arp_outputs: Vec::new(),
+            routing_outputs: Vec::new(),
             store: Store::default(),
             paths: Vec::new(),
-            clock: Clock {
-                now: Time::ZERO,
-                nodes: nodes.len(),
-                deadlines: Deadlines::new(RadioTimer::ALL.len() * nodes.len()),
-            },
+            clock: Clock::new(nodes.len()),
             timer,
             horizon,
             handed: VecDeque::new(),
@@ -303,38 +122,40 @@ impl Radio {
         }
     }
 
-    /// Adds a path from node to node; what to give to [`Radio::send`].
+    /// Adds a path from node to node. Returns the number for [`Radio::send`].
     pub fn add_path(&mut self, from: u32, to: u32) -> u32 {
         self.paths.push((from, to));
         self.paths.len() as u32 - 1
     }
 
-    /// From now on every step is written down, for [`Radio::events`].
+    /// Records every step from now on, for [`Radio::events`].
     pub fn watch(&mut self) {
         self.watching = true;
     }
 
-    /// Sets the first timers. Call once, at time zero.
+    /// Sets the first timers. Call it once, at time zero.
     pub fn start(&mut self, event_queue: &mut EventQueue<Packet>) {
         let mut clock = std::mem::take(&mut self.clock);
-        self.start_routing(&mut clock);
+        for node in 0..self.agents.len() as u32 {
+            self.route(&mut clock, node, &mut |protocol, cx| protocol.start(cx));
+        }
         self.rest(event_queue, clock);
     }
 
-    /// Gives the clock back; the event queue wakes the radio at its first deadline, or before.
+    /// Stores the clock. The event queue calls the radio at its first deadline, or before.
     fn rest(&mut self, event_queue: &mut EventQueue<Packet>, clock: Clock) {
-        event_queue.set_timer(self.timer, clock.deadlines.bound().max(clock.now));
+        event_queue.set_timer(self.timer, clock.bound());
         self.clock = clock;
     }
 
-    /// A packet sets out at the beginning of a path.
+    /// Sends a packet at the beginning of a path.
     pub fn send(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
         let mut clock = std::mem::take(&mut self.clock);
         clock.now = event_queue.now();
         self.enqueue_at_source(&mut clock, packet, path);
         self.rest(event_queue, clock);
         if !self.handed.is_empty() {
-            event_queue.set_timer(self.timer, event_queue.now()); // whoever drives the radio asks for them then
+            event_queue.set_timer(self.timer, event_queue.now()); // the event loop polls the outputs then
         }
     }
 
@@ -343,127 +164,353 @@ impl Radio {
         self.counts.offered += (packet.kind != PacketKind::Ack) as u64;
         let payload = self.store.put(Payload::Data { packet: *packet, path, delivered: false, lost: None });
         let (from, to) = self.paths[path as usize];
-        // What UDP sends has no header yet; TCP's segments have theirs.
-        let header = if packet.kind == PacketKind::Udp {
-            self.aodv.as_ref().map_or(0, |aodv| aodv.ip_header)
-        } else {
-            0
+        let protocol = &self.agents[from as usize].protocol;
+        // The size of a UDP packet has no header yet; that of a TCP segment has.
+        let header = if packet.kind == PacketKind::Udp { protocol.udp_header() } else { 0 };
+        let item = QueuedFrame {
+            payload,
+            source: from,
+            target: to,
+            next: to,
+            bytes: packet.size + header,
+            hops: 0,
+            ttl: protocol.initial_ttl(),
+            urgent: false,
         };
-        let bytes = packet.size + header;
-        let item = QueuedFrame { payload, next: to, bytes, hops: 0, ttl: u8::MAX, urgent: false };
         if from == to {
             self.deliver(clock.now(), from, &item);
             return self.release(item, PacketFate::Sent);
         }
-        match &self.aodv {
-            None => self.send_down(clock, from, item),
-            Some(aodv) => {
-                let item = QueuedFrame { ttl: aodv.net_diameter, ..item };
-                self.resolve(clock, from, item);
-            }
-        }
+        self.route(clock, from, &mut |protocol, cx| protocol.on_packet(cx, item));
     }
 
-    /// The radio's timer has fired. It goes on from event to event for as long as nothing else happens and nothing is handed
-    /// out.
+    /// The radio's timer expired. Processes events as long as no other event of the run is earlier and there is no output.
     pub fn on_timer(&mut self, event_queue: &mut EventQueue<Packet>) {
         let mut clock = std::mem::take(&mut self.clock);
         clock.now = event_queue.now();
         for _ in 0..MOST_AT_ONCE {
-            let Some((at, place)) = clock.deadlines.first() else { break };
+            let Some((at, node, timer)) = clock.first() else { break };
             if at > clock.now {
                 if at > self.horizon || !event_queue.pass(at) {
                     break;
                 }
                 clock.now = at;
             }
-            let (timer, node) = (place / clock.nodes, (place % clock.nodes) as u32);
-            clock.deadlines.set(place, Time::NEVER);
-            match RadioTimer::ALL[timer] {
-                RadioTimer::Access => self.on_access(&mut clock, node),
+            clock.set(node, timer, Time::NEVER);
+            match timer {
+                RadioTimer::Access => self.mac(&mut clock, node, &mut Station::on_access),
                 RadioTimer::Receive => self.on_receive(&mut clock, node),
-                RadioTimer::Exchange => self.on_exchange(&mut clock, node),
-                RadioTimer::Routing => self.on_routing(&mut clock, node),
+                RadioTimer::Exchange => self.mac(&mut clock, node, &mut Station::on_exchange),
+                RadioTimer::Routing => self.on_deferred(&mut clock, node),
                 RadioTimer::Interface => self.on_interface(&mut clock, node),
             }
             if !self.handed.is_empty() {
-                break; // it arrives before anything else happens
+                break; // a delivered packet arrives before any other event
             }
         }
         self.rest(event_queue, clock);
     }
 
-    /// The next of what has been handed out, in order.
+    /// The next output, in order.
     #[inline]
     pub fn poll_output(&mut self) -> Option<RadioOutput> {
         self.handed.pop_front()
     }
 
-    /// What happened since the last call, in order.
+    /// The steps since the last call, in order.
     pub fn events(&mut self) -> Vec<RadioEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn counts(&self) -> &RadioCounts {
         &self.counts
     }
 
-    /// Packets that are on their way.
+    /// Number of packets that are in the network.
     pub fn in_flight(&self) -> u64 {
         let waits = |payload: &&Payload| matches!(payload, Payload::Data { delivered: false, .. });
         self.store.held().filter(waits).count() as u64
     }
 
-    /// Place of a node at a moment not before the last one asked for, m.
+    /// The position of a node at a time that is not before that of the last call, m.
     pub fn place(&mut self, node: u32, at: Time) -> [f64; 2] {
         self.medium.place(node, at)
     }
 
-    /// A frame's contents have come to `node` from its neighbour `from`. Whoever keeps the item holds it.
-    fn arrived(&mut self, clock: &mut Clock, node: u32, from: u32, item: QueuedFrame) {
-        match self.store.get(item.payload) {
-            Payload::Data { path, .. } => {
-                let (source, target) = self.paths[*path as usize];
-                if target == node {
-                    return self.deliver(clock.now(), node, &item);
+    /// Calls the MAC of `node` and carries out its outputs, in order.
+    fn mac(&mut self, clock: &mut Clock, node: u32, call: &mut dyn FnMut(&mut Station, &mut MacContext<'_>)) {
+        // An output can end in another call: that one has a list of its own.
+        let mut outputs = std::mem::take(&mut self.mac_outputs);
+        let mut cx = MacContext {
+            now: clock.now(),
+            node,
+            config: &self.mac,
+            timing: &self.timing,
+            margin: self.margin,
+            clock,
+            counts: &mut self.counts,
+            outputs: &mut outputs,
+        };
+        call(&mut self.stations[node as usize], &mut cx);
+        for output in outputs.drain(..) {
+            match output {
+                MacOutput::Transmit { frame, end, before } => self.transmit(clock, node, frame, end, before),
+                MacOutput::Sent(frame) => self.release(frame, PacketFate::Sent),
+                MacOutput::Deliver { from, frame } => {
+                    self.store.retain(frame.payload);
+                    self.arrived(clock, node, from, frame);
+                    self.release(frame, PacketFate::Sent);
                 }
-                self.store.retain(item.payload);
-                if self.aodv.is_none() || source == node {
-                    return self.release(
-                        item,
-                        if source == node { PacketFate::Loop } else { PacketFate::AodvRoute },
-                    );
+                MacOutput::Failed(frame) => {
+                    self.link_failed(clock, node, frame, PacketFate::Retry);
+                    self.mac(clock, node, &mut Station::end_failure);
                 }
-                if item.ttl <= 1 {
-                    return self.release(item, PacketFate::Ttl);
+                MacOutput::NextFrame => {
+                    let next = self.queues[node as usize].pop();
+                    self.mac(clock, node, &mut |station, cx| {
+                        if let Some(frame) = next {
+                            station.load(cx, frame);
+                        }
+                        station.count_down(cx);
+                    });
                 }
-                self.resolve(clock, node, QueuedFrame { ttl: item.ttl - 1, ..item });
             }
-            Payload::ArpRequest { from, target } => {
-                let (asks, target) = (*from, *target);
-                self.on_arp(clock, node, asks, (target == node).then_some(asks));
+        }
+        self.mac_outputs = outputs;
+    }
+
+    /// A transmission: its signal reaches every node in range.
+    fn transmit(
+        &mut self,
+        clock: &mut Clock,
+        node: u32,
+        frame: Frame,
+        end: Time,
+        before: Option<QueuedFrame>,
+    ) {
+        let now = clock.now();
+        if self.watching {
+            self.record_transmission(now, node, &frame, end);
+        }
+        if let Some(item) = before {
+            self.release(item, PacketFate::Sent);
+        }
+        if let Some(item) = frame.item {
+            self.store.retain(item.payload);
+        }
+        let [x, y] = self.medium.place(node, now);
+        let neighbours = self.medium.neighbours(node, now);
+        for &other in &neighbours {
+            let [ox, oy] = self.medium.place(other, now);
+            let (dx, dy) = (ox - x, oy - y);
+            let square = dx * dx + dy * dy;
+            if square > self.reach_square {
+                continue;
             }
-            Payload::ArpReply { from } => {
-                let known = *from;
-                self.on_arp(clock, node, known, None);
+            let power =
+                if square > 0.0 { self.attenuation.power(square, &mut self.shadows) } else { self.power };
+            if power < self.sense_threshold {
+                continue;
             }
-            Payload::Request(request) => {
-                let request = *request;
-                self.on_request(clock, node, from, item.ttl, request);
+            let delay = Span::from_ps((square.sqrt() * (PS_PER_S as f64 / LIGHT)) as i64 as u64);
+            let signal = Signal {
+                start: now + delay,
+                end: end + delay,
+                duration: frame.duration,
+                power,
+                from: node,
+                bad: power < self.timing.receive_threshold,
+                mine: frame.to == other || frame.to == BROADCAST,
+            };
+            self.signal(clock, other, signal);
+        }
+        self.medium.give_back(node, neighbours);
+    }
+
+    /// A signal reaches the station of `node`, which has no output for it.
+    #[inline]
+    fn signal(&mut self, clock: &mut Clock, node: u32, signal: Signal) {
+        let mut cx = MacContext {
+            now: clock.now(),
+            node,
+            config: &self.mac,
+            timing: &self.timing,
+            margin: self.margin,
+            clock,
+            counts: &mut self.counts,
+            outputs: &mut self.mac_outputs,
+        };
+        self.stations[node as usize].on_signal(&mut cx, signal);
+    }
+
+    fn on_receive(&mut self, clock: &mut Clock, node: u32) {
+        let mut sender = None;
+        self.mac(clock, node, &mut |station, cx| sender = station.on_receive(cx));
+        let Some(from) = sender else { return };
+        let frame = self.stations[from as usize].on_air;
+        self.mac(clock, node, &mut |station, cx| station.on_frame(cx, from, &frame));
+    }
+
+    /// Sends a frame to its next hop.
+    fn send_down(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+        if self.arps.is_none() {
+            return self.send_to_interface(clock, node, frame);
+        }
+        self.resolve_address(clock, node, &mut |arp, cx| arp.send(cx, frame));
+    }
+
+    /// Calls ARP of `node` and carries out its outputs, in order.
+    fn resolve_address(
+        &mut self,
+        clock: &mut Clock,
+        node: u32,
+        call: &mut dyn FnMut(&mut Arp, &mut ArpContext<'_>),
+    ) {
+        let Some(arps) = &mut self.arps else { return };
+        let mut outputs = std::mem::take(&mut self.arp_outputs);
+        let jitter = !self.timing.always_back_off;
+        let mut cx = ArpContext { node, jitter, store: &mut self.store, outputs: &mut outputs };
+        call(&mut arps[node as usize], &mut cx);
+        for output in outputs.drain(..) {
+            match output {
+                ArpOutput::Send(frame) => self.send_to_interface(clock, node, frame),
+                ArpOutput::SendJittered(frame, most) => {
+                    let delay = most.part(self.agents[node as usize].stream.uniform());
+                    self.defer(clock, node, clock.now() + delay, Deferred::Send(frame));
+                }
+                ArpOutput::Drop(frame, fate) => self.drop_item(clock.now(), node, frame, fate),
+                ArpOutput::Failed(frame, fate) => self.link_failed(clock, node, frame, fate),
             }
-            Payload::Reply(reply) => {
-                let reply = *reply;
-                self.on_reply(clock, node, from, reply);
-            }
-            Payload::Error(list) => {
-                let list = list.clone();
-                self.on_error(clock, node, from, &list);
+        }
+        self.arp_outputs = outputs;
+    }
+
+    /// Sends a frame to the interface queue.
+    fn send_to_interface(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+        let queue = &mut self.queues[node as usize];
+        if queue.is_immediate() {
+            return self.enqueue(clock, node, frame);
+        }
+        if let Some(at) = queue.delay(clock.now(), frame) {
+            clock.set(node, RadioTimer::Interface, at);
+        }
+    }
+
+    fn on_interface(&mut self, clock: &mut Clock, node: u32) {
+        loop {
+            match self.queues[node as usize].arrived(clock.now()) {
+                Ok(frame) => self.enqueue(clock, node, frame),
+                Err(Some(at)) => return clock.set(node, RadioTimer::Interface, at),
+                Err(None) => return,
             }
         }
     }
 
-    /// A packet is at the end of its path.
+    fn enqueue(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+        let mac_free = self.stations[node as usize].current.is_none();
+        match self.queues[node as usize].enqueue(frame, mac_free) {
+            Enqueued::Load(frame) => self.mac(clock, node, &mut |station, cx| station.load(cx, frame)),
+            Enqueued::Queued => {}
+            Enqueued::Full(frame) => self.drop_item(clock.now(), node, frame, PacketFate::Queue),
+        }
+    }
+
+    /// The link to the next hop of a frame failed, or the address of the next hop was not resolved.
+    fn link_failed(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame, fate: PacketFate) {
+        if frame.target == BROADCAST {
+            return self.drop_item(clock.now(), node, frame, fate);
+        }
+        self.route(clock, node, &mut |protocol, cx| protocol.on_link_failure(cx, frame, fate));
+    }
+
+    /// Calls the routing protocol of `node` and carries out its outputs, in order.
+    fn route(
+        &mut self,
+        clock: &mut Clock,
+        node: u32,
+        call: &mut dyn FnMut(&mut dyn Routing, &mut RoutingContext<'_>),
+    ) {
+        let mut outputs = std::mem::take(&mut self.routing_outputs);
+        let Agent { protocol, stream, .. } = &mut self.agents[node as usize];
+        let mut cx =
+            RoutingContext { now: clock.now(), node, stream, store: &mut self.store, outputs: &mut outputs };
+        call(&mut **protocol, &mut cx);
+        for output in outputs.drain(..) {
+            match output {
+                RoutingOutput::Send(frame) => self.send_routed(clock, node, frame),
+                RoutingOutput::Later(at, what) => self.defer(clock, node, at, what),
+                RoutingOutput::Drop(frame, fate) => self.drop_item(clock.now(), node, frame, fate),
+                RoutingOutput::DropQueued(neighbour) => {
+                    for frame in self.queues[node as usize].remove(neighbour) {
+                        self.drop_item(clock.now(), node, frame, PacketFate::Broken);
+                    }
+                }
+                RoutingOutput::RouteChanged(to, next) => self.record_route(clock.now(), node, to, next),
+            }
+        }
+        self.routing_outputs = outputs;
+    }
+
+    fn send_routed(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+        self.counts.routing += frame.urgent as u64;
+        self.send_down(clock, node, frame);
+    }
+
+    fn defer(&mut self, clock: &mut Clock, node: u32, at: Time, what: Deferred) {
+        let first = self.agents[node as usize].defer(at, what);
+        clock.set(node, RadioTimer::Routing, first);
+    }
+
+    fn on_deferred(&mut self, clock: &mut Clock, node: u32) {
+        loop {
+            match self.agents[node as usize].due(clock.now()) {
+                Ok(Deferred::Send(frame)) => self.send_routed(clock, node, frame),
+                Ok(Deferred::Timer(timer)) => {
+                    self.route(clock, node, &mut |protocol, cx| protocol.on_timer(cx, timer));
+                }
+                Err(Some(at)) => return clock.set(node, RadioTimer::Routing, at),
+                Err(None) => return,
+            }
+        }
+    }
+
+    /// The contents of a frame arrived at `node` from its neighbour `from`. A copy that is kept is retained.
+    fn arrived(&mut self, clock: &mut Clock, node: u32, from: u32, item: QueuedFrame) {
+        match self.store.get(item.payload) {
+            Payload::Data { .. } => {
+                if item.target == node {
+                    return self.deliver(clock.now(), node, &item);
+                }
+                self.store.retain(item.payload);
+                if item.source == node {
+                    return self.release(item, PacketFate::Loop);
+                }
+                if item.ttl <= 1 {
+                    return self.release(item, PacketFate::Ttl);
+                }
+                let item = QueuedFrame { ttl: item.ttl - 1, ..item };
+                self.route(clock, node, &mut |protocol, cx| protocol.on_packet(cx, item));
+            }
+            Payload::ArpRequest { from, target } => {
+                let (asks, target) = (*from, *target);
+                let replies = (target == node).then_some(asks);
+                self.resolve_address(clock, node, &mut |arp, cx| arp.on_message(cx, asks, replies));
+            }
+            Payload::ArpReply { from } => {
+                let known = *from;
+                self.resolve_address(clock, node, &mut |arp, cx| arp.on_message(cx, known, None));
+            }
+            Payload::Routing(message) => {
+                let message = message.clone();
+                self.route(clock, node, &mut |protocol, cx| {
+                    protocol.on_message(cx, from, item.ttl, &message)
+                });
+            }
+        }
+    }
+
+    /// Delivers a packet at the end of its path.
     fn deliver(&mut self, now: Time, node: u32, item: &QueuedFrame) {
         let Payload::Data { packet, path, delivered, .. } = self.store.get_mut(item.payload) else { return };
         let again = std::mem::replace(delivered, true);
@@ -477,11 +524,11 @@ impl Radio {
         }
         self.handed.push_back(RadioOutput::Delivered(packet, path));
         if self.watching {
-            self.tell(now, node, RadioStep::Deliver { flow: packet.flow });
+            self.record(now, node, RadioStep::Deliver { flow: packet.flow });
         }
     }
 
-    /// Lets a copy go; what becomes of the packet if it was the last.
+    /// Releases a copy, with the packet if it was the last.
     fn release(&mut self, item: QueuedFrame, fate: PacketFate) {
         if let Payload::Data { lost, .. } = self.store.get_mut(item.payload)
             && fate != PacketFate::Sent
@@ -507,12 +554,29 @@ impl Radio {
             && let Payload::Data { packet, .. } = self.store.get(item.payload)
         {
             let flow = packet.flow;
-            self.tell(now, node, RadioStep::Drop { flow, fate });
+            self.record(now, node, RadioStep::Drop { flow, fate });
         }
         self.release(item, fate);
     }
 
-    fn tell(&mut self, at: Time, node: u32, step: RadioStep) {
+    fn record(&mut self, at: Time, node: u32, step: RadioStep) {
         self.events.push(RadioEvent { at, node, step });
+    }
+
+    fn record_transmission(&mut self, now: Time, node: u32, frame: &Frame, until: Time) {
+        let Frame { kind, to, duration, item, .. } = *frame;
+        let load = item.map_or(Load::None, |item| self.store.get(item.payload).load());
+        // Replies, and data after a CTS, are not contended for.
+        let follows = item.is_some_and(|item| self.mac.begins_with_rts(&item));
+        let contended = kind == FrameKind::Rts || kind == FrameKind::Data && !follows;
+        let to = (to != BROADCAST).then_some(to);
+        self.record(now, node, RadioStep::Transmit { kind, to, until, duration, contended, load });
+    }
+
+    fn record_route(&mut self, now: Time, node: u32, to: u32, next: Option<u32>) {
+        if self.watching {
+            let circle = agent::route_loop(&self.agents, node, to, now);
+            self.record(now, node, RadioStep::Route { to, next, circle });
+        }
     }
 }

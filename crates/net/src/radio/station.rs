@@ -4,8 +4,10 @@
 //! business of its own costs no event: its idea of when the medium will be free, and the deadline of its backoff, are
 //! computed ahead and corrected by whatever it hears until then.
 
+use super::events::FrameKind;
 use super::store::QueuedFrame;
 use engine::Stream;
+use std::collections::BTreeMap;
 use units::{Span, Time};
 
 /// What happens to a packet that another one meets at the receiver.
@@ -18,19 +20,6 @@ pub enum Capture {
     Sinr,
     /// Whatever overlaps is lost.
     None,
-}
-
-/// The kinds of frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameKind {
-    /// Request to send.
-    Rts,
-    /// Clear to send.
-    Cts,
-    /// Data, unicast or broadcast.
-    Data,
-    /// Acknowledgement.
-    Ack,
 }
 
 /// A frame on the air.
@@ -147,6 +136,8 @@ pub(super) struct Station {
     pub reply: Option<(FrameKind, u32, Span)>,
     pub on_air: Frame,
     pub numbers: u32,
+    /// For each neighbour the number of its last data frame.
+    pub heard: BTreeMap<u32, u32>,
     pub stream: Stream,
     /// All signals heard ([`Capture::Sinr`]): end and power.
     others: Vec<(Time, f64)>,
@@ -179,6 +170,7 @@ impl Station {
             reply: None,
             on_air: Frame { kind: FrameKind::Ack, to: u32::MAX, duration: Span::ZERO, item: None, number: 0 },
             numbers: 0,
+            heard: BTreeMap::new(),
             stream,
             others: Vec::new(),
         }

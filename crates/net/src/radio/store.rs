@@ -1,49 +1,18 @@
 //! What stations carry: packets and messages, shared by the copies of them that are under way.
 
-use super::PacketFate;
+use super::events::Load;
+use super::fate::PacketFate;
+use super::routing::Message;
 use crate::packet::Packet;
-use units::Time;
 
 /// In place of a neighbour: everybody.
-pub(super) const BROADCAST: u32 = u32::MAX;
+pub(crate) const BROADCAST: u32 = u32::MAX;
 /// In place of a neighbour: nobody.
-pub(super) const NOWHERE: u32 = u32::MAX - 1;
-
-/// A route request of AODV.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    /// Who asks, its number of the request, and its own sequence number.
-    pub source: u32,
-    pub id: u32,
-    pub source_seq: u32,
-    /// What for, and the last sequence number known of it.
-    pub target: u32,
-    pub target_seq: Option<u32>,
-    /// Hops from the source to whoever receives this.
-    pub hops: u16,
-    /// When it was asked.
-    pub asked: Time,
-}
-
-/// A route reply of AODV, or a hello.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reply {
-    /// To whom it goes.
-    pub source: u32,
-    /// The path to this node, its sequence number, and hops to it from whoever receives this.
-    pub target: u32,
-    pub target_seq: u32,
-    pub hops: u16,
-    /// How long the path holds.
-    pub lifetime: units::Span,
-    /// When it was asked for.
-    pub asked: Time,
-    pub hello: bool,
-}
+pub(crate) const NOWHERE: u32 = u32::MAX - 1;
 
 /// The contents of a frame.
 #[derive(Clone, Debug)]
-pub(super) enum Payload {
+pub(crate) enum Payload {
     /// A packet between the ends of a path.
     Data {
         packet: Packet,
@@ -52,26 +21,35 @@ pub(super) enum Payload {
         /// What the last one to drop a copy of it said.
         lost: Option<PacketFate>,
     },
-    Request(Request),
-    Reply(Reply),
-    /// Nodes that can no more be reached, with their sequence numbers.
-    Error(Vec<(u32, u32)>),
+    /// A message of a routing protocol.
+    Routing(Message),
     /// Who has the address of `target`?
-    ArpRequest {
-        from: u32,
-        target: u32,
-    },
+    ArpRequest { from: u32, target: u32 },
     /// `from` has.
-    ArpReply {
-        from: u32,
-    },
+    ArpReply { from: u32 },
+}
+
+impl Payload {
+    /// What observers see of it.
+    pub fn load(&self) -> Load {
+        match self {
+            Payload::Data { packet, .. } => {
+                Load::Data { flow: packet.flow, kind: packet.kind, seq: packet.seq }
+            }
+            Payload::ArpRequest { .. } | Payload::ArpReply { .. } => Load::Arp,
+            Payload::Routing(_) => Load::Routing,
+        }
+    }
 }
 
 /// A frame in the queue of a station: a copy of a payload.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct QueuedFrame {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct QueuedFrame {
     /// Place of the payload.
     pub payload: u32,
+    /// The ends of the path of a packet; [`BROADCAST`] for messages.
+    pub source: u32,
+    pub target: u32,
     /// The next hop, or [`BROADCAST`].
     pub next: u32,
     /// Size above the MAC.
@@ -84,9 +62,16 @@ pub(super) struct QueuedFrame {
     pub urgent: bool,
 }
 
+impl QueuedFrame {
+    /// A message of a node for neighbour `next`.
+    pub fn message(payload: u32, next: u32, bytes: u32, ttl: u8, urgent: bool) -> QueuedFrame {
+        QueuedFrame { payload, source: BROADCAST, target: BROADCAST, next, bytes, hops: 0, ttl, urgent }
+    }
+}
+
 /// All payloads. One goes when the last copy of it is released.
 #[derive(Default)]
-pub(super) struct Store {
+pub(crate) struct Store {
     payloads: Vec<(Payload, u32)>,
     free: Vec<u32>,
 }

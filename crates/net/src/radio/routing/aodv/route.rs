@@ -1,6 +1,6 @@
 //! A node's routing table under AODV.
 
-use super::store::NOWHERE;
+use crate::radio::store::NOWHERE;
 use units::{Span, Time};
 
 /// Whether a route can be used.

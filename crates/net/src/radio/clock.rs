@@ -1,0 +1,62 @@
+//! The time of a radio network, and the timers of its nodes.
+
+use super::deadlines::Deadlines;
+use units::Time;
+
+/// The timers of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RadioTimer {
+    /// The end of a backoff.
+    Access,
+    /// The end of a signal that is addressed to the node.
+    Receive,
+    /// The next step of a frame exchange.
+    Exchange,
+    /// A deferred action of routing or ARP.
+    Routing,
+    /// A frame reaches the interface queue.
+    Interface,
+}
+
+impl RadioTimer {
+    /// Every timer of a node, in the order of their numbers.
+    pub const ALL: [RadioTimer; 5] = [
+        RadioTimer::Access,
+        RadioTimer::Receive,
+        RadioTimer::Exchange,
+        RadioTimer::Routing,
+        RadioTimer::Interface,
+    ];
+}
+
+/// The time, and the timers of all nodes: the event queue has one timer for the first of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clock {
+    pub now: Time,
+    nodes: usize,
+    deadlines: Deadlines,
+}
+
+impl Clock {
+    pub fn new(nodes: usize) -> Clock {
+        Clock { now: Time::ZERO, nodes, deadlines: Deadlines::new(RadioTimer::ALL.len() * nodes) }
+    }
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+    #[inline]
+    pub fn set(&mut self, node: u32, timer: RadioTimer, at: Time) {
+        self.deadlines.set(timer as usize * self.nodes + node as usize, at);
+    }
+    /// The first timer: its time, node and kind.
+    #[inline]
+    pub fn first(&mut self) -> Option<(Time, u32, RadioTimer)> {
+        let (at, place) = self.deadlines.first()?;
+        Some((at, (place % self.nodes) as u32, RadioTimer::ALL[place / self.nodes]))
+    }
+    /// A time that is not later than the first timer.
+    pub fn bound(&self) -> Time {
+        self.deadlines.bound().max(self.now)
+    }
+}

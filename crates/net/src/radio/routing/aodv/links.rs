@@ -1,0 +1,148 @@
+//! What AODV does when links break or neighbours are detected: errors, local repair, hello messages.
+
+use super::Aodv;
+use super::Timer;
+use super::route::State;
+use crate::radio::fate::PacketFate;
+use crate::radio::routing::message::{Message, Reply};
+use crate::radio::routing::protocol::RoutingContext;
+use crate::radio::store::{BROADCAST, NOWHERE, QueuedFrame};
+use units::{Span, Time};
+
+impl Aodv {
+    /// The MAC could not send a packet to its next hop.
+    pub(super) fn route_failed(&mut self, cx: &mut RoutingContext<'_>, item: QueuedFrame, fate: PacketFate) {
+        let (now, aodv) = (cx.now, self.config.clone());
+        let (to, broken) = (item.target, item.next);
+        let route = self.routes.entry(to).or_default();
+        if !aodv.link_layer_detection {
+            return cx.drop(item, fate);
+        }
+        // Nearer to the destination than to the source: look for another path from here.
+        let near = if aodv.ns2 { item.hops > route.hops } else { item.hops >= route.hops && item.hops > 0 };
+        if aodv.local_repair && near && (aodv.ns2 || route.next == broken) {
+            route.state = State::Repair;
+            if !aodv.ns2 {
+                route.seq = route.seq.wrapping_add(1);
+                route.next = NOWHERE;
+                cx.drop_queued(broken);
+                self.neighbour_lost(cx, broken);
+            }
+            self.route_changed(cx, to);
+            self.keep(cx, item, to);
+            self.discover(cx, to);
+            // ns-2 waits for the time of day at which the request ends, counted from now.
+            let wait = self.routes.get(&to).map_or(Time::ZERO, |r| r.wait_until);
+            let wait = if aodv.ns2 { now + wait.since(Time::ZERO) } else { wait.max(now) };
+            return cx.later(wait, Timer::Repair(to));
+        }
+        cx.drop(item, fate);
+        cx.drop_queued(broken);
+        self.neighbour_lost(cx, broken);
+    }
+
+    pub(super) fn end_repair(&mut self, cx: &mut RoutingContext<'_>, to: u32) {
+        let ns2 = self.config.ns2;
+        let Some(route) = self.routes.get_mut(&to) else { return };
+        if ns2 && route.state != State::Up {
+            route.down();
+            return self.route_changed(cx, to);
+        }
+        if route.state == State::Repair {
+            route.down();
+            route.precursors.clear();
+            let seq = route.seq;
+            self.route_changed(cx, to);
+            self.drop_waiting(cx, to);
+            self.send_message(cx, BROADCAST, 1, false, Message::Error(vec![(to, seq)]));
+        }
+    }
+
+    /// All routes over a neighbour end, and who used them is told.
+    fn neighbour_lost(&mut self, cx: &mut RoutingContext<'_>, neighbour: u32) {
+        let ns2 = self.config.ns2;
+        self.seq += if ns2 { 2 } else { 0 };
+        self.neighbours.remove(&neighbour);
+        let (mut list, mut changed) = (Vec::new(), Vec::new());
+        for (to, route) in &mut self.routes {
+            route.precursors.retain(|p| *p != neighbour);
+            if !route.leads_on() || route.next != neighbour {
+                continue;
+            }
+            route.seq = route.seq.wrapping_add(1);
+            route.down();
+            changed.push(*to);
+            if ns2 || !route.precursors.is_empty() {
+                list.push((*to, route.seq));
+            }
+        }
+        for to in changed {
+            self.route_changed(cx, to);
+        }
+        if !list.is_empty() {
+            self.send_message(cx, BROADCAST, 1, false, Message::Error(list));
+        }
+    }
+
+    /// A neighbour was heard (RFC 3561 sections 6.5 and 6.7): there is a route to it.
+    pub(super) fn hear_neighbour(&mut self, cx: &mut RoutingContext<'_>, neighbour: u32, until: Time) {
+        let route = self.routes.entry(neighbour).or_default();
+        if route.state == State::Down {
+            let (seq, known) = (route.seq, route.seq_known);
+            route.set(seq, 1, neighbour, until);
+            route.seq_known = known;
+            self.route_changed(cx, neighbour);
+        } else if route.state == State::Up && route.next == neighbour {
+            route.expire = route.expire.max(until);
+        }
+    }
+
+    pub(super) fn hello(&mut self, cx: &mut RoutingContext<'_>) {
+        let (now, aodv) = (cx.now, self.config.clone());
+        let Some(interval) = aodv.hello else { return };
+        // The RFC has only those tell of themselves who are part of a route.
+        let speaks = aodv.ns2 || self.routes.values().any(|r| r.state == State::Up && r.expire > now);
+        let wait = interval.ps() as f64 * (0.75 + 0.5 * cx.stream.uniform());
+        let target_seq = self.seq;
+        if speaks {
+            let losses = aodv.allowed_hello_loss as u64 + aodv.ns2 as u64;
+            let lifetime = Span::from_ps(interval.ps().saturating_mul(losses));
+            let payload = Reply {
+                source: BROADCAST,
+                target: cx.node,
+                target_seq,
+                hops: 1,
+                lifetime,
+                asked: now,
+                hello: true,
+            };
+            self.send_message(cx, BROADCAST, 1, !aodv.ns2, Message::Reply(payload));
+        }
+        cx.later(now + Span::from_ps(wait as u64), Timer::Hello);
+    }
+
+    pub(super) fn on_hello(&mut self, cx: &mut RoutingContext<'_>, from: u32, hello: &Reply) {
+        let aodv = &self.config;
+        let interval = aodv.hello.map_or(0, |h| h.ps()) as f64;
+        let times = if aodv.ns2 { 1.5 } else { 1.0 };
+        let patience = Span::from_ps((times * aodv.allowed_hello_loss as f64 * interval) as u64);
+        let ns2 = aodv.ns2;
+        self.neighbours.insert(from, cx.now + patience);
+        if !ns2 {
+            self.hear_neighbour(cx, from, cx.now + hello.lifetime);
+            let route = self.routes.entry(from).or_default();
+            if route.next == from {
+                (route.seq, route.seq_known) = (hello.target_seq, true);
+            }
+        }
+    }
+
+    pub(super) fn purge_neighbours(&mut self, cx: &mut RoutingContext<'_>) {
+        let now = cx.now;
+        let silent = self.neighbours.iter().filter(|(_, until)| **until <= now);
+        let silent: Vec<u32> = silent.map(|(neighbour, _)| *neighbour).collect();
+        for neighbour in silent {
+            self.neighbour_lost(cx, neighbour);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Routing protocols: a trait, and one folder or file for each protocol.
+
+mod aodv;
+mod fixed;
+mod message;
+mod protocol;
+
+pub use aodv::AodvConfig;
+pub(crate) use message::Message;
+pub(crate) use protocol::{Deferred, Routing, RoutingContext, RoutingOutput};
+
+/// How packets find their path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoutingConfig {
+    /// Straight to the destination, which must be a neighbour.
+    Static,
+    /// Ad-hoc on-demand distance vector routing (RFC 3561).
+    Aodv(AodvConfig),
+}
+
+impl RoutingConfig {
+    /// The protocol of one node.
+    pub(crate) fn protocol(&self) -> Box<dyn Routing> {
+        match self {
+            RoutingConfig::Static => Box::new(fixed::Fixed),
+            RoutingConfig::Aodv(config) => Box::new(aodv::Aodv::new(config.clone())),
+        }
+    }
+}
