@@ -246,8 +246,8 @@ def test_check_and_list(ackclock: Run, root: Path) -> None:
         assert ackclock("list", kind).returncode == 0
     assert "alpha = 1 segments" in ackclock("list", "controllers").stdout
     queues = ackclock("list", "queues").stdout
-    assert "limit (required) packets, bytes or BDP:" in queues
-    assert "mean_packet = 1000 bytes:" in queues
+    assert "limit (required): packets, bytes or bandwidth-delay products" in queues
+    assert 'mean_packet = "1000B":' in queues
 
 
 def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path) -> None:

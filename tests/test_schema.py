@@ -15,6 +15,8 @@ from ackclock.models import models, schema
 from ackclock.reference import PAGES, page
 from ackclock.study.schema import outcome_schema
 
+LINK = {"ends": ["a", "b"], "rate": "1Mbps", "delay": "1ms"}
+
 
 @pytest.fixture(scope="module")
 def of_scenarios() -> jsonschema.Draft202012Validator:
@@ -29,16 +31,24 @@ def test_files_are_those_that_the_core_gives(root: Path, of: str) -> None:
     assert (root / "docs" / f"{of}-keys.md").read_text() == page(of)
 
 
+def _files(root: Path) -> list[Path]:
+    """Every scenario and study of the repository."""
+    definitions = root / "python" / "ackclock" / "suite" / "definitions"
+    found = [*(root / "scenarios").glob("*.toml"), *(root / "papers").rglob("*.toml"), *definitions.rglob("*.toml")]
+    names = {"paper.toml", "suite.toml", "calibration.toml", "page.toml"}
+    return [path for path in found if path.name not in names and "link" in path.read_text()]
+
+
 def test_every_scenario_of_the_repository_is_valid(root: Path, of_scenarios: jsonschema.Draft202012Validator) -> None:
     checked = 0
-    for path in [*(root / "scenarios").glob("*.toml"), *(root / "papers").glob("*/studies/*.toml")]:
+    for path in _files(root):
         document = tomllib.loads(path.read_text())
-        if "duration" not in document:
-            continue  # extends a base that has it
+        if not {"duration", "extends"} & document.keys():
+            continue  # no scenario
         problems = [f"{path.name}: {error.json_path}: {error.message}" for error in of_scenarios.iter_errors(document)]
         assert not problems
         checked += 1
-    assert checked >= 10
+    assert checked >= 60, checked
 
 
 @pytest.mark.parametrize(
@@ -51,11 +61,17 @@ def test_every_scenario_of_the_repository_is_valid(root: Path, of_scenarios: jso
         ({"flow": [{"from": "a"}]}, "$.flow[0]"),
         ({"link": [{"ends": ["a", "b"], "rate": "1Mbps"}]}, "$.link[0]"),
         ({"radio": {"nodes": 2, "mobility": {"kind": "static"}, "mac": {"rts": 1}}}, "$.radio.mac"),
+        ({"tcp": {"congestion_control": {"kind": "vegas", "alpha": True}}}, "$.tcp.congestion_control"),
+        ({"tcp": {"control": 5}}, "$.tcp.control"),
+        ({"link": [LINK | {"loss": {"kind": "bernoulli", "rate": 7}}]}, "$.link[0].loss"),
+        ({"link": [LINK | {"loss": [{"kind": "bernoulli"}]}]}, "$.link[0].loss[0]"),
+        ({"link": [LINK | {"queue": {"kind": "red"}}]}, "$.link[0].queue"),
+        ({"link": [LINK | {"queue": {"kind": "droptail", "limit": 5}}]}, "$.link[0].queue"),
+        ({"link": [LINK | {"back": {"ends": ["b", "a"]}}]}, "$.link[0].back"),
     ],
 )
 def test_mistakes_are_found(change: dict[str, Any], place: str, of_scenarios: jsonschema.Draft202012Validator) -> None:
-    link = {"ends": ["a", "b"], "rate": "1Mbps", "delay": "1ms"}
-    good: dict[str, Any] = {"duration": "1s", "link": [link], "flow": [{"from": "a", "to": "b"}]}
+    good: dict[str, Any] = {"duration": "1s", "link": [LINK], "flow": [{"from": "a", "to": "b"}]}
     assert not list(of_scenarios.iter_errors(good))
     assert place in {error.json_path for error in of_scenarios.iter_errors(good | change)}
 

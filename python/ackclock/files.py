@@ -17,6 +17,10 @@ class BadInput(Exception):
     """An error in the user's input. It is printed as one line, with exit status 2."""
 
 
+class UnmetNeed(BadInput):
+    """A controller needs a signal or a router that no situation provides."""
+
+
 def check_targets(paths: Sequence[Path]) -> None:
     """Check, before a run, that these output files can be written after it. Raises BadInput."""
     for path in paths:

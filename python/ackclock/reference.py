@@ -6,7 +6,7 @@ from typing import Any
 
 from ackclock.models import schema
 
-LARGE = 1e15
+LARGE = 1e9
 """A larger upper bound is no news to a reader."""
 
 PAGES = {
@@ -25,17 +25,21 @@ def page(of: str) -> str:
     if "properties" in whole:
         lines += _table("outcome", whole)
     for name, form in definitions.items():
-        forms = form.get("anyOf", [form])
-        for each in forms:
-            kind = each["properties"].get("kind", {}).get("const")
-            lines += _table(name if len(forms) == 1 else f"{name}: {kind}", each)
+        if "properties" in form:
+            lines += _table(name, form)
+        elif all("$ref" in each for each in form["anyOf"]):
+            names = ", ".join(_type(each) for each in form["anyOf"])
+            lines += [f"## {name}", "", f"{form['description']} One of {names}.", ""]
+        for each in form.get("anyOf", []):
+            kind = each.get("properties", {}).get("kind", {}).get("const")
+            if kind:
+                lines += _table(f"{name}: {kind}", each)
     return "\n".join(lines)
 
 
 def _table(name: str, form: dict[str, Any]) -> list[str]:
-    required = form.get("required", []) if name[0].islower() and name != "outcome" else []
     rows = [
-        f"| `{key}`{' (required)' if key in required else ''} | {_type(value)} | {_meaning(value)} |"
+        f"| `{key}` | {_type(value)} | {_meaning(value)} |"
         for key, value in form["properties"].items()
         if not value.get("deprecated")
     ]
@@ -51,7 +55,7 @@ def _type(form: dict[str, Any]) -> str:
     """The type of a value in words."""
     if "$ref" in form:
         name = form["$ref"].rsplit("/", 1)[1]
-        return "a loss model" if name == "loss" else f"[{name}](#{name.lower()})"
+        return "a controller" if name == "controller" else f"[{name}](#{name.lower()})"
     if "allOf" in form:
         return _type(form["allOf"][0])
     if "anyOf" in form:
@@ -62,13 +66,18 @@ def _type(form: dict[str, Any]) -> str:
         return ", ".join(words) if len(words) <= 8 else "a name"
     if "const" in form:
         return f"`{form['const']}`"
-    kinds = form.get("type", "any")
+    kinds = form.get("type", "value")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if kinds == ["array"] and "items" in form:
         return f"array of {_type(form['items'])}"
     text = " or ".join("text" if kind == "string" else kind for kind in kinds)
     if "maximum" in form:
-        text += f" from {form['minimum']:g}" + (f" to {form['maximum']:g}" if form["maximum"] < LARGE else "")
+        text += f" from {_number(form['minimum'])}"
+        text += f" to {_number(form['maximum'])}" if form["maximum"] < LARGE else ""
     if "examples" in form:
         text += f", such as `{form['examples'][-1]}`"
     return text
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"

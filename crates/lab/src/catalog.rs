@@ -1,6 +1,6 @@
 //! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
-use crate::schema::{TABLES, Table};
+use crate::schema::{Key, TABLES, Table, keys_of};
 use cc::{CONTROLLERS, ParamKind};
 use serde::Serialize;
 
@@ -113,35 +113,37 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
 }
 
 fn model(model: &net::Model) -> Entry {
-    let params = model.params.iter().map(|field| Parameter {
-        name: field.name.into(),
-        default: field.default.into(),
-        unit: field.unit.into(),
-        doc: field.doc.into(),
-    });
+    let keys = keys_of(model.name).iter().filter(|key| key.name != "kind");
     Entry {
         name: model.name.into(),
         summary: model.summary.into(),
         status: None,
         source: (!model.source.is_empty()).then(|| model.source.into()),
-        params: params.collect(),
+        params: keys.map(parameter).collect(),
         trace: &[],
         limits: Vec::new(),
     }
 }
 
+fn parameter(key: &Key) -> Parameter {
+    let [first, second] = key.defaults;
+    let default = if first == second { first.into() } else { format!("{first} (ns2), {second}") };
+    let doc = format!("{} [{}]", key.doc, key.form.words());
+    Parameter {
+        name: key.name.into(),
+        default: default.replace('`', ""),
+        unit: String::new(),
+        doc: doc.replace('`', ""),
+    }
+}
+
 fn table(table: &Table) -> Entry {
-    let params = table.keys.iter().map(|key| {
-        let [first, second] = key.defaults;
-        let default = if first == second { first.into() } else { format!("{first} (ns2), {second}") };
-        Parameter { name: key.name.into(), default, unit: String::new(), doc: key.doc.into() }
-    });
     Entry {
         name: table.name.into(),
         summary: table.place.replace('`', ""),
         status: None,
         source: None,
-        params: params.collect(),
+        params: table.keys.iter().map(parameter).collect(),
         trace: &[],
         limits: Vec::new(),
     }

@@ -476,3 +476,56 @@ fn correct_runs_raise_no_alarm() {
         }
     }
 }
+
+/// The losses of a link act independently, each with a stream of its own: a second one leaves the first one's losses.
+#[test]
+fn losses_in_a_row_are_independent() {
+    let run = |loss: &str| {
+        let text = format!(
+            r#"
+duration = "200s"
+link = [{{ name = "l", ends = ["a", "b"], rate = "10Mbps", delay = "1ms", {loss} }}]
+flow = [{{ name = "f", from = "a", to = "b", udp = {{ packet = 1000, rate = "8Mbps" }} }}]
+"#
+        );
+        let scenario = Scenario::parse("losses.toml", &text, &[]).unwrap();
+        let recording = Recording { audit: true, ..Recording::default() };
+        let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+        run.finish();
+        assert_eq!(run.audit().1, 0);
+        let link = run.outcome().links[0].clone();
+        (link.dropped_packets[net::DropReason::Loss] as f64, link.dropped_packets[net::DropReason::List])
+    };
+    let of = |rate: f64| format!(r#"{{ kind = "bernoulli", rate = {rate} }}"#);
+    let (first, _) = run(&format!("loss = {}", of(0.1)));
+    let (alone, _) = run(&format!("loss = [{}]", of(0.1)));
+    let (none, _) = run(&format!(r#"loss = [{{ kind = "none" }}, {}]"#, of(0.1)));
+    assert_eq!((first, first), (alone, none));
+    let (both, _) = run(&format!("loss = [{}, {}]", of(0.1), of(0.2)));
+    let (n, p) = (200_000.0, 1.0 - 0.9 * 0.8);
+    assert!(first < both && (both - n * p).abs() < 4.0 * (n * p * (1.0 - p)).sqrt(), "{both}");
+    let scripted = r#"{ kind = "scripted", flow = "f", packets = [3, 5] }"#;
+    let (random, listed) = run(&format!("loss = [{scripted}, {}]", of(0.1)));
+    assert_eq!(listed, 2);
+    assert!((random - first).abs() <= 2.0, "{random}, {first}");
+    // The reverse direction can have none.
+    assert_eq!(run(&format!("loss = {}, back = {{ loss = [] }}", of(0.1))).0, first);
+}
+
+#[test]
+fn one_loss_of_several_can_be_set() {
+    let text = r#"
+duration = "1s"
+link = [{ name = "l", ends = ["a", "b"], rate = "10Mbps", delay = "1ms", loss = [{ kind = "bernoulli", rate = 0.5 }, { kind = "bernoulli", rate = 0.25 }] }]
+flow = [{ from = "a", to = "b" }]
+"#;
+    let parse = |set: &str| Scenario::parse("s.toml", text, &[set.to_string()]);
+    let rates = |scenario: &Scenario| {
+        let rate = |loss: &lab::Loss| if let lab::Loss::Bernoulli { rate } = loss { *rate } else { f64::NAN };
+        scenario.links[0].directions[0].losses.iter().map(rate).collect::<Vec<_>>()
+    };
+    assert_eq!(rates(&parse("link.l.loss[1].rate=0.75").unwrap()), [0.5, 0.75]);
+    let error = |set: &str| parse(set).unwrap_err().to_string();
+    assert!(error("link.l.loss[2].rate=0.75").contains("\"loss\" has no element 2; it has 2"));
+    assert!(error("link.l.loss.rate=0.75").contains("write loss[0] for its first"));
+}

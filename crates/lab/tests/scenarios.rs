@@ -181,7 +181,7 @@ fn no_path_and_repeated_names_are_told() {
                 "delay = \"10ms\"",
                 "delay = \"10ms\"\nloss = { kind = \"list\", flow = \"g\", packets = [1] }",
             ),
-            "s.toml:11: link.loss: names the flow \"g\", which does not exist; did you mean \"f\"?",
+            "s.toml:11: link.bottleneck.loss: names the flow \"g\", which does not exist; did you mean \"f\"?",
         ),
         (
             GOOD.replace("rate  = \"1Mbps\"", "rate  = \"9Tbps\""),

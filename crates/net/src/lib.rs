@@ -23,7 +23,7 @@ mod xcp;
 
 pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, RouterConfig};
-pub use model::{Field, Model};
+pub use model::Model;
 pub use network::{Arrival, Network};
 pub use next_hop::Segment;
 pub use packet::{Packet, PacketKind, RateHeader, RouterReply, XcpHeader};

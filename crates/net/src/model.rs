@@ -1,4 +1,4 @@
-//! Descriptions of models that a scenario can name, with their parameters.
+//! Names of the models that a scenario can choose. Their parameters are described in the schema of scenarios.
 
 /// A model.
 #[derive(Clone, Copy, Debug)]
@@ -9,29 +9,4 @@ pub struct Model {
     pub summary: &'static str,
     /// Where it comes from, or empty.
     pub source: &'static str,
-    /// Its parameters.
-    pub params: &'static [Field],
-}
-
-/// A parameter of a model.
-#[derive(Clone, Copy, Debug)]
-pub struct Field {
-    /// Its name in scenarios.
-    pub name: &'static str,
-    /// Default value; empty if the parameter is required.
-    pub default: &'static str,
-    /// Unit, or empty.
-    pub unit: &'static str,
-    /// What it does, and the values allowed.
-    pub doc: &'static str,
-}
-
-/// A parameter description on one line.
-pub(crate) const fn field(
-    name: &'static str,
-    default: &'static str,
-    unit: &'static str,
-    doc: &'static str,
-) -> Field {
-    Field { name, default, unit, doc }
 }

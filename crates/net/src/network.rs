@@ -146,9 +146,8 @@ impl Network {
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Adds the route along a path, whose segments alternate between links and others. Returns the value for
-    /// [`Packet::route`] at the source. Add all routes before the first [`Network::reroute`]. A path without segments
-    /// delivers nothing.
+    /// Adds the route along a path, whose segments alternate between links and others; no links follow satellites. Returns
+    /// the value for [`Packet::route`] at the source. Add all routes before the first [`Network::reroute`].
     pub fn add_route(&mut self, path: &[Segment]) -> u32 {
         // From the end: the other segments name the place at which the route goes on.
         let (mut links, mut last) = (&[][..], Hop::DELIVER);
@@ -484,6 +483,7 @@ impl Network {
         if tables.is_target(row, node) {
             let Some(after) = tables.after(row) else { return Arrival::Delivered };
             let hop = self.routes[after as usize + 1];
+            debug_assert!(hop.as_link().is_none(), "routing tables serve the links around satellites");
             return self.forward(event_queue, tap, hop, packet);
         }
         if self.enqueue_by_table(event_queue, tap, row, node, packet) {

@@ -33,9 +33,9 @@ macro_rules! drop_reasons {
 }
 
 drop_reasons! {
-    Queue "queue" "the queue was full or chose it" false;
-    Loss "loss" "a transmission error" true;
-    List "list" "named in a list" false;
+    Queue "queue" "the queue was full or its discipline dropped the packet" false;
+    Loss "loss" "lost on the link" true;
+    List "list" "dropped by a scripted loss" false;
     Handoff "handoff" "a terminal changed its satellite" true;
     Route "route" "there was no path to its destination" false;
 }

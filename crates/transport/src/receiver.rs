@@ -119,8 +119,8 @@ impl Receiver {
         if !syn {
             self.stats.arrived(packet, now);
         }
-        if packet.echo != Time::ZERO {
-            self.reply = packet.router_reply(); // a header for routers
+        if packet.echo != Time::ZERO || self.reply != RouterReply::None {
+            self.reply = packet.router_reply(); // the packet has a header for routers, or the one before had
         }
         if seq <= self.last_ack && packet.sent >= self.echo {
             self.echo = packet.sent;

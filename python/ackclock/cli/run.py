@@ -196,7 +196,7 @@ def _links(links: list[dict[str, Any]]) -> Table:
             link["name"],
             f"{link['delivered_packets']:,}",
             f"{drops['queue']:,}",
-            f"{drops['loss'] + drops['list']:,}",
+            f"{sum(drops.values()) - drops['queue']:,}",
             f"{link['utilisation'] * 100:.1f} %",
             f"{link['mean_queue_packets']:.2f} p",
             milliseconds(link["mean_sojourn_s"]),

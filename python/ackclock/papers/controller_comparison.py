@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ackclock import stats
 from ackclock.experiment import allow_code
-from ackclock.files import BadInput, svg_text
+from ackclock.files import UnmetNeed, svg_text
 from ackclock.models import models
 from ackclock.papers.draw import COLOURS, MARKERS, tidy
 from ackclock.study.executors import Executor
@@ -60,9 +60,7 @@ def compare_controllers(
         target = out / "comparison" / name
         try:
             made.append(run(suite, name, target, executor, quick=quick, progress=progress))
-        except BadInput as error:
-            if "needs" not in str(error):
-                raise
+        except UnmetNeed as error:
             refused[name] = str(error).removeprefix(f"{name}: ")
     return ControllerComparison(suite, made, refused)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ackclock import ScenarioError
 from ackclock.experiment import utf8
-from ackclock.files import BadInput, check_folder, write_text
+from ackclock.files import UnmetNeed, check_folder, write_text
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.results import numbers, same_outcome
@@ -58,8 +58,8 @@ def run(
 ) -> SuiteResult:
     """Run a controller through a suite and write the results to `out`. Finished runs are kept.
 
-    Raises ScenarioError if the controller does not exist, and BadInput if `out` cannot be written or if the controller
-    can be run in no situation.
+    Raises ScenarioError if the controller does not exist, BadInput if `out` cannot be written, and UnmetNeed if the
+    controller can be run in no situation.
     """
     check_folder(out)
     measures: list[Measure] = []
@@ -94,7 +94,7 @@ def run(
             (situation.id, point) for point, rows in points.items() if same_outcome(list(map(numbers, rows)))
         }
     if refused and not measures:
-        raise BadInput(f"{control}: {next(iter(refused.values()))}")
+        raise UnmetNeed(f"{control}: {next(iter(refused.values()))}")
     about = SuiteMetadata(suite.key, suite.title, control, quick, engine, runs)
     made = SuiteResult(about, out, measures, refused, failed, deterministic)
     _write(suite, made)

@@ -90,7 +90,12 @@ pub(super) fn read_losses(reader: &TableReader<'_>) -> Result<Option<Vec<Loss>>>
                 .map(|(i, item)| TableReader::new(path(i), item))
                 .collect::<Result<_>>()?
         }
-        Some(_) => reader.table("loss")?.into_iter().collect::<Vec<_>>(),
+        Some(TomlValue::Table(_)) => reader.table("loss")?.into_iter().collect::<Vec<_>>(),
+        Some(_) => {
+            let example =
+                "must be a table or an array of tables, such as { kind = \"bernoulli\", rate = 0.01 }";
+            return Err(reader.error("loss", example));
+        }
     };
     let losses = tables.into_iter().map(read_loss).collect::<Result<Vec<_>>>()?;
     Ok(Some(losses.into_iter().flatten().collect()))

@@ -15,7 +15,8 @@ pub fn read_document(file: &str, text: &str, assignments: &[String]) -> Result<T
     Ok(document)
 }
 
-/// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table. Put a name
+/// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table, in `loss[N]` the
+/// number selects an element of an array, from 0. Put a name
 /// that contains dots or equal signs in double quotes.
 pub fn apply(document: &mut TomlItem, assignment: &str) -> Result<(), ScenarioError> {
     let equals = split_outside_quotes(assignment, '=').first().map_or(0, |key| key.len());
@@ -44,8 +45,16 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
     let mut rest = &parts[..];
     while let [part, tail @ ..] = rest {
         let kind = at.value.kind();
+        let (part, index) = split_index(part);
         at = match &mut at.value {
             TomlValue::List(items) => {
+                if let [.., whole] = &parts[..parts.len() - rest.len()]
+                    && *whole == "loss"
+                {
+                    let message =
+                        format!("\"loss\" is an array of {}; write loss[0] for its first", items.len());
+                    return Err(refuse(message));
+                }
                 let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
                 let Some(index) = names.iter().position(|n| n == part) else {
                     let remark = nearest(part, names.iter().map(String::as_str));
@@ -62,10 +71,26 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
             }
             _ => return Err(refuse(format!("\"{part}\" is a key within {kind}, which has no keys"))),
         };
+        if let Some(index) = index {
+            let count = if let TomlValue::List(items) = &at.value { items.len() } else { 0 };
+            at = match &mut at.value {
+                TomlValue::List(items) if index < count => &mut items[index],
+                _ => return Err(refuse(format!("\"{part}\" has no element {index}; it has {count}"))),
+            };
+        }
         rest = tail;
     }
     *at = value;
     Ok(())
+}
+
+/// The name and the index of a part such as `loss[1]`; a part in another form is a name.
+fn split_index(part: &str) -> (&str, Option<usize>) {
+    let split = part.strip_suffix(']').and_then(|part| part.rsplit_once('['));
+    match split.map(|(name, index)| (name, index.parse())) {
+        Some((name, Ok(index))) if !name.is_empty() => (name, Some(index)),
+        _ => (part, None),
+    }
 }
 
 /// Splits a text at separators outside double quotes.

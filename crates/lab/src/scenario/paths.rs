@@ -90,7 +90,16 @@ impl PathNodes<'_> {
             return Some(pairs.iter().map(over).collect());
         }
         let gateways = self.gateways();
-        pairs.iter().map(|pair| Some(FlowPath { segments: self.path(&gateways, *pair)?.into() })).collect()
+        let mut known: BTreeMap<(NodeId, NodeId), FlowPath> = BTreeMap::new();
+        let path = |pair: &(NodeId, NodeId)| {
+            if let Some(path) = known.get(pair) {
+                return Some(path.clone());
+            }
+            let path = FlowPath { segments: self.path(&gateways, *pair)?.into() };
+            known.insert(*pair, path.clone());
+            Some(path)
+        };
+        pairs.iter().map(path).collect()
     }
 
     /// The radio nodes with links.
@@ -190,21 +199,28 @@ impl<'a> Routers<'a> {
 
     /// The first TCP flow whose controller needs routers that the path of its data does not have, with a message.
     pub fn missing<'f>(&self, flows: impl IntoIterator<Item = &'f Flow>) -> Option<(&'f Flow, String)> {
+        let needs = |flow: &'f Flow| match &flow.kind {
+            FlowKind::Tcp(tcp) => tcp.missing_router(std::iter::empty).map(|_| (flow, tcp)),
+            FlowKind::Udp { .. } => None,
+        };
+        let needy: Vec<_> = flows.into_iter().filter_map(needs).collect();
+        if needy.is_empty() {
+            return None;
+        }
         let directions: Vec<_> = self.links.iter().flat_map(|link| &link.directions).collect();
-        let mut layout = None;
-        flows.into_iter().find_map(|flow| {
-            let FlowKind::Tcp(tcp) = &flow.kind else { return None };
-            tcp.missing_router(std::iter::empty)?;
-            let on_path: Vec<&RouterConfig> = if self.satellites {
-                directions.iter().filter_map(|direction| direction.router.as_ref()).collect()
-            } else {
-                let (topology, nodes) = layout.get_or_insert_with(|| lay_out(self.links, &self.radio_names));
-                let pair = (nodes[flow.from.as_str()], nodes[flow.to.as_str()]);
-                let radio = 0..self.radio_names.len() as u32;
-                let paths = PathNodes { topology, radio, terminals: 0..0 }.paths(&[pair])?;
-                let links = paths[0].links();
-                links.filter_map(|link| directions[link.0 as usize].router.as_ref()).collect()
-            };
+        let router = |link: &LinkId| directions[link.0 as usize].router.as_ref();
+        let routers_on_path: Vec<Vec<&RouterConfig>> = if self.satellites {
+            let all: Vec<_> = directions.iter().filter_map(|direction| direction.router.as_ref()).collect();
+            vec![all; needy.len()]
+        } else {
+            let (topology, nodes) = lay_out(self.links, &self.radio_names);
+            let node = |name: &String| nodes[name.as_str()];
+            let pairs: Vec<_> = needy.iter().map(|(flow, _)| (node(&flow.from), node(&flow.to))).collect();
+            let radio = 0..self.radio_names.len() as u32;
+            let paths = PathNodes { topology: &topology, radio, terminals: 0..0 }.paths(&pairs)?;
+            paths.iter().map(|path| path.links().filter_map(router).collect()).collect()
+        };
+        needy.into_iter().zip(routers_on_path).find_map(|((flow, tcp), on_path)| {
             let lacks = tcp.missing_router(|| on_path.iter().copied())?;
             Some((flow, format!("{} needs routers {lacks}", tcp.control.name())))
         })

@@ -165,15 +165,14 @@ fn check_names(
         {
             return Err(reader.error("name", format!("another link is called \"{name}\" too")));
         }
-        for direction in &link.directions {
-            for loss in &direction.losses {
-                let Loss::Scripted { flow, .. } = loss else { continue };
-                if seen.contains(flow.as_str()) {
-                    continue;
-                }
+        let losses = link.directions.iter().flat_map(|direction| &direction.losses);
+        for loss in losses {
+            let Loss::Scripted { flow, .. } = loss else { continue };
+            if !seen.contains(flow.as_str()) {
+                let path = format!("link.{}", link.name.as_deref().unwrap_or(&link.ends.join("->")));
                 let message =
                     format!("names the flow \"{flow}\", which does not exist; {}", nearest(flow, seen));
-                return Err(reader.error("loss", message));
+                return Err(TableReader::new(path, item)?.error("loss", message));
             }
         }
     }

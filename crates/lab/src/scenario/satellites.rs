@@ -172,9 +172,10 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     let queue = Queue::read(&inner)?.unwrap_or(usual);
     let losses = read_losses(&inner)?.unwrap_or_default();
     if losses.iter().any(|loss| matches!(loss, Loss::Scripted { .. })) {
-        return Err(
-            inner.error("loss", "\"list\" is valid on fixed links only: paths over satellites change")
-        );
+        return Err(inner.error(
+            "loss",
+            "\"scripted\" works in [[link]] only; write \"bernoulli\" or \"gilbert_elliott\" here",
+        ));
     }
     inner.finish()?;
     Ok(Transmitter { rate, queue, losses })

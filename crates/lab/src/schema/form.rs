@@ -43,18 +43,18 @@ pub enum Form {
     Bytes,
     /// A quantity such as the first, or one of these words.
     QuantityOr(&'static str, &'static [&'static str]),
-    /// A number from 0 to 1, or one of these words.
-    PartOr(&'static [&'static str]),
+    /// A number from the first to 1, or one of these words.
+    PartOr(f64, &'static [&'static str]),
     /// A table of this name.
     Table(&'static str),
     /// An array of tables of this name.
     Tables(&'static str),
-    /// A table of this name, or an array of them.
-    TableOrTables(&'static str),
+    /// A table with `kind` and the parameters of a loss, or an array of such tables.
+    Losses,
     /// A controller: its name, or a table with its parameters.
     Controller,
-    /// A table with `kind` and the parameters of one of these models, from `ackclock list`.
-    Model(&'static str),
+    /// A table with `kind` and the parameters of a queue discipline.
+    Queue,
     /// Text, or an array of text.
     TextOrTexts,
     /// An array of values of another kind; an example.
@@ -76,4 +76,34 @@ pub(super) const fn by_profile(
     doc: &'static str,
 ) -> Key {
     Key { name, form, defaults, doc }
+}
+
+impl Form {
+    /// The values in words.
+    pub fn words(&self) -> String {
+        let one_of =
+            |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        match *self {
+            Form::Text => "text".into(),
+            Form::Word(words) => one_of(words),
+            Form::Number(min, max) if max >= 1e9 => format!("number from {min}"),
+            Form::Number(min, max) => format!("number from {min} to {max}"),
+            Form::Integer(min, max) if max >= 1 << 30 => format!("whole number from {min}"),
+            Form::Integer(min, max) => format!("whole number from {min} to {max}"),
+            Form::Switch => "true or false".into(),
+            Form::Quantity(example) => format!("text with a unit, such as \"{example}\""),
+            Form::Bytes => "bytes, such as \"1000B\"".into(),
+            Form::QuantityOr(example, words) => {
+                format!("text with a unit, such as \"{example}\", or {}", one_of(words))
+            }
+            Form::PartOr(min, words) => format!("number from {min} to 1, or {}", one_of(words)),
+            Form::Table(name) => format!("table: {name}"),
+            Form::Tables(name) => format!("array of tables: {name}"),
+            Form::Losses => "a loss, or an array of losses".into(),
+            Form::Controller => "a controller".into(),
+            Form::Queue => "a queue discipline".into(),
+            Form::TextOrTexts => "text, or an array of text".into(),
+            Form::Array(example) | Form::Any(example) => format!("such as {example}"),
+        }
+    }
 }

@@ -1,31 +1,24 @@
 //! The descriptions as JSON Schema (draft 2020-12).
 
 use super::form::{Form, Key, Table};
-use super::tables::TABLES;
-use crate::catalog;
+use super::tables::{TABLES, keys_of};
 use crate::simulation::Outcome;
+use cc::{CONTROLLERS, ParamKind};
 use serde_json::{Map, Value, json};
 
-/// Tables whose keys without a default are always required. Elsewhere `kind` alone is.
-const COMPLETE: [&str; 5] = ["scenario", "flow", "traffic", "terminal", "radio"];
-
-/// The JSON Schema of a scenario file.
+/// The JSON Schema of a scenario file. A file that extends another one may lack required keys.
 pub fn scenario_schema() -> Value {
     let mut defs: Map<String, Value> =
         TABLES.iter().map(|table| (table.name.into(), object(table))).collect();
-    defs.insert("loss".into(), any_model("losses"));
-    defs.insert(
-        "radio_queue".into(),
-        json!({
-            "type": "object",
-            "properties": { "kind": { "const": "droptail" }, "limit": value(&Form::Quantity("49p")) },
-            "additionalProperties": false,
-        }),
-    );
+    defs.insert("controller".into(), controller());
+    defs.insert("queue".into(), any_of("A queue discipline.", models("queues")));
+    defs.insert("loss".into(), any_of("A cause of loss besides the queue.", models("losses")));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Ackclock scenario",
         "$ref": "#/$defs/scenario",
+        "if": { "not": { "required": ["extends"] } },
+        "then": requirements(keys_of("scenario")),
         "$defs": defs,
     })
 }
@@ -41,17 +34,15 @@ fn object(table: &Table) -> Value {
     let mut properties: Map<String, Value> =
         table.keys.iter().map(|key| (key.name.to_string(), described(key))).collect();
     for (old, new) in crate::scenario::old_names(table.name) {
-        properties
-            .insert(old.into(), json!({ "deprecated": true, "description": format!("old name of `{new}`") }));
+        let mut form = properties[new].clone();
+        form["deprecated"] = true.into();
+        form["description"] = format!("Old name of `{new}`.").into();
+        properties.insert(old.into(), form);
     }
-    let complete = COMPLETE.contains(&table.name);
-    let required =
-        table.keys.iter().filter(|key| key.defaults[0].is_empty() && (complete || key.name == "kind"));
     json!({
         "type": "object",
-        "description": format!("Table {}.", table.place),
+        "description": format!("{}.", capitalised(table.place)),
         "properties": properties,
-        "required": required.map(|key| key.name).collect::<Vec<_>>(),
         "additionalProperties": false,
     })
 }
@@ -60,7 +51,7 @@ fn described(key: &Key) -> Value {
     let mut schema = value(&key.form);
     let [first, second] = key.defaults;
     let default = match (first, second) {
-        ("", _) => String::new(),
+        ("", _) => " Required.".into(),
         _ if first == second => format!(" Default: {first}."),
         _ => format!(" Default: {first} (profile `ns2`), {second} (otherwise)."),
     };
@@ -77,6 +68,16 @@ fn reference(table: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{table}") })
 }
 
+fn any_of(description: &str, models: &[net::Model]) -> Value {
+    let each: Vec<Value> = models.iter().map(|model| reference(model.name)).collect();
+    json!({ "description": description, "anyOf": each })
+}
+
+/// The models of a list of `ackclock list`.
+fn models(list: &str) -> &'static [net::Model] {
+    if list == "queues" { net::qdisc::QDISCS } else { net::impairment::IMPAIRMENTS }
+}
+
 fn value(form: &Form) -> Value {
     match *form {
         Form::Text => json!({ "type": "string" }),
@@ -90,20 +91,16 @@ fn value(form: &Form) -> Value {
             let examples: Vec<&str> = words.iter().copied().chain([example]).collect();
             json!({ "type": "string", "examples": examples })
         }
-        Form::PartOr(words) => {
-            json!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "enum": words }] })
+        Form::PartOr(min, words) => {
+            json!({ "anyOf": [{ "type": "number", "minimum": min, "maximum": 1 }, { "enum": words }] })
         }
         Form::Table(name) => reference(name),
-        Form::Tables("link") => json!({
-            "type": "array",
-            "items": { "allOf": [reference("link"), { "required": ["ends", "rate", "delay"] }] },
-        }),
         Form::Tables(name) => json!({ "type": "array", "items": reference(name) }),
-        Form::TableOrTables(name) => {
-            json!({ "anyOf": [reference(name), { "type": "array", "items": reference(name) }] })
+        Form::Losses => {
+            json!({ "anyOf": [reference("loss"), { "type": "array", "items": reference("loss") }] })
         }
-        Form::Controller => controller(),
-        Form::Model(list) => any_model(list),
+        Form::Controller => reference("controller"),
+        Form::Queue => reference("queue"),
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
         }
@@ -112,53 +109,75 @@ fn value(form: &Form) -> Value {
     }
 }
 
-/// A table with `kind` and the parameters of a model of a list.
-fn any_model(list: &str) -> Value {
-    let models = catalog::list(list).unwrap_or_default();
-    let each = models.iter().map(|entry| match entry.name.as_str() {
-        "red" => reference("red"),
-        _ => model(entry, entry.params.iter().filter(|param| param.default.is_empty())),
-    });
-    json!({ "anyOf": each.collect::<Vec<_>>() })
+/// The keys that these keys, and the tables in them, must have.
+fn requirements(keys: &[Key]) -> Value {
+    let required: Vec<&str> =
+        keys.iter().filter(|key| key.defaults[0].is_empty()).map(|key| key.name).collect();
+    let inner = keys.iter().filter_map(|key| Some((key.name.to_string(), inner_requirements(&key.form)?)));
+    json!({ "required": required, "properties": inner.collect::<Map<_, _>>() })
 }
 
-fn model<'a>(entry: &'a catalog::Entry, required: impl Iterator<Item = &'a catalog::Parameter>) -> Value {
-    let mut properties: Map<String, Value> = entry.params.iter().map(parameter).collect();
-    properties.insert("kind".into(), json!({ "const": entry.name }));
-    let required: Vec<&str> = required.map(|param| param.name.as_str()).chain(["kind"]).collect();
-    json!({
-        "type": "object",
-        "description": entry.summary,
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
+fn inner_requirements(form: &Form) -> Option<Value> {
+    let of_models = |list| {
+        let each = models(list).iter().map(|model| {
+            let words = keys_of(model.name).iter().find(|key| key.name == "kind").map(|key| value(&key.form));
+            json!({ "if": { "properties": { "kind": words } }, "then": requirements(keys_of(model.name)) })
+        });
+        json!({ "required": ["kind"], "allOf": each.collect::<Vec<_>>() })
+    };
+    match *form {
+        Form::Table(name) => Some(requirements(keys_of(name))),
+        Form::Tables(name) => Some(json!({ "items": requirements(keys_of(name)) })),
+        Form::Queue => Some(of_models("queues")),
+        Form::Losses => {
+            let one = of_models("losses");
+            Some(json!({ "if": { "type": "array" }, "then": { "items": one }, "else": one }))
+        }
+        _ => None,
+    }
 }
 
-fn parameter(param: &catalog::Parameter) -> (String, Value) {
-    let unit = if param.unit.is_empty() { String::new() } else { format!(" ({})", param.unit) };
-    (
-        param.name.clone(),
-        json!({ "description": format!("{}{unit}. Default: {}.", param.doc, param.default) }),
-    )
-}
-
+/// A controller: its name, or a table with its parameters, or one in Python.
 fn controller() -> Value {
-    let controllers = catalog::list("controllers").unwrap_or_default();
-    let names: Vec<&str> = controllers.iter().map(|entry| entry.name.as_str()).collect();
-    let mut forms = vec![
-        json!({ "enum": names }),
+    let names: Vec<&str> = CONTROLLERS.iter().map(|descriptor| descriptor.name).collect();
+    let python = json!({
+        "type": "object",
+        "description": "A controller written in Python, and its arguments.",
+        "properties": { "python": { "type": "string", "examples": ["mine.py:Mine"] } },
+        "required": ["python"],
+    });
+    let mut forms = vec![json!({ "enum": names }), python];
+    forms.extend(CONTROLLERS.iter().map(|descriptor| {
+        let mut properties: Map<String, Value> = descriptor.params.iter().map(parameter).collect();
+        properties.insert("kind".into(), json!({ "const": descriptor.name }));
+        properties.insert(
+            "fit".into(),
+            json!({ "type": "string", "description": "File with parameters, relative to the scenario." }),
+        );
         json!({
             "type": "object",
-            "description": "A controller written in Python, and its arguments.",
-            "properties": { "python": { "type": "string", "examples": ["mine.py:Mine"] } },
-            "required": ["python"],
-        }),
-    ];
-    forms.extend(controllers.iter().map(|entry| {
-        let mut form = model(entry, [].into_iter());
-        form["properties"]["fit"] = json!({ "type": "string", "description": "File with parameters." });
-        form
+            "description": format!("{}.", capitalised(descriptor.summary)),
+            "properties": properties,
+            "required": ["kind"],
+            "additionalProperties": false,
+        })
     }));
-    json!({ "anyOf": forms })
+    json!({ "description": "A controller of congestion control.", "anyOf": forms })
+}
+
+fn parameter(param: &cc::Param) -> (String, Value) {
+    let (mut form, default) = match param.kind {
+        ParamKind::Number { default, min, max } => {
+            let number = json!({ "type": "number", "minimum": min, "maximum": max });
+            // A parameter with a unit also takes text, such as "500ms".
+            let text = json!({ "type": "string" });
+            let form = if param.unit.is_empty() { number } else { json!({ "anyOf": [number, text] }) };
+            (form, default.to_string())
+        }
+        ParamKind::Switch(on) => (json!({ "type": "boolean" }), on.to_string()),
+        ParamKind::Choice(words) => (json!({ "enum": words }), words[0].to_string()),
+    };
+    let unit = if param.unit.is_empty() { String::new() } else { format!(" ({})", param.unit) };
+    form["description"] = format!("{}{unit}. Default: {default}.", capitalised(param.doc)).into();
+    (param.name.to_string(), form)
 }

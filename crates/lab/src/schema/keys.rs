@@ -1,8 +1,8 @@
 //! The keys of a scenario, its links, flows, traffic and satellites.
 
 use super::form::Form::{
-    Any, Array, Bytes, Integer, Model, Number, PartOr, Quantity, QuantityOr, Switch, Table, TableOrTables,
-    Tables, Text, TextOrTexts, Word,
+    Any, Array, Bytes, Integer, Losses, Number, PartOr, Quantity, QuantityOr, Queue, Switch, Table, Tables,
+    Text, TextOrTexts, Word,
 };
 use super::form::{Key, key};
 
@@ -33,25 +33,58 @@ pub(super) const LINK: &[Key] = &[
     key("ends", Array("[\"a\", \"b\"]"), "", "the two nodes; forward is from the first to the second"),
     key("rate", Quantity("10Mbps"), "", "transmission rate"),
     key("delay", Quantity("10ms"), "", "propagation delay"),
-    key("queue", Model("queues"), "unlimited", "queue discipline (`ackclock list queues`)"),
-    key(
-        "loss",
-        TableOrTables("loss"),
-        "none",
-        "losses besides the queue (`ackclock list losses`); several in an array",
-    ),
+    key("queue", Queue, "unlimited", "queue discipline (`ackclock list queues`)"),
+    key("loss", Losses, "none", "losses besides the queue (`ackclock list losses`); several in an array"),
     key("router", Table("router"), "none", "router in front of the link that writes feedback into packets"),
+    key("back", Table("back"), "as forward", "differences in the reverse direction"),
+];
+
+pub(super) const BACK: &[Key] = &[
+    key("rate", Quantity("1Mbps"), "as forward", "transmission rate"),
+    key("delay", Quantity("10ms"), "as forward", "propagation delay"),
+    key("queue", Queue, "as forward", "queue discipline"),
+    key("loss", Losses, "as forward", "losses besides the queue"),
+    key("router", Table("router"), "as forward", "router in front of the reverse direction"),
+];
+
+const LIMIT: Key = key(
+    "limit",
+    Quantity("50p"),
+    "",
+    "packets, bytes or bandwidth-delay products that may wait, without the packet in transmission",
+);
+
+pub(super) const DROPTAIL: &[Key] = &[key("kind", Word(&["droptail"]), "", "first in, first out"), LIMIT];
+
+pub(super) const NO_LOSS: &[Key] = &[key("kind", Word(&["none"]), "", "no loss")];
+
+pub(super) const BERNOULLI: &[Key] = &[
+    key("kind", Word(&["bernoulli"]), "", "independent losses"),
+    key("rate", Number(0.0, 1.0), "", "probability per packet"),
+];
+
+pub(super) const GILBERT_ELLIOTT: &[Key] = &[
+    key("kind", Word(&["gilbert_elliott"]), "", "losses in bursts"),
+    key("p", Number(0.0, 1.0), "", "probability of a change from the good to the bad state, per packet"),
+    key("r", Number(0.0, 1.0), "", "probability of a change from the bad to the good state, per packet"),
+    key("loss_good", Number(0.0, 1.0), "0", "probability of loss in the good state"),
+    key("loss_bad", Number(0.0, 1.0), "1", "probability of loss in the bad state"),
+];
+
+pub(super) const SCRIPTED: &[Key] = &[
+    key("kind", Word(&["scripted", "list"]), "", "listed packets; `list` is the old name"),
+    key("flow", Text, "", "name of the flow"),
     key(
-        "back",
-        Table("link"),
-        "as forward",
-        "what differs in the reverse direction: rate, delay, queue, loss, router",
+        "packets",
+        Array("[14, 26]"),
+        "",
+        "positions of its data packets by arrival at the link, from 0, the SYN included",
     ),
 ];
 
 pub(super) const RED: &[Key] = &[
     key("kind", Word(&["red"]), "", "random early detection"),
-    key("limit", Quantity("50p"), "", "packets, bytes or bandwidth-delay products that may wait"),
+    LIMIT,
     key(
         "min",
         QuantityOr("5p", &["auto"]),
@@ -67,7 +100,7 @@ pub(super) const RED: &[Key] = &[
     key("max_p", Number(1e-6, 1.0), "0.1", "drop probability at `max`"),
     key(
         "weight",
-        PartOr(&["auto"]),
+        PartOr(1e-9, &["auto"]),
         "0.002",
         "weight of the newest length in the average; `\"auto\"`: ns-2's",
     ),
@@ -122,7 +155,7 @@ pub(super) const FLOW: &[Key] = &[
 
 pub(super) const UDP: &[Key] = &[
     key("packet", Bytes, "\"1000B\"", "size of a packet"),
-    key("rate", Quantity("1Mbps"), "", "sending rate; or a schedule"),
+    key("rate", Quantity("1Mbps"), "none; needed without a schedule", "sending rate"),
     key(
         "schedule",
         Array("[[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]"),
@@ -172,9 +205,9 @@ pub(super) const CONSTELLATION: &[Key] = &[
         "orbit",
         Word(&["circular", "j2"]),
         "\"circular\"",
-        "orbits with the precession of the Earth's oblateness or without",
+        "circular orbits, or orbits with the drift of nodes by the Earth's oblateness (J2)",
     ),
-    key("file", Text, "", "TLE: the file, relative to the scenario"),
+    key("file", Text, "none; needed with `kind = \"tle\"`", "TLE: the file, relative to the scenario"),
     key(
         "elevation_mask",
         Quantity("8.2deg"),
@@ -210,8 +243,8 @@ pub(super) const CONSTELLATION: &[Key] = &[
 
 pub(super) const TRANSMITTER: &[Key] = &[
     key("rate", Quantity("25Mbps"), "as `isl`, `up`, `down`", "transmission rate"),
-    key("queue", Model("queues"), "drop-tail of 49 packets", "queue discipline"),
-    key("loss", TableOrTables("loss"), "none", "losses besides the queue"),
+    key("queue", Queue, "drop-tail of 49 packets", "queue discipline"),
+    key("loss", Losses, "none", "losses besides the queue"),
 ];
 
 pub(super) const HANDOFF: &[Key] = &[

@@ -12,4 +12,4 @@ mod tests;
 
 pub use form::{Form, Key, Table};
 pub use json::{outcome_schema, scenario_schema};
-pub use tables::TABLES;
+pub use tables::{TABLES, keys_of};

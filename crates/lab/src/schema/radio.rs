@@ -39,7 +39,12 @@ pub(super) const MOBILITY: &[Key] = &[
         "",
         "random waypoint, fixed positions, or a movement file",
     ),
-    key("max_speed", Quantity("10mps"), "", "random waypoint: largest speed"),
+    key(
+        "max_speed",
+        Quantity("10mps"),
+        "none; needed with `kind = \"random_waypoint\"`",
+        "random waypoint: largest speed",
+    ),
     key("min_speed", Quantity("1mps"), "1 m/s, at most `max_speed`", "random waypoint: smallest speed"),
     key("pause", Quantity("2s"), "\"0s\"", "random waypoint: pause between two trips"),
     key(
@@ -48,8 +53,18 @@ pub(super) const MOBILITY: &[Key] = &[
         "\"steady\"",
         "random waypoint: start in the steady state, or as setdest does",
     ),
-    key("positions", Array("[[0, 0], [150, 0]]"), "", "static: positions of all nodes, m"),
-    key("file", Text, "", "ns2: movement file of setdest or BonnMotion, plain or gzip"),
+    key(
+        "positions",
+        Array("[[0, 0], [150, 0]]"),
+        "none; needed with `kind = \"static\"`",
+        "static: positions of all nodes, m",
+    ),
+    key(
+        "file",
+        Text,
+        "none; needed with `kind = \"ns2\"`",
+        "ns2: movement file of setdest or BonnMotion, plain or gzip",
+    ),
 ];
 
 pub(super) const PROPAGATION: &[Key] = &[
@@ -148,7 +163,17 @@ pub(super) const RADIO_TRAFFIC: &[Key] = &[
         "constant bit rate over UDP, or TCP flows with the options of `[tcp]`",
     ),
     key("seed", Integer(1, 4_294_944_442), "1", "seed of the generator"),
-    key("connections", Integer(1, 1_000_000), "", "largest number of flows"),
+    key(
+        "connections",
+        Integer(1, 1_000_000),
+        "none; needed with `kind = \"cbrgen\"`",
+        "largest number of flows",
+    ),
     key("packet", Bytes, "\"512B\"", "size of a packet"),
     key("rate", Number(1e-3, 1e6), "4", "packets a second"),
+];
+
+pub(super) const RADIO_QUEUE: &[Key] = &[
+    key("kind", Word(&["droptail"]), "\"droptail\"", "first in, first out"),
+    key("limit", Quantity("49p"), "\"49p\"", "packets that may wait"),
 ];

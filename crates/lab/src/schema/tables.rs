@@ -1,20 +1,19 @@
 //! All tables of a scenario.
 
-use super::form::Table;
+use super::form::{Key, Table};
 use super::keys::{
-    CONSTELLATION, FLOW, HANDOFF, LINK, RED, ROUTER, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
+    BACK, BERNOULLI, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK, NO_LOSS, RED, ROUTER,
+    SCRIPTED, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
 };
-use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_TRAFFIC};
+use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
 use super::tcp::TCP;
 
 /// Every table of a scenario.
 pub const TABLES: &[Table] = &[
     Table { name: "scenario", place: "top level", keys: TOP },
-    Table {
-        name: "link",
-        place: "`[[link]]`, and `[link.back]` for what differs in the reverse direction",
-        keys: LINK,
-    },
+    Table { name: "link", place: "`[[link]]`", keys: LINK },
+    Table { name: "back", place: "`[link.back]`: the reverse direction of a link", keys: BACK },
+    Table { name: "droptail", place: "`queue = { kind = \"droptail\", ... }`", keys: DROPTAIL },
     Table { name: "red", place: "`queue = { kind = \"red\", ... }`", keys: RED },
     Table { name: "router", place: "`router` of a link", keys: ROUTER },
     Table { name: "flow", place: "`[[flow]]`", keys: FLOW },
@@ -31,4 +30,18 @@ pub const TABLES: &[Table] = &[
     Table { name: "mac", place: "`mac` of a radio network", keys: MAC },
     Table { name: "routing", place: "`routing` of a radio network", keys: AODV },
     Table { name: "radio_traffic", place: "`traffic` of a radio network", keys: RADIO_TRAFFIC },
+    Table { name: "radio_queue", place: "`queue` of a radio network", keys: RADIO_QUEUE },
+    Table { name: "none", place: "`loss = { kind = \"none\" }`", keys: NO_LOSS },
+    Table { name: "bernoulli", place: "`loss = { kind = \"bernoulli\", ... }`", keys: BERNOULLI },
+    Table {
+        name: "gilbert_elliott",
+        place: "`loss = { kind = \"gilbert_elliott\", ... }`",
+        keys: GILBERT_ELLIOTT,
+    },
+    Table { name: "scripted", place: "`loss = { kind = \"scripted\", ... }`", keys: SCRIPTED },
 ];
+
+/// The keys of a model of a list, such as a queue or a loss.
+pub fn keys_of(model: &str) -> &'static [Key] {
+    TABLES.iter().find(|table| table.name == model).map_or(&[], |table| table.keys)
+}

@@ -2,9 +2,21 @@
 
 use super::form::Form::{Bytes, Controller, Integer, Number, Quantity, Switch, Word};
 use super::form::{Key, by_profile, key};
+use transport::Recovery;
 
 /// Most segments or packets that an option takes.
 const MOST: u64 = 1 << 30;
+
+/// The names of all recoveries.
+const RECOVERIES: [&str; Recovery::ALL.len()] = {
+    let mut names = [""; Recovery::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Recovery::ALL[i].1;
+        i += 1;
+    }
+    names
+};
 
 pub(super) const TCP: &[Key] = &[
     key(
@@ -21,7 +33,7 @@ pub(super) const TCP: &[Key] = &[
     ),
     by_profile(
         "recovery",
-        Word(&["tahoe", "reno", "newreno", "sack", "westwood_module"]),
+        Word(&RECOVERIES),
         ["\"newreno\"", "\"sack\""],
         "loss recovery (`ackclock list recoveries`); `sack` is ns-2's Sack1 or RFC 6675 by profile",
     ),

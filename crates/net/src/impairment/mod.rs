@@ -8,7 +8,7 @@ pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
 pub use scripted::Scripted;
 
-use crate::model::{Model, field};
+use crate::model::Model;
 use crate::packet::Packet;
 use crate::tap::DropReason;
 
@@ -46,31 +46,16 @@ impl Impairment {
 
 /// Descriptions of the impairments.
 pub const IMPAIRMENTS: &[Model] = &[
-    Model { name: "none", summary: "no loss", source: "", params: &[] },
-    Model {
-        name: "bernoulli",
-        summary: "independent losses, after the queue",
-        source: "",
-        params: &[field("rate", "", "", "probability per packet [0 to 1]")],
-    },
+    Model { name: "none", summary: "no loss", source: "" },
+    Model { name: "bernoulli", summary: "independent losses, after the queue", source: "" },
     Model {
         name: "gilbert_elliott",
         summary: "losses in bursts, after the queue; starts in the good state",
         source: "Gilbert 1960, Elliott 1963",
-        params: &[
-            field("p", "", "", "probability good to bad, per packet [0 to 1]"),
-            field("r", "", "", "probability bad to good, per packet [0 to 1]"),
-            field("loss_good", "0", "", "probability of loss in the good state [0 to 1]"),
-            field("loss_bad", "1", "", "probability of loss in the bad state [0 to 1]"),
-        ],
     },
     Model {
         name: "scripted",
-        summary: "drops listed data packets of a flow at this link, before the queue; for tests",
+        summary: "drops listed data packets of a flow at this link, before the queue; ACKs are not dropped",
         source: "",
-        params: &[
-            field("flow", "", "", "name of the flow"),
-            field("packets", "", "", "positions of the packets, from 0, including the SYN"),
-        ],
     },
 ];

@@ -33,9 +33,12 @@ pub(super) fn add_links(
         };
         let (rate, delay) = (direction.rate, direction.delay);
         let qdisc = direction.queue.build(rate, delay, rtt, || stream("red"));
+        // Each random loss has a stream of its own; the first one's has the name that it has alone.
+        let mut random = 0;
         let mut impairments = Vec::new();
-        for (number, loss) in direction.losses.iter().enumerate() {
-            let purpose = if number == 0 { "loss".to_string() } else { format!("loss {}", number + 1) };
+        for loss in &direction.losses {
+            random += !matches!(loss, Loss::Scripted { .. }) as u32;
+            let purpose = if random <= 1 { "loss".to_string() } else { format!("loss {random}") };
             impairments.extend(impairment(plan, loss, || stream(&purpose)));
         }
         network.add_link(LinkSpec { rate, delay, qdisc, impairments, router: direction.router.clone() });
