@@ -69,6 +69,7 @@ reference: build
 	    $(BIN)/ackclock schema $$of > python/ackclock/schemas/$$of.schema.json && \
 	    $(BIN)/ackclock schema $$of --markdown > docs/$$of-keys.md || exit 1; \
 	done
+	$(BIN)/ackclock schema outcome --types > python/ackclock/outcome_types.py
 
 # A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
 wheel: build

@@ -12,7 +12,7 @@ import pytest
 
 from ackclock import Scenario
 from ackclock.models import models, schema
-from ackclock.reference import PAGES, page
+from ackclock.reference import PAGES, page, types
 from ackclock.study.schema import outcome_schema
 
 LINK = {"ends": ["a", "b"], "rate": "1Mbps", "delay": "1ms"}
@@ -29,6 +29,10 @@ def test_files_are_those_that_the_core_gives(root: Path, of: str) -> None:
     shipped = root / "python" / "ackclock" / "schemas" / f"{of}.schema.json"
     assert json.loads(shipped.read_text()) == schema(of)
     assert (root / "docs" / f"{of}-keys.md").read_text() == page(of)
+
+
+def test_types_are_those_of_the_schema(root: Path) -> None:
+    assert (root / "python" / "ackclock" / "outcome_types.py").read_text() == types()
 
 
 def _files(root: Path) -> list[Path]:

@@ -183,7 +183,10 @@ class Result:
 
     @cached_property
     def outcome(self) -> dict[str, Any]:
-        """The outcome as a dictionary (docs/outcome.md): SI units, None for what does not apply."""
+        """The outcome as a dictionary: SI units, None for what does not apply.
+
+        `ackclock.outcome_types.Outcome` is its type, docs/outcome-keys.md describes its keys.
+        """
         parsed: dict[str, Any] = json.loads(self._finished.outcome)
         return parsed
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import keyword
+import textwrap
 from typing import Any
 
 from ackclock.models import schema
@@ -81,3 +84,53 @@ def _type(form: dict[str, Any]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+PYTHON = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
+
+
+def types() -> str:
+    """The module `ackclock.outcome_types`: the outcome as TypedDicts."""
+    whole = schema("outcome")
+    # What others name comes first.
+    definitions = dict(sorted(whole["$defs"].items(), key=lambda item: "$ref" in json.dumps(item[1])))
+    classes = [_typed_dict(name, form) for name, form in definitions.items()]
+    classes.append(_typed_dict("Outcome", whole))
+    head = '"""The outcome of a run as types. `make reference` writes this file from `ackclock schema outcome`."""'
+    imports = "from __future__ import annotations\n\nfrom typing import NotRequired, TypedDict"
+    return "\n\n\n".join([f"{head}\n\n{imports}", *classes]) + "\n"
+
+
+def _typed_dict(name: str, form: dict[str, Any]) -> str:
+    required = form.get("required", form["properties"].keys())
+    about = " ".join(form.get("description", "The outcome of a run.").split())
+    keys = {
+        key: _python_type(value) if key in required else f"NotRequired[{_python_type(value)}]"
+        for key, value in form["properties"].items()
+    }
+    if any(keyword.iskeyword(key) for key in keys):
+        items = "".join(f'        "{key}": "{kind}",\n' for key, kind in keys.items())
+        return f'{name} = TypedDict(\n    "{name}",\n    {{\n{items}    }},\n)\n"""{about}"""'
+    lines = [
+        f"class {name}(TypedDict):",
+        *textwrap.wrap(f'"""{about}"""', 116, initial_indent="    ", subsequent_indent="    "),
+        "",
+    ]
+    for key, value in form["properties"].items():
+        lines.append(f"    {key}: {keys[key]}")
+        text = f'"""{" ".join(value.get("description", "").split())}"""'
+        lines += textwrap.wrap(text, 116, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+def _python_type(form: dict[str, Any]) -> str:
+    if "$ref" in form:
+        return str(form["$ref"].rsplit("/", 1)[1])
+    if "anyOf" in form:
+        return " | ".join("None" if part.get("type") == "null" else _python_type(part) for part in form["anyOf"])
+    kinds = form["type"] if isinstance(form["type"], list) else [form["type"]]
+    if kinds == ["array"]:
+        return f"list[{_python_type(form['items'])}]"
+    if kinds == ["object"]:
+        return "dict[str, int]"
+    return " | ".join("None" if kind == "null" else PYTHON[kind] for kind in kinds)

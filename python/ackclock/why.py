@@ -78,8 +78,8 @@ class Explanation:
         if not self.journey and self.packet is not None:
             yield "    (no link events: packets over radio are not traced)"
         for step in self.journey:
-            waited = "" if step.waited_s is None else f" after {1e3 * step.waited_s:.3f} ms there"
-            what = step.event if step.reason is None else f"{step.event} ({step.reason})"
+            waited = "" if step.waited_s is None else f" {1e3 * step.waited_s:.3f} ms after its arrival"
+            what = step.event if step.reason is None else f"dropped ({step.reason})"
             yield f"    {step.time_s:.6f} s  {step.link}: {what}{waited}"
         if self.queue is not None:
             by_flow = ", ".join(f"{n} of {flow}" for flow, n in self.queue.packets.items()) or "none"
@@ -233,7 +233,7 @@ def _journey(packets: pl.DataFrame, flow: str, seq: int, before_s: float, *, bot
             came[row["link"]] = row["time_s"]
         elif row["event"] == "depart":
             waited = row["time_s"] - came.get(row["link"], row["time_s"])
-        word = {"enqueue": "taken", "depart": "sent", "deliver": "arrived"}.get(row["event"], row["event"])
+        word = {"enqueue": "enqueued", "depart": "transmitted", "deliver": "delivered"}.get(row["event"], row["event"])
         kind = " (its ACK)" if row["kind"] == "ack" else ""
         steps.append(Step(row["time_s"], row["link"] + kind, word, row["reason"], waited))
     return steps

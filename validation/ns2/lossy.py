@@ -22,7 +22,7 @@ STORED = Path(__file__).parent / "lossy.csv"
 MEASURES = {"goodput_mbps": "Mb/s", "timeouts": "count", "retransmitted": "packets"}
 KINDS: dict[str, dict[str, Any]] = {
     "reno": {"control": "reno", "recovery": "reno"},
-    "linux-westwood": {"control": {"kind": "westwood_plus", "reading": "ns2"}, "recovery": "sack"},
+    "linux-westwood": {"control": {"kind": "westwood_plus", "variant": "ns2"}, "recovery": "sack"},
 }
 
 

@@ -185,7 +185,7 @@ impl CaArtt {
     }
 
     /// The backlog from the forecast; `None` if Vegas's own backlog applies.
-    fn judge(&self) -> Option<f64> {
+    fn forecast_backlog(&self) -> Option<f64> {
         let base = self.base.get()?.seconds();
         let rtt = if self.mean_rtt { self.vegas.round_mean().or(self.last)? } else { self.last? };
         let forecast = self.artt.forecast()?;
@@ -210,10 +210,10 @@ impl Controller for CaArtt {
     fn on_ack(&mut self, ack: &Ack) {
         if ack.newly_acked > 0 {
             self.sample(ack);
-            let judged = self.judge();
+            let forecast = self.forecast_backlog();
             let by_artt = self.slow_start_by_artt || !self.vegas.slow_start();
-            self.vegas.set_backlog_source(judged.filter(|_| by_artt));
-            self.backlog = judged.unwrap_or(self.vegas.backlog());
+            self.vegas.set_backlog_source(forecast.filter(|_| by_artt));
+            self.backlog = forecast.unwrap_or(self.vegas.backlog());
         }
         self.vegas.on_ack(ack);
     }
@@ -279,7 +279,7 @@ mod tests {
     fn guards() {
         // The forecast after 100, 100, 100, 110 is 96.8641, below the smallest, 100.
         let samples = [100, 100, 100, 110];
-        let n = |guard| fed(&[("guard", guard)], &samples).judge();
+        let n = |guard| fed(&[("guard", guard)], &samples).forecast_backlog();
         assert_eq!(n("clamp"), Some(0.0));
         let cwnd = fed(&[("guard", "raw")], &samples).cwnd();
         assert!(
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(CaArtt::check(&Params::new(CaArtt::DESCRIPTOR.params, forced).unwrap()), Ok(()));
         // It runs: the guard takes the sample in place of what is not finite.
         let samples: Vec<u64> = (0..3000).map(|i| 100 + i % 7).collect();
-        assert_eq!(fed(&[("mode", "literal")], &samples).judge(), Some(0.0));
+        assert_eq!(fed(&[("mode", "literal")], &samples).forecast_backlog(), Some(0.0));
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_constant_round_trip_time_lets_the_window_grow_whatever_the_queue() {
         let algorithm = fed(&[], &[100; 400]);
-        assert_eq!(algorithm.judge(), Some(0.0));
+        assert_eq!(algorithm.forecast_backlog(), Some(0.0));
         assert!(algorithm.cwnd() > 25.0, "{}", algorithm.cwnd());
     }
 }

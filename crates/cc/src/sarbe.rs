@@ -32,7 +32,7 @@ pub struct Sarbe {
     floor: bool,
     keep_at_exit: bool,
     rfc3168: bool,
-    tells: bool,
+    sets_cwr: bool,
     a1_on_dup: bool,
     /// Time of the last ECN echo.
     echoed: Option<Time>,
@@ -148,7 +148,7 @@ impl Algorithm for Sarbe {
             floor: params.switch("floor_ocwnd"),
             keep_at_exit: params.choice("exit") == "keep",
             rfc3168: params.choice("ca_ece") == "rfc3168",
-            tells: params.choice("cwr") == "on_action",
+            sets_cwr: params.choice("cwr") == "on_action",
             a1_on_dup: params.switch("a1_on_dup"),
             echoed: None,
             echoing: false,
@@ -194,7 +194,7 @@ impl Controller for Sarbe {
         Signals::RECEIVER_TIME
     }
     fn ecn_response(&self) -> EcnResponse {
-        match (self.rfc3168, self.tells) {
+        match (self.rfc3168, self.sets_cwr) {
             (_, false) => EcnResponse::NoCwr,
             (true, true) => EcnResponse::Reduce,
             (false, true) => EcnResponse::CwrOnly,

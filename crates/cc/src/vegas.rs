@@ -1,6 +1,6 @@
 //! Vegas. Brakmo and Peterson, IEEE JSAC 13(8), 1995: keeps between `alpha` and `beta` segments queued.
 //!
-//! Implementations of Vegas differ; `reading` selects one:
+//! Implementations of Vegas differ; `variant` selects one:
 //! - `ns2` (default): ns-2.35's agent. Mean of the round-trip samples of a round; the backlog is floor((expected -
 //!   actual) * base + 0.5), with the actual rate from the segments sent in the round. Below `alpha` the window grows
 //!   by 1/cwnd per ACK for the whole next round, if the window is nearly full. The base is also raised if at most one
@@ -22,7 +22,7 @@ use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Signals, Ti
 use units::{Segments, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
+enum Variant {
     Ns2,
     Brakmo,
     Linux,
@@ -42,7 +42,7 @@ pub struct Vegas {
     alpha: Segments,
     beta: Segments,
     gamma: Segments,
-    reading: Reading,
+    variant: Variant,
     statistic: Statistic,
     per_ack: bool,
     reset_base_on_loss: bool,
@@ -59,7 +59,7 @@ pub struct Vegas {
     doubling: bool,
     backlog: f64,
     /// A backlog that replaces Vegas's own (see [`Vegas::set_backlog_source`]).
-    judged: Option<f64>,
+    assumed_backlog: Option<f64>,
     fine: FineClock,
     /// The window to restore when the duplicate ACKs end, segments.
     deflated: Segments,
@@ -126,14 +126,14 @@ impl Algorithm for Vegas {
                 doc: "leave slow start above this backlog",
             },
             Param {
-                name: "reading",
+                name: "variant",
                 kind: ParamKind::Choice(&["ns2", "brakmo", "linux"]),
                 unit: "",
                 doc: "variant of backlog, growth and loss rule",
             },
             Param {
                 name: "rtt_stat",
-                kind: ParamKind::Choice(&["reading", "mean", "min", "srtt", "last"]),
+                kind: ParamKind::Choice(&["variant", "mean", "min", "srtt", "last"]),
                 unit: "",
                 doc: "round-trip time of a round; the default depends on the variant (mean, mean, min)",
             },
@@ -153,28 +153,28 @@ impl Algorithm for Vegas {
         probes: &["base_rtt", "backlog", "fine_timeout"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Vegas {
-        let reading = match params.choice("reading") {
-            "brakmo" => Reading::Brakmo,
-            "linux" => Reading::Linux,
-            _ => Reading::Ns2,
+        let variant = match params.choice("variant") {
+            "brakmo" => Variant::Brakmo,
+            "linux" => Variant::Linux,
+            _ => Variant::Ns2,
         };
         let statistic = match params.choice("rtt_stat") {
             "mean" => Statistic::Mean,
             "min" => Statistic::Min,
             "srtt" => Statistic::Smoothed,
             "last" => Statistic::Last,
-            _ if reading == Reading::Linux => Statistic::Min,
+            _ if variant == Variant::Linux => Statistic::Min,
             _ => Statistic::Mean,
         };
         Vegas {
             alpha: params.number("alpha"),
             beta: params.number("beta"),
             gamma: params.number("gamma"),
-            reading,
+            variant,
             statistic,
             per_ack: params.choice("decide") == "per_ack",
             reset_base_on_loss: params.switch("base_reset_on_loss"),
-            fine_clock: flow.fine_clock && reading != Reading::Linux,
+            fine_clock: flow.fine_clock && variant != Variant::Linux,
             window: Window::new(flow),
             opened: Time::ZERO,
             base: MinRtt::default(),
@@ -190,7 +190,7 @@ impl Algorithm for Vegas {
             increment: 0.0,
             doubling: true,
             backlog: f64::NAN,
-            judged: None,
+            assumed_backlog: None,
             fine: FineClock::default(),
             deflated: 0.0,
             changed: Time::ZERO,
@@ -201,7 +201,7 @@ impl Algorithm for Vegas {
 impl Vegas {
     /// Sets the backlog that later ACKs use, segments; `None`: Vegas's own.
     pub(crate) fn set_backlog_source(&mut self, backlog: Option<f64>) {
-        self.judged = backlog;
+        self.assumed_backlog = backlog;
     }
 
     /// Whether the window is below its threshold.
@@ -244,32 +244,32 @@ impl Vegas {
         if rtt == Span::ZERO {
             return;
         }
-        let single = self.reading == Reading::Ns2 && length <= 1;
+        let single = self.variant == Variant::Ns2 && length <= 1;
         if single || self.base.get().is_none_or(|base| rtt < base) {
             self.base.set(rtt);
         }
         let (base, rtt) = (self.base.get().map_or(0.0, Span::seconds), rtt.seconds());
         let cwnd = self.window.cwnd;
-        self.backlog = match (self.judged, self.reading) {
+        self.backlog = match (self.assumed_backlog, self.variant) {
             (Some(backlog), _) => backlog,
-            (None, Reading::Ns2) => {
+            (None, Variant::Ns2) => {
                 let expected = (ack.next - ack.acked_through) as f64 / base;
                 // Truncated toward zero, as a C cast does.
                 ((expected - length as f64 / rtt) * base + 0.5).trunc()
             }
-            (None, Reading::Brakmo) => cwnd * (1.0 - base / rtt),
-            (None, Reading::Linux) => (cwnd * (rtt - base) / base).floor(),
+            (None, Variant::Brakmo) => cwnd * (1.0 - base / rtt),
+            (None, Variant::Linux) => (cwnd * (rtt - base) / base).floor(),
         };
         if self.window.slow_start() {
             self.decide_slow_start(base, rtt);
-        } else if self.reading == Reading::Linux && samples < 3 {
+        } else if self.variant == Variant::Linux && samples < 3 {
             self.increment = 1.0 / cwnd; // too few samples: as Reno
         } else if self.backlog > self.beta {
             self.window.set((cwnd - 1.0).max(2.0));
             self.increment = 0.0;
         } else if self.backlog < self.alpha {
             self.increment = 1.0 / cwnd;
-            if self.reading != Reading::Ns2 {
+            if self.variant != Variant::Ns2 {
                 self.window.set(cwnd + 1.0);
                 self.increment = 0.0;
             }
@@ -280,7 +280,7 @@ impl Vegas {
 
     fn decide_slow_start(&mut self, base: f64, rtt: f64) {
         let cwnd = self.window.cwnd;
-        if self.reading == Reading::Linux {
+        if self.variant == Variant::Linux {
             self.increment = 1.0;
             if self.backlog > self.gamma {
                 self.window.set(cwnd.min((cwnd * base / rtt).floor() + 1.0).max(2.0));
@@ -314,7 +314,7 @@ impl Vegas {
     fn sample(&mut self, ack: &Ack) {
         let Some(rtt) = ack.rtt else { return };
         // ns-2 takes a sending time of zero for "never sent", so the first packet gives no sample.
-        if self.reading == Reading::Ns2 && ack.now.since(self.opened) == rtt {
+        if self.variant == Variant::Ns2 && ack.now.since(self.opened) == rtt {
             return;
         }
         self.samples.sum += rtt.seconds();
@@ -329,7 +329,7 @@ impl Vegas {
 
 impl Controller for Vegas {
     fn needs(&self) -> Signals {
-        if self.reading == Reading::Linux { Signals::NONE } else { Signals::FINE_CLOCK }
+        if self.variant == Variant::Linux { Signals::NONE } else { Signals::FINE_CLOCK }
     }
 
     fn on_open(&mut self, now: Time) {
@@ -356,7 +356,7 @@ impl Controller for Vegas {
             self.window.ssthresh = 2.0;
         }
         // Only the `ns2` variant decides during recovery.
-        let decides = self.reading == Reading::Ns2 || ack.phase == Phase::Open;
+        let decides = self.variant == Variant::Ns2 || ack.phase == Phase::Open;
         if decides && (self.per_ack || ack.acked_through >= self.round.begins) {
             let began = self.round.begins;
             let length =
@@ -374,7 +374,7 @@ impl Controller for Vegas {
         if self.reset_base_on_loss {
             self.base.reset();
         }
-        if self.reading == Reading::Linux {
+        if self.variant == Variant::Linux {
             self.window.reduce(event.window, 0.5);
             return;
         }
@@ -405,7 +405,7 @@ impl Controller for Vegas {
             self.base.reset();
         }
         self.window.timeout(event, 0.5);
-        if self.reading != Reading::Linux {
+        if self.variant != Variant::Linux {
             self.window.set(2.0);
         }
         self.deflated = 0.0;
@@ -429,9 +429,9 @@ mod tests {
     use crate::ParamValue;
     use crate::testing::{ack, congestion, ns2_flow, seconds, timeout};
 
-    fn vegas(reading: &str, alpha: f64, beta: f64, cwnd: f64) -> Vegas {
+    fn vegas(variant: &str, alpha: f64, beta: f64, cwnd: f64) -> Vegas {
         let given = [
-            ("reading", ParamValue::Word(reading.into())),
+            ("variant", ParamValue::Word(variant.into())),
             ("alpha", ParamValue::Number(alpha)),
             ("beta", ParamValue::Number(beta)),
         ];

@@ -48,14 +48,14 @@ impl Algorithm for Veno {
                 doc: "backlog at or above which a loss is a congestion loss",
             },
             Param {
-                name: "reading",
+                name: "variant",
                 kind: ParamKind::Choice(&["paper", "linux", "seed"]),
                 unit: "",
                 doc: "variant of round-trip time, base and rounding",
             },
             Param {
                 name: "base_reset_on_loss",
-                kind: ParamKind::Choice(&["reading", "yes", "no"]),
+                kind: ParamKind::Choice(&["variant", "yes", "no"]),
                 unit: "",
                 doc: "reset the smallest round-trip time at every loss; the default depends on the variant (no, no, yes)",
             },
@@ -63,14 +63,14 @@ impl Algorithm for Veno {
         probes: &["base_rtt", "backlog"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Veno {
-        let reading = params.choice("reading");
+        let variant = params.choice("variant");
         Veno {
             beta: params.number("beta"),
-            linux: reading == "linux",
+            linux: variant == "linux",
             reset_base_on_loss: match params.choice("base_reset_on_loss") {
                 "yes" => true,
                 "no" => false,
-                _ => reading == "seed",
+                _ => variant == "seed",
             },
             window: Window::new(flow),
             base: MinRtt::default(),
@@ -169,8 +169,8 @@ mod tests {
     use crate::ParamValue;
     use crate::testing::{ack, congestion, linux_flow, ns2_flow, seconds, timeout};
 
-    fn veno(reading: &str, flow: &FlowInfo) -> Veno {
-        let given = [("reading", ParamValue::Word(reading.into()))];
+    fn veno(variant: &str, flow: &FlowInfo) -> Veno {
+        let given = [("variant", ParamValue::Word(variant.into()))];
         Veno::new(&Params::new(Veno::DESCRIPTOR.params, given).unwrap(), flow)
     }
 

@@ -53,7 +53,7 @@ impl Algorithm for WestwoodPlus {
         source: "Grieco and Mascolo, ACM CCR 34(2), 2004; variant of Linux",
         status: Status::Draft,
         params: &[Param {
-            name: "reading",
+            name: "variant",
             kind: ParamKind::Choice(&["paper", "linux", "ns2"]),
             unit: "",
             doc: "variant of the filter, and of the time at which the window is set",
@@ -61,10 +61,10 @@ impl Algorithm for WestwoodPlus {
         probes: &["bwe", "sample", "rtt_min"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> WestwoodPlus {
-        let linux = params.choice("reading") != "paper";
+        let linux = params.choice("variant") != "paper";
         WestwoodPlus {
             linux,
-            at_once: params.choice("reading") == "ns2",
+            at_once: params.choice("variant") == "ns2",
             window: Window::new(flow),
             credit: if linux { DupAckAccounting::linux() } else { DupAckAccounting::new(u32::MAX) },
             packet: flow.packet as u64,
@@ -206,8 +206,8 @@ mod tests {
     use crate::ParamValue;
     use crate::testing::{ack, linux_flow, ns2_flow};
 
-    fn algorithm(reading: &str) -> WestwoodPlus {
-        let given = [("reading", ParamValue::Word(reading.into()))];
+    fn algorithm(variant: &str) -> WestwoodPlus {
+        let given = [("variant", ParamValue::Word(variant.into()))];
         let params = Params::new(WestwoodPlus::DESCRIPTOR.params, given).unwrap();
         WestwoodPlus::new(&params, &linux_flow(10.0, 5.0))
     }

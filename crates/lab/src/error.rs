@@ -54,7 +54,8 @@ impl fmt::Display for ScenarioError {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        if !self.key.is_empty() {
+        let named = self.file.strip_prefix("--set ").is_some_and(|key| key == self.key);
+        if !self.key.is_empty() && !named {
             write!(f, ": {}", self.key)?;
         }
         write!(f, ": {}", self.message)
@@ -66,33 +67,16 @@ impl std::error::Error for ScenarioError {}
 /// The name among `known` nearest to `name`, as a remark; the whole list if none is near.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let best = known.iter().map(|k| (distance(name, k), *k)).min();
+    let distance = |known: &str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
+    let best = known.iter().map(|k| (distance(k), *k)).min();
     match best {
-        Some((d, k)) if d <= 1 + k.len().max(name.chars().count()) / 3 => format!("did you mean \"{k}\"?"),
+        Some((d, k)) if d <= (k.len().max(name.chars().count()) / 3).max(1) => {
+            format!("did you mean \"{k}\"?")
+        }
         Some(_) if known.len() <= 12 => format!("known: {}", known.join(", ")),
         Some(_) => format!("known: {}, ...", known[..12].join(", ")),
         None => "there is none yet".into(),
     }
-}
-
-/// Edit distance with swaps of neighbours (optimal string alignment), ignoring case.
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(64).flat_map(char::to_lowercase).collect();
-    let b: Vec<char> = b.chars().take(64).flat_map(char::to_lowercase).collect();
-    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let cost = (a[i - 1] != b[j - 1]) as usize;
-            let mut best = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + cost);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -104,6 +88,6 @@ mod tests {
         assert_eq!(nearest("vegsa", ["reno", "vegas", "cubic"]), "did you mean \"vegas\"?");
         assert_eq!(nearest("delya", ["rate", "delay"]), "did you mean \"delay\"?");
         assert_eq!(nearest("xyzzy", ["reno", "vegas"]), "known: reno, vegas");
-        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(nearest("bbr", ["bic", "reno"]), "known: bic, reno");
     }
 }

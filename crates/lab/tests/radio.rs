@@ -139,7 +139,7 @@ fn capture_is_an_option() {
 }
 
 #[test]
-fn moving_nodes_in_every_reading() {
+fn moving_nodes_in_every_variant() {
     for (profile, more) in [
         ("ns2", ""),
         ("std", ""),

@@ -229,3 +229,26 @@ fn parameters_with_a_unit_take_text_with_a_unit() {
     assert_eq!((red("\"1000B\""), red("1000")), (Ok(()), Ok(())));
     assert!(red("\"5p\"").unwrap_err().contains("must be a number of bytes from 1 to 65535"));
 }
+
+#[test]
+fn old_names_of_variants_are_accepted_with_advice() {
+    let text = r#"
+duration = "1s"
+link = [{ ends = ["a", "b"], rate = "1Mbps", delay = "1ms" }]
+flow = [{ from = "a", to = "b", tcp = { congestion_control = { kind = "vegas", reading = "linux" } } }]
+"#;
+    let parse = |text: &str| {
+        let (scenario, advice) = lab::advised(|| lab::Scenario::parse("s.toml", text, &[]));
+        (scenario.unwrap(), advice)
+    };
+    let (old, advice) = parse(text);
+    let (new, none) = parse(&text.replace("reading", "variant"));
+    assert_eq!(advice.len(), 1);
+    assert!(advice[0].contains("is called \"variant\" now"), "{}", advice[0]);
+    assert!(none.is_empty());
+    let control = |scenario: &lab::Scenario| match &scenario.flows[0].kind {
+        lab::FlowKind::Tcp(tcp) => format!("{:?}", tcp.control),
+        lab::FlowKind::Udp { .. } => unreachable!("a TCP flow"),
+    };
+    assert_eq!(control(&old), control(&new));
+}

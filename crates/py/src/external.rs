@@ -257,7 +257,7 @@ impl ExternalFactory for PyFactory {
     }
     fn make(&self, flow: &FlowInfo) -> Box<dyn ExternalController> {
         Python::attach(|py| {
-            let mut guest = PyController {
+            let mut controller_class = PyController {
                 object: py.None(),
                 name: self.name.clone(),
                 probes: self.probes.clone(),
@@ -268,12 +268,12 @@ impl ExternalFactory for PyFactory {
             };
             match self.instance(py, flow) {
                 Ok(object) => {
-                    guest.object = object;
-                    guest.look(py);
+                    controller_class.object = object;
+                    controller_class.look(py);
                 }
-                Err(error) => guest.fail(py, error),
+                Err(error) => controller_class.fail(py, error),
             }
-            Box::new(guest)
+            Box::new(controller_class)
         })
     }
 }

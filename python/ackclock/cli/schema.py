@@ -9,7 +9,7 @@ from ackclock.models import schema
 from ackclock.text import say
 
 
-def command(of: Literal["scenario", "outcome"], /, *, markdown: bool = False) -> None:
+def command(of: Literal["scenario", "outcome"] = "scenario", /, *, markdown: bool = False, types: bool = False) -> None:
     """Print the JSON Schema of scenario files or of outcomes: for editors, checks and other programs.
 
     Parameters
@@ -19,11 +19,13 @@ def command(of: Literal["scenario", "outcome"], /, *, markdown: bool = False) ->
         "#:schema ./scenario.schema.json".
     markdown
         Print a reference page instead.
+    types
+        Print the outcome as types of Python instead.
 
     """
-    if markdown:
-        from ackclock.reference import page
+    if markdown or types:
+        from ackclock import reference
 
-        say(page(of).rstrip("\n"))
+        say((reference.types() if types else reference.page(of)).rstrip("\n"))
     else:
         print(json.dumps(schema(of), indent=2))

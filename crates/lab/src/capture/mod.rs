@@ -235,7 +235,7 @@ impl Captures {
         let last = self.arrival.take();
         let forwarded =
             last.is_some_and(|(at, flow, seq)| (at, flow, seq) == (event.at, packet.flow, packet.seq));
-        let from_air = (came && !sent && !forwarded).then_some(from);
+        let from_radio = (came && !sent && !forwarded).then_some(from);
         self.arrival = arrived.map(|_| (event.at, packet.flow, packet.seq));
         let key = (packet.flow, packet.seq, packet.sent);
         let echo = if ack { packet.echo } else { self.echoes.get(&key).copied().unwrap_or(Time::ZERO) };
@@ -246,7 +246,7 @@ impl Captures {
                     hosts[packet.flow as usize]
                 }
                 Place::Node(node)
-                    if sent && source == *node || arrived == Some(*node) || from_air == Some(*node) =>
+                    if sent && source == *node || arrived == Some(*node) || from_radio == Some(*node) =>
                 {
                     0
                 }

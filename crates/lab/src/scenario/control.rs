@@ -96,7 +96,7 @@ pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>>
         let table = TableReader::new(layer.path("congestion_control"), item)?;
         let TomlValue::Table(entries) = &item.value else { unreachable!("read as a table") };
         return if let Some(source) = table.text("python")? {
-            read_guest(&table, item, entries, source).map(Some)
+            read_external(&table, item, entries, source).map(Some)
         } else {
             read_registered(&table, item, entries).map(Some)
         };
@@ -119,6 +119,16 @@ fn read_registered(
     registered(name, values, &|key, message| table.error(if key.is_empty() { "kind" } else { key }, message))
 }
 
+/// The present name of a parameter: `reading` is now called `variant`.
+fn present_name(descriptor: &cc::Descriptor, key: String, advise: impl FnOnce(&str, String)) -> String {
+    let known = |name: &str| descriptor.params.iter().any(|param| param.name == name);
+    if key != "reading" || known("reading") || !known("variant") {
+        return key;
+    }
+    advise(&key, "is called \"variant\" now".into());
+    "variant".into()
+}
+
 /// The registered controller `name`; `refuse` makes an error about a parameter, or about the name if that is empty.
 fn registered(
     name: &str,
@@ -132,6 +142,7 @@ fn registered(
     let values = values
         .into_iter()
         .map(|(key, value)| {
+            let key = present_name(descriptor, key, |key, advice| advice::give(refuse(key, advice)));
             let unit = descriptor.params.iter().find(|param| param.name == key).map_or("", |p| p.unit);
             let value = without_unit(unit, value, |advice| advice::give(refuse(&key, advice)))
                 .map_err(|message| refuse(&key, message))?;
@@ -202,7 +213,7 @@ fn format_with_unit(number: f64, unit: &str) -> Option<String> {
     texts.filter(|text| parsed(text, unit) == Ok(number)).min_by_key(String::len)
 }
 
-fn read_guest(
+fn read_external(
     table: &TableReader<'_>,
     item: &TomlItem,
     entries: &[(String, TomlItem)],

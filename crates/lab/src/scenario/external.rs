@@ -12,14 +12,14 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 impl Scenario {
     /// Whether any flow has an external controller.
     pub fn has_external(&self) -> bool {
-        let guest = |tcp: &TcpFlow| {
+        let external = |tcp: &TcpFlow| {
             matches!(
                 tcp.control,
                 CongestionControl::ExternalController(_) | CongestionControl::ExternalSource(_)
             )
         };
-        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if guest(tcp)));
-        flows || self.traffic.iter().any(|source| guest(&source.tcp))
+        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if external(tcp)));
+        flows || self.traffic.iter().any(|source| external(&source.tcp))
     }
 
     /// Loads the code of the external controllers, which runs it. Returns the scenario with their factories.

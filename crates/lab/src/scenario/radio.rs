@@ -315,9 +315,9 @@ fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
         inner.finish()?;
         return Ok(RoutingConfig::Static);
     }
-    let ns2 = match word(&inner, "reading", &["rfc", "ns2"])? {
+    let ns2 = match word(&inner, "variant", &["rfc", "ns2"])? {
         None => ns2,
-        Some(reading) => reading == "ns2",
+        Some(variant) => variant == "ns2",
     };
     let mut aodv = if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() };
     let spans = [

@@ -9,6 +9,7 @@ const RENAMED: &[(&str, &str, &str)] = &[
     ("tcp", "control", "congestion_control"),
     ("tcp", "window", "receive_window"),
     ("tcp", "packet", "mss"),
+    ("routing", "reading", "variant"),
 ];
 
 /// The current name of `key` in a table `table`, if `key` is an old name.

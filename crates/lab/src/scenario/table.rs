@@ -15,7 +15,7 @@ pub struct TableReader<'a> {
     path: String,
     origin: &'a Origin,
     entries: &'a [(String, TomlItem)],
-    asked: RefCell<Vec<&'static str>>,
+    read: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> TableReader<'a> {
@@ -24,7 +24,7 @@ impl<'a> TableReader<'a> {
         let path = path.into();
         match &item.value {
             TomlValue::Table(entries) => {
-                Ok(TableReader { path, origin: &item.origin, entries, asked: RefCell::default() })
+                Ok(TableReader { path, origin: &item.origin, entries, read: RefCell::default() })
             }
             other => {
                 Err(ScenarioError::new(&item.origin, &path, format!("must be a table, not {}", other.kind())))
@@ -42,7 +42,7 @@ impl<'a> TableReader<'a> {
     }
 
     pub fn get(&self, key: &'static str) -> Option<&'a TomlItem> {
-        self.asked.borrow_mut().push(key);
+        self.read.borrow_mut().push(key);
         self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
     }
 
@@ -169,12 +169,12 @@ impl<'a> TableReader<'a> {
     /// Ends the reading. Fails if the table contains a key that was not read.
     pub fn finish(self) -> Result<()> {
         #[cfg(test)]
-        read_keys::note(&self.path, &self.asked.borrow());
-        let asked = self.asked.borrow();
-        match self.entries.iter().find(|(key, _)| !asked.contains(&key.as_str())) {
+        read_keys::note(&self.path, &self.read.borrow());
+        let read = self.read.borrow();
+        match self.entries.iter().find(|(key, _)| !read.contains(&key.as_str())) {
             None => Ok(()),
             Some((key, item)) => {
-                let mut known: Vec<&str> = asked.clone();
+                let mut known: Vec<&str> = read.clone();
                 known.sort_unstable();
                 known.dedup();
                 Err(ScenarioError::new(

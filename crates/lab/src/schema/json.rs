@@ -27,7 +27,18 @@ pub fn scenario_schema() -> Value {
 pub fn outcome_schema() -> Value {
     let mut schema = schemars::schema_for!(Outcome).to_value();
     schema["title"] = "Ackclock outcome".into();
+    require_all(&mut schema);
+    if let Some(definitions) = schema["$defs"].as_object_mut() {
+        definitions.values_mut().for_each(require_all);
+    }
     schema
+}
+
+/// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`.
+fn require_all(object: &mut Value) {
+    if let Some(properties) = object["properties"].as_object() {
+        object["required"] = properties.keys().filter(|key| *key != "warmup_s").cloned().collect();
+    }
 }
 
 fn object(table: &Table) -> Value {

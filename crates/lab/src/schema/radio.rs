@@ -108,7 +108,7 @@ pub(super) const MAC: &[Key] = &[
 pub(super) const AODV: &[Key] = &[
     key("kind", Word(&["aodv", "static"]), "\"aodv\"", "AODV, or neighbours only"),
     by_profile(
-        "reading",
+        "variant",
         Word(&["rfc", "ns2"]),
         ["\"ns2\"", "\"rfc\""],
         "AODV as in RFC 3561, or as in ns-2.35",

@@ -175,10 +175,10 @@ impl Run {
             let accounts = simulation.network.account(&simulation.event_queue, simulation.duration);
             let end = simulation.end;
             let wired = simulation.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
-            let air = simulation.recorder.radio_auditor.take();
-            let air = air.zip(simulation.network.radio()).map(|(auditor, radio)| auditor.close(end, radio));
+            let radio = simulation.recorder.radio_auditor.take();
+            let radio = radio.zip(simulation.network.radio()).map(|(auditor, radio)| auditor.close(end, radio));
             let (mut found, mut count) = wired.unwrap_or_default();
-            if let Some((more, number)) = air {
+            if let Some((more, number)) = radio {
                 found.extend(more);
                 count += number;
             }

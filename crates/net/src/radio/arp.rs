@@ -10,11 +10,11 @@ use units::Span;
 struct Address {
     known: bool,
     requests: u8,
-    /// The frame that waits for it.
+    /// The frame that waits for the address.
     held: Option<QueuedFrame>,
 }
 
-/// The addresses that a node knows.
+/// The ARP cache of a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arp {
     addresses: BTreeMap<u32, Address>,
@@ -25,7 +25,7 @@ pub(super) struct Arp {
 pub(super) enum ArpOutput {
     /// A frame goes to the interface queue.
     Send(QueuedFrame),
-    /// A frame goes there after a random time up to this.
+    /// A frame goes to the interface queue after a random time, with this maximum.
     SendJittered(QueuedFrame, Span),
     /// A frame is dropped.
     Drop(QueuedFrame, PacketFate),
@@ -41,7 +41,8 @@ const JITTER: Span = Span::from_ms(1);
 /// What ARP can use during a call.
 pub(super) struct ArpContext<'a> {
     pub node: u32,
-    /// Requests are delayed at random: without a backoff before them, nodes that ask at one instant would collide for ever.
+    /// ARP delays requests by a random time. Without a delay or a backoff, the requests of nodes that send at the same
+    /// instant would collide in every attempt.
     pub jitter: bool,
     pub store: &'a mut Store,
     pub outputs: &'a mut Vec<ArpOutput>,
@@ -69,7 +70,7 @@ impl Arp {
         cx.send_message(BROADCAST, Payload::ArpRequest { from: cx.node, target: frame.next });
     }
 
-    /// A message shows the address of `neighbour`; a reply goes to `asks`.
+    /// A message contains the address of `neighbour`. ARP sends a reply to node `asks`, if there is one.
     pub fn on_message(&mut self, cx: &mut ArpContext<'_>, neighbour: u32, asks: Option<u32>) {
         let address = self.addresses.entry(neighbour).or_default();
         address.known = true;
@@ -109,7 +110,7 @@ mod tests {
         outputs
     }
 
-    /// The first frame waits while the address is asked for; a second one takes its place; the reply releases it.
+    /// The first frame waits for the ARP reply. A second frame replaces it. The reply releases the second frame.
     #[test]
     fn one_frame_waits_for_an_address() {
         let (mut arp, mut store) = (Arp::default(), Store::default());

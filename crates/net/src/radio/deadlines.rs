@@ -1,9 +1,10 @@
-//! Many deadlines that move all the time: one store to set one, a few short scans to find the first.
+//! Deadlines that change often. An update costs one store in most cases, and the search for the first deadline costs a
+//! few short scans.
 //!
-//! While the medium is busy every waiting station's backoff moves on with every frame that it hears. So a deadline is just a
-//! number in its place; above lie lower bounds of groups of sixteen, and of groups of these. Moving a deadline to later
-//! leaves the bounds as they are: they are corrected by whoever looks for the first. Deadlines of one instant come in the
-//! order of their places.
+//! While the medium is busy, every frame that a waiting station senses postpones the backoff deadline of the station.
+//! Each deadline is an entry of an array. Two more arrays contain lower bounds: one bound for each group of 16
+//! deadlines, and one for each group of 16 such groups. A postponed deadline does not change the bounds.
+//! [`Deadlines::first`] corrects them. Deadlines at the same time come in the order of their indices.
 
 use units::Time;
 

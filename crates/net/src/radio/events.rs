@@ -1,4 +1,4 @@
-//! What a radio network hands out: packets at the end of their paths, steps for observers, counts.
+//! Outputs of a radio network: packets at the end of their paths, steps for observers, and counters.
 
 use super::fate::PacketFate;
 use crate::packet::{Packet, PacketKind};
@@ -17,16 +17,16 @@ pub enum FrameKind {
     Ack,
 }
 
-/// What the radio hands to whoever drives it.
+/// An output of the radio network.
 #[derive(Clone, Copy, Debug)]
 pub enum RadioOutput {
-    /// A packet is at the end of its path. Copies of it may still be on the air.
+    /// A packet is at the end of its path. The radio network may still contain copies of the packet.
     Delivered(Packet, u32),
     /// No copy of a packet is left.
     Gone(Packet),
 }
 
-/// What a frame carries, for observers.
+/// The contents of a frame, for observers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// It is a control frame.
@@ -42,7 +42,7 @@ pub enum Load {
     },
     /// A routing message.
     Routing,
-    /// An address is asked for or told.
+    /// An ARP request or an ARP reply.
     Arp,
 }
 
@@ -51,78 +51,78 @@ pub enum Load {
 pub enum RadioStep {
     /// A frame is sent.
     Transmit {
-        /// Which kind.
+        /// The kind of the frame.
         kind: FrameKind,
-        /// To whom; none for everybody.
+        /// The receiver, or `None` for a broadcast.
         to: Option<u32>,
-        /// When its last bit leaves.
+        /// The end of the transmission.
         until: Time,
-        /// For how long it reserves the medium from then on.
+        /// Time for which the frame reserves the medium after its end.
         duration: Span,
-        /// It was contended for; replies and what follows a CTS are not.
+        /// The station contended for the medium. It sends replies, and data after a CTS, without contention.
         contended: bool,
-        /// What it carries.
+        /// The contents of the frame.
         load: Load,
     },
     /// A packet is at the end of its path.
     Deliver {
-        /// Which flow's.
+        /// The flow of the packet.
         flow: u32,
     },
     /// A copy of a packet is dropped.
     Drop {
-        /// Which flow's.
+        /// The flow of the packet.
         flow: u32,
-        /// Why.
+        /// The reason of the drop.
         fate: PacketFate,
     },
-    /// A node's route changed: to whom, and over which neighbour if there is one.
+    /// A route of a node changed.
     Route {
         /// The destination.
         to: u32,
-        /// The next hop.
+        /// The next hop, if there is a route.
         next: Option<u32>,
-        /// Nodes that now pass what goes there round in a circle; none, or something is wrong.
+        /// The nodes of a routing loop towards `to`, if there is one. A loop indicates an error.
         circle: Option<Vec<u32>>,
     },
 }
 
-/// A step, when and where.
+/// A step with its time and its node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioEvent {
-    /// When.
+    /// Time of the step.
     pub at: Time,
-    /// At which node.
+    /// Node of the step.
     pub node: u32,
-    /// What.
+    /// The step.
     pub step: RadioStep,
 }
 
-/// What the radio counts.
+/// Counters of a radio network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RadioCounts {
-    /// Data packets that sources handed to it.
+    /// Data packets that sources sent.
     pub offered: u64,
     /// Distinct data packets that reached the end of their path.
     pub received: u64,
-    /// Hops that these had made.
+    /// Sum of the hops of these packets.
     pub received_hops: u64,
-    /// Packets of any kind that had to be given up, by [`PacketFate::DROPS`]: no copy of them arrived.
+    /// Lost packets of any kind, by reason ([`PacketFate::DROPS`]). No copy of a lost packet was delivered.
     pub dropped: [u64; PacketFate::DROPS.len()],
     /// The same, data packets alone.
     pub dropped_data: [u64; PacketFate::DROPS.len()],
-    /// Packets of any kind that sources handed to it, and those that reached the end of their path.
+    /// Packets of any kind that sources sent, and packets of any kind that reached the end of their path.
     pub packets: (u64, u64),
-    /// Transmissions of routing messages asked of the link layer.
+    /// Routing messages that nodes passed to the link layer.
     pub routing: u64,
-    /// Unicast data frames received, once each.
+    /// Unicast data frames that stations received, without duplicates.
     pub hops: u64,
-    /// Receptions addressed to a station that another signal spoilt.
+    /// Receptions addressed to a station that were lost because another signal overlapped.
     pub collisions: u64,
-    /// Frames not answered because the station or its medium was busy.
+    /// Frames without a reply because the station or the medium was busy.
     pub busy: u64,
-    /// Data frames received again.
+    /// Unicast data frames that a station received more than once.
     pub duplicates: u64,
-    /// Frames given up after the last attempt.
+    /// Frames that a station gave up after the last attempt.
     pub retries_exhausted: u64,
 }

@@ -3,7 +3,7 @@
 /// Defines the enum of fates with their names and descriptions. Add new reasons of drops here.
 macro_rules! packet_fates {
     ($($variant:ident $name:literal $words:literal;)*) => {
-        /// What became of a packet, or of a copy of it.
+        /// The outcome of a packet, or of a copy of a packet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum PacketFate {
             /// Forwarded or delivered.

@@ -4,7 +4,7 @@ use super::store::QueuedFrame;
 use std::collections::VecDeque;
 use units::{Span, Time};
 
-/// The interface queue, with the frames that are on the way to it.
+/// The interface queue, with the frames that reach it after the link delay.
 #[derive(Clone, Debug)]
 pub(super) struct InterfaceQueue {
     /// Frames that may wait.
@@ -12,18 +12,18 @@ pub(super) struct InterfaceQueue {
     /// Time that a frame takes to the queue.
     delay: Span,
     queue: VecDeque<QueuedFrame>,
-    /// Frames on the way to the queue, and when they are there.
+    /// Frames that have not reached the queue yet, and their times of arrival at the queue.
     arriving: VecDeque<(Time, QueuedFrame)>,
 }
 
-/// What becomes of a frame at the queue.
+/// The result of [`InterfaceQueue::enqueue`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Enqueued {
-    /// The MAC, which is free, takes it.
+    /// The MAC is free and loads the frame.
     Load(QueuedFrame),
-    /// It waits.
+    /// The frame waits in the queue.
     Queued,
-    /// It, or a frame behind it, finds no room.
+    /// The queue is full and drops this frame: the new frame, or the last one if the new frame is urgent.
     Full(QueuedFrame),
 }
 
@@ -37,7 +37,7 @@ impl InterfaceQueue {
         self.delay == Span::ZERO
     }
 
-    /// Sends a frame to the queue, where it is after the delay. Returns the time of the timer to set, if one is to be set.
+    /// Sends a frame, which reaches the queue after the delay. Returns the time of the timer, if it must be set.
     pub fn delay(&mut self, now: Time, frame: QueuedFrame) -> Option<Time> {
         let at = now + self.delay;
         self.arriving.push_back((at, frame));

@@ -1,5 +1,5 @@
-//! 802.11 DCF of one station: frame exchanges, retries, backoff (docs/specs/manet.md section 3). A state machine that is polled
-//! for its outputs.
+//! 802.11 DCF of one station: frame exchanges, retries and backoff (docs/specs/manet.md section 3). It is a state
+//! machine that writes its outputs to a list.
 
 use super::clock::{Clock, RadioTimer};
 use super::events::{FrameKind, RadioCounts};
@@ -10,9 +10,9 @@ use units::{Rate, Span, Time};
 /// An output of a station, carried out in order after the call that produced it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MacOutput {
-    /// A frame is transmitted until `end`; the payload of the last transmission is no longer needed.
+    /// The station transmits `frame` until `end`. The payload of its last transmission, `before`, is no longer needed.
     Transmit { frame: Frame, end: Time, before: Option<QueuedFrame> },
-    /// A frame was sent: acknowledged, or broadcast.
+    /// A frame was sent: its ACK arrived, or the frame was a broadcast.
     Sent(QueuedFrame),
     /// A frame arrived from a neighbour.
     Deliver { from: u32, frame: QueuedFrame },
@@ -44,24 +44,24 @@ impl MacContext<'_> {
 /// The MAC's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MacConfig {
-    /// For unicast data.
+    /// Rate of unicast data.
     pub rate: Rate,
-    /// For everything else.
+    /// Rate of all other frames.
     pub basic_rate: Rate,
-    /// Unicast data of at least so many bytes (header included) begins with an RTS.
+    /// The station sends an RTS before unicast data of at least this size (header included), bytes.
     pub rts_threshold: u32,
     /// Preamble and PLCP header: 192 microseconds, 96 with the short preamble.
     pub preamble: Span,
-    /// Bytes that the MAC adds to data: 28, ns-2 has 34.
+    /// Bytes that the MAC adds to data: 28 in 802.11, 34 in ns-2.
     pub header: u32,
-    /// ns-2's readings: a backoff before every frame, from 0 to window - 1; EIFS as a reservation; the window doubles when
-    /// the medium is busy after a CTS.
+    /// Variant of ns-2: the station draws a backoff from 0 to window - 1 before every frame, EIFS is a reservation, and
+    /// the station doubles the window if the medium is busy after a CTS.
     pub ns2_backoff: bool,
-    /// What happens to packets that meet.
+    /// Reception of packets that overlap at the receiver.
     pub capture: Capture,
-    /// Attempts of an RTS, or of data without one.
+    /// Maximum number of attempts of an RTS, or of data without an RTS.
     pub short_retries: u8,
-    /// Attempts of data after an RTS.
+    /// Maximum number of attempts of data after an RTS.
     pub long_retries: u8,
 }
 
@@ -87,7 +87,7 @@ impl MacConfig {
         Timing {
             slot: SLOT,
             difs: self.difs(),
-            // Otherwise EIFS stands in place of DIFS, which is added to whatever is waited for.
+            // In 802.11, EIFS replaces DIFS. `Station::deadline` adds DIFS to every wait, so EIFS excludes DIFS here.
             eifs: if self.ns2_backoff { eifs } else { less(eifs, self.difs()) },
             eifs_reserves: self.ns2_backoff,
             always_back_off: self.ns2_backoff,
@@ -124,7 +124,7 @@ impl MacConfig {
 }
 
 impl Station {
-    /// Puts a frame on the medium. Returns the end of the transmission.
+    /// Transmits a frame. Returns the end of the transmission.
     fn transmit(&mut self, cx: &mut MacContext<'_>, frame: Frame) -> Time {
         let end = cx.now + cx.config.frame_airtime(&frame);
         self.settle(cx.now, cx.timing);
@@ -142,17 +142,17 @@ impl Station {
     #[inline]
     pub(super) fn on_signal(&mut self, cx: &mut MacContext<'_>, signal: Signal) {
         let t = cx.timing;
-        // A station whose backoff ends before the signal arrives counts on.
+        // If the backoff ends before the signal arrives, the station continues the countdown.
         let interrupted = self.counting && self.deadline(t) > signal.start;
         if interrupted {
             self.pause(signal.start, t);
         }
-        cx.counts.collisions += self.hear(signal, t) as u64;
+        cx.counts.collisions += self.add_signal(signal, t) as u64;
         if interrupted {
             self.resumed = self.free_from(signal.start, t);
             cx.set(RadioTimer::Access, self.deadline(t));
         }
-        // A signal that has ended and is not processed yet comes first.
+        // If the event of the signal in `ended` is still to come, the timer stays set for that signal.
         if signal.mine && self.rx.mine && !self.rx.bad && self.ended.end <= cx.now {
             cx.set(RadioTimer::Receive, self.rx.end);
         }
@@ -246,12 +246,12 @@ impl Station {
         self.numbers += 1;
         self.current = Some(Current { item, number: self.numbers, rts });
         if self.doing != Doing::Idle || self.pending {
-            return; // it goes on from there
+            return; // the frame is sent after the current exchange or backoff
         }
         let now = cx.now;
         self.settle(now, t);
         if !t.always_back_off && self.free_from(now, t) <= now {
-            // The medium is idle: DIFS is enough, and what has passed of it counts.
+            // The medium is idle: the station waits only for DIFS, and the idle time so far counts toward DIFS.
             (self.pending, self.fresh, self.left) = (true, true, Span::ZERO);
             let heard = self.quiet.max(self.noisy).max(self.tx_until);
             let since = heard.max(self.nav).max(self.eifs);
@@ -270,7 +270,7 @@ impl Station {
         (self.pending, self.fresh) = (true, false);
     }
 
-    /// Counts a pending backoff down from when the medium is free.
+    /// Starts the countdown of a pending backoff. The countdown begins when the medium becomes free.
     pub(super) fn count_down(&mut self, cx: &mut MacContext<'_>) {
         let t = cx.timing;
         if !self.pending || self.counting {
@@ -283,7 +283,7 @@ impl Station {
         cx.set(RadioTimer::Access, self.deadline(t));
     }
 
-    /// The station becomes busy itself.
+    /// Pauses the countdown, because the station is about to send a reply.
     fn stop_counting(&mut self, cx: &mut MacContext<'_>) {
         let t = cx.timing;
         if self.counting {
@@ -326,7 +326,7 @@ impl Station {
         cx.set(RadioTimer::Exchange, end + answer);
     }
 
-    /// SIFS is over, or an answer did not come, or the station has ended what it was sending.
+    /// SIFS is over, an expected reply did not arrive, or the transmission of the station is over.
     pub(super) fn on_exchange(&mut self, cx: &mut MacContext<'_>) {
         match self.doing {
             Doing::Idle => {}
@@ -356,7 +356,7 @@ impl Station {
         }
     }
 
-    /// A broadcast has been sent, or data was not acknowledged. Returns whether the frame was given up.
+    /// A broadcast was sent, or the ACK of data did not arrive. Returns whether the station gave the frame up.
     fn data_ended(&mut self, cx: &mut MacContext<'_>) -> bool {
         let Some(current) = self.current else { return false };
         if current.item.next == BROADCAST {
@@ -382,11 +382,11 @@ impl Station {
         false
     }
 
-    /// The last attempt has failed. Returns whether there was a frame, which is then an output.
+    /// The last attempt has failed. If the station has a frame, outputs it and returns true.
     fn give_up(&mut self, cx: &mut MacContext<'_>) -> bool {
         self.window = WINDOW_MIN;
         if !cx.timing.always_back_off {
-            (self.short_retries, self.long_retries) = (0, 0); // ns-2's count of long frames outlives a lost RTS
+            (self.short_retries, self.long_retries) = (0, 0); // ns-2 keeps the long retry count if an RTS fails
         }
         let Some(current) = self.current else { return false };
         cx.counts.retries_exhausted += 1;
@@ -437,7 +437,7 @@ impl Station {
         cx.set(RadioTimer::Exchange, end + cx.margin + data + cx.margin);
     }
 
-    /// What comes next at a station that has ended something.
+    /// Starts the next step of a station: a reply, data after a CTS, the backoff of a frame, or the next frame.
     fn go_on(&mut self, cx: &mut MacContext<'_>) {
         let now = cx.now;
         cx.set(RadioTimer::Exchange, Time::NEVER);
@@ -450,7 +450,7 @@ impl Station {
         self.doing = Doing::Idle;
         match self.current {
             Some(current) if sent_rts && !current.rts && !self.pending => {
-                self.doing = Doing::Sifs; // the CTS came: data follows
+                self.doing = Doing::Sifs; // the CTS arrived, and data follows
                 return cx.set(RadioTimer::Exchange, now + SIFS);
             }
             Some(_) => {

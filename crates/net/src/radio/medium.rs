@@ -1,6 +1,6 @@
-//! Who may hear whom: lists of neighbours over a grid, refreshed as nodes move.
+//! The neighbours of each node: lists that are computed over a grid, and recomputed as nodes move.
 //!
-//! A transmission costs what its neighbourhood is large, however many nodes there are.
+//! The cost of a transmission depends on the number of neighbours, and not on the number of nodes.
 
 use super::mobility::{Trajectory, Walker};
 use std::collections::BTreeMap;
@@ -9,17 +9,17 @@ use units::{Span, Time};
 /// The nodes on the plane.
 pub(super) struct Medium {
     walkers: Vec<Walker>,
-    /// Nobody hears anybody farther away, m.
+    /// The distance beyond which no node senses a signal, m.
     reach: f64,
-    /// Nodes may come nearer by so much before lists are made anew, m.
+    /// The distance by which two nodes may approach each other before the lists must be recomputed, m.
     slack: f64,
-    /// How long a list holds.
+    /// The lifetime of a list.
     lasts: Span,
-    /// When the present lists cease to hold.
+    /// The time at which the current lists expire.
     until: Time,
-    /// Counts the grids made.
+    /// Number of the current grid.
     epoch: u32,
-    /// Places when the grid was made, and who is in which cell.
+    /// The position of each node when the grid was computed, and the nodes in each cell.
     places: Vec<[f64; 2]>,
     cells: BTreeMap<(i64, i64), Vec<u32>>,
     lists: Vec<Vec<u32>>,
@@ -50,13 +50,14 @@ impl Medium {
         }
     }
 
-    /// Place of a node at a moment not before the last one asked for, m.
+    /// The position of a node at time `now`, which is not before that of the last call, m.
     #[inline]
     pub fn place(&mut self, node: u32, now: Time) -> [f64; 2] {
         self.walkers[node as usize].at(now)
     }
 
-    /// Everybody who might hear `node` now, in the order of their numbers. Give it back by [`Medium::give_back`].
+    /// All nodes that may sense a signal of `node` now, in the order of their numbers. Return the list with
+    /// [`Medium::give_back`].
     #[inline]
     pub fn neighbours(&mut self, node: u32, now: Time) -> Vec<u32> {
         if now >= self.until {
@@ -140,7 +141,7 @@ mod tests {
                 *k != node && dx * dx + dy * dy <= 550.0 * 550.0
             };
             assert!((0..80).filter(near).all(|k| list.contains(&k)), "at {now:?}");
-            assert!(list.len() < 79, "a list is not everybody");
+            assert!(list.len() < 79, "a list contains all nodes");
             medium.give_back(node, list);
         }
     }

@@ -1,11 +1,11 @@
-//! Where nodes are: positions as pure functions of time (docs/specs/manet.md section 1).
+//! Mobility: the positions of nodes as pure functions of time (docs/specs/manet.md section 1).
 
 use engine::Stream;
 use units::{PS_PER_S, Span, Time};
 
 const SECONDS_PER_PS: f64 = 1.0 / PS_PER_S as f64;
 
-/// A straight stretch of a path, from a moment on.
+/// A straight segment of a trajectory, which begins at time `from`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Leg {
     from: Time,
@@ -22,13 +22,14 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// Stands at `place` (m) until it is sent elsewhere.
+    /// A node that stays at `place` (m) until the first call of [`Trajectory::go`].
     pub fn new(place: [f64; 2]) -> Trajectory {
         Trajectory { legs: vec![Leg { from: Time::ZERO, at: place, velocity: [0.0; 2] }] }
     }
 
-    /// At `when`, not before any earlier call, sets out from wherever it is then towards `goal` (m) at `speed` (m/s), and
-    /// stands there when it has arrived; at speed zero it stands still at once. When it arrives.
+    /// At time `when`, the node starts to move from its position at that time to `goal` (m) at `speed` (m/s). It stops
+    /// at `goal`. With speed zero, it stops at time `when`. `when` must not be before that of an earlier call. Returns
+    /// the time of arrival.
     pub fn go(&mut self, when: Time, goal: [f64; 2], speed: f64) -> Time {
         let at = self.at(when);
         while self.legs.last().is_some_and(|leg| leg.from >= when) {
@@ -62,16 +63,16 @@ impl Trajectory {
 impl Leg {
     #[inline]
     fn place(&self, when: Time) -> [f64; 2] {
-        // Through a signed integer: half of the positive range is ample, and the conversion is one instruction.
+        // The conversion from a signed integer is one instruction, and the range of a signed integer is sufficient.
         let t = when.since(self.from).ps() as i64 as f64 * SECONDS_PER_PS;
         [self.at[0] + self.velocity[0] * t, self.at[1] + self.velocity[1] * t]
     }
 }
 
-/// A trajectory read in the order of time: the same places as [`Trajectory::at`], without a search each time.
+/// A trajectory that is read in the order of time. It gives the positions of [`Trajectory::at`] without a search.
 #[derive(Clone, Debug)]
 pub(super) struct Walker {
-    /// The leg that it is on, and until when: looked at far more often than the others.
+    /// The current leg and its end. They are cached because most reads need only the current leg.
     present: Leg,
     until: Time,
     next: usize,
@@ -112,11 +113,11 @@ pub enum Start {
     /// From the stationary distribution: a run looks the same at its beginning and at its end.
     #[default]
     Steady,
-    /// As ns-2's `setdest` (version 1): uniform, everybody pauses first.
+    /// As in ns-2's `setdest` (version 1): the positions are uniform, and every node pauses first.
     Cmu,
 }
 
-/// Random waypoint: straight to a uniform point at a uniform speed, a pause, and again.
+/// Random waypoint: a node moves straight to a uniform random point at a uniform random speed, pauses, and repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomWaypoint {
     /// The rectangle, m.
@@ -130,7 +131,7 @@ pub struct RandomWaypoint {
 }
 
 impl RandomWaypoint {
-    /// Mean time from goal to goal, s, of which so many pass moving.
+    /// Mean time from one waypoint to the next including the pause, and the part of it in which the node moves, s.
     pub fn mean_trip(&self) -> (f64, f64) {
         let [slow, fast] = self.speed;
         let inverse = if fast > slow { libm::log(fast / slow) / (fast - slow) } else { 1.0 / slow };
@@ -167,7 +168,7 @@ impl RandomWaypoint {
             let rest = Span::from_seconds(pause * stream.uniform());
             return (Trajectory::new(self.point(stream)), Time::ZERO + rest);
         }
-        // A path is met in proportion to its length, a speed in proportion to the time that it takes.
+        // The probability of a leg is proportional to its length, and that of a speed to the travel time at that speed.
         let diagonal = (self.area[0] * self.area[0] + self.area[1] * self.area[1]).sqrt();
         let (from, to) = loop {
             let (a, b) = (self.point(stream), self.point(stream));

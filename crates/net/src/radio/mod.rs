@@ -1,8 +1,9 @@
-//! The radio network: moving nodes, the medium between them, and at each node 802.11, an interface queue, ARP and a routing
-//! protocol (docs/specs/manet.md). The layers are state machines; this file carries their outputs from one to the next.
+//! The radio network (docs/specs/manet.md): moving nodes, the medium between them, and at each node an 802.11 MAC, an
+//! interface queue, ARP and a routing protocol. The layers are state machines. This file passes the outputs of each
+//! layer to the next.
 //!
-//! A node has five timers ([`clock::RadioTimer`]). Receivers process a transmission when it begins (see `station`), so it
-//! costs one pass over the neighbourhood, and events only at nodes that must act on it.
+//! A node has five timers ([`clock::RadioTimer`]). The receivers process a transmission when it begins (see `station`).
+//! A transmission therefore costs one pass over the neighbours, and events only at the nodes that must act on it.
 
 mod agent;
 mod arp;
@@ -44,12 +45,12 @@ use std::collections::VecDeque;
 use store::{BROADCAST, Payload, QueuedFrame, Store};
 use units::{PS_PER_S, Span, Time};
 
-/// Smallest propagation delay in timeouts: ns-2's, for 600 m.
+/// Minimum propagation delay in timeouts: that of ns-2, for 600 m.
 const MARGIN: Span = Span::from_ps(2_000_000);
 /// Events after which the event loop regains control.
 const MOST_AT_ONCE: u32 = 10_000;
 
-/// A radio network at work.
+/// A radio network during a run.
 pub struct Radio {
     mac: MacConfig,
     timing: Timing,
@@ -57,7 +58,7 @@ pub struct Radio {
     attenuation: Attenuation,
     /// Transmitted power, W.
     power: f64,
-    /// Largest propagation delay, each way, in timeouts.
+    /// Maximum propagation delay in each direction, in timeouts.
     margin: Span,
     sense_threshold: f64,
     /// Square of the distance beyond which no signal is sensed, m².
@@ -76,7 +77,7 @@ pub struct Radio {
     /// Source and destination node of each path.
     paths: Vec<(u32, u32)>,
     clock: Clock,
-    /// Its timer in the event queue, and the end of the run.
+    /// The timer of the radio network in the event queue, and the end of the run.
     timer: u32,
     horizon: Time,
     handed: VecDeque<RadioOutput>,
@@ -165,7 +166,7 @@ impl Radio {
         let payload = self.store.put(Payload::Data { packet: *packet, path, delivered: false, lost: None });
         let (from, to) = self.paths[path as usize];
         let protocol = &self.agents[from as usize].protocol;
-        // The size of a UDP packet has no header yet; that of a TCP segment has.
+        // The size of a TCP segment includes the header. The size of a UDP packet does not.
         let header = if packet.kind == PacketKind::Udp { protocol.udp_header() } else { 0 };
         let item = QueuedFrame {
             payload,
@@ -184,7 +185,8 @@ impl Radio {
         self.route(clock, from, &mut |protocol, cx| protocol.on_packet(cx, item));
     }
 
-    /// The radio's timer expired. Processes events as long as no other event of the run is earlier and there is no output.
+    /// The timer of the radio network expired. Processes radio events until another event of the run is earlier, or
+    /// there is an output.
     pub fn on_timer(&mut self, event_queue: &mut EventQueue<Packet>) {
         let mut clock = std::mem::take(&mut self.clock);
         clock.now = event_queue.now();
@@ -240,7 +242,7 @@ impl Radio {
 
     /// Calls the MAC of `node` and carries out its outputs, in order.
     fn mac(&mut self, clock: &mut Clock, node: u32, call: &mut dyn FnMut(&mut Station, &mut MacContext<'_>)) {
-        // An output can end in another call: that one has a list of its own.
+        // An output can cause a nested call of this function. The nested call has its own list.
         let mut outputs = std::mem::take(&mut self.mac_outputs);
         let mut cx = MacContext {
             now: clock.now(),
@@ -528,7 +530,7 @@ impl Radio {
         }
     }
 
-    /// Releases a copy, with the packet if it was the last.
+    /// Releases a copy of a packet, and the packet itself if this is the last copy.
     fn release(&mut self, item: QueuedFrame, fate: PacketFate) {
         if let Payload::Data { lost, .. } = self.store.get_mut(item.payload)
             && fate != PacketFate::Sent
@@ -566,7 +568,7 @@ impl Radio {
     fn record_transmission(&mut self, now: Time, node: u32, frame: &Frame, until: Time) {
         let Frame { kind, to, duration, item, .. } = *frame;
         let load = item.map_or(Load::None, |item| self.store.get(item.payload).load());
-        // Replies, and data after a CTS, are not contended for.
+        // A station sends replies, and data after a CTS, without contention.
         let follows = item.is_some_and(|item| self.mac.begins_with_rts(&item));
         let contended = kind == FrameKind::Rts || kind == FrameKind::Data && !follows;
         let to = (to != BROADCAST).then_some(to);

@@ -1,4 +1,4 @@
-//! How strong a transmission arrives (docs/specs/manet.md section 2).
+//! Radio propagation: the received power of a transmission (docs/specs/manet.md section 2).
 
 use engine::Stream;
 
@@ -11,11 +11,11 @@ pub enum Model {
     TwoRay,
     /// A power law with a log-normal deviation, drawn for each transmission and receiver.
     Shadowing {
-        /// Power falls with distance to this power.
+        /// Path loss exponent.
         exponent: f64,
         /// Standard deviation, dB.
         deviation: f64,
-        /// Free space holds up to here, m.
+        /// Reference distance, m. The free-space model gives the power at this distance.
         reference: f64,
     },
 }
@@ -27,26 +27,26 @@ pub struct Propagation {
     pub model: Model,
     /// Transmitted power, W.
     pub power: f64,
-    /// Hz.
+    /// Carrier frequency, Hz.
     pub frequency: f64,
-    /// Of both antennas, a factor.
+    /// Gain of each antenna, a factor.
     pub gain: f64,
     /// System loss, a factor of at least 1.
     pub loss: f64,
-    /// Height of both antennas, m.
+    /// Height of each antenna, m.
     pub height: f64,
-    /// Least power that can be received, W.
+    /// Minimum power at which a station can decode a frame, W.
     pub receive_threshold: f64,
-    /// Least power that is heard at all, W.
+    /// Minimum power at which a station senses a signal, W.
     pub sense_threshold: f64,
-    /// By how much a packet must be stronger than another to be received beside it, a factor.
+    /// Minimum ratio of the power of a packet to that of an overlapping packet for reception, a factor.
     pub capture_ratio: f64,
-    /// Power of the noise, W; what matters to [`super::Capture::Sinr`] alone.
+    /// Noise power, W. Only [`super::Capture::Sinr`] uses it.
     pub noise: f64,
 }
 
 impl Default for Propagation {
-    /// ns-2's: 914 MHz WaveLAN, 250 m and 550 m.
+    /// Defaults of ns-2: WaveLAN at 914 MHz, reception up to 250 m, and carrier sense up to 550 m.
     fn default() -> Propagation {
         Propagation {
             model: Model::TwoRay,
@@ -66,11 +66,11 @@ impl Default for Propagation {
 /// Speed of light as ns-2 has it, m/s.
 pub(super) const LIGHT: f64 = 3e8;
 const FOUR_PI: f64 = 4.0 * core::f64::consts::PI;
-/// Deviations beyond so many times their standard are cut off: one in 30,000.
+/// Limit of the deviations, in standard deviations. On each side, one deviation in 30,000 is beyond the limit.
 const MOST_DEVIATIONS: f64 = 4.0;
 
 impl Propagation {
-    /// Where the ground reflection begins to count, m.
+    /// The distance beyond which the two-ray ground reflection applies, m.
     pub fn crossover(&self) -> f64 {
         FOUR_PI * self.height * self.height * self.frequency / LIGHT
     }
@@ -107,7 +107,7 @@ impl Propagation {
         };
         Propagation { model, sense_threshold: self.receive_threshold, ..self.clone() }.reach()
     }
-    /// Beyond this distance nobody hears anything, m.
+    /// The distance beyond which no node senses a signal, m.
     pub fn reach(&self) -> f64 {
         let margin = match self.model {
             Model::Shadowing { deviation, .. } => decibel(MOST_DEVIATIONS * deviation),
@@ -133,11 +133,11 @@ fn decibel(db: f64) -> f64 {
     libm::exp(db * core::f64::consts::LN_10 / 10.0)
 }
 
-/// The same, with what does not change computed once.
+/// [`Propagation`] with precomputed constants.
 #[derive(Clone, Debug)]
 pub(super) struct Attenuation {
     crossover_square: f64,
-    /// Power at one metre by the square, and by the fourth power, of the distance.
+    /// Power at 1 m under the inverse-square law, and under the inverse-fourth-power law, W.
     by_square: f64,
     by_fourth: f64,
     shadowing: Option<(Propagation, f64)>,
@@ -162,7 +162,7 @@ impl Attenuation {
         }
     }
 
-    /// Power of a transmission over the square of a distance (above zero), W.
+    /// Received power of a transmission at the distance whose square is `square` (above zero), W.
     #[inline]
     pub fn power(&self, square: f64, stream: &mut Stream) -> f64 {
         if let Some((p, deviation)) = &self.shadowing {
@@ -201,8 +201,8 @@ mod tests {
             assert!((same - 1.0).abs() < 1e-12);
         }
         assert!((p.reach() - 550.022).abs() < 1e-3);
-        let hears = |threshold| Propagation { sense_threshold: threshold, ..p.clone() }.reach();
-        assert!((hears(p.receive_threshold) - 250.011).abs() < 1e-3);
+        let reach_at = |threshold| Propagation { sense_threshold: threshold, ..p.clone() }.reach();
+        assert!((reach_at(p.receive_threshold) - 250.011).abs() < 1e-3);
     }
 
     #[test]

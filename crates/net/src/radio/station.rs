@@ -1,8 +1,8 @@
-//! What one station hears, and when it may send: carrier sense, NAV and backoff (docs/specs/manet.md sections 2 and 3).
+//! Carrier sense, NAV and backoff of one station (docs/specs/manet.md sections 2 and 3).
 //!
-//! A signal is told to its hearers when it is sent, with the time at which it will reach them, so that a hearer without
-//! business of its own costs no event: its idea of when the medium will be free, and the deadline of its backoff, are
-//! computed ahead and corrected by whatever it hears until then.
+//! The stations in range process a signal when its transmission begins, with the time at which the signal reaches them.
+//! A station that is not addressed therefore needs no event for the signal. The station computes in advance when the
+//! medium becomes free and when its backoff ends. It corrects both times for every further signal that it senses.
 
 use super::events::FrameKind;
 use super::store::QueuedFrame;
@@ -10,28 +10,28 @@ use engine::Stream;
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
-/// What happens to a packet that another one meets at the receiver.
+/// Reception of packets that overlap at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Capture {
-    /// ns-2's: a later packet that is weaker by the capture ratio is ignored, otherwise both are lost.
+    /// ns-2: the receiver ignores a later packet that is weaker by the capture ratio. Otherwise, both are lost.
     #[default]
     Ns2,
-    /// A packet is received while it is stronger by the capture ratio than noise and all others together.
+    /// A packet is received if its power exceeds the sum of the noise and all other signals by the capture ratio.
     Sinr,
-    /// Whatever overlaps is lost.
+    /// All packets that overlap are lost.
     None,
 }
 
-/// A frame on the air.
+/// A frame that a station transmits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub kind: FrameKind,
     pub to: u32,
-    /// For how long after its end it reserves the medium.
+    /// Time for which the frame reserves the medium after its end.
     pub duration: Span,
-    /// Data: what it carries.
+    /// The payload of a data frame.
     pub item: Option<QueuedFrame>,
-    /// Data: its number at the sender.
+    /// The sequence number of a data frame at its sender.
     pub number: u32,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Timing {
     pub slot: Span,
     pub difs: Span,
     pub eifs: Span,
-    /// ns-2's: EIFS is a reservation, DIFS follows it, and nothing ends it early.
+    /// Variant of ns-2: EIFS is a reservation, DIFS follows it, and no frame ends EIFS early.
     pub eifs_reserves: bool,
-    /// ns-2's: a backoff before every frame, from 0 to one less than the window.
+    /// Variant of ns-2: the station draws a backoff from 0 to window - 1 before every frame.
     pub always_back_off: bool,
     pub capture: Capture,
     pub capture_ratio: f64,
@@ -51,7 +51,7 @@ pub(super) struct Timing {
     pub noise: f64,
 }
 
-/// A signal at a hearer.
+/// A signal at a receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signal {
     pub start: Time,
@@ -59,9 +59,9 @@ pub(super) struct Signal {
     pub duration: Span,
     pub power: f64,
     pub from: u32,
-    /// It cannot be decoded (any more).
+    /// The station cannot decode the signal, or can no longer decode it.
     pub bad: bool,
-    /// It is addressed to the hearer, alone or among others: its end is an event.
+    /// The signal is addressed to this station, as unicast or broadcast. The end of the signal is an event.
     pub mine: bool,
 }
 
@@ -75,29 +75,29 @@ const SILENCE: Signal = Signal {
     mine: false,
 };
 
-/// What a station does at the moment.
+/// The state of the frame exchange at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// Nothing, or waiting for the medium.
+    /// The station has no frame, or waits for access to the medium.
     Idle,
-    /// Waiting for SIFS before a reply or, after a CTS, the data.
+    /// The station waits for SIFS before a reply, or before the data after a CTS.
     Sifs,
-    /// Sent an RTS, waits for the CTS.
+    /// The station transmits an RTS, and then waits for the CTS.
     Rts,
-    /// Sent a CTS, waits for the data.
+    /// The station transmits a CTS, and then waits for the data.
     Cts,
-    /// Sent data, waits for the acknowledgement; or is sending a broadcast.
+    /// The station transmits data, and then waits for the ACK unless the data is a broadcast.
     Data,
-    /// Is sending an acknowledgement.
+    /// The station transmits an ACK.
     Ack,
 }
 
-/// What a station has to send.
+/// The frame that a station has to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Current {
     pub item: QueuedFrame,
     pub number: u32,
-    /// An RTS goes first.
+    /// The station sends an RTS before the frame.
     pub rts: bool,
 }
 
@@ -106,44 +106,44 @@ pub(super) struct Current {
 pub(super) struct Station {
     /// The signal that occupies the receiver.
     pub rx: Signal,
-    /// A signal that has ended, for the event that is still to come.
+    /// The last signal addressed to the station that has ended. It is kept for the event at its end.
     pub ended: Signal,
-    /// Until when others have reserved the medium.
+    /// Network allocation vector: the time until which other stations reserve the medium.
     pub nav: Time,
-    /// Until when a damaged frame forbids to contend.
+    /// The time until which the station must not contend after a reception error.
     pub eifs: Time,
-    /// Until when other signals than the one being received can be heard.
+    /// The time until which the station senses signals other than the one in `rx`.
     pub noisy: Time,
-    /// The last time at which the medium was known to be busy.
+    /// The end of the last signal that occupied the receiver.
     pub quiet: Time,
-    /// The end of its own last transmission.
+    /// The end of the last transmission of this station.
     pub tx_until: Time,
     pub doing: Doing,
-    /// A backoff is to be counted down...
+    /// A backoff is pending.
     pub pending: bool,
-    /// ... and is being so: a deadline is set.
+    /// The station counts the pending backoff down, and its deadline is set.
     pub counting: bool,
-    /// It may send after DIFS without a backoff, if nobody else begins.
+    /// The station may send after DIFS without a backoff, unless a signal arrives before.
     pub fresh: bool,
-    /// What is left of it, and when the medium became (or becomes) free.
+    /// The remaining backoff, and the time at which the medium became (or becomes) free.
     pub left: Span,
     pub resumed: Time,
     pub window: u32,
     pub short_retries: u8,
     pub long_retries: u8,
     pub current: Option<Current>,
-    /// The reply owed: a CTS or an acknowledgement, to whom, and the reservation that it passes on.
+    /// The reply to send: its kind (CTS or ACK), its receiver, and the time for which it reserves the medium.
     pub reply: Option<(FrameKind, u32, Span)>,
     pub on_air: Frame,
     pub numbers: u32,
     /// For each neighbour the number of its last data frame.
     pub heard: BTreeMap<u32, u32>,
     pub stream: Stream,
-    /// All signals heard ([`Capture::Sinr`]): end and power.
+    /// The end and the power of every signal at the receiver, for [`Capture::Sinr`].
     others: Vec<(Time, f64)>,
 }
 
-/// The least contention window; the largest is 1023.
+/// The minimum and maximum contention window (CWmin and CWmax), slots.
 pub(super) const WINDOW_MIN: u32 = 31;
 pub(super) const WINDOW_MAX: u32 = 1023;
 
@@ -176,11 +176,11 @@ impl Station {
         }
     }
 
-    /// Reservation and EIFS once `rx` has ended, as far as is known.
+    /// The NAV and the end of EIFS after the end of `rx`, as far as the station can compute them now.
     #[inline]
     fn after(&self, rx: &Signal, t: &Timing) -> (Time, Time) {
         if self.tx_until > rx.end {
-            (self.nav, self.eifs) // it heard itself only
+            (self.nav, self.eifs) // the station transmits at the end of the signal
         } else if rx.bad {
             (self.nav, self.eifs.max(rx.end + t.eifs))
         } else {
@@ -189,7 +189,7 @@ impl Station {
         }
     }
 
-    /// Draws the consequences of a reception that has ended by `now`.
+    /// Completes a reception that has ended by `now`: updates the NAV and EIFS, and clears the receiver.
     #[inline]
     pub fn settle(&mut self, now: Time, t: &Timing) {
         if self.rx.end <= now && self.rx.end != Time::ZERO {
@@ -202,24 +202,25 @@ impl Station {
         }
     }
 
-    /// Whether a signal is being heard now. After [`Station::settle`].
-    pub fn hears(&self, now: Time) -> bool {
+    /// Whether the station senses a signal now. Call [`Station::settle`] first.
+    pub fn senses_signal(&self, now: Time) -> bool {
         (self.rx.start <= now && self.rx.end > now) || self.noisy > now
     }
 
-    /// Whether the medium is idle: nothing heard, nothing reserved. After [`Station::settle`].
+    /// Whether the medium is idle: the station senses no signal, and no reservation is active. Call
+    /// [`Station::settle`] first.
     pub fn idle(&self, now: Time, t: &Timing) -> bool {
-        !self.hears(now) && self.nav <= now && !(t.eifs_reserves && self.eifs > now)
+        !self.senses_signal(now) && self.nav <= now && !(t.eifs_reserves && self.eifs > now)
     }
 
-    /// When the medium will be free for contention, if nothing else happens.
+    /// The time from which the medium is free for contention, if no further signal arrives.
     #[inline]
     pub fn free_from(&self, now: Time, t: &Timing) -> Time {
         let (nav, eifs) = if self.rx.end > now { self.after(&self.rx, t) } else { (self.nav, self.eifs) };
         now.max(self.rx.end).max(nav).max(eifs).max(self.noisy)
     }
 
-    /// When it may send.
+    /// The time at which the station may send.
     #[inline]
     pub fn deadline(&self, t: &Timing) -> Time {
         self.resumed + t.difs + self.left
@@ -240,7 +241,7 @@ impl Station {
         }
     }
 
-    /// A new backoff.
+    /// Draws a new backoff.
     pub fn draw(&mut self, t: &Timing) {
         let choices = if t.always_back_off { self.window } else { self.window + 1 };
         let slots = (self.stream.uniform() * choices as f64) as u64;
@@ -251,21 +252,22 @@ impl Station {
         self.window = (2 * self.window + 1).min(WINDOW_MAX);
     }
 
-    /// A signal reaches the station, or will in a moment; how many receptions of its own that spoils.
+    /// Adds a signal that reaches the station now or after its propagation delay. Returns the number of receptions
+    /// addressed to the station that are lost because of the overlap.
     #[inline]
-    pub fn hear(&mut self, mut new: Signal, t: &Timing) -> u32 {
+    pub fn add_signal(&mut self, mut new: Signal, t: &Timing) -> u32 {
         self.settle(new.start, t);
         if self.tx_until > new.start {
             new.bad = true;
         }
         if t.capture == Capture::Sinr {
-            return self.hear_among(new, t);
+            return self.add_signal_sinr(new, t);
         }
         if self.rx.end == Time::ZERO {
             self.rx = new;
             return 0;
         }
-        // Two within the time that light takes may be told in the wrong order.
+        // Signals can be added in the wrong order if they start within one propagation delay.
         let (first, second) = if self.rx.start <= new.start { (self.rx, new) } else { (new, self.rx) };
         if t.capture == Capture::Ns2 && first.power >= t.capture_ratio * second.power {
             self.rx = first;
@@ -281,14 +283,15 @@ impl Station {
         spoilt
     }
 
-    /// With interference summed: the receiver follows the first signal that it can decode, all others are noise to it.
-    fn hear_among(&mut self, mut new: Signal, t: &Timing) -> u32 {
+    /// Adds a signal under [`Capture::Sinr`]: the receiver receives the first signal that it can decode, and all
+    /// other signals are interference.
+    fn add_signal_sinr(&mut self, mut new: Signal, t: &Timing) -> u32 {
         self.others.retain(|(end, _)| *end > new.start);
         let noise = t.noise + self.others.iter().map(|(_, power)| power).sum::<f64>();
         self.others.push((new.end, new.power));
         let strong = new.power >= t.receive_threshold;
         if self.rx.end > Time::ZERO {
-            // Its own power is among the others'.
+            // `noise` includes the power of the signal in `rx`.
             let rest = noise - self.rx.power + new.power;
             let spoilt = !self.rx.bad && self.rx.power < t.capture_ratio * rest;
             let lost = (spoilt && self.rx.mine) as u32 + (new.mine && !new.bad && strong) as u32;

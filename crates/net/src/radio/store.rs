@@ -1,13 +1,13 @@
-//! What stations carry: packets and messages, shared by the copies of them that are under way.
+//! The payloads of frames: packets and messages. All copies of a packet or message share one payload.
 
 use super::events::Load;
 use super::fate::PacketFate;
 use super::routing::Message;
 use crate::packet::Packet;
 
-/// In place of a neighbour: everybody.
+/// The neighbour number for a broadcast.
 pub(crate) const BROADCAST: u32 = u32::MAX;
-/// In place of a neighbour: nobody.
+/// The neighbour number for the absence of a neighbour.
 pub(crate) const NOWHERE: u32 = u32::MAX - 1;
 
 /// The contents of a frame.
@@ -18,19 +18,19 @@ pub(crate) enum Payload {
         packet: Packet,
         path: u32,
         delivered: bool,
-        /// What the last one to drop a copy of it said.
+        /// The reason of the last drop of a copy.
         lost: Option<PacketFate>,
     },
     /// A message of a routing protocol.
     Routing(Message),
-    /// Who has the address of `target`?
+    /// An ARP request of `from` for the address of `target`.
     ArpRequest { from: u32, target: u32 },
-    /// `from` has.
+    /// An ARP reply with the address of `from`.
     ArpReply { from: u32 },
 }
 
 impl Payload {
-    /// What observers see of it.
+    /// The contents for observers.
     pub fn load(&self) -> Load {
         match self {
             Payload::Data { packet, .. } => {
@@ -45,7 +45,7 @@ impl Payload {
 /// A frame in the queue of a station: a copy of a payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueuedFrame {
-    /// Place of the payload.
+    /// Index of the payload in the [`Store`].
     pub payload: u32,
     /// The ends of the path of a packet; [`BROADCAST`] for messages.
     pub source: u32,
@@ -54,11 +54,11 @@ pub(crate) struct QueuedFrame {
     pub next: u32,
     /// Size above the MAC.
     pub bytes: u32,
-    /// Hops that it has made.
+    /// Number of hops so far.
     pub hops: u16,
-    /// Hops that it may still make.
+    /// Time to live: maximum number of remaining hops.
     pub ttl: u8,
-    /// Routing messages pass others in the queue.
+    /// The frame enters the interface queue at its head. Routing messages are urgent.
     pub urgent: bool,
 }
 
@@ -69,7 +69,7 @@ impl QueuedFrame {
     }
 }
 
-/// All payloads. One goes when the last copy of it is released.
+/// All payloads, with reference counts. The store frees a payload when its last copy is released.
 #[derive(Default)]
 pub(crate) struct Store {
     payloads: Vec<(Payload, u32)>,
@@ -77,7 +77,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Takes a payload in, held once.
+    /// Stores a payload with a reference count of 1. Returns its index.
     pub fn put(&mut self, payload: Payload) -> u32 {
         match self.free.pop() {
             Some(place) => {
@@ -97,23 +97,23 @@ impl Store {
     pub fn get_mut(&mut self, place: u32) -> &mut Payload {
         &mut self.payloads[place as usize].0
     }
-    /// One more holds it.
+    /// Increments the reference count.
     #[inline]
     pub fn retain(&mut self, place: u32) {
         self.payloads[place as usize].1 += 1;
     }
-    /// One fewer holds it; whether that was the last.
+    /// Decrements the reference count. Returns whether it is zero.
     #[inline]
     pub fn release(&mut self, place: u32) -> bool {
         let holders = &mut self.payloads[place as usize].1;
-        debug_assert!(*holders > 0, "let go twice");
+        debug_assert!(*holders > 0, "a payload is released more often than it is retained");
         *holders -= 1;
         if *holders == 0 {
             self.free.push(place);
         }
         *holders == 0
     }
-    /// Everything that is held.
+    /// All payloads with a reference count above zero.
     pub fn held(&self) -> impl Iterator<Item = &Payload> {
         self.payloads.iter().filter(|(_, holders)| *holders > 0).map(|(payload, _)| payload)
     }

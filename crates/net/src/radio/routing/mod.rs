@@ -9,10 +9,10 @@ pub use aodv::AodvConfig;
 pub(crate) use message::Message;
 pub(crate) use protocol::{Deferred, Routing, RoutingContext, RoutingOutput};
 
-/// How packets find their path.
+/// The routing protocol of a radio network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoutingConfig {
-    /// Straight to the destination, which must be a neighbour.
+    /// Every source sends directly to the destination, which must be a neighbour.
     Static,
     /// Ad-hoc on-demand distance vector routing (RFC 3561).
     Aodv(AodvConfig),

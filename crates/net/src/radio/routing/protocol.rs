@@ -1,4 +1,4 @@
-//! What a routing protocol is to the rest of a node: a state machine that is polled for its outputs.
+//! The interface of a routing protocol: a state machine that writes its outputs to a list.
 
 use super::message::Message;
 use crate::radio::fate::PacketFate;
@@ -6,14 +6,14 @@ use crate::radio::store::{Payload, QueuedFrame, Store};
 use engine::Stream;
 use units::{Span, Time};
 
-/// A routing protocol at one node. It reads no clock and sends nothing: every method writes its outputs into the context,
-/// and the node carries them out in order when the method has returned.
+/// A routing protocol at one node. It does not read a clock or send frames. Every method writes its outputs into the
+/// context, and the node processes them in order after the method returns.
 pub(crate) trait Routing: Send {
     /// Called once, at time zero.
     fn start(&mut self, cx: &mut RoutingContext<'_>);
     /// A packet is at this node, its source or a node on its path, and needs a next hop.
     fn on_packet(&mut self, cx: &mut RoutingContext<'_>, frame: QueuedFrame);
-    /// A message arrived from neighbour `from`, which may travel `ttl` hops more.
+    /// A message with time to live `ttl` arrived from neighbour `from`.
     fn on_message(&mut self, cx: &mut RoutingContext<'_>, from: u32, ttl: u8, message: &Message);
     /// The MAC or ARP gave up a packet for `frame.next`, for the reason `fate`.
     fn on_link_failure(&mut self, cx: &mut RoutingContext<'_>, frame: QueuedFrame, fate: PacketFate);
@@ -27,7 +27,7 @@ pub(crate) trait Routing: Send {
     fn initial_ttl(&self) -> u8;
 }
 
-/// A timer of a routing protocol: a number of its own, and the node that it is about.
+/// A timer of a routing protocol: the number of its kind in the protocol, and the node to which it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RoutingTimer {
     pub kind: u8,

@@ -5,40 +5,40 @@ use units::Span;
 /// AODV's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AodvConfig {
-    /// ns-2's reading: the parity of a sequence number says whether a route is valid, rings start from the last distance,
-    /// the time to wait follows the last discoveries, and whoever has a route replies.
+    /// Variant of ns-2: the parity of a sequence number indicates whether a route is valid, an expanding ring search
+    /// starts from the last hop count, the wait depends on the last discoveries, and every node with a route replies.
     pub ns2: bool,
-    /// How long a route holds after its last use.
+    /// Lifetime of a route after its last use (ACTIVE_ROUTE_TIMEOUT).
     pub active_route: Span,
-    /// How long a destination's own reply holds.
+    /// Lifetime of a route in a reply of the destination (MY_ROUTE_TIMEOUT).
     pub my_route: Span,
-    /// How long the path back to a requester holds, and its request is remembered.
+    /// Lifetime of the reverse route to an originator, and of the entry that detects duplicates of its request.
     pub reverse_route: Span,
-    /// What a node is thought to take for a packet.
+    /// Estimated time that a node needs for a packet (NODE_TRAVERSAL_TIME).
     pub node_traversal: Span,
-    /// Hops across the network.
+    /// Maximum number of hops across the network (NET_DIAMETER).
     pub net_diameter: u8,
-    /// The rings of a request: the first, the step, and the last before the whole network is asked.
+    /// The expanding ring search: the first TTL, the increment, and the last TTL before a network-wide request.
     pub ttl_start: u8,
     /// See `ttl_start`.
     pub ttl_increment: u8,
     /// See `ttl_start`.
     pub ttl_threshold: u8,
-    /// How often the whole network is asked again.
+    /// Number of repetitions of a network-wide request (RREQ_RETRIES).
     pub retries: u32,
-    /// Requests a second that a node may send; zero: as many as it likes.
+    /// Maximum number of requests that a node may send in a second (RREQ_RATELIMIT); zero means no limit.
     pub rate_limit: u32,
-    /// The longest wait for a reply; after the last attempt, no request for so long.
+    /// Maximum wait for a reply. In ns-2, a node also sends no request for this time after the last attempt.
     pub max_wait: Span,
-    /// Time between hellos; none: broken links are told by the MAC alone.
+    /// Interval of hello messages; with `None`, only the MAC detects broken links.
     pub hello: Option<Span>,
-    /// Hellos that may be missing.
+    /// Number of consecutive hello messages that may be lost (ALLOWED_HELLO_LOSS).
     pub allowed_hello_loss: u32,
-    /// Whether the MAC tells of broken links.
+    /// Whether AODV uses the link failures that the MAC detects.
     pub link_layer_detection: bool,
-    /// Whether a node nearer to the destination than to the source looks for another path itself.
+    /// Whether a node that is nearer to the destination than to the source repairs a route itself.
     pub local_repair: bool,
-    /// How many packets may wait for a route, and for how long.
+    /// Maximum number of packets that wait for a route, and their maximum waiting time.
     pub buffer: usize,
     /// See `buffer`.
     pub buffer_time: Span,

@@ -1,4 +1,4 @@
-//! What AODV does when links break or neighbours are detected: errors, local repair, hello messages.
+//! AODV: processing of broken links and detected neighbours (route errors, local repair, hello messages).
 
 use super::Aodv;
 use super::Timer;
@@ -18,7 +18,7 @@ impl Aodv {
         if !aodv.link_layer_detection {
             return cx.drop(item, fate);
         }
-        // Nearer to the destination than to the source: look for another path from here.
+        // A node that is nearer to the destination than to the source repairs the route itself.
         let near = if aodv.ns2 { item.hops > route.hops } else { item.hops >= route.hops && item.hops > 0 };
         if aodv.local_repair && near && (aodv.ns2 || route.next == broken) {
             route.state = State::Repair;
@@ -31,7 +31,7 @@ impl Aodv {
             self.route_changed(cx, to);
             self.keep(cx, item, to);
             self.discover(cx, to);
-            // ns-2 waits for the time of day at which the request ends, counted from now.
+            // ns-2 uses the absolute time at which the wait for the reply ends as a delay from now.
             let wait = self.routes.get(&to).map_or(Time::ZERO, |r| r.wait_until);
             let wait = if aodv.ns2 { now + wait.since(Time::ZERO) } else { wait.max(now) };
             return cx.later(wait, Timer::Repair(to));
@@ -58,7 +58,7 @@ impl Aodv {
         }
     }
 
-    /// All routes over a neighbour end, and who used them is told.
+    /// Invalidates all routes over a neighbour, and broadcasts a route error for the nodes that used these routes.
     fn neighbour_lost(&mut self, cx: &mut RoutingContext<'_>, neighbour: u32) {
         let ns2 = self.config.ns2;
         self.seq += if ns2 { 2 } else { 0 };
@@ -84,8 +84,8 @@ impl Aodv {
         }
     }
 
-    /// A neighbour was heard (RFC 3561 sections 6.5 and 6.7): there is a route to it.
-    pub(super) fn hear_neighbour(&mut self, cx: &mut RoutingContext<'_>, neighbour: u32, until: Time) {
+    /// A message arrived from a neighbour (RFC 3561 sections 6.5 and 6.7): creates or extends the route to it.
+    pub(super) fn neighbour_detected(&mut self, cx: &mut RoutingContext<'_>, neighbour: u32, until: Time) {
         let route = self.routes.entry(neighbour).or_default();
         if route.state == State::Down {
             let (seq, known) = (route.seq, route.seq_known);
@@ -100,7 +100,7 @@ impl Aodv {
     pub(super) fn hello(&mut self, cx: &mut RoutingContext<'_>) {
         let (now, aodv) = (cx.now, self.config.clone());
         let Some(interval) = aodv.hello else { return };
-        // The RFC has only those tell of themselves who are part of a route.
+        // In the RFC, only nodes that are part of an active route send hello messages.
         let speaks = aodv.ns2 || self.routes.values().any(|r| r.state == State::Up && r.expire > now);
         let wait = interval.ps() as f64 * (0.75 + 0.5 * cx.stream.uniform());
         let target_seq = self.seq;
@@ -129,7 +129,7 @@ impl Aodv {
         let ns2 = aodv.ns2;
         self.neighbours.insert(from, cx.now + patience);
         if !ns2 {
-            self.hear_neighbour(cx, from, cx.now + hello.lifetime);
+            self.neighbour_detected(cx, from, cx.now + hello.lifetime);
             let route = self.routes.entry(from).or_default();
             if route.next == from {
                 (route.seq, route.seq_known) = (hello.target_seq, true);

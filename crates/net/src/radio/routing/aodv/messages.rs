@@ -1,4 +1,4 @@
-//! What AODV does with the messages that it receives.
+//! AODV: processing of received messages.
 
 use super::route::{AodvRoute, State};
 use super::{Aodv, newer};
@@ -16,7 +16,7 @@ impl Aodv {
         let (now, aodv) = (cx.now, self.config.clone());
         self.seen.insert((source, id), now + aodv.reverse_route);
         if !aodv.ns2 {
-            self.hear_neighbour(cx, from, now + aodv.active_route);
+            self.neighbour_detected(cx, from, now + aodv.active_route);
         }
         // The path back.
         let holds = now + aodv.reverse_route;
@@ -55,7 +55,7 @@ impl Aodv {
             let (hops, seq, onward) = (route.hops + 1, route.seq, route.next);
             let mut lifetime = route.expire.since(now);
             if aodv.ns2 {
-                lifetime = Span::from_ms(lifetime.ps() / 1_000_000_000_000 * 1000); // it travels in whole seconds
+                lifetime = Span::from_ms(lifetime.ps() / 1_000_000_000_000 * 1000); // ns-2 sends whole seconds
             }
             let back = self.routes.get(&source).map_or(from, |back| back.next);
             for (to, neighbour) in [(target, back), (source, onward)] {
@@ -76,14 +76,15 @@ impl Aodv {
         }
     }
 
-    /// Replies to a request: hops to the target from who receives it, its sequence number, how long it holds.
+    /// Replies to a request. `what` contains the number of hops from the receiver of the reply to the target, the
+    /// sequence number of the target, and the lifetime of the route.
     fn reply(&mut self, cx: &mut RoutingContext<'_>, request: &Request, what: (u16, u32, Span)) {
         let (hops, target_seq, lifetime) = what;
         let Request { source, target, asked, .. } = *request;
         let Some(back) = self.routes.get(&source) else { return };
         let next = back.next;
         if next == NOWHERE {
-            return; // ns-2 may know of a newer path than the one that the request took, and that one is down
+            return; // in ns-2, the node may have a newer route than the path of the request, and that route is down
         }
         let reply = Reply { source, target, target_seq, hops, lifetime, asked, hello: false };
         self.send_message(cx, next, self.config.net_diameter, false, Message::Reply(reply));
@@ -96,7 +97,7 @@ impl Aodv {
         }
         let Reply { source, target, target_seq: seq, hops, .. } = reply;
         if !ns2 {
-            self.hear_neighbour(cx, from, now + self.config.active_route);
+            self.neighbour_detected(cx, from, now + self.config.active_route);
         }
         let route = self.routes.entry(target).or_default();
         let better = newer(ns2, seq, route.seq)

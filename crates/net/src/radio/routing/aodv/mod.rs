@@ -177,7 +177,7 @@ impl Aodv {
         );
     }
 
-    /// A packet wants to go on from `node`, its source or one on its way.
+    /// Forwards a packet at its source or at an intermediate node. Without a route, buffers or drops the packet.
     fn resolve(&mut self, cx: &mut RoutingContext<'_>, item: QueuedFrame) {
         let (now, ns2) = (cx.now, self.config.ns2);
         let (source, to) = (item.source, item.target);
@@ -192,7 +192,7 @@ impl Aodv {
         if state == State::Repair {
             return self.keep(cx, item, to);
         }
-        // RFC 3561 section 6.11, case ii: the number goes up first.
+        // RFC 3561 section 6.11, case ii: the node increments the sequence number first.
         let route = self.routes.entry(to).or_default();
         route.seq = if ns2 { route.seq } else { route.seq.wrapping_add(1) };
         let error = Message::Error(vec![(to, route.seq)]);
@@ -200,8 +200,8 @@ impl Aodv {
         cx.drop(item, PacketFate::AodvRoute);
     }
 
-    /// Sends a packet over a route that is up: at once, or after a delay. What is sent by and by sets out on its own: sending
-    /// one may end the route.
+    /// Sends a packet over a route that is up, immediately or after `delay`. Each delayed packet is a separate deferred
+    /// action, because the transmission of one packet may end the route.
     fn forward(&mut self, cx: &mut RoutingContext<'_>, to: u32, item: QueuedFrame, delay: Option<Span>) {
         let (now, active, ns2) = (cx.now, self.config.active_route, self.config.ns2);
         let source = item.source;
@@ -213,7 +213,7 @@ impl Aodv {
         if ns2 {
             route.expire = now + active;
         } else {
-            // The path onward, the path back, and the neighbours on both are in use.
+            // The routes to the destination, to the source, and to the next hop of each are in use.
             let back = routes.get(&source).map_or(source, |route| route.next);
             for used in [to, next, source, back] {
                 if let Some(route) = routes.get_mut(&used).filter(|route| route.state == State::Up) {
@@ -228,7 +228,7 @@ impl Aodv {
         }
     }
 
-    /// Keeps a packet that has no route yet.
+    /// Buffers a packet that has no route yet.
     fn keep(&mut self, cx: &mut RoutingContext<'_>, item: QueuedFrame, to: u32) {
         self.forget_old(cx);
         let (room, time) = (self.config.buffer, self.config.buffer_time);
@@ -251,7 +251,7 @@ impl Aodv {
         }
     }
 
-    /// Takes everything that waits for a route to `to`.
+    /// Removes the packets that wait for a route to `to` from the buffer. Returns these packets.
     fn waiting(&mut self, cx: &mut RoutingContext<'_>, to: u32) -> Vec<QueuedFrame> {
         self.forget_old(cx);
         let buffer = &mut self.buffer;
@@ -266,7 +266,7 @@ impl Aodv {
         }
     }
 
-    /// Sends what waited for a route; the packets follow each other at a distance that gives ARP its time.
+    /// Sends the packets that waited for a route. The interval `gap` between packets allows ARP to resolve the address.
     fn send_buffered(&mut self, cx: &mut RoutingContext<'_>, to: u32, gap: Span) {
         let mut delay = Span::ZERO;
         for item in self.waiting(cx, to) {
@@ -275,7 +275,7 @@ impl Aodv {
         }
     }
 
-    /// Asks for a route, unless it was just asked for.
+    /// Sends a route request, unless a route exists or a request is pending.
     fn discover(&mut self, cx: &mut RoutingContext<'_>, to: u32) {
         let (now, aodv) = (cx.now, self.config.clone());
         let route = self.routes.entry(to).or_default();
@@ -301,7 +301,8 @@ impl Aodv {
             }
             self.sent.push_back(now);
         }
-        // ns-2 begins where it last ended, and as a new route has an infinite distance, with the whole network.
+        // ns-2 starts from the last TTL or the last hop count. A new route has an infinite hop count, so its first
+        // request reaches the whole network.
         let last = if aodv.ns2 { route.last_ttl.max(route.last_hops) } else { route.last_ttl };
         let repair = route.state == State::Repair && !aodv.ns2;
         let ttl = if repair {
@@ -320,7 +321,7 @@ impl Aodv {
             let per_hop = route.per_hop().unwrap_or(aodv.node_traversal).ps();
             per_hop.saturating_mul(2 * ttl as u64 * route.attempts.max(1) as u64)
         } else {
-            // Rings have two hops to spare; each time that the whole network is asked the wait doubles.
+            // The wait allows for two extra hops. Each repetition of a network-wide request doubles the wait.
             let doubled = route.attempts.saturating_sub(1).min(8);
             let rings = 2 * (ttl as u64 + 2);
             aodv.node_traversal.ps().saturating_mul(rings << if repair { 0 } else { doubled })
@@ -340,7 +341,8 @@ impl Aodv {
         let source_seq = self.seq;
         let request =
             Request { source: cx.node, id, source_seq, target: to, target_seq, hops: 1, asked: now };
-        // Two that ask at the same instant would for ever do so (RFC 5148); ns-2 leaves that to the backoff.
+        // Without jitter, two nodes that send at the same instant would do so in every attempt (RFC 5148). ns-2 relies
+        // on the backoff of the MAC.
         self.send_message(cx, BROADCAST, ttl, !aodv.ns2, Message::Request(request));
     }
 
@@ -436,7 +438,7 @@ mod tests {
             Payload::Routing(Message::Request(Request { source: 0, target: 9, hops: 1, .. }))
         ));
         assert_eq!(node.aodv.next_hop(9, node.now), None);
-        // The reply brings the route, and the packet leaves over its sender.
+        // The node takes the route from the reply, and sends the packet to the neighbour that sent the reply.
         let outputs = node.reply(3);
         assert!(matches!(outputs[0], RoutingOutput::RouteChanged(9, Some(3))));
         assert!(matches!(

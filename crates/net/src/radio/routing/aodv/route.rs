@@ -9,18 +9,18 @@ pub(super) enum State {
     Up,
     #[default]
     Down,
-    /// Being repaired from here: packets wait.
+    /// This node repairs the route. Packets wait.
     Repair,
 }
 
 /// Hops of a route that is down.
 pub(super) const NO_HOPS: u16 = 255;
 
-/// What a node knows of the path to a destination.
+/// The routing table entry for a destination.
 #[derive(Clone, Debug)]
 pub(super) struct AodvRoute {
     pub state: State,
-    /// Sequence number, and whether one is known (in ns-2 zero says that).
+    /// Sequence number, and whether it is known (in ns-2, zero means unknown).
     pub seq: u32,
     pub seq_known: bool,
     pub hops: u16,
@@ -30,11 +30,11 @@ pub(super) struct AodvRoute {
     pub last_hops: u16,
     /// Neighbours that use it, in order.
     pub precursors: Vec<u32>,
-    /// The discovery under way: network-wide attempts, when to try again, how far the last one went.
+    /// The current discovery: the number of network-wide attempts, the time of the next attempt, and the last TTL.
     pub attempts: u32,
     pub wait_until: Time,
     pub last_ttl: u16,
-    /// Time per hop of the last discoveries, and where the next goes.
+    /// Time per hop of the last discoveries, and the index of the next entry.
     latency: [Span; 3],
     at: usize,
 }
@@ -73,7 +73,7 @@ impl AodvRoute {
         (self.hops, self.state, self.next, self.expire) = (NO_HOPS, State::Down, NOWHERE, Time::ZERO);
     }
 
-    /// Somebody may be sent over it: it is up, or under repair with its old next hop.
+    /// Whether the route has a valid hop count: it is up or under repair.
     pub fn leads_on(&self) -> bool {
         self.hops != NO_HOPS
     }

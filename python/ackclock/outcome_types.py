@@ -1,0 +1,195 @@
+"""The outcome of a run as types. `make reference` writes this file from `ackclock schema outcome`."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+
+class FlowOutcome(TypedDict):
+    """A flow's result."""
+
+    name: str
+    """Name in the scenario."""
+    kind: str
+    """`tcp` or `udp`."""
+    control: str | None
+    """Controller."""
+    recovery: str | None
+    """Loss recovery."""
+    goodput_bps: float
+    """Payload delivered in order, without duplicates, over the whole duration, whenever the flow started, bit/s."""
+    throughput_bps: float
+    """Bytes on the wire that reached the sink, duplicates included, without the SYN, over the whole duration,
+    bit/s."""
+    delivered_bytes: int
+    """Payload delivered in order, without duplicates, bytes."""
+    sent_packets: int
+    """Data packets sent, retransmissions included, without the SYN."""
+    acked_packets: int | None
+    """Highest cumulative ACK, in data segments."""
+    retransmitted_packets: int | None
+    """Data packets sent again. Null for UDP, as the other values of TCP below."""
+    timeouts: int | None
+    """Retransmission timeouts with data outstanding."""
+    window_cuts: int | None
+    """Reductions of the window, timeouts included."""
+    mean_cwnd: float | None
+    """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
+    small for a flow that starts late."""
+    mean_ssthresh: float | None
+    """The same of the slow-start threshold, segments; null if it was infinite at any time."""
+    final_cwnd: float | None
+    """Congestion window at the end, segments."""
+    final_ssthresh: float | None
+    """Slow-start threshold at the end, segments."""
+    mean_rtt_s: float | None
+    """Mean of the round-trip samples that the controller receives, seconds: of the newest segment that an ACK
+    covers, unless one of the covered segments was retransmitted; without the handshake."""
+    min_rtt_s: float | None
+    """Smallest of these samples, of the whole run also with a warm-up, seconds."""
+    mean_delay_s: float | None
+    """Mean one-way delay of data packets that arrived."""
+    mean_gap_s: float | None
+    """Mean time between arrivals of data packets."""
+    jitter1_s: float | None
+    """Sum of the signed delay differences over the number of arrivals, which equals (last - first) / arrivals."""
+    jitter2_s: float | None
+    """Sum of the absolute delay differences over the number of arrivals."""
+    delivery_ratio: float | None
+    """Distinct data packets that arrived, over data packets sent."""
+    completion_s: float | None
+    """Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not
+    end."""
+    base_delay_s: float | None
+    """One-way delay of a full packet on an empty path; null if the path changes (satellites, radio)."""
+    min_delay_s: float | None
+    """Smallest one-way delay of the whole run, with the warm-up; only with `delays = true`, like the quantiles."""
+    p50_delay_s: float | None
+    """Median of the one-way delays: a value that was measured, by rank."""
+    p95_delay_s: float | None
+    """The delay that 95 % of the packets do not exceed."""
+    p99_delay_s: float | None
+    """The delay that 99 % of the packets do not exceed."""
+
+
+class Drops(TypedDict):
+    """The outcome of a run."""
+
+    queue: int
+    """the queue was full or its discipline dropped the packet"""
+    loss: int
+    """lost on the link"""
+    list: int
+    """dropped by a scripted loss"""
+    handoff: int
+    """a terminal changed its satellite"""
+    route: int
+    """there was no path to its destination"""
+
+
+class RadioOutcome(TypedDict):
+    """The results of the radio network. Counts are of data packets, except for the counters of the MAC."""
+
+    offered_packets: int
+    """Data packets that were handed to the radio network."""
+    received_packets: int
+    """Distinct data packets that reached the end of their radio path."""
+    delivery_ratio: float | None
+    """Received over offered; null if none was offered."""
+    routing_packets: int
+    """Transmissions of routing messages, counted per hop."""
+    routing_load: float | None
+    """Routing messages over data packets received."""
+    mean_hops: float | None
+    """Mean number of hops of the received packets."""
+    mac_drops: dict[str, int]
+    """MAC counters: frames dropped after the retry limit, failed receptions, unanswered requests, duplicate
+    frames."""
+    dropped_packets: dict[str, int]
+    """Data packets without a delivered copy, by the drop reason of the last copy."""
+
+
+HandoffOutcome = TypedDict(
+    "HandoffOutcome",
+    {
+        "terminal": "str",
+        "time_s": "float",
+        "from": "str | None",
+        "to": "str | None",
+    },
+)
+"""A hand-off: a change of a terminal's satellite."""
+
+
+class Fairness(TypedDict):
+    """Fairness between flows."""
+
+    jain: float | None
+    """Jain's index of the goodputs of the TCP flows (of all flows where there is no TCP); null if all are zero."""
+
+
+class EngineCost(TypedDict):
+    """What the run cost."""
+
+    events: int
+    """Events processed."""
+    packet_hops: int
+    """Packets that crossed a link, summed over links."""
+    cpu_s: float
+    """CPU time of the event loop."""
+    wall_s: float
+    """Elapsed time of the event loop."""
+
+
+class LinkOutcome(TypedDict):
+    """A link's result: one direction."""
+
+    name: str
+    """`from->to`."""
+    delivered_packets: int
+    """Packets that arrived at its end; `engine.packet_hops` is their sum."""
+    dropped_packets: Drops
+    """Packets dropped, by reason."""
+    marked_packets: int
+    """Packets marked (ECN)."""
+    utilisation: float
+    """Busy time over duration."""
+    mean_queue_packets: float
+    """Time average of the number of packets waiting, without the one in transmission."""
+    mean_sojourn_s: float | None
+    """Mean time that a packet waits before its transmission, seconds."""
+
+
+class SatelliteOutcome(TypedDict):
+    """The results of the satellite network."""
+
+    handoffs: list[HandoffOutcome]
+    """Every change of a terminal's satellite after its first, in the order of time."""
+
+
+class Outcome(TypedDict):
+    """The result of a run. Values that do not apply are `null`."""
+
+    title: str
+    """The scenario's title."""
+    seed: int
+    """The seed that ran."""
+    duration_s: float
+    """Simulated time, seconds."""
+    warmup_s: NotRequired[float | None]
+    """Duration of the warm-up, which all values below exclude, seconds; the key is missing if there is no warm-
+    up."""
+    version: str
+    """Version of engine and models."""
+    flows: list[FlowOutcome]
+    """One per flow, in the order of the scenario."""
+    links: list[LinkOutcome]
+    """Two per link, forward then back, in the order of the scenario."""
+    radio: RadioOutcome | None
+    """The radio network, if there is one."""
+    satellite: SatelliteOutcome | None
+    """Satellites, if there are any."""
+    fairness: Fairness
+    """Fairness between flows."""
+    engine: EngineCost
+    """What the run cost."""
