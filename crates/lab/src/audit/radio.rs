@@ -6,7 +6,9 @@
 //! loops, and every packet handed to the radio is delivered, dropped or in flight at the end.
 
 use super::Violation;
-use net::radio::{FrameKind, Load, Model, PacketFate, Propagation, Radio, RadioEvent, RadioStep, Trajectory};
+use net::radio::{
+    FrameContents, FrameKind, Model, PacketFate, Propagation, Radio, RadioEvent, RadioStep, Trajectory,
+};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -62,7 +64,7 @@ impl RadioAuditor {
         for event in events {
             match &event.step {
                 RadioStep::Transmit { kind, to, until, duration, contended, load } => {
-                    if to.is_none() && matches!(load, Load::Data { .. }) {
+                    if to.is_none() && matches!(load, FrameContents::Data { .. }) {
                         self.report_violation(
                             event.at,
                             "addressed",
@@ -200,7 +202,7 @@ mod tests {
             until,
             duration: Span::from_ms(2),
             contended,
-            load: Load::Routing,
+            load: FrameContents::Routing,
         };
         RadioEvent { at, node, step }
     }
@@ -228,7 +230,7 @@ mod tests {
         assert_eq!(neighbour(2 * MS), ["nav"]);
         assert!(neighbour(4 * MS).is_empty());
         // Data to everybody, a loop of routes.
-        let load = Load::Data { kind: PacketKind::Data, flow: 0, seq: 0 };
+        let load = FrameContents::Data { kind: PacketKind::Data, flow: 0, seq: 0 };
         let mut everybody = frame(0, 0, None, FrameKind::Data, true);
         if let RadioStep::Transmit { load: own, .. } = &mut everybody.step {
             *own = load;

@@ -6,7 +6,7 @@ use crate::audit::RadioAuditor;
 use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
 use cc::Controller;
-use net::radio::{FrameKind, Load, RadioEvent, RadioStep};
+use net::radio::{FrameContents, FrameKind, RadioEvent, RadioStep};
 use net::{Packet, PacketEvent, PacketKind, PacketStep, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
@@ -79,10 +79,10 @@ impl RadioLog {
                     (FrameKind::Rts, _) => (0, Self::NOBODY),
                     (FrameKind::Cts, _) => (1, Self::NOBODY),
                     (FrameKind::Ack, _) => (2, Self::NOBODY),
-                    (_, Load::Data { kind: PacketKind::Ack, flow, .. }) => (4, *flow),
-                    (_, Load::Data { flow, .. }) => (3, *flow),
-                    (_, Load::Routing) => (5, Self::NOBODY),
-                    (_, Load::Arp | Load::None) => (6, Self::NOBODY),
+                    (_, FrameContents::Data { kind: PacketKind::Ack, flow, .. }) => (4, *flow),
+                    (_, FrameContents::Data { flow, .. }) => (3, *flow),
+                    (_, FrameContents::Routing) => (5, Self::NOBODY),
+                    (_, FrameContents::Arp | FrameContents::None) => (6, Self::NOBODY),
                 };
                 row(step, *to, flow, until.since(event.at).seconds());
             }

@@ -28,7 +28,7 @@ pub enum RadioOutput {
 
 /// The contents of a frame, for observers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum FrameContents {
     /// It is a control frame.
     None,
     /// A flow's packet.
@@ -62,7 +62,7 @@ pub enum RadioStep {
         /// The station contended for the medium. It sends replies, and data after a CTS, without contention.
         contended: bool,
         /// The contents of the frame.
-        load: Load,
+        load: FrameContents,
     },
     /// A packet is at the end of its path.
     Deliver {

@@ -30,7 +30,7 @@ packet_fates! {
     Queue "queue" "the interface queue was full";
     Retry "retry" "the MAC reached its retry limit";
     Arp "arp" "replaced by a later packet while ARP resolved the address of the next hop";
-    AodvRoute "route" "no route was found";
+    NoRoute "route" "no route was found";
     Broken "broken" "queued for a neighbour whose link broke";
     Buffer "buffer" "the buffer of packets that wait for a route was full";
     Timeout "timeout" "waited too long for a route";

@@ -23,7 +23,7 @@ pub(super) enum Enqueued {
     Load(QueuedFrame),
     /// The frame waits in the queue.
     Queued,
-    /// The queue is full and drops this frame: the new frame, or the last one if the new frame is urgent.
+    /// The queue is full and drops this frame: the new frame, or the last one if the new frame is priority.
     Full(QueuedFrame),
 }
 
@@ -60,7 +60,7 @@ impl InterfaceQueue {
         if self.queue.is_empty() && mac_free {
             return Enqueued::Load(frame);
         }
-        if frame.urgent {
+        if frame.priority {
             self.queue.push_front(frame);
             let last = if self.queue.len() > self.limit { self.queue.pop_back() } else { None };
             return last.map_or(Enqueued::Queued, Enqueued::Full);
@@ -89,8 +89,8 @@ impl InterfaceQueue {
 mod tests {
     use super::*;
 
-    fn frame(payload: u32, next: u32, urgent: bool) -> QueuedFrame {
-        QueuedFrame::message(payload, next, 100, 1, urgent)
+    fn frame(payload: u32, next: u32, priority: bool) -> QueuedFrame {
+        QueuedFrame::message(payload, next, 100, 1, priority)
     }
 
     #[test]

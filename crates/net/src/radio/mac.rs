@@ -3,7 +3,7 @@
 
 use super::clock::{Clock, RadioTimer};
 use super::events::{FrameKind, RadioCounts};
-use super::station::{Capture, Current, Doing, Frame, Signal, Station, Timing, WINDOW_MIN};
+use super::station::{CW_MIN, Capture, Current, ExchangeState, Frame, Signal, Station, Timing};
 use super::store::{BROADCAST, QueuedFrame};
 use units::{Rate, Span, Time};
 
@@ -127,13 +127,13 @@ impl Station {
     /// Transmits a frame. Returns the end of the transmission.
     fn transmit(&mut self, cx: &mut MacContext<'_>, frame: Frame) -> Time {
         let end = cx.now + cx.config.frame_airtime(&frame);
-        self.settle(cx.now, cx.timing);
+        self.complete_reception(cx.now, cx.timing);
         if self.rx.end > cx.now {
             self.rx.bad = true; // a station does not receive while it transmits
         }
         self.tx_until = end;
         // The previous transmission can reach its last receivers until now.
-        let before = std::mem::replace(&mut self.on_air, frame).item;
+        let before = std::mem::replace(&mut self.last_transmission, frame).item;
         cx.outputs.push(MacOutput::Transmit { frame, end, before });
         end
     }
@@ -149,7 +149,7 @@ impl Station {
         }
         cx.counts.collisions += self.add_signal(signal, t) as u64;
         if interrupted {
-            self.resumed = self.free_from(signal.start, t);
+            self.resumed = self.medium_free_time(signal.start, t);
             cx.set(RadioTimer::Access, self.deadline(t));
         }
         // If the event of the signal in `ended` is still to come, the timer stays set for that signal.
@@ -161,7 +161,7 @@ impl Station {
     /// The end of a signal that is addressed to the station. Returns the sender if the frame is received.
     pub(super) fn on_receive(&mut self, cx: &mut MacContext<'_>) -> Option<u32> {
         let now = cx.now;
-        self.settle(now, cx.timing);
+        self.complete_reception(now, cx.timing);
         let signal = self.ended;
         let next = self.rx;
         if next.mine && next.end > now {
@@ -186,23 +186,23 @@ impl Station {
 
     fn on_rts(&mut self, cx: &mut MacContext<'_>, from: u32, duration: Span) {
         let reserved = less(duration, SIFS + cx.config.basic(CTS));
-        if self.doing != Doing::Idle || self.reply.is_some() {
+        if self.exchange_state != ExchangeState::Idle || self.reply.is_some() {
             cx.counts.busy += 1;
             return;
         }
         self.reply = Some((FrameKind::Cts, from, reserved));
-        self.go_on(cx);
+        self.start_next_step(cx);
     }
 
     fn on_cts(&mut self, cx: &mut MacContext<'_>) {
-        if self.doing != Doing::Rts {
+        if self.exchange_state != ExchangeState::Rts {
             return;
         }
         self.short_retries = 0;
         if let Some(current) = &mut self.current {
             current.rts = false;
         }
-        self.go_on(cx);
+        self.start_next_step(cx);
     }
 
     fn on_data(&mut self, cx: &mut MacContext<'_>, from: u32, frame: &Frame, item: QueuedFrame) {
@@ -211,13 +211,13 @@ impl Station {
             return cx.outputs.push(MacOutput::Deliver { from, frame: item });
         }
         let with_rts = cx.config.begins_with_rts(&item);
-        if with_rts && self.doing != Doing::Cts || !with_rts && self.reply.is_some() {
+        if with_rts && self.exchange_state != ExchangeState::Cts || !with_rts && self.reply.is_some() {
             cx.counts.busy += 1;
             return;
         }
         self.reply = Some((FrameKind::Ack, from, Span::ZERO));
-        if with_rts || self.doing == Doing::Idle {
-            self.go_on(cx);
+        if with_rts || self.exchange_state == ExchangeState::Idle {
+            self.start_next_step(cx);
         }
         if self.heard.insert(from, frame.number) == Some(frame.number) {
             cx.counts.duplicates += 1;
@@ -228,15 +228,15 @@ impl Station {
     }
 
     fn on_ack(&mut self, cx: &mut MacContext<'_>) {
-        if self.doing != Doing::Data {
+        if self.exchange_state != ExchangeState::Data {
             return;
         }
         let Some(current) = self.current.take() else { return };
         (self.short_retries, self.long_retries) = (0, 0);
-        self.window = WINDOW_MIN;
+        self.window = CW_MIN;
         self.begin_backoff(cx);
         cx.outputs.push(MacOutput::Sent(current.item));
-        self.go_on(cx);
+        self.start_next_step(cx);
     }
 
     /// A new frame for the MAC, which has none.
@@ -245,12 +245,12 @@ impl Station {
         let t = cx.timing;
         self.numbers += 1;
         self.current = Some(Current { item, number: self.numbers, rts });
-        if self.doing != Doing::Idle || self.pending {
+        if self.exchange_state != ExchangeState::Idle || self.pending {
             return; // the frame is sent after the current exchange or backoff
         }
         let now = cx.now;
-        self.settle(now, t);
-        if !t.always_back_off && self.free_from(now, t) <= now {
+        self.complete_reception(now, t);
+        if !t.always_back_off && self.medium_free_time(now, t) <= now {
             // The medium is idle: the station waits only for DIFS, and the idle time so far counts toward DIFS.
             (self.pending, self.fresh, self.left) = (true, true, Span::ZERO);
             let heard = self.quiet.max(self.noisy).max(self.tx_until);
@@ -277,8 +277,8 @@ impl Station {
             return;
         }
         let now = cx.now;
-        self.settle(now, t);
-        self.resumed = self.free_from(now, t);
+        self.complete_reception(now, t);
+        self.resumed = self.medium_free_time(now, t);
         self.counting = true;
         cx.set(RadioTimer::Access, self.deadline(t));
     }
@@ -296,7 +296,7 @@ impl Station {
     /// The backoff is over.
     pub(super) fn on_access(&mut self, cx: &mut MacContext<'_>) {
         (self.pending, self.counting, self.fresh) = (false, false, false);
-        if self.doing == Doing::Idle && self.reply.is_none() && self.current.is_some() {
+        if self.exchange_state == ExchangeState::Idle && self.reply.is_none() && self.current.is_some() {
             self.begin_exchange(cx);
         }
     }
@@ -306,7 +306,7 @@ impl Station {
         if !current.rts {
             return self.send_data(cx, &current);
         }
-        self.doing = Doing::Rts;
+        self.exchange_state = ExchangeState::Rts;
         let data = cx.config.airtime(current.item.bytes, false);
         let duration = SIFS + cx.config.basic(CTS) + SIFS + data + SIFS + cx.config.basic(ACK);
         let frame = Frame { kind: FrameKind::Rts, to: current.item.next, duration, item: None, number: 0 };
@@ -315,7 +315,7 @@ impl Station {
     }
 
     fn send_data(&mut self, cx: &mut MacContext<'_>, current: &Current) {
-        self.doing = Doing::Data;
+        self.exchange_state = ExchangeState::Data;
         let to = current.item.next;
         let duration = if to == BROADCAST { Span::ZERO } else { SIFS + cx.config.basic(ACK) };
         let item = Some(current.item);
@@ -328,10 +328,10 @@ impl Station {
 
     /// SIFS is over, an expected reply did not arrive, or the transmission of the station is over.
     pub(super) fn on_exchange(&mut self, cx: &mut MacContext<'_>) {
-        match self.doing {
-            Doing::Idle => {}
-            Doing::Sifs => self.after_sifs(cx),
-            Doing::Rts => {
+        match self.exchange_state {
+            ExchangeState::Idle => {}
+            ExchangeState::Sifs => self.after_sifs(cx),
+            ExchangeState::Rts => {
                 self.short_retries += 1;
                 if self.short_retries >= cx.config.short_retries {
                     self.short_retries = 0;
@@ -339,18 +339,18 @@ impl Station {
                         return;
                     }
                 } else {
-                    self.widen();
+                    self.double_contention_window();
                     self.begin_backoff(cx);
                 }
-                self.go_on(cx);
+                self.start_next_step(cx);
             }
-            Doing::Cts | Doing::Ack => {
+            ExchangeState::Cts | ExchangeState::Ack => {
                 self.reply = None;
-                self.go_on(cx);
+                self.start_next_step(cx);
             }
-            Doing::Data => {
+            ExchangeState::Data => {
                 if !self.data_ended(cx) {
-                    self.go_on(cx);
+                    self.start_next_step(cx);
                 }
             }
         }
@@ -361,7 +361,7 @@ impl Station {
         let Some(current) = self.current else { return false };
         if current.item.next == BROADCAST {
             self.current = None;
-            self.window = WINDOW_MIN;
+            self.window = CW_MIN;
             self.begin_backoff(cx);
             cx.outputs.push(MacOutput::Sent(current.item));
             return false;
@@ -377,14 +377,14 @@ impl Station {
         if let Some(current) = &mut self.current {
             current.rts = with_rts;
         }
-        self.widen();
+        self.double_contention_window();
         self.begin_backoff(cx);
         false
     }
 
     /// The last attempt has failed. If the station has a frame, outputs it and returns true.
     fn give_up(&mut self, cx: &mut MacContext<'_>) -> bool {
-        self.window = WINDOW_MIN;
+        self.window = CW_MIN;
         if !cx.timing.always_back_off {
             (self.short_retries, self.long_retries) = (0, 0); // ns-2 keeps the long retry count if an RTS fails
         }
@@ -397,17 +397,17 @@ impl Station {
     /// Routing has processed a failure. The frame stays until then, because the next one must not be loaded before.
     pub(super) fn end_failure(&mut self, cx: &mut MacContext<'_>) {
         self.current = None;
-        self.go_on(cx);
+        self.start_next_step(cx);
     }
 
     fn after_sifs(&mut self, cx: &mut MacContext<'_>) {
         let now = cx.now;
         let t = cx.timing;
-        self.settle(now, t);
+        self.complete_reception(now, t);
         let idle = self.idle(now, t);
         let reserved = self.nav > now;
         let ns2 = t.always_back_off;
-        self.doing = Doing::Idle;
+        self.exchange_state = ExchangeState::Idle;
         let Some((kind, to, duration)) = self.reply else {
             let Some(current) = self.current else { return };
             if idle || !ns2 {
@@ -416,41 +416,41 @@ impl Station {
             if let Some(current) = &mut self.current {
                 current.rts = true;
             }
-            self.widen();
+            self.double_contention_window();
             self.begin_backoff(cx);
             return self.count_down(cx);
         };
         let frame = Frame { kind, to, duration, item: None, number: 0 };
         if kind == FrameKind::Ack {
-            self.doing = Doing::Ack;
+            self.exchange_state = ExchangeState::Ack;
             let end = self.transmit(cx, frame);
             return cx.set(RadioTimer::Exchange, end);
         }
         if ns2 && !idle || reserved {
             self.reply = None;
             cx.counts.busy += 1;
-            return self.go_on(cx);
+            return self.start_next_step(cx);
         }
-        self.doing = Doing::Cts;
+        self.exchange_state = ExchangeState::Cts;
         let end = self.transmit(cx, frame);
         let data = less(duration, SIFS + cx.config.basic(ACK));
         cx.set(RadioTimer::Exchange, end + cx.margin + data + cx.margin);
     }
 
     /// Starts the next step of a station: a reply, data after a CTS, the backoff of a frame, or the next frame.
-    fn go_on(&mut self, cx: &mut MacContext<'_>) {
+    fn start_next_step(&mut self, cx: &mut MacContext<'_>) {
         let now = cx.now;
         cx.set(RadioTimer::Exchange, Time::NEVER);
-        let sent_rts = self.doing == Doing::Rts;
+        let sent_rts = self.exchange_state == ExchangeState::Rts;
         if self.reply.is_some() {
-            self.doing = Doing::Sifs;
+            self.exchange_state = ExchangeState::Sifs;
             self.stop_counting(cx);
             return cx.set(RadioTimer::Exchange, now + SIFS);
         }
-        self.doing = Doing::Idle;
+        self.exchange_state = ExchangeState::Idle;
         match self.current {
             Some(current) if sent_rts && !current.rts && !self.pending => {
-                self.doing = Doing::Sifs; // the CTS arrived, and data follows
+                self.exchange_state = ExchangeState::Sifs; // the CTS arrived, and data follows
                 return cx.set(RadioTimer::Exchange, now + SIFS);
             }
             Some(_) => {

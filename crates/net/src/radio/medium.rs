@@ -2,13 +2,13 @@
 //!
 //! The cost of a transmission depends on the number of neighbours, and not on the number of nodes.
 
-use super::mobility::{Trajectory, Walker};
+use super::mobility::{Trajectory, TrajectoryCursor};
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
 /// The nodes on the plane.
 pub(super) struct Medium {
-    walkers: Vec<Walker>,
+    cursors: Vec<TrajectoryCursor>,
     /// The distance beyond which no node senses a signal, m.
     reach: f64,
     /// The distance by which two nodes may approach each other before the lists must be recomputed, m.
@@ -31,13 +31,13 @@ const SLACK: f64 = 0.1;
 
 impl Medium {
     pub fn new(paths: Vec<Trajectory>, reach: f64) -> Medium {
-        let walkers: Vec<Walker> = paths.into_iter().map(Walker::new).collect();
-        let fastest = walkers.iter().map(Walker::top_speed).fold(0.0, f64::max);
+        let cursors: Vec<TrajectoryCursor> = paths.into_iter().map(TrajectoryCursor::new).collect();
+        let fastest = cursors.iter().map(TrajectoryCursor::top_speed).fold(0.0, f64::max);
         let slack = SLACK * reach;
         let lasts = if fastest > 0.0 { slack / (2.0 * fastest) } else { f64::INFINITY };
-        let count = walkers.len();
+        let count = cursors.len();
         Medium {
-            walkers,
+            cursors,
             reach,
             slack,
             lasts: Span::from_seconds(lasts.min(1e6)),
@@ -53,7 +53,7 @@ impl Medium {
     /// The position of a node at time `now`, which is not before that of the last call, m.
     #[inline]
     pub fn place(&mut self, node: u32, now: Time) -> [f64; 2] {
-        self.walkers[node as usize].at(now)
+        self.cursors[node as usize].at(now)
     }
 
     /// All nodes that may sense a signal of `node` now, in the order of their numbers. Return the list with
@@ -83,7 +83,7 @@ impl Medium {
     fn make_grid(&mut self, now: Time) {
         self.epoch += 1;
         self.until = now + self.lasts;
-        self.places = self.walkers.iter_mut().map(|walker| walker.at(now)).collect();
+        self.places = self.cursors.iter_mut().map(|walker| walker.at(now)).collect();
         self.cells.clear();
         for node in 0..self.places.len() {
             let cell = self.cell(self.places[node]);

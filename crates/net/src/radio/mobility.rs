@@ -71,7 +71,7 @@ impl Leg {
 
 /// A trajectory that is read in the order of time. It gives the positions of [`Trajectory::at`] without a search.
 #[derive(Clone, Debug)]
-pub(super) struct Walker {
+pub(super) struct TrajectoryCursor {
     /// The current leg and its end. They are cached because most reads need only the current leg.
     present: Leg,
     until: Time,
@@ -79,10 +79,10 @@ pub(super) struct Walker {
     trajectory: Trajectory,
 }
 
-impl Walker {
-    pub fn new(trajectory: Trajectory) -> Walker {
+impl TrajectoryCursor {
+    pub fn new(trajectory: Trajectory) -> TrajectoryCursor {
         let present = trajectory.legs[0];
-        let mut walker = Walker { present, until: Time::ZERO, next: 0, trajectory };
+        let mut walker = TrajectoryCursor { present, until: Time::ZERO, next: 0, trajectory };
         walker.turn(Time::ZERO);
         walker
     }
@@ -215,7 +215,7 @@ mod tests {
         path.go(s(6.0), [5.0, 5.0], 5.0);
         assert!((path.at(s(6.5))[1] - 2.5).abs() < 1e-9);
         assert_eq!(path.at(s(8.0)), [5.0, 5.0]);
-        let mut walker = Walker::new(path.clone());
+        let mut walker = TrajectoryCursor::new(path.clone());
         for k in 0..100 {
             assert_eq!(walker.at(s(k as f64 * 0.1)), path.at(s(k as f64 * 0.1)));
         }

@@ -22,7 +22,7 @@ mod station;
 mod store;
 
 pub use config::RadioConfig;
-pub use events::{FrameKind, Load, RadioCounts, RadioEvent, RadioOutput, RadioStep};
+pub use events::{FrameContents, FrameKind, RadioCounts, RadioEvent, RadioOutput, RadioStep};
 pub use fate::PacketFate;
 pub use mac::MacConfig;
 pub use mobility::{RandomWaypoint, Start, Trajectory};
@@ -38,7 +38,7 @@ use engine::{EventQueue, Stream};
 use interface::{Enqueued, InterfaceQueue};
 use mac::{MacContext, MacOutput};
 use medium::Medium;
-use propagation::{Attenuation, LIGHT};
+use propagation::{Attenuation, SPEED_OF_LIGHT};
 use routing::{Deferred, Routing, RoutingContext, RoutingOutput};
 use station::{Frame, Signal, Station, Timing};
 use std::collections::VecDeque;
@@ -48,7 +48,7 @@ use units::{PS_PER_S, Span, Time};
 /// Minimum propagation delay in timeouts: that of ns-2, for 600 m.
 const MARGIN: Span = Span::from_ps(2_000_000);
 /// Events after which the event loop regains control.
-const MOST_AT_ONCE: u32 = 10_000;
+const MAX_EVENTS_PER_CALL: u32 = 10_000;
 
 /// A radio network during a run.
 pub struct Radio {
@@ -62,9 +62,9 @@ pub struct Radio {
     margin: Span,
     sense_threshold: f64,
     /// Square of the distance beyond which no signal is sensed, m².
-    reach_square: f64,
+    sense_range_squared: f64,
     /// Random deviations of shadowing.
-    shadows: Stream,
+    shadowing_stream: Stream,
     stations: Vec<Station>,
     queues: Vec<InterfaceQueue>,
     /// None without ARP.
@@ -80,7 +80,7 @@ pub struct Radio {
     /// The timer of the radio network in the event queue, and the end of the run.
     timer: u32,
     horizon: Time,
-    handed: VecDeque<RadioOutput>,
+    outputs: VecDeque<RadioOutput>,
     counts: RadioCounts,
     watching: bool,
     events: Vec<RadioEvent>,
@@ -99,11 +99,11 @@ impl Radio {
             mac: config.mac,
             attenuation: Attenuation::new(p),
             power: p.power,
-            margin: Span::from_seconds(p.range() / LIGHT).max(MARGIN),
+            margin: Span::from_seconds(p.range() / SPEED_OF_LIGHT).max(MARGIN),
             sense_threshold: p.sense_threshold,
-            reach_square: reach * reach,
+            sense_range_squared: reach * reach,
             medium: Medium::new(config.nodes, reach),
-            shadows: Stream::new(config.seed, "shadowing", ""),
+            shadowing_stream: Stream::new(config.seed, "shadowing", ""),
             stations: nodes.clone().map(|n| Station::new(stream("backoff", n))).collect(),
             queues: nodes.clone().map(|_| queue()).collect(),
             arps: config.arp.then(|| vec![Arp::default(); nodes.len()]),
@@ -116,7 +116,7 @@ impl Radio {
             clock: Clock::new(nodes.len()),
             timer,
             horizon,
-            handed: VecDeque::new(),
+            outputs: VecDeque::new(),
             counts: RadioCounts::default(),
             watching: false,
             events: Vec::new(),
@@ -155,7 +155,7 @@ impl Radio {
         clock.now = event_queue.now();
         self.enqueue_at_source(&mut clock, packet, path);
         self.rest(event_queue, clock);
-        if !self.handed.is_empty() {
+        if !self.outputs.is_empty() {
             event_queue.set_timer(self.timer, event_queue.now()); // the event loop polls the outputs then
         }
     }
@@ -176,7 +176,7 @@ impl Radio {
             bytes: packet.size + header,
             hops: 0,
             ttl: protocol.initial_ttl(),
-            urgent: false,
+            priority: false,
         };
         if from == to {
             self.deliver(clock.now(), from, &item);
@@ -190,7 +190,7 @@ impl Radio {
     pub fn on_timer(&mut self, event_queue: &mut EventQueue<Packet>) {
         let mut clock = std::mem::take(&mut self.clock);
         clock.now = event_queue.now();
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_EVENTS_PER_CALL {
             let Some((at, node, timer)) = clock.first() else { break };
             if at > clock.now {
                 if at > self.horizon || !event_queue.pass(at) {
@@ -206,7 +206,7 @@ impl Radio {
                 RadioTimer::Routing => self.on_deferred(&mut clock, node),
                 RadioTimer::Interface => self.on_interface(&mut clock, node),
             }
-            if !self.handed.is_empty() {
+            if !self.outputs.is_empty() {
                 break; // a delivered packet arrives before any other event
             }
         }
@@ -216,7 +216,7 @@ impl Radio {
     /// The next output, in order.
     #[inline]
     pub fn poll_output(&mut self) -> Option<RadioOutput> {
-        self.handed.pop_front()
+        self.outputs.pop_front()
     }
 
     /// The steps since the last call, in order.
@@ -307,15 +307,18 @@ impl Radio {
             let [ox, oy] = self.medium.place(other, now);
             let (dx, dy) = (ox - x, oy - y);
             let square = dx * dx + dy * dy;
-            if square > self.reach_square {
+            if square > self.sense_range_squared {
                 continue;
             }
-            let power =
-                if square > 0.0 { self.attenuation.power(square, &mut self.shadows) } else { self.power };
+            let power = if square > 0.0 {
+                self.attenuation.power(square, &mut self.shadowing_stream)
+            } else {
+                self.power
+            };
             if power < self.sense_threshold {
                 continue;
             }
-            let delay = Span::from_ps((square.sqrt() * (PS_PER_S as f64 / LIGHT)) as i64 as u64);
+            let delay = Span::from_ps((square.sqrt() * (PS_PER_S as f64 / SPEED_OF_LIGHT)) as i64 as u64);
             let signal = Signal {
                 start: now + delay,
                 end: end + delay,
@@ -350,7 +353,7 @@ impl Radio {
         let mut sender = None;
         self.mac(clock, node, &mut |station, cx| sender = station.on_receive(cx));
         let Some(from) = sender else { return };
-        let frame = self.stations[from as usize].on_air;
+        let frame = self.stations[from as usize].last_transmission;
         self.mac(clock, node, &mut |station, cx| station.on_frame(cx, from, &frame));
     }
 
@@ -455,7 +458,7 @@ impl Radio {
     }
 
     fn send_routed(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
-        self.counts.routing += frame.urgent as u64;
+        self.counts.routing += frame.priority as u64;
         self.send_down(clock, node, frame);
     }
 
@@ -524,7 +527,7 @@ impl Radio {
                 self.counts.received_hops += item.hops as u64;
             }
         }
-        self.handed.push_back(RadioOutput::Delivered(packet, path));
+        self.outputs.push_back(RadioOutput::Delivered(packet, path));
         if self.watching {
             self.record(now, node, RadioStep::Deliver { flow: packet.flow });
         }
@@ -541,7 +544,7 @@ impl Radio {
             return;
         }
         if let Payload::Data { packet, delivered, lost, .. } = self.store.get(item.payload) {
-            self.handed.push_back(RadioOutput::Gone(*packet));
+            self.outputs.push_back(RadioOutput::Gone(*packet));
             if let (false, Some(fate)) = (delivered, lost) {
                 let place = *fate as usize - 1;
                 self.counts.dropped[place] += 1;
@@ -567,7 +570,7 @@ impl Radio {
 
     fn record_transmission(&mut self, now: Time, node: u32, frame: &Frame, until: Time) {
         let Frame { kind, to, duration, item, .. } = *frame;
-        let load = item.map_or(Load::None, |item| self.store.get(item.payload).load());
+        let load = item.map_or(FrameContents::None, |item| self.store.get(item.payload).load());
         // A station sends replies, and data after a CTS, without contention.
         let follows = item.is_some_and(|item| self.mac.begins_with_rts(&item));
         let contended = kind == FrameKind::Rts || kind == FrameKind::Data && !follows;

@@ -64,18 +64,18 @@ impl Default for Propagation {
 }
 
 /// Speed of light as ns-2 has it, m/s.
-pub(super) const LIGHT: f64 = 3e8;
+pub(super) const SPEED_OF_LIGHT: f64 = 3e8;
 const FOUR_PI: f64 = 4.0 * core::f64::consts::PI;
 /// Limit of the deviations, in standard deviations. On each side, one deviation in 30,000 is beyond the limit.
-const MOST_DEVIATIONS: f64 = 4.0;
+const MAX_DEVIATIONS: f64 = 4.0;
 
 impl Propagation {
     /// The distance beyond which the two-ray ground reflection applies, m.
     pub fn crossover(&self) -> f64 {
-        FOUR_PI * self.height * self.height * self.frequency / LIGHT
+        FOUR_PI * self.height * self.height * self.frequency / SPEED_OF_LIGHT
     }
     fn friis(&self, square: f64) -> f64 {
-        let wave = LIGHT / self.frequency / FOUR_PI;
+        let wave = SPEED_OF_LIGHT / self.frequency / FOUR_PI;
         self.power * self.gain * self.gain * wave * wave / (square * self.loss)
     }
     /// The median power at a distance, W.
@@ -110,7 +110,7 @@ impl Propagation {
     /// The distance beyond which no node senses a signal, m.
     pub fn reach(&self) -> f64 {
         let margin = match self.model {
-            Model::Shadowing { deviation, .. } => decibel(MOST_DEVIATIONS * deviation),
+            Model::Shadowing { deviation, .. } => decibel(MAX_DEVIATIONS * deviation),
             _ => 1.0,
         };
         let (mut near, mut far) = (0.0, 1.0);
@@ -176,11 +176,11 @@ impl Attenuation {
     }
 }
 
-/// A standard normal deviate, cut off at [`MOST_DEVIATIONS`] (Box and Muller 1958).
+/// A standard normal deviate, cut off at [`MAX_DEVIATIONS`] (Box and Muller 1958).
 fn normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
     let x = radius * libm::cos(2.0 * core::f64::consts::PI * stream.uniform());
-    x.clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+    x.clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
 }
 
 #[cfg(test)]

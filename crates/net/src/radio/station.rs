@@ -65,7 +65,7 @@ pub(super) struct Signal {
     pub mine: bool,
 }
 
-const SILENCE: Signal = Signal {
+const NO_SIGNAL: Signal = Signal {
     start: Time::ZERO,
     end: Time::ZERO,
     duration: Span::ZERO,
@@ -77,7 +77,7 @@ const SILENCE: Signal = Signal {
 
 /// The state of the frame exchange at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum ExchangeState {
     /// The station has no frame, or waits for access to the medium.
     Idle,
     /// The station waits for SIFS before a reply, or before the data after a CTS.
@@ -118,7 +118,7 @@ pub(super) struct Station {
     pub quiet: Time,
     /// The end of the last transmission of this station.
     pub tx_until: Time,
-    pub doing: Doing,
+    pub exchange_state: ExchangeState,
     /// A backoff is pending.
     pub pending: bool,
     /// The station counts the pending backoff down, and its deadline is set.
@@ -134,7 +134,7 @@ pub(super) struct Station {
     pub current: Option<Current>,
     /// The reply to send: its kind (CTS or ACK), its receiver, and the time for which it reserves the medium.
     pub reply: Option<(FrameKind, u32, Span)>,
-    pub on_air: Frame,
+    pub last_transmission: Frame,
     pub numbers: u32,
     /// For each neighbour the number of its last data frame.
     pub heard: BTreeMap<u32, u32>,
@@ -144,31 +144,37 @@ pub(super) struct Station {
 }
 
 /// The minimum and maximum contention window (CWmin and CWmax), slots.
-pub(super) const WINDOW_MIN: u32 = 31;
-pub(super) const WINDOW_MAX: u32 = 1023;
+pub(super) const CW_MIN: u32 = 31;
+pub(super) const CW_MAX: u32 = 1023;
 
 impl Station {
     pub fn new(stream: Stream) -> Station {
         Station {
-            rx: SILENCE,
-            ended: SILENCE,
+            rx: NO_SIGNAL,
+            ended: NO_SIGNAL,
             nav: Time::ZERO,
             eifs: Time::ZERO,
             noisy: Time::ZERO,
             quiet: Time::ZERO,
             tx_until: Time::ZERO,
-            doing: Doing::Idle,
+            exchange_state: ExchangeState::Idle,
             pending: false,
             counting: false,
             fresh: false,
             left: Span::ZERO,
             resumed: Time::ZERO,
-            window: WINDOW_MIN,
+            window: CW_MIN,
             short_retries: 0,
             long_retries: 0,
             current: None,
             reply: None,
-            on_air: Frame { kind: FrameKind::Ack, to: u32::MAX, duration: Span::ZERO, item: None, number: 0 },
+            last_transmission: Frame {
+                kind: FrameKind::Ack,
+                to: u32::MAX,
+                duration: Span::ZERO,
+                item: None,
+                number: 0,
+            },
             numbers: 0,
             heard: BTreeMap::new(),
             stream,
@@ -191,31 +197,31 @@ impl Station {
 
     /// Completes a reception that has ended by `now`: updates the NAV and EIFS, and clears the receiver.
     #[inline]
-    pub fn settle(&mut self, now: Time, t: &Timing) {
+    pub fn complete_reception(&mut self, now: Time, t: &Timing) {
         if self.rx.end <= now && self.rx.end != Time::ZERO {
             (self.nav, self.eifs) = self.after(&self.rx, t);
             self.quiet = self.quiet.max(self.rx.end);
             if self.rx.mine {
                 self.ended = self.rx;
             }
-            self.rx = SILENCE;
+            self.rx = NO_SIGNAL;
         }
     }
 
-    /// Whether the station senses a signal now. Call [`Station::settle`] first.
+    /// Whether the station senses a signal now. Call [`Station::complete_reception`] first.
     pub fn senses_signal(&self, now: Time) -> bool {
         (self.rx.start <= now && self.rx.end > now) || self.noisy > now
     }
 
     /// Whether the medium is idle: the station senses no signal, and no reservation is active. Call
-    /// [`Station::settle`] first.
+    /// [`Station::complete_reception`] first.
     pub fn idle(&self, now: Time, t: &Timing) -> bool {
         !self.senses_signal(now) && self.nav <= now && !(t.eifs_reserves && self.eifs > now)
     }
 
     /// The time from which the medium is free for contention, if no further signal arrives.
     #[inline]
-    pub fn free_from(&self, now: Time, t: &Timing) -> Time {
+    pub fn medium_free_time(&self, now: Time, t: &Timing) -> Time {
         let (nav, eifs) = if self.rx.end > now { self.after(&self.rx, t) } else { (self.nav, self.eifs) };
         now.max(self.rx.end).max(nav).max(eifs).max(self.noisy)
     }
@@ -248,15 +254,15 @@ impl Station {
         self.left = Span::from_ps(slots * t.slot.ps());
     }
 
-    pub fn widen(&mut self) {
-        self.window = (2 * self.window + 1).min(WINDOW_MAX);
+    pub fn double_contention_window(&mut self) {
+        self.window = (2 * self.window + 1).min(CW_MAX);
     }
 
     /// Adds a signal that reaches the station now or after its propagation delay. Returns the number of receptions
     /// addressed to the station that are lost because of the overlap.
     #[inline]
     pub fn add_signal(&mut self, mut new: Signal, t: &Timing) -> u32 {
-        self.settle(new.start, t);
+        self.complete_reception(new.start, t);
         if self.tx_until > new.start {
             new.bad = true;
         }
@@ -277,10 +283,10 @@ impl Station {
             }
             return (second.mine && !second.bad) as u32;
         }
-        let spoilt = (first.mine && !first.bad) as u32 + (second.mine && !second.bad) as u32;
+        let corrupted = (first.mine && !first.bad) as u32 + (second.mine && !second.bad) as u32;
         let longer = if second.end > first.end { second } else { first };
         self.rx = Signal { bad: true, ..longer };
-        spoilt
+        corrupted
     }
 
     /// Adds a signal under [`Capture::Sinr`]: the receiver receives the first signal that it can decode, and all
@@ -293,9 +299,9 @@ impl Station {
         if self.rx.end > Time::ZERO {
             // `noise` includes the power of the signal in `rx`.
             let rest = noise - self.rx.power + new.power;
-            let spoilt = !self.rx.bad && self.rx.power < t.capture_ratio * rest;
-            let lost = (spoilt && self.rx.mine) as u32 + (new.mine && !new.bad && strong) as u32;
-            self.rx.bad |= spoilt;
+            let corrupted = !self.rx.bad && self.rx.power < t.capture_ratio * rest;
+            let lost = (corrupted && self.rx.mine) as u32 + (new.mine && !new.bad && strong) as u32;
+            self.rx.bad |= corrupted;
             self.noisy = self.noisy.max(new.end);
             return lost;
         }
@@ -303,9 +309,9 @@ impl Station {
             self.noisy = self.noisy.max(new.end);
             return 0;
         }
-        let drowned = new.power < t.capture_ratio * noise;
-        let lost = (drowned && new.mine && !new.bad) as u32;
-        new.bad |= drowned;
+        let below_capture_ratio = new.power < t.capture_ratio * noise;
+        let lost = (below_capture_ratio && new.mine && !new.bad) as u32;
+        new.bad |= below_capture_ratio;
         self.rx = new;
         lost
     }

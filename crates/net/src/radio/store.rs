@@ -1,6 +1,6 @@
 //! The payloads of frames: packets and messages. All copies of a packet or message share one payload.
 
-use super::events::Load;
+use super::events::FrameContents;
 use super::fate::PacketFate;
 use super::routing::Message;
 use crate::packet::Packet;
@@ -8,7 +8,7 @@ use crate::packet::Packet;
 /// The neighbour number for a broadcast.
 pub(crate) const BROADCAST: u32 = u32::MAX;
 /// The neighbour number for the absence of a neighbour.
-pub(crate) const NOWHERE: u32 = u32::MAX - 1;
+pub(crate) const NO_NEXT_HOP: u32 = u32::MAX - 1;
 
 /// The contents of a frame.
 #[derive(Clone, Debug)]
@@ -31,13 +31,13 @@ pub(crate) enum Payload {
 
 impl Payload {
     /// The contents for observers.
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> FrameContents {
         match self {
             Payload::Data { packet, .. } => {
-                Load::Data { flow: packet.flow, kind: packet.kind, seq: packet.seq }
+                FrameContents::Data { flow: packet.flow, kind: packet.kind, seq: packet.seq }
             }
-            Payload::ArpRequest { .. } | Payload::ArpReply { .. } => Load::Arp,
-            Payload::Routing(_) => Load::Routing,
+            Payload::ArpRequest { .. } | Payload::ArpReply { .. } => FrameContents::Arp,
+            Payload::Routing(_) => FrameContents::Routing,
         }
     }
 }
@@ -58,14 +58,14 @@ pub(crate) struct QueuedFrame {
     pub hops: u16,
     /// Time to live: maximum number of remaining hops.
     pub ttl: u8,
-    /// The frame enters the interface queue at its head. Routing messages are urgent.
-    pub urgent: bool,
+    /// The frame enters the interface queue at its head. Routing messages are priority.
+    pub priority: bool,
 }
 
 impl QueuedFrame {
     /// A message of a node for neighbour `next`.
-    pub fn message(payload: u32, next: u32, bytes: u32, ttl: u8, urgent: bool) -> QueuedFrame {
-        QueuedFrame { payload, source: BROADCAST, target: BROADCAST, next, bytes, hops: 0, ttl, urgent }
+    pub fn message(payload: u32, next: u32, bytes: u32, ttl: u8, priority: bool) -> QueuedFrame {
+        QueuedFrame { payload, source: BROADCAST, target: BROADCAST, next, bytes, hops: 0, ttl, priority }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Routing protocols: a trait, and one folder or file for each protocol.
 
 mod aodv;
-mod fixed;
 mod message;
 mod protocol;
+mod static_routing;
 
 pub use aodv::AodvConfig;
 pub(crate) use message::Message;
@@ -22,7 +22,7 @@ impl RoutingConfig {
     /// The protocol of one node.
     pub(crate) fn protocol(&self) -> Box<dyn Routing> {
         match self {
-            RoutingConfig::Static => Box::new(fixed::Fixed),
+            RoutingConfig::Static => Box::new(static_routing::StaticRouting),
             RoutingConfig::Aodv(config) => Box::new(aodv::Aodv::new(config.clone())),
         }
     }

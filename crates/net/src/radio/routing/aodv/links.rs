@@ -6,7 +6,7 @@ use super::route::State;
 use crate::radio::fate::PacketFate;
 use crate::radio::routing::message::{Message, Reply};
 use crate::radio::routing::protocol::RoutingContext;
-use crate::radio::store::{BROADCAST, NOWHERE, QueuedFrame};
+use crate::radio::store::{BROADCAST, NO_NEXT_HOP, QueuedFrame};
 use units::{Span, Time};
 
 impl Aodv {
@@ -24,7 +24,7 @@ impl Aodv {
             route.state = State::Repair;
             if !aodv.ns2 {
                 route.seq = route.seq.wrapping_add(1);
-                route.next = NOWHERE;
+                route.next = NO_NEXT_HOP;
                 cx.drop_queued(broken);
                 self.neighbour_lost(cx, broken);
             }
@@ -66,7 +66,7 @@ impl Aodv {
         let (mut list, mut changed) = (Vec::new(), Vec::new());
         for (to, route) in &mut self.routes {
             route.precursors.retain(|p| *p != neighbour);
-            if !route.leads_on() || route.next != neighbour {
+            if !route.has_valid_hop_count() || route.next != neighbour {
                 continue;
             }
             route.seq = route.seq.wrapping_add(1);

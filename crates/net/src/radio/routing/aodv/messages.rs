@@ -4,7 +4,7 @@ use super::route::{AodvRoute, State};
 use super::{Aodv, newer};
 use crate::radio::routing::message::{Message, Reply, Request};
 use crate::radio::routing::protocol::RoutingContext;
-use crate::radio::store::{BROADCAST, NOWHERE};
+use crate::radio::store::{BROADCAST, NO_NEXT_HOP};
 use units::{Span, Time};
 
 impl Aodv {
@@ -47,7 +47,11 @@ impl Aodv {
             return self.reply(cx, &request, (1, seq, aodv.my_route));
         }
         let usable = |r: &&AodvRoute| {
-            if aodv.ns2 { r.leads_on() } else { r.state == State::Up && r.expire > now && r.seq_known }
+            if aodv.ns2 {
+                r.has_valid_hop_count()
+            } else {
+                r.state == State::Up && r.expire > now && r.seq_known
+            }
         };
         let fresh = |r: &&AodvRoute| request.target_seq.is_none_or(|asked| !newer(aodv.ns2, asked, r.seq));
         let known = self.routes.get(&target);
@@ -83,7 +87,7 @@ impl Aodv {
         let Request { source, target, asked, .. } = *request;
         let Some(back) = self.routes.get(&source) else { return };
         let next = back.next;
-        if next == NOWHERE {
+        if next == NO_NEXT_HOP {
             return; // in ns-2, the node may have a newer route than the path of the request, and that route is down
         }
         let reply = Reply { source, target, target_seq, hops, lifetime, asked, hello: false };
@@ -107,7 +111,7 @@ impl Aodv {
             route.set(seq, hops, from, now + reply.lifetime);
             route.found(hops);
             if source == cx.node {
-                route.learn_latency(Span::from_ps(now.since(reply.asked).ps() / hops.max(1) as u64));
+                route.record_latency(Span::from_ps(now.since(reply.asked).ps() / hops.max(1) as u64));
             }
             self.route_changed(cx, target);
             self.send_buffered(cx, target, gap);
@@ -115,7 +119,7 @@ impl Aodv {
         if source == cx.node || !better {
             return;
         }
-        let Some(back) = self.routes.get(&source).filter(|back| back.leads_on()) else { return };
+        let Some(back) = self.routes.get(&source).filter(|back| back.has_valid_hop_count()) else { return };
         let next = back.next;
         if let Some(route) = self.routes.get_mut(&target) {
             route.add_precursor(next);
@@ -136,7 +140,7 @@ impl Aodv {
         let mut onward = Vec::new();
         for &(to, seq) in list {
             let Some(route) = self.routes.get_mut(&to) else { continue };
-            if !route.leads_on() || route.next != from || ns2 && route.seq > seq {
+            if !route.has_valid_hop_count() || route.next != from || ns2 && route.seq > seq {
                 continue;
             }
             route.seq = if newer(ns2, seq, route.seq) { seq } else { route.seq };

@@ -197,7 +197,7 @@ impl Aodv {
         route.seq = if ns2 { route.seq } else { route.seq.wrapping_add(1) };
         let error = Message::Error(vec![(to, route.seq)]);
         self.send_message(cx, BROADCAST, 1, false, error);
-        cx.drop(item, PacketFate::AodvRoute);
+        cx.drop(item, PacketFate::NoRoute);
     }
 
     /// Sends a packet over a route that is up, immediately or after `delay`. Each delayed packet is a separate deferred
@@ -207,7 +207,7 @@ impl Aodv {
         let source = item.source;
         let routes = &mut self.routes;
         let Some(route) = routes.get_mut(&to).filter(|route| route.state == State::Up) else {
-            return cx.drop(item, PacketFate::AodvRoute);
+            return cx.drop(item, PacketFate::NoRoute);
         };
         let next = route.next;
         if ns2 {
@@ -262,7 +262,7 @@ impl Aodv {
 
     fn drop_waiting(&mut self, cx: &mut RoutingContext<'_>, to: u32) {
         for item in self.waiting(cx, to) {
-            cx.drop(item, PacketFate::AodvRoute);
+            cx.drop(item, PacketFate::NoRoute);
         }
     }
 
@@ -432,7 +432,7 @@ mod tests {
         let frame = node.packet();
         let outputs = node.call(|aodv, cx| aodv.on_packet(cx, frame));
         let [RoutingOutput::Send(request)] = outputs[..] else { panic!("{outputs:?}") };
-        assert_eq!((request.next, request.urgent), (BROADCAST, true));
+        assert_eq!((request.next, request.priority), (BROADCAST, true));
         assert!(matches!(
             node.store.get(request.payload),
             Payload::Routing(Message::Request(Request { source: 0, target: 9, hops: 1, .. }))

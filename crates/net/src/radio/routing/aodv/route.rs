@@ -1,6 +1,6 @@
 //! A node's routing table under AODV.
 
-use crate::radio::store::NOWHERE;
+use crate::radio::store::NO_NEXT_HOP;
 use units::{Span, Time};
 
 /// Whether a route can be used.
@@ -46,7 +46,7 @@ impl Default for AodvRoute {
             seq: 0,
             seq_known: false,
             hops: NO_HOPS,
-            next: NOWHERE,
+            next: NO_NEXT_HOP,
             expire: Time::ZERO,
             last_hops: NO_HOPS,
             precursors: Vec::new(),
@@ -70,11 +70,11 @@ impl AodvRoute {
         if self.state != State::Down {
             self.last_hops = self.hops;
         }
-        (self.hops, self.state, self.next, self.expire) = (NO_HOPS, State::Down, NOWHERE, Time::ZERO);
+        (self.hops, self.state, self.next, self.expire) = (NO_HOPS, State::Down, NO_NEXT_HOP, Time::ZERO);
     }
 
     /// Whether the route has a valid hop count: it is up or under repair.
-    pub fn leads_on(&self) -> bool {
+    pub fn has_valid_hop_count(&self) -> bool {
         self.hops != NO_HOPS
     }
 
@@ -89,7 +89,7 @@ impl AodvRoute {
         (self.attempts, self.wait_until, self.last_ttl) = (0, Time::ZERO, hops);
     }
 
-    pub fn learn_latency(&mut self, per_hop: Span) {
+    pub fn record_latency(&mut self, per_hop: Span) {
         self.latency[self.at] = per_hop;
         self.at = (self.at + 1) % self.latency.len();
     }

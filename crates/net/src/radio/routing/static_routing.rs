@@ -6,15 +6,15 @@ use crate::radio::fate::PacketFate;
 use crate::radio::store::QueuedFrame;
 use units::Time;
 
-pub(crate) struct Fixed;
+pub(crate) struct StaticRouting;
 
-impl Routing for Fixed {
+impl Routing for StaticRouting {
     fn start(&mut self, _cx: &mut RoutingContext<'_>) {}
     fn on_packet(&mut self, cx: &mut RoutingContext<'_>, frame: QueuedFrame) {
         if frame.source == cx.node {
             cx.send(QueuedFrame { next: frame.target, ..frame });
         } else {
-            cx.drop(frame, PacketFate::AodvRoute);
+            cx.drop(frame, PacketFate::NoRoute);
         }
     }
     fn on_message(&mut self, _cx: &mut RoutingContext<'_>, _from: u32, _ttl: u8, _message: &Message) {}
