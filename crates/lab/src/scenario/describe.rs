@@ -1,6 +1,5 @@
 //! A description of the network of a scenario for drawings: nodes, links with rate, delay, queue and loss, flows.
 
-use super::model::Queue;
 use super::model::{Direction, FlowKind, Loss, Scenario};
 use net::RouterConfig;
 use serde::Serialize;
@@ -95,7 +94,7 @@ impl Scenario {
                 let described = DirectionDescription {
                     rate_bps: t.rate.bps(),
                     delay_s: f64::NAN,
-                    queue: describe_queue(&t.queue),
+                    queue: t.queue.describe(),
                     loss: describe_losses(&t.losses),
                     router: "",
                 };
@@ -120,7 +119,7 @@ fn describe_direction(direction: &Direction) -> DirectionDescription {
     DirectionDescription {
         rate_bps: direction.rate.bps(),
         delay_s: direction.delay.seconds(),
-        queue: describe_queue(&direction.queue),
+        queue: direction.queue.describe(),
         loss: describe_losses(&direction.losses),
         router: match &direction.router {
             None => "",
@@ -128,14 +127,6 @@ fn describe_direction(direction: &Direction) -> DirectionDescription {
             Some(RouterConfig::Xcp(_)) => "XCP",
             Some(RouterConfig::QuickStart(_)) => "Quick-Start",
         },
-    }
-}
-
-fn describe_queue(queue: &Queue) -> String {
-    match queue {
-        Queue::Unlimited => "unlimited".into(),
-        Queue::DropTail(limit) => format!("drop-tail {limit}"),
-        Queue::Red(red) => format!("RED {}{}", red.limit, if red.ecn { ", ECN" } else { "" }),
     }
 }
 

@@ -6,7 +6,6 @@ mod event_loop;
 pub(crate) mod event_order;
 mod memory;
 mod outcome;
-mod queue;
 pub(crate) mod recorder;
 mod results;
 mod satellites;
