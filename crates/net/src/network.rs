@@ -406,7 +406,7 @@ impl Network {
         link.accepted += 1;
         if depart <= self.border {
             link.busy = link.busy + transmission;
-            link.waited += start.since(now).ps() as f64;
+            link.waited += start.since(now).ps() as i64 as f64; // one instruction: a wait is far below 2^63 ps
         } else {
             self.transmit_late(id, now, start, depart);
         }
