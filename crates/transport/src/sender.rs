@@ -13,7 +13,7 @@ use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::{Options, Recovery, StackProfile};
 use crate::rate::RateSampler;
-use crate::recovery::{self, Sack, VegasClock};
+use crate::recovery::{RecoveryState, VegasClock};
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
 use cc::{Ack, AnyController, Controller, Phase, RateSample, Signals, Timeout};
@@ -54,20 +54,6 @@ pub struct SenderStats {
     pub cwnd_area: f64,
     /// See `cwnd_area`.
     pub ssthresh_area: f64,
-}
-
-/// Recovery-specific state.
-#[derive(Clone, Debug)]
-pub(crate) enum RecoveryState {
-    Tahoe,
-    Reno,
-    NewReno {
-        /// A partial ACK has come in this recovery.
-        partial: bool,
-    },
-    Vegas(VegasClock),
-    Sack(Box<Sack>),
-    WestwoodModule,
 }
 
 /// A TCP sender.
@@ -285,17 +271,7 @@ impl Sender {
         }
         let blocks = options.blocks.as_slice();
         let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
-        match self.recovery_state {
-            RecoveryState::Tahoe => recovery::tahoe_ack(self, context, packet),
-            RecoveryState::Reno => recovery::reno_ack(self, context, packet),
-            RecoveryState::NewReno { .. } => recovery::newreno_ack(self, context, packet),
-            RecoveryState::Vegas(_) => recovery::vegas_ack(self, context, packet),
-            RecoveryState::Sack(_) if self.options.stack == StackProfile::Ns2 => {
-                recovery::sack1_ack(self, context, packet, blocks)
-            }
-            RecoveryState::Sack(_) => recovery::sack_ack(self, context, packet, blocks),
-            RecoveryState::WestwoodModule => recovery::westwood_module_ack(self, context, packet),
-        }
+        self.recover_on_ack(context, packet, blocks);
         self.note(context, trigger);
         self.after(context);
     }

@@ -4,17 +4,49 @@ mod newreno;
 mod reno;
 mod sack;
 mod sack1;
+mod state;
 mod tahoe;
 mod vegas;
 mod westwood_module;
 
-pub(crate) use newreno::on_ack as newreno_ack;
-pub(crate) use reno::on_ack as reno_ack;
-pub(crate) use sack::{Sack, on_ack as sack_ack, send as sack_send};
-pub(crate) use sack1::{on_ack as sack1_ack, send as sack1_send};
-pub(crate) use tahoe::on_ack as tahoe_ack;
-pub(crate) use vegas::{VegasClock, on_ack as vegas_ack};
-pub(crate) use westwood_module::on_ack as westwood_module_ack;
+pub(crate) use state::{RecoveryState, VegasClock};
+
+use crate::blocks::Block;
+use crate::context::FlowContext;
+use crate::options::StackProfile;
+use crate::sender::Sender;
+use net::Packet;
 
 /// Number of duplicate ACKs that indicates a loss.
 const DUP_THRESH: u32 = 3;
+
+impl Sender {
+    /// Gives an ACK to the recovery.
+    #[inline(always)] // or an ACK pays a call for it
+    pub(crate) fn recover_on_ack<W: FlowContext>(
+        &mut self,
+        context: &mut W,
+        packet: &Packet,
+        blocks: &[Block],
+    ) {
+        match self.recovery_state {
+            RecoveryState::Tahoe => tahoe::on_ack(self, context, packet),
+            RecoveryState::Reno => reno::on_ack(self, context, packet),
+            RecoveryState::NewReno { .. } => newreno::on_ack(self, context, packet),
+            RecoveryState::Vegas(_) => vegas::on_ack(self, context, packet),
+            RecoveryState::Sack(_) if self.options.stack == StackProfile::Ns2 => {
+                sack1::on_ack(self, context, packet, blocks)
+            }
+            RecoveryState::Sack(_) => sack::on_ack(self, context, packet, blocks),
+            RecoveryState::WestwoodModule => westwood_module::on_ack(self, context, packet),
+        }
+    }
+
+    /// Sends what a SACK recovery permits, at most `burst` packets, or any number if `burst` is zero.
+    pub(crate) fn send_by_scoreboard<W: FlowContext>(&mut self, context: &mut W, burst: u32) {
+        match self.options.stack {
+            StackProfile::Ns2 => sack1::send(self, context, burst),
+            StackProfile::Linux => sack::send(self, context, burst),
+        }
+    }
+}

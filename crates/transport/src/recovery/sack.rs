@@ -4,28 +4,13 @@
 //! segments are retransmitted in order; the duplicate-ACK counter counts ACKs that report new data.
 
 use super::DUP_THRESH;
+use super::state::{RecoveryState, Sack};
 use crate::blocks::Block;
 use crate::context::FlowContext;
 use crate::options::StackProfile;
-use crate::scoreboard::Scoreboard;
-use crate::sender::{RecoveryState, Sender};
+use crate::sender::Sender;
 use cc::Phase;
 use net::Packet;
-
-/// State of a SACK recovery, for both profiles.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sack {
-    pub board: Scoreboard,
-    pub recovering: bool,
-    /// ns-2: the estimated number of segments in the network.
-    pub pipe: i64,
-    /// One past the highest segment retransmitted in this recovery (HighRxt).
-    pub retransmitted_to: u32,
-    /// ns-2: no new data was acknowledged since a timeout.
-    pub timed_out: bool,
-    /// Whether this recovery has sent its rescue retransmission.
-    rescued: bool,
-}
 
 pub(crate) fn board(s: &mut Sender) -> &mut Sack {
     match &mut s.recovery_state {

@@ -1,7 +1,8 @@
 //! SACK as in ns-2's Sack1 agent (Fall and Floyd 1996): a pipe counter; retransmissions first, then new data.
 
 use super::DUP_THRESH;
-use super::sack::{Sack, board};
+use super::sack::board;
+use super::state::Sack;
 use crate::blocks::Block;
 use crate::context::{FlowContext, FlowTimer};
 use crate::sender::Sender;

@@ -3,19 +3,12 @@
 //! the fine timeout.
 
 use super::DUP_THRESH;
+use super::state::{RecoveryState, VegasClock};
 use crate::context::FlowContext;
-use crate::sender::RecoveryState;
 use crate::sender::{LastReduction, Sender};
 use cc::Controller;
 use net::Packet;
 use units::Time;
-
-/// State of the check by the fine-grained clock.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct VegasClock {
-    /// Number of new ACKs that still check the age of the next segment.
-    checks_left: u32,
-}
 
 /// Whether the first unacknowledged segment is older than the controller's fine timeout.
 fn expired(s: &Sender, now: Time) -> bool {

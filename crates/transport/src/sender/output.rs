@@ -1,10 +1,9 @@
 //! Transmission: limits by window and pacing, and the retransmission timer.
 
-use super::{RecoveryState, Sender};
+use super::Sender;
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
-use crate::options::StackProfile;
-use crate::recovery;
+use crate::recovery::RecoveryState;
 use cc::{Controller, Signals};
 use net::{Packet, PacketKind};
 use units::{Rate, Time};
@@ -13,12 +12,8 @@ impl Sender {
     /// Sends what the window permits: at most `burst` packets, or any number if `burst` is zero.
     #[inline]
     pub(crate) fn send_much<W: FlowContext>(&mut self, context: &mut W, burst: u32) {
-        match self.recovery_state {
-            RecoveryState::Sack(_) if self.options.stack == StackProfile::Ns2 => {
-                return recovery::sack1_send(self, context, burst);
-            }
-            RecoveryState::Sack(_) => return recovery::sack_send(self, context, burst),
-            _ => {}
+        if let RecoveryState::Sack(_) = self.recovery_state {
+            return self.send_by_scoreboard(context, burst);
         }
         let window = self.window();
         let mut packets = 0;
