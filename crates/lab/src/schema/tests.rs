@@ -144,3 +144,81 @@ fn defaults_of_tcp_are_those_of_the_profiles() {
     }
     assert!(checked > 50, "{checked}");
 }
+
+/// Scenarios in which a key of a table stands in place of `KEY`; under both profiles if `PROFILE` stands there.
+const PLACES: [(&str, &str); 9] = [
+    ("scenario", "KEY\n\"duration\" = \"1s\"\nlink = [LINK]\nflow = [FLOW]"),
+    (
+        "red",
+        "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", queue = { kind = \"red\", limit = \"9p\", KEY } }]\nflow = [FLOW]",
+    ),
+    (
+        "gilbert_elliott",
+        "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", loss = { kind = \"gilbert_elliott\", p = 0.1, r = 0.1, KEY } }]\nflow = [FLOW]",
+    ),
+    ("flow", "duration = \"1s\"\nlink = [LINK]\nflow = [{ from = \"a\", to = \"b\", KEY }]"),
+    (
+        "udp",
+        "duration = \"1s\"\nlink = [LINK]\nflow = [{ from = \"a\", to = \"b\", udp = { rate = \"1kbps\", KEY } }]",
+    ),
+    (
+        "radio",
+        "duration = \"1s\"\nflow = [RADIO_FLOW]\nradio = { nodes = 2, PROFILE, mobility = STATIC, KEY }",
+    ),
+    (
+        "propagation",
+        "duration = \"1s\"\nflow = [RADIO_FLOW]\nradio = { nodes = 2, mobility = STATIC, propagation = { kind = \"shadowing\", KEY } }",
+    ),
+    (
+        "mac",
+        "duration = \"1s\"\nflow = [RADIO_FLOW]\nradio = { nodes = 2, PROFILE, mobility = STATIC, mac = { KEY } }",
+    ),
+    (
+        "routing",
+        "duration = \"1s\"\nflow = [RADIO_FLOW]\nradio = { nodes = 2, PROFILE, mobility = STATIC, routing = { KEY } }",
+    ),
+];
+
+/// The value of a default that is written as in a file, not in words.
+fn is_literal(default: &str) -> bool {
+    default.starts_with(|c: char| c == '"' || c.is_ascii_digit()) && !default.contains(' ')
+        || ["true", "false"].contains(&default)
+}
+
+#[test]
+fn defaults_are_those_of_the_readers() {
+    let mut checked = 0;
+    for (name, place) in PLACES {
+        let text = place
+            .replace("RADIO_FLOW", "{ from = \"n0\", to = \"n1\" }")
+            .replace("FLOW", "{ from = \"a\", to = \"b\" }")
+            .replace("LINK", "{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\" }")
+            .replace("STATIC", "{ kind = \"static\", positions = [[0, 0], [1, 0]] }");
+        for (number, profile) in ["ns2", "std"].into_iter().enumerate() {
+            let text = text.replace("PROFILE", &format!("profile = \"{profile}\""));
+            let read = |key: &str| {
+                let text = text.replace("KEY", key);
+                let scenario =
+                    Scenario::parse("t", &text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+                format!("{scenario:?}")
+            };
+            let table = TABLES.iter().find(|table| table.name == name).unwrap();
+            let keys = table
+                .keys
+                .iter()
+                .filter(|key| !["profile", "kind"].contains(&key.name) && is_literal(key.defaults[number]));
+            // `min` alone moves `max`.
+            for key in keys.filter(|key| (name, key.name) != ("red", "min")) {
+                let default = key.defaults[number];
+                assert_eq!(
+                    read(""),
+                    read(&format!("{} = {default}", key.name)),
+                    "{name}, {profile}: {}",
+                    key.name
+                );
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 120, "{checked}");
+}
