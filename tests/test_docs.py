@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ackclock import Scenario
+
 
 def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
@@ -81,3 +83,13 @@ def test_the_controller_of_contributing_passes_the_conformance_suite(root: Path,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "test result: ok" in done.stdout
+
+
+def test_the_scenario_of_contributing_runs(root: Path) -> None:
+    """The block of "Add a scenario", under the auditor."""
+    section = (root / "CONTRIBUTING.md").read_text().split("## Add a scenario")[1]
+    block = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)[0]
+    assert block.startswith("# ")
+    result = Scenario.parse(block).run(audit=True)
+    assert result.violation_count == 0
+    assert [flow["name"] for flow in result.outcome["flows"]] == ["early", "late"]
