@@ -20,6 +20,11 @@ def schema(of: str) -> dict[str, Any]:
     return found
 
 
+def definition(form: dict[str, Any]) -> str:
+    """The name of the definition that the `$ref` of a JSON Schema points to."""
+    return str(form["$ref"].rsplit("/", 1)[1])
+
+
 def models(kind: str) -> list[dict[str, Any]]:
     """List the models of one kind: dictionaries with name, summary, status, source, params, trace, limits.
 

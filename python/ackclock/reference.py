@@ -7,7 +7,7 @@ import keyword
 import textwrap
 from typing import Any
 
-from ackclock.models import schema
+from ackclock.models import definition, schema
 
 LARGE = 1e9
 """A larger upper bound is no news to a reader."""
@@ -57,10 +57,8 @@ def _meaning(form: dict[str, Any]) -> str:
 def _type(form: dict[str, Any]) -> str:
     """The type of a value in words."""
     if "$ref" in form:
-        name = form["$ref"].rsplit("/", 1)[1]
+        name = definition(form)
         return "a controller" if name == "controller" else f"[{name}](#{name.lower()})"
-    if "allOf" in form:
-        return _type(form["allOf"][0])
     if "anyOf" in form:
         parts = [_type(part) for part in form["anyOf"] if part.get("type") != "null"]
         return " or ".join(dict.fromkeys(parts)) + (" or null" if {"type": "null"} in form["anyOf"] else "")
@@ -125,7 +123,7 @@ def _typed_dict(name: str, form: dict[str, Any]) -> str:
 
 def _python_type(form: dict[str, Any]) -> str:
     if "$ref" in form:
-        return str(form["$ref"].rsplit("/", 1)[1])
+        return definition(form)
     if "anyOf" in form:
         return " | ".join("None" if part.get("type") == "null" else _python_type(part) for part in form["anyOf"])
     kinds = form["type"] if isinstance(form["type"], list) else [form["type"]]

@@ -528,4 +528,7 @@ flow = [{ from = "a", to = "b" }]
     let error = |set: &str| parse(set).unwrap_err().to_string();
     assert!(error("link.l.loss[2].rate=0.75").contains("\"loss\" has no element 2; it has 2"));
     assert!(error("link.l.loss.rate=0.75").contains("write loss[0] for its first"));
+    let named = text.replace(r#"name = "l""#, r#"name = "l[1]""#);
+    let set = r#"link."l[1]".loss[0].rate=0.75"#.to_string();
+    assert_eq!(rates(&Scenario::parse("s.toml", &named, &[set]).unwrap()), [0.75, 0.25]);
 }

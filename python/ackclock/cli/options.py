@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -57,3 +57,6 @@ def percent(text: str, what: str) -> float:
     if not text.endswith("%") or not 0 <= part < 1:
         raise BadInput(f"{what} {text}: must be a percentage of at least 0% and less than 100%, such as 1%")
     return part
+
+
+Engine = Literal["local", "ray"]

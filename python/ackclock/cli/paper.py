@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from ackclock.cli.console import named_progress, wide_console
-from ackclock.cli.options import Jobs
+from ackclock.cli.options import Engine, Jobs
 from ackclock.files import BadInput
 from ackclock.text import fail, say
 
@@ -24,7 +24,7 @@ def command(
     out: Path,
     quick: bool = False,
     jobs: Jobs = None,
-    engine: Literal["local", "ray"] = "local",
+    engine: Engine = "local",
     readme: bool = False,
 ) -> int:
     """Reproduce a paper: run its studies and write a page with tables, figures and verdicts on claims. Resumable.

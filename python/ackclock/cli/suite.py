@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from ackclock.cli.console import named_progress, wide_console
-from ackclock.cli.options import AllowCode, Jobs
+from ackclock.cli.options import AllowCode, Engine, Jobs
 from ackclock.suite.measures import METRICS
 from ackclock.text import fail
 
@@ -24,7 +24,7 @@ def command(
     out: Path | None = None,
     quick: bool = False,
     jobs: Jobs = None,
-    engine: Literal["local", "ray"] = "local",
+    engine: Engine = "local",
     allow_code: AllowCode = False,
 ) -> int:
     """Run a controller in every situation of a suite and write one page. Resumable.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from ackclock.cli.console import study_progress
-from ackclock.cli.options import AllowCode, File, Jobs, Overrides
+from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides
 from ackclock.files import BadInput
 from ackclock.text import advise, fail, say
 
@@ -21,7 +21,7 @@ def command(
     out: Path,
     set_: Overrides = None,
     jobs: Jobs = None,
-    engine: Literal["local", "ray"] = "local",
+    engine: Engine = "local",
     until: str | None = None,
     most: int = 200,
     as_json: Annotated[bool, Parameter(name="--json")] = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ackclock.models import schema
+from ackclock.models import definition, schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +19,7 @@ def outcome_schema() -> pl.Schema:
 
     def column(form: dict[str, Any]) -> Any:
         if "$ref" in form:
-            return column(outcome["$defs"][form["$ref"].rsplit("/", 1)[1]])
+            return column(outcome["$defs"][definition(form)])
         if "anyOf" in form:  # of something, or null
             return column(form["anyOf"][0])
         kind = form["type"][0] if isinstance(form["type"], list) else form["type"]

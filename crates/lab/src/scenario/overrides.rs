@@ -16,8 +16,7 @@ pub fn read_document(file: &str, text: &str, assignments: &[String]) -> Result<T
 }
 
 /// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table, in `loss[N]` the
-/// number selects an element of an array, from 0. Put a name
-/// that contains dots or equal signs in double quotes.
+/// number selects an element of an array, from 0. Put a name that contains dots or equal signs in double quotes.
 pub fn apply(document: &mut TomlItem, assignment: &str) -> Result<(), ScenarioError> {
     let equals = split_outside_quotes(assignment, '=').first().map_or(0, |key| key.len());
     let Some((key, text)) =
@@ -45,7 +44,6 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
     let mut rest = &parts[..];
     while let [part, tail @ ..] = rest {
         let kind = at.value.kind();
-        let (part, index) = split_index(part);
         at = match &mut at.value {
             TomlValue::List(items) => {
                 if let [.., whole] = &parts[..parts.len() - rest.len()]
@@ -56,41 +54,44 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
                     return Err(refuse(message));
                 }
                 let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
-                let Some(index) = names.iter().position(|n| n == part) else {
+                let Some(index) = names.iter().position(|n| n == *part) else {
                     let remark = nearest(part, names.iter().map(String::as_str));
                     return Err(refuse(format!("there is no \"{part}\" here; {remark}")));
                 };
                 &mut items[index]
             }
             TomlValue::Table(entries) => {
-                let index = entries.iter().position(|(k, _)| k == part).unwrap_or_else(|| {
-                    entries.push((part.to_string(), TomlItem::table(Origin::Set(key.into()))));
-                    entries.len() - 1
-                });
-                &mut entries[index].1
+                let find = |name: &str| entries.iter().position(|(k, _)| k == name);
+                let indexed = || split_index(part).and_then(|(name, n)| Some((find(name)?, n)));
+                match (find(part), indexed()) {
+                    (Some(entry), _) => &mut entries[entry].1,
+                    (None, Some((entry, n))) => element(&mut entries[entry], n).map_err(refuse)?,
+                    (None, None) => {
+                        entries.push((part.to_string(), TomlItem::table(Origin::Set(key.into()))));
+                        let last = entries.len() - 1;
+                        &mut entries[last].1
+                    }
+                }
             }
             _ => return Err(refuse(format!("\"{part}\" is a key within {kind}, which has no keys"))),
         };
-        if let Some(index) = index {
-            let count = if let TomlValue::List(items) = &at.value { items.len() } else { 0 };
-            at = match &mut at.value {
-                TomlValue::List(items) if index < count => &mut items[index],
-                _ => return Err(refuse(format!("\"{part}\" has no element {index}; it has {count}"))),
-            };
-        }
         rest = tail;
     }
     *at = value;
     Ok(())
 }
 
-/// The name and the index of a part such as `loss[1]`; a part in another form is a name.
-fn split_index(part: &str) -> (&str, Option<usize>) {
-    let split = part.strip_suffix(']').and_then(|part| part.rsplit_once('['));
-    match split.map(|(name, index)| (name, index.parse())) {
-        Some((name, Ok(index))) if !name.is_empty() => (name, Some(index)),
-        _ => (part, None),
-    }
+/// The name and the index of a part such as `loss[1]`, if it has this form.
+fn split_index(part: &str) -> Option<(&str, usize)> {
+    let (name, index) = part.strip_suffix(']')?.rsplit_once('[')?;
+    Some((name, index.parse().ok()?))
+}
+
+/// Element `index` of the array that an entry holds, or a message.
+fn element((name, item): &mut (String, TomlItem), index: usize) -> Result<&mut TomlItem, String> {
+    let items = if let TomlValue::List(items) = &mut item.value { &mut items[..] } else { &mut [] };
+    let count = items.len();
+    items.get_mut(index).ok_or_else(|| format!("\"{name}\" has no element {index}; it has {count}"))
 }
 
 /// Splits a text at separators outside double quotes.

@@ -135,7 +135,9 @@ impl PathNodes<'_> {
     fn without_radio(&self, from: NodeId, to: NodeId) -> Option<(Segment, usize)> {
         let route = self.links_between(from, to);
         if self.terminals.is_empty() {
-            return route.map(|route| (Segment::Links(route.clone()), route.len()));
+            let route = route?;
+            let links = route.len();
+            return Some((Segment::Links(route), links));
         }
         let links = match route {
             Some(route) => route.len(),
