@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
 
-.PHONY: build run test bench lint format validate fuzz docs reference wheel clean
+.PHONY: build run test bench lint format validate live fuzz docs reference wheel clean
 
 build: $(VENV)/.built
 
@@ -53,6 +53,10 @@ bench: build
 # Beside ns-2 itself, where it is installed (Debian: ns2).
 validate: build
 	$(BIN)/python validation/ns2/live.py
+
+# Records scripts on this machine's kernel and compares; needs root.
+live: build
+	$(BIN)/python validation/linux/linux_live.py
 
 # Needs `cargo install cargo-fuzz`; FUZZ is a file of fuzz/fuzz_targets.
 FUZZ ?= scenario

@@ -19,7 +19,7 @@ class Reno(Controller):
 
     def on_ack(self, ack):
         counts = self.flow.counts_segments  # the linux profile counts segments, ns2 counts ACKs
-        if ack.newly_acked == 0 or ack.phase == "recovery" or ack.ece or (counts and not ack.window_limited):
+        if not ack.may_grow or (counts and not ack.window_limited):
             return
         if not counts:
             if self.cwnd < self.ssthresh:
@@ -27,16 +27,25 @@ class Reno(Controller):
             else:
                 self.move(self.cwnd + 1.0 / self.cwnd)
             return
-        acked = float(ack.newly_acked)
+        acked = float(ack.newly_delivered)
         if self.cwnd < self.ssthresh:
             before = self.cwnd
             self.move(min(before + acked, self.ssthresh))
             acked -= max(self.cwnd - before, 0.0)
         if acked > 0.0:
-            self.counter += acked
-            if self.counter >= self.cwnd:
-                self.counter -= self.cwnd
-                self.move(self.cwnd + 1.0)
+            self.count(acked)
+
+    def count(self, acked):
+        """One segment more for each window of acknowledged segments."""
+        per = self.cwnd
+        if self.counter >= per:  # the window has become smaller than what was counted
+            self.counter = 0.0
+            self.move(self.cwnd + 1.0)
+        self.counter += acked
+        if self.counter >= per:
+            whole = math.floor(self.counter / per)
+            self.counter -= whole * per
+            self.move(self.cwnd + whole)
 
     def on_congestion(self, event):
         # RFC 8511 (ABE): the factor is 0.8 for an ECN echo if `abe` is set.

@@ -27,7 +27,7 @@ class Patient(Controller):
             self.base_rtt = min(ack.rtt_s, self.base_rtt or ack.rtt_s)
             self.queueing = ack.rtt_s - self.base_rtt
         patient = self.queueing is not None and self.queueing > self.wait * self.base_rtt
-        if ack.newly_acked and ack.phase != "recovery" and not patient:
+        if ack.may_grow and not patient:
             self.cwnd += ack.newly_acked if self.cwnd < self.ssthresh else ack.newly_acked / self.cwnd
         elif patient and self.cwnd < self.ssthresh:
             self.ssthresh = self.cwnd  # end slow start: a queue has built up

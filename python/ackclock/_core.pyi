@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 __version__: Final[str]
 ENGINE: Final[str]
@@ -54,6 +54,14 @@ class Ack:
     """When it arrived, simulated seconds."""
     newly_acked: int
     """Segments newly acknowledged cumulatively; zero for a duplicate."""
+    newly_delivered: int
+    """Segments newly reported as delivered, cumulatively or by SACK (only cumulatively without recovery "rack")."""
+    newly_lost: int
+    """Segments that the sender marked as lost while it processed this ACK (recovery "rack")."""
+    delivered_total: int
+    """Segments delivered since the start (recovery "rack")."""
+    lost_total: int
+    """Segments marked as lost since the start; a lost retransmission counts again (recovery "rack")."""
     dupacks: int
     """Duplicates in a row: including this one, or before this one if it acknowledges something new."""
     acked_through: int
@@ -61,7 +69,10 @@ class Ack:
     next: int
     """Number of the segment to be sent next."""
     in_flight: float
-    """Segments outstanding after this ACK, before anything is sent in answer."""
+    """Segments in flight after this ACK, before anything is sent in answer (recovery "rack": without those that are
+    reported or lost; otherwise all outstanding ones)."""
+    prior_in_flight: float
+    """The same before this ACK."""
     rtt_s: float | None
     """Round-trip time of the newest segment acknowledged, never from a retransmitted one."""
     receiver_time_s: float | None
@@ -75,7 +86,10 @@ class Ack:
     app_limited: bool
     """The sender had too little to send at some time in it."""
     phase: str
-    """The phase that this ACK finds or brings: open, recovery (the window must not grow), or loss (after a timeout)."""
+    """The phase that this ACK finds or brings: open, cwr (reduction after an ECN echo), recovery (the window must not
+    grow), or loss (after a timeout)."""
+    may_grow: bool
+    """Whether the transport permits the window to grow on this ACK."""
     window_limited: bool
     """Whether the window was what kept the sender from sending more."""
 
@@ -113,6 +127,13 @@ class Restart:
     """For how long nothing was sent."""
     window: float
     """The window that the transport's profile gives, segments."""
+
+class TransmitStart:
+    """The first transmission after all data in flight was acknowledged."""
+
+    now_s: float
+    idle_s: float
+    """Time since the last transmission."""
 
 class PathHint:
     """Information from lower layers."""
@@ -202,3 +223,23 @@ class SatelliteView:
 
 def seconds(text: str) -> float: ...
 def parse_study(file: str, text: str, assignments: list[str]) -> Study: ...
+
+class ScriptedSender:
+    """A TCP sender whose receiver and clock are played by the caller. Times in microseconds, data in segments."""
+
+    def __init__(self, text: str) -> None: ...
+    def start(self, at_us: float) -> None: ...
+    def write(self, at_us: float, segments: int) -> None: ...
+    def ack(
+        self,
+        at_us: float,
+        ack: int,
+        blocks: list[tuple[int, int]],
+        ece: bool,
+        echo_us: float,
+        window: int | None,
+    ) -> None: ...
+    def timer_us(self) -> float | None: ...
+    def fire(self, at_us: float) -> None: ...
+    def transmitted(self) -> list[tuple[float, int, bool]]: ...
+    def state(self) -> dict[str, Any]: ...

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
 
-from ackclock._core import Ack, Congestion, FlowInfo, PathHint, Restart, Timeout
+from ackclock._core import Ack, Congestion, FlowInfo, PathHint, Restart, Timeout, TransmitStart
 
 
 class Controller:
@@ -68,11 +68,14 @@ class Controller:
         """Called when fast recovery ends, or when all data sent before a reduction by ECN is acknowledged."""
 
     def on_undo(self, now_s: float) -> None:
-        """Called when the last reduction turns out to be spurious."""
+        """Called when the last reduction was spurious, before the transport restores window and threshold."""
 
     def on_restart(self, event: Restart) -> None:
-        """Called when the flow sends again after an idle time."""
+        """Called when the flow sends again after an idle time longer than the retransmission timeout."""
         self.set_window(event.window)
+
+    def on_transmit_start(self, event: TransmitStart) -> None:
+        """Called before a transmission with nothing in flight."""
 
     def on_timer(self, now_s: float) -> None:
         """Called at the time set by `wake_at_s`."""
@@ -81,8 +84,12 @@ class Controller:
         """Called with information from lower layers: hand-offs and router feedback."""
 
     def set_window(self, cwnd: float) -> None:
-        """Called when the transport sets the window, such as when the connection opens or a partial ACK deflates it."""
+        """Called when the transport sets the window: when the connection opens, for every ACK of a window reduction."""
         self.cwnd = cwnd
+
+    def set_ssthresh(self, ssthresh: float) -> None:
+        """Called when the transport sets the threshold, such as when it undoes a reduction."""
+        self.ssthresh = ssthresh
 
 
 RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "handoff"}

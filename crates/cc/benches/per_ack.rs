@@ -22,6 +22,11 @@ fn run(controller: &mut AnyController) -> f64 {
         let ack = Ack {
             now,
             newly_acked: 1,
+            delivered: 1,
+            newly_lost: 0,
+            delivered_total: 0,
+            lost_total: 0,
+            prior_in_flight: 0.0,
             dupacks: 0,
             acked_through: i,
             next: i + window as u64,
@@ -31,6 +36,8 @@ fn run(controller: &mut AnyController) -> f64 {
             ece: false,
             rate: None,
             phase: Phase::Open,
+            may_grow: true,
+            paced: false,
             window_limited: true,
         };
         controller.on_ack(&ack);

@@ -12,6 +12,7 @@
 
 use crate::descriptor::{Descriptor, Status};
 use crate::params::{Param, ParamKind, Params};
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::Time;
@@ -269,6 +270,7 @@ impl Algorithm for Bic {
         source: "Xu, Harfoush and Rhee, INFOCOM 2004; Linux 2.6.22",
         status: Status::Draft,
         params: &[
+            crate::slow_start::PARAM,
             Param {
                 name: "form",
                 kind: ParamKind::Choice(&["linux", "paper"]),
@@ -284,7 +286,7 @@ impl Algorithm for Bic {
     fn new(params: &Params, flow: &FlowInfo) -> Bic {
         let published = Published { max_win: f64::INFINITY, probe: 1.0 };
         Bic {
-            window: Window::new(flow),
+            window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             search: Search::new(params),
             published: (params.choice("form") == "paper").then_some(published),
         }
@@ -310,7 +312,7 @@ impl Controller for Bic {
         if ack.newly_acked > 0 && ack.phase == crate::Phase::Open {
             self.search.acked(ack.newly_acked);
         }
-        if !self.window.may_grow(ack) {
+        if !self.window.on_ack(ack) {
             return;
         }
         let cwnd = self.window.cwnd;

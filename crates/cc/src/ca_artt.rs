@@ -227,6 +227,9 @@ impl Controller for CaArtt {
     fn set_window(&mut self, cwnd: Segments) {
         self.vegas.set_window(cwnd);
     }
+    fn set_ssthresh(&mut self, ssthresh: Segments) {
+        self.vegas.set_ssthresh(ssthresh);
+    }
     fn cwnd(&self) -> Segments {
         self.vegas.cwnd()
     }

@@ -1,7 +1,7 @@
 //! The interface of a congestion controller.
 
 use crate::descriptor::Descriptor;
-use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout};
+use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout, TransmitStart};
 use crate::flow::{FlowInfo, Signals};
 use crate::params::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};
@@ -27,19 +27,26 @@ pub trait Controller {
     fn on_rto(&mut self, event: &Timeout);
     /// Called when fast recovery ends, or when everything sent before an ECN echo reduced the window is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
-    /// Called when the last reduction was spurious.
+    /// Called when the last reduction was spurious (`recovery = "rack"` only). The transport then restores the window and
+    /// the threshold through [`Controller::set_window`] and [`Controller::set_ssthresh`].
     fn on_undo(&mut self, _now: Time) {}
-    /// Called at the first transmission after an idle period.
+    /// Called when the connection was idle for longer than the retransmission timeout (RFC 5681 section 4.1): the window
+    /// becomes `event.window` (`recovery = "rack"` only).
     fn on_restart(&mut self, event: &Restart) {
         self.set_window(event.window);
     }
+    /// Called before a transmission with nothing in flight (`recovery = "rack"` only).
+    fn on_transmit_start(&mut self, _event: &TransmitStart) {}
     /// Called at the time that [`Controller::wake_at`] returned.
     fn on_timer(&mut self, _now: Time) {}
     /// Called with information from lower layers: hand-offs and router feedback.
     fn on_hint(&mut self, _now: Time, _hint: &PathHint) {}
     /// Sets the window. The transport calls it when the connection opens, when a partial ACK deflates the window (RFC
-    /// 6582), when recovery ends with little data in flight, and when Tahoe restarts.
+    /// 6582), for every ACK of a proportional rate reduction (RFC 9937), when recovery ends, and when Tahoe restarts.
     fn set_window(&mut self, cwnd: Segments);
+    /// Sets the slow-start threshold. The transport calls it when a reduction is undone and when the application did not
+    /// use the window.
+    fn set_ssthresh(&mut self, ssthresh: Segments);
 
     /// The congestion window, segments.
     fn cwnd(&self) -> Segments;

@@ -1,17 +1,22 @@
-//! CUBIC. RFC 9438.
+//! CUBIC. RFC 9438, and in the integer arithmetic of Linux (`arithmetic`).
 //!
-//! Differences from the RFC: no HyStart++ (slow start is RFC 5681's); the round-trip time in the target is a mean
-//! with gain 1/8 over the samples that the controller receives. In the `ns2` profile one ACK counts as one segment
-//! and the threshold is truncated, as for every algorithm of that profile. Status: draft: tests compare the curve
-//! with hand-computed numbers (below); no comparison of whole runs yet.
+//! Difference of `arithmetic = "rfc9438"` from the RFC: the round-trip time in the target is a mean with gain 1/8 over
+//! the samples that the controller receives. In the `ns2` profile one ACK counts as one segment and the threshold is
+//! truncated, as for every algorithm of that profile. Status: checked: `arithmetic = "linux"` with HyStart agrees with
+//! recordings of Linux 6.18 (docs/validation.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
 
+use crate::cubic_linux::{CubicLinux, Law};
 use crate::descriptor::{Descriptor, Status};
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
 use crate::params::{Param, ParamKind, Params};
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Timeout};
+use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Growth, Timeout, TransmitStart};
 use units::{Segments, Time};
+
+/// RFC 8511: the part of the window that remains after an ECN echo, in 1/1024.
+const BETA_ECN_LINUX: u64 = 870;
 
 /// Cubic growth around the window of the last loss.
 #[derive(Clone, Debug)]
@@ -28,6 +33,8 @@ pub struct Cubic {
     /// The congestion window when W_max was last set (RFC 9438: cwnd_prior).
     cwnd_prior: Segments,
     epoch: Option<Epoch>,
+    /// The state of `arithmetic = "linux"`, which then replaces that of the RFC.
+    linux: Option<Box<CubicLinux>>,
 }
 
 /// One congestion avoidance epoch.
@@ -55,7 +62,7 @@ impl Algorithm for Cubic {
         name: "cubic",
         summary: "window grows along a cubic curve around the last loss",
         source: "RFC 9438",
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             Param {
                 name: "c",
@@ -81,16 +88,44 @@ impl Algorithm for Cubic {
                 unit: "",
                 doc: "never below Reno's window (section 4.3)",
             },
+            Param {
+                name: "slow_start",
+                kind: ParamKind::Choice(&["profile", "standard", "hystart", "hystart_pp"]),
+                unit: "",
+                doc: "what ends slow start besides a loss: nothing, HyStart as in Linux, or HyStart++ (RFC 9406); `profile`: `hystart` in the profile linux, otherwise `standard`",
+            },
+            Param {
+                name: "arithmetic",
+                kind: ParamKind::Choice(&["profile", "rfc9438", "linux"]),
+                unit: "",
+                doc: "real numbers as in RFC 9438, or the integers of Linux; `profile`: those of the profile",
+            },
+            Param {
+                name: "hz",
+                kind: ParamKind::Number { default: 1000.0, min: 100.0, max: 1000.0 },
+                unit: "1/s",
+                doc: "with `arithmetic = \"linux\"`: frequency of the kernel's clock (CONFIG_HZ)",
+            },
         ],
         probes: &["w_max", "w_est", "k"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Cubic {
+        let linux_profile = flow.arithmetic.growth == Growth::Counted;
+        let slow_start = match params.choice("slow_start") {
+            "profile" if linux_profile => "hystart",
+            other => other,
+        };
+        let linux = match params.choice("arithmetic") {
+            "profile" => linux_profile,
+            other => other == "linux",
+        };
         Cubic {
+            linux: linux.then(|| Box::new(CubicLinux::new(law(params)))),
             c: params.number("c"),
             beta: params.number("beta"),
             fast_convergence: params.switch("fast_convergence"),
             reno_friendly: params.switch("reno_friendly"),
-            window: Window::new(flow),
+            window: Window::new(flow).with_slow_start(SlowStart::new(slow_start)),
             abe: flow.abe,
             srtt: Smoothed::new(0.125),
             w_max: 0.0,
@@ -100,7 +135,19 @@ impl Algorithm for Cubic {
     }
 }
 
+/// The parameters in the units of Linux.
+fn law(params: &Params) -> Law {
+    Law {
+        hz: params.number("hz") as u64,
+        beta: (params.number("beta") * 1024.0).round() as u64,
+        scale: (params.number("c") * 1024.0).round() as u64,
+        fast_convergence: params.switch("fast_convergence"),
+        reno_friendly: params.switch("reno_friendly"),
+    }
+}
+
 impl Cubic {
+    /// Congestion avoidance by the rules of RFC 9438.
     fn avoid(&mut self, now: Time, acked: f64) {
         let cwnd = self.window.cwnd;
         let (c, w_max) = (self.c, self.w_max);
@@ -139,25 +186,58 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
+    fn on_open(&mut self, now: Time) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_open(now);
+        }
+    }
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            self.srtt.update(rtt.seconds());
+            match &mut self.linux {
+                Some(linux) => linux.on_rtt(ack.now, rtt),
+                None => {
+                    self.srtt.update(rtt.seconds());
+                }
+            }
         }
-        if !self.window.may_grow(ack) {
+        if !self.window.on_ack(ack) {
             return;
         }
         let left = self.window.slow_start_step(ack);
-        if left > 0.0 {
-            self.avoid(ack.now, left);
+        if left <= 0.0 {
+            return;
+        }
+        match &mut self.linux {
+            Some(linux) => {
+                let per = linux.segments_per_step(ack.now, self.window.cwnd as u64, left as u64);
+                self.window.count(left, per as f64);
+            }
+            None => self.avoid(ack.now, left),
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
+        if let Some(linux) = &mut self.linux {
+            let abe = self.abe && event.cause == Cause::Ecn;
+            let beta = if abe { BETA_ECN_LINUX } else { (self.beta * 1024.0).round() as u64 };
+            let reduced = linux.reduce(event.window as u64, beta);
+            self.window.reduce_to(reduced as f64);
+            return;
+        }
         self.remember(self.window.cwnd);
         // RFC 8511: beta is 0.85 for an ECN echo, if enabled.
         let keep = if self.abe && event.cause == Cause::Ecn { 0.85 } else { self.beta };
         self.window.reduce(event.window, keep);
     }
     fn on_rto(&mut self, event: &Timeout) {
+        if let Some(linux) = &mut self.linux {
+            if !event.repeated {
+                let beta = (self.beta * 1024.0).round() as u64;
+                self.window.reduce_to(linux.reduce(event.window as u64, beta) as f64);
+            }
+            linux.reset();
+            self.window.timeout(&Timeout { repeated: true, ..*event }, self.beta);
+            return;
+        }
         if !event.repeated {
             self.remember(self.window.cwnd);
         }
@@ -166,8 +246,20 @@ impl Controller for Cubic {
         self.w_max = 0.0;
         self.epoch = None;
     }
+    fn on_transmit_start(&mut self, event: &TransmitStart) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_transmit_start(event.now, event.idle);
+        } else if let Some(epoch) = &mut self.epoch {
+            // Section 5.8: the curve continues where it was before the idle time.
+            epoch.start = (epoch.start + event.idle).min(event.now);
+        }
+    }
     impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {
+        if let Some(linux) = &self.linux {
+            out[..3].copy_from_slice(&linux.probe());
+            return;
+        }
         out[0] = if self.w_max > 0.0 { self.w_max } else { f64::NAN };
         (out[1], out[2]) = self.epoch.as_ref().map_or((f64::NAN, f64::NAN), |e| (e.w_est, e.k));
     }

@@ -139,7 +139,7 @@ impl Controller for EnhancedRcp {
             self.at_round = self.window.cwnd;
             self.aim();
         }
-        if !self.window.may_grow(ack) {
+        if !self.window.on_ack(ack) {
             return;
         }
         let acks = self.window.counts(ack);

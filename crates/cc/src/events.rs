@@ -8,6 +8,8 @@ pub enum Phase {
     /// No loss is under repair.
     #[default]
     Open,
+    /// The sender reduces its window after an ECN echo; no loss is under repair. The window does not grow.
+    Cwr,
     /// Fast recovery: the window does not grow.
     Recovery,
     /// After a retransmission timeout, until everything sent before it is acknowledged.
@@ -15,10 +17,13 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// All phases.
+    pub const ALL: [Phase; 4] = [Phase::Open, Phase::Cwr, Phase::Recovery, Phase::Loss];
     /// Its name in traces.
     pub const fn name(self) -> &'static str {
         match self {
             Phase::Open => "open",
+            Phase::Cwr => "cwr",
             Phase::Recovery => "recovery",
             Phase::Loss => "loss",
         }
@@ -32,14 +37,26 @@ pub struct Ack {
     pub now: Time,
     /// Number of segments that the cumulative ACK newly acknowledges; zero for a duplicate ACK.
     pub newly_acked: u32,
+    /// Number of segments that this ACK newly reports as delivered, cumulatively or by SACK. Recoveries without a
+    /// scoreboard of segments (all but `rack`) count cumulative ACKs only.
+    pub delivered: u32,
+    /// Number of segments that the sender marked as lost while it processed this ACK (only with `recovery = "rack"`).
+    pub newly_lost: u32,
+    /// Number of segments delivered since the start, with this ACK (only with `recovery = "rack"`).
+    pub delivered_total: u64,
+    /// Number of segments marked as lost since the start; a lost retransmission counts again (only with `rack`).
+    pub lost_total: u64,
     /// Number of duplicate ACKs in a row: with this one, or before this one if it acknowledges new data.
     pub dupacks: u32,
     /// Number of the highest segment acknowledged.
     pub acked_through: u64,
     /// Number of the next segment to send.
     pub next: u64,
-    /// Segments in flight after this ACK, before the sender transmits in response.
+    /// Segments in flight after this ACK, before the sender transmits in response: with `rack` the estimate of RFC 6675
+    /// ("pipe"), otherwise the segments outstanding.
     pub in_flight: Segments,
+    /// The same before this ACK.
+    pub prior_in_flight: Segments,
     /// Round-trip sample from the newest segment acknowledged, without ambiguity from retransmissions (Karn's
     /// algorithm); `None` if this ACK gives no sample.
     pub rtt: Option<Span>,
@@ -51,19 +68,31 @@ pub struct Ack {
     pub rate: Option<RateSample>,
     /// The recovery phase before or after this ACK; `Recovery` if the window must not grow.
     pub phase: Phase,
+    /// Whether the transport permits the window to grow on this ACK.
+    pub may_grow: bool,
+    /// Whether the transport paces the packets of this flow.
+    pub paced: bool,
     /// Whether the window limited what the sender had in flight.
     pub window_limited: bool,
 }
 
-/// A measurement of the delivery rate over about one round trip.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A measurement of the delivery rate over about one round trip, taken from the delivered segment that was sent last
+/// (draft-ietf-ccwg-bbr section 4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSample {
     /// Segments delivered in the interval.
     pub delivered: u64,
-    /// The longer of the sending and the acknowledging interval.
+    /// The longer of the sending and the acknowledging interval; zero if it is shorter than the smallest round-trip time,
+    /// so that no rate follows from this sample.
     pub interval: Span,
     /// The application had too little data at some time in the interval.
     pub app_limited: bool,
+    /// Segments delivered in total when the segment was sent.
+    pub prior_delivered: u64,
+    /// Segments in flight when the segment was sent, with the segment.
+    pub tx_in_flight: u32,
+    /// Segments marked as lost since the segment was sent.
+    pub lost: u64,
 }
 
 /// Why the window must shrink.
@@ -126,6 +155,15 @@ pub struct Restart {
     pub idle: Span,
     /// The window that the transport profile sets, segments.
     pub window: Segments,
+}
+
+/// The first transmission after all data in flight was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct TransmitStart {
+    /// When.
+    pub now: Time,
+    /// Time since the last transmission.
+    pub idle: Span,
 }
 
 /// Information from lower layers.

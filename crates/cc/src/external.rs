@@ -1,7 +1,7 @@
 //! Controllers outside the registry, for example in Python: the same trait as a trait object.
 
 use crate::controller::Controller;
-use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout};
+use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout, TransmitStart};
 use crate::flow::{FlowInfo, Signals};
 use std::any::Any;
 use std::fmt::Debug;
@@ -91,6 +91,9 @@ impl Controller for CachedExternal {
     fn on_restart(&mut self, event: &Restart) {
         self.notify(|inner| inner.on_restart(event));
     }
+    fn on_transmit_start(&mut self, event: &TransmitStart) {
+        self.notify(|inner| inner.on_transmit_start(event));
+    }
     fn on_timer(&mut self, now: Time) {
         self.notify(|inner| inner.on_timer(now));
     }
@@ -99,6 +102,9 @@ impl Controller for CachedExternal {
     }
     fn set_window(&mut self, cwnd: Segments) {
         self.notify(|inner| inner.set_window(cwnd));
+    }
+    fn set_ssthresh(&mut self, ssthresh: Segments) {
+        self.notify(|inner| inner.set_ssthresh(ssthresh));
     }
     fn cwnd(&self) -> Segments {
         self.cwnd

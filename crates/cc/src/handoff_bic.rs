@@ -168,7 +168,7 @@ impl HandoffBic {
         if ack.phase == crate::Phase::Open {
             self.search.acked(ack.newly_acked);
         }
-        if !self.window.may_grow(ack) {
+        if !self.window.on_ack(ack) {
             return;
         }
         // Without a round-trip sample the change is zero.

@@ -8,6 +8,7 @@
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::Response;
 use crate::params::{Param, ParamKind, Params};
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 
@@ -25,6 +26,7 @@ impl Algorithm for Hstcp {
         source: "RFC 3649",
         status: Status::Draft,
         params: &[
+            crate::slow_start::PARAM,
             Param {
                 name: "low_window",
                 kind: ParamKind::Number { default: 38.0, min: 1.0, max: 1e6 },
@@ -74,13 +76,16 @@ impl Algorithm for Hstcp {
     fn new(params: &Params, flow: &FlowInfo) -> Hstcp {
         let [low, high, low_p, high_p, least] =
             ["low_window", "high_window", "low_p", "high_p", "high_decrease"].map(|key| params.number(key));
-        Hstcp { window: Window::new(flow), response: Response::new(low, high, low_p, high_p, least) }
+        Hstcp {
+            window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
+            response: Response::new(low, high, low_p, high_p, least),
+        }
     }
 }
 
 impl Controller for Hstcp {
     fn on_ack(&mut self, ack: &Ack) {
-        if !self.window.may_grow(ack) {
+        if !self.window.on_ack(ack) {
             return;
         }
         let left = self.window.slow_start_step(ack);

@@ -7,6 +7,7 @@ use crate::descriptor::{Descriptor, Status};
 use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Param, ParamKind, Params};
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 
@@ -27,6 +28,7 @@ impl Algorithm for Hybla {
         source: "Caini and Firrincieli 2004",
         status: Status::Draft,
         params: &[
+            crate::slow_start::PARAM,
             Param {
                 name: "rtt0",
                 kind: ParamKind::Number { default: 0.025, min: 0.001, max: 10.0 },
@@ -50,7 +52,7 @@ impl Algorithm for Hybla {
     };
     fn new(params: &Params, flow: &FlowInfo) -> Hybla {
         Hybla {
-            window: Window::new(flow),
+            window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             rtt0: params.number("rtt0"),
             rho_max: params.number("rho_max"),
             smoothed: (params.choice("rtt") == "smoothed").then(|| Smoothed::new(0.125)),
@@ -78,7 +80,7 @@ impl Controller for Hybla {
                 smoothed.update(rtt.seconds());
             }
         }
-        if !self.window.may_grow(ack) {
+        if !self.window.on_ack(ack) {
             return;
         }
         let rho = self.rho();

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod controller;
+mod cubic_linux;
 mod descriptor;
 pub mod detmath;
 pub mod estimators;
@@ -19,16 +20,20 @@ mod handoff_bic;
 mod noise;
 mod params;
 mod registry;
+mod slow_start;
 #[cfg(test)]
 mod testing;
 mod window;
 
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Status};
-pub use events::{Ack, Cause, Congestion, EcnResponse, PathHint, Phase, RateSample, Restart, Timeout};
+pub use events::{
+    Ack, Cause, Congestion, EcnResponse, PathHint, Phase, RateSample, Restart, Timeout, TransmitStart,
+};
 pub use external::{CachedExternal, ExternalController, ExternalFactory, Failure};
 pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
 pub use params::{Param, ParamError, ParamKind, ParamValue, Params};
+pub use slow_start::SlowStart;
 pub use window::Window;
 
 registry::controllers! {

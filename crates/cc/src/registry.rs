@@ -59,9 +59,11 @@ macro_rules! controllers {
             #[inline] fn on_recovery_exit(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_recovery_exit(now),)* AnyController::ExternalController(c) => c.on_recovery_exit(now) } }
             #[inline] fn on_undo(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_undo(now),)* AnyController::ExternalController(c) => c.on_undo(now) } }
             #[inline] fn on_restart(&mut self, event: &$crate::Restart) { match self { $(AnyController::$algorithm(c) => c.on_restart(event),)* AnyController::ExternalController(c) => c.on_restart(event) } }
+            #[inline] fn on_transmit_start(&mut self, event: &$crate::TransmitStart) { match self { $(AnyController::$algorithm(c) => c.on_transmit_start(event),)* AnyController::ExternalController(c) => c.on_transmit_start(event) } }
             #[inline] fn on_timer(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_timer(now),)* AnyController::ExternalController(c) => c.on_timer(now) } }
             #[inline] fn on_hint(&mut self, now: units::Time, hint: &$crate::PathHint) { match self { $(AnyController::$algorithm(c) => c.on_hint(now, hint),)* AnyController::ExternalController(c) => c.on_hint(now, hint) } }
             #[inline] fn set_window(&mut self, cwnd: units::Segments) { match self { $(AnyController::$algorithm(c) => c.set_window(cwnd),)* AnyController::ExternalController(c) => c.set_window(cwnd) } }
+            #[inline] fn set_ssthresh(&mut self, ssthresh: units::Segments) { match self { $(AnyController::$algorithm(c) => c.set_ssthresh(ssthresh),)* AnyController::ExternalController(c) => c.set_ssthresh(ssthresh) } }
             #[inline] fn cwnd(&self) -> units::Segments { match self { $(AnyController::$algorithm(c) => c.cwnd(),)* AnyController::ExternalController(c) => c.cwnd() } }
             #[inline] fn ssthresh(&self) -> units::Segments { match self { $(AnyController::$algorithm(c) => c.ssthresh(),)* AnyController::ExternalController(c) => c.ssthresh() } }
             #[inline] fn pacing(&self) -> Option<units::Rate> { match self { $(AnyController::$algorithm(c) => c.pacing(),)* AnyController::ExternalController(c) => c.pacing() } }

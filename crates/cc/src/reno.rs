@@ -6,6 +6,7 @@
 
 use crate::descriptor::{Descriptor, Status};
 use crate::params::Params;
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Timeout};
 
@@ -22,18 +23,18 @@ impl Algorithm for Reno {
         summary: "additive increase, halving (the window algorithm of Tahoe, Reno, NewReno and SACK)",
         source: "RFC 5681",
         status: Status::Checked,
-        params: &[],
+        params: &[crate::slow_start::PARAM],
         probes: &[],
     };
-    fn new(_params: &Params, flow: &FlowInfo) -> Reno {
-        Reno { window: Window::new(flow), abe: flow.abe }
+    fn new(params: &Params, flow: &FlowInfo) -> Reno {
+        Reno { window: Window::new(flow).with_slow_start(SlowStart::from_params(params)), abe: flow.abe }
     }
 }
 
 impl Controller for Reno {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if self.window.may_grow(ack) {
+        if self.window.on_ack(ack) {
             self.window.grow(ack);
         }
     }
@@ -51,11 +52,16 @@ impl Controller for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn params() -> Params {
+        Params::new(Reno::DESCRIPTOR.params, []).unwrap()
+    }
+
     use crate::testing::{ack, congestion, linux_flow, ns2_flow, timeout};
 
     #[test]
     fn ns2_counts_acks_and_keeps_the_fraction() {
-        let mut reno = Reno::new(&Params::none(), &ns2_flow(8.0, 8.0));
+        let mut reno = Reno::new(&params(), &ns2_flow(8.0, 8.0));
         reno.on_ack(&ack(2)); // at the threshold: avoidance; one step though two segments are covered
         assert_eq!(reno.cwnd(), 8.125);
         reno.on_congestion(&congestion(9.0));
@@ -66,7 +72,7 @@ mod tests {
 
     #[test]
     fn linux_counts_segments_and_keeps_whole_windows() {
-        let mut reno = Reno::new(&Params::none(), &linux_flow(9.0, 10.0));
+        let mut reno = Reno::new(&params(), &linux_flow(9.0, 10.0));
         reno.on_ack(&ack(3)); // one to the threshold, two into the counter
         assert_eq!(reno.cwnd(), 10.0);
         for _ in 0..4 {

@@ -214,8 +214,9 @@ impl Controller for Sarbe {
             }
         }
         // Growth is Reno's with and without an echo: in the paper an echo changes only the threshold.
-        let unheard = Ack { ece: ack.ece && self.rfc3168, ..*ack };
-        if self.window.may_grow(&unheard) {
+        let grows = ack.ece && !self.rfc3168 && ack.newly_acked > 0 && ack.phase != crate::Phase::Recovery;
+        let unheard = Ack { may_grow: ack.may_grow || grows, ..*ack };
+        if self.window.on_ack(&unheard) {
             self.window.grow(&unheard);
         }
     }
@@ -277,12 +278,13 @@ mod tests {
             Sarbe::new(&Params::new(Sarbe::DESCRIPTOR.params, []).unwrap(), &ns2_flow(cwnd, ssthresh));
         for i in 0..100u64 {
             let at = Time::ZERO + Span::from_ms(1000 + 4 * i);
-            let phase = crate::Phase::Recovery;
+            let (phase, may_grow) = (crate::Phase::Recovery, false);
             algorithm.on_ack(&Ack {
                 now: at,
                 receiver_time: Some(at),
                 rtt: Some(Span::from_ms(40)),
                 phase,
+                may_grow,
                 ..ack(1)
             });
         }
@@ -320,10 +322,10 @@ mod tests {
     #[test]
     fn an_echo_ends_slow_start_and_does_nothing_after_it() {
         let mut algorithm = fed(8.0, 64.0);
-        algorithm.on_ack(&Ack { ece: true, ..ack(1) });
+        algorithm.on_ack(&Ack { ece: true, may_grow: false, ..ack(1) });
         assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (9.0, 10.0));
         let mut algorithm = fed(12.0, 2.0);
-        algorithm.on_ack(&Ack { ece: true, ..ack(1) });
+        algorithm.on_ack(&Ack { ece: true, may_grow: false, ..ack(1) });
         assert_eq!(algorithm.ssthresh(), 2.0);
         assert!(algorithm.cwnd() > 12.0);
         assert_eq!(algorithm.ecn_response(), EcnResponse::CwrOnly);

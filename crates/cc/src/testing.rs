@@ -28,6 +28,11 @@ pub fn ack(newly_acked: u32) -> Ack {
     Ack {
         now: Time::from_ps(1),
         newly_acked,
+        delivered: newly_acked,
+        newly_lost: 0,
+        delivered_total: 0,
+        lost_total: 0,
+        prior_in_flight: 0.0,
         dupacks: 0,
         acked_through: 0,
         next: 0,
@@ -37,6 +42,8 @@ pub fn ack(newly_acked: u32) -> Ack {
         ece: false,
         rate: None,
         phase: Phase::Open,
+        may_grow: newly_acked > 0,
+        paced: false,
         window_limited: true,
     }
 }

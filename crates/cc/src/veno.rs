@@ -14,6 +14,7 @@
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Param, ParamKind, Params};
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span};
@@ -41,6 +42,7 @@ impl Algorithm for Veno {
         source: "Fu and Liew, IEEE JSAC 21(2), 2003; variants of Linux and of JATIT 66(1), 2014",
         status: Status::Draft,
         params: &[
+            crate::slow_start::PARAM,
             Param {
                 name: "beta",
                 kind: ParamKind::Number { default: 3.0, min: 0.0, max: 1e6 },
@@ -72,7 +74,7 @@ impl Algorithm for Veno {
                 "no" => false,
                 _ => variant == "seed",
             },
-            window: Window::new(flow),
+            window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             base: MinRtt::default(),
             smoothed: Smoothed::new(0.125),
             last: None,
@@ -126,7 +128,7 @@ impl Controller for Veno {
         }
         let measured = self.measure(self.window.cwnd);
         self.backlog = measured.unwrap_or(f64::NAN);
-        if !self.window.may_grow(ack) {
+        if !self.window.on_ack(ack) {
             return;
         }
         let acked = self.window.slow_start_step(ack);

@@ -10,6 +10,7 @@
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{AckFilter, AckRate, DupAckAccounting, MinRtt};
 use crate::params::{Param, ParamKind, Params};
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span, Time};
@@ -40,6 +41,7 @@ impl Algorithm for Westwood {
         source: "Mascolo et al., MobiCom 2001; the UCLA module for ns-2 (2002)",
         status: Status::Draft,
         params: &[
+            crate::slow_start::PARAM,
             Param {
                 name: "filter",
                 kind: ParamKind::Choice(&["tustin", "type0", "type1", "type2"]),
@@ -81,7 +83,7 @@ impl Algorithm for Westwood {
             _ => AckFilter::Tustin(params.number("tau")),
         };
         Westwood {
-            window: Window::new(flow),
+            window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             rate: AckRate::new(filter),
             credit: DupAckAccounting::new(2),
             rtt_min: MinRtt::default(),
@@ -126,7 +128,7 @@ impl Controller for Westwood {
             let quantum = self.rtt_quantum.ps().max(1);
             self.rtt_min.update(Span::from_ps(rtt.ps().div_ceil(quantum) * quantum));
         }
-        if self.window.may_grow(ack) {
+        if self.window.on_ack(ack) {
             self.window.grow(ack);
         }
     }
@@ -179,6 +181,7 @@ mod tests {
                 now,
                 rtt: Some(Span::from_ms(80 + i % 3)),
                 phase: crate::Phase::Recovery,
+                may_grow: false,
                 ..ack(1)
             });
         }

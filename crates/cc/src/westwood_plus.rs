@@ -15,6 +15,7 @@
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
 use crate::params::{Param, ParamKind, Params};
+use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span, Time};
@@ -52,12 +53,15 @@ impl Algorithm for WestwoodPlus {
         summary: "Westwood with one bandwidth sample per round trip",
         source: "Grieco and Mascolo, ACM CCR 34(2), 2004; variant of Linux",
         status: Status::Draft,
-        params: &[Param {
-            name: "variant",
-            kind: ParamKind::Choice(&["paper", "linux", "ns2"]),
-            unit: "",
-            doc: "variant of the filter, and of the time at which the window is set",
-        }],
+        params: &[
+            crate::slow_start::PARAM,
+            Param {
+                name: "variant",
+                kind: ParamKind::Choice(&["paper", "linux", "ns2"]),
+                unit: "",
+                doc: "variant of the filter, and of the time at which the window is set",
+            },
+        ],
         probes: &["bwe", "sample", "rtt_min"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> WestwoodPlus {
@@ -65,7 +69,7 @@ impl Algorithm for WestwoodPlus {
         WestwoodPlus {
             linux,
             at_once: params.choice("variant") == "ns2",
-            window: Window::new(flow),
+            window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             credit: if linux { DupAckAccounting::linux() } else { DupAckAccounting::new(u32::MAX) },
             packet: flow.packet as u64,
             round: Round::default(),
@@ -157,7 +161,7 @@ impl Controller for WestwoodPlus {
         } else {
             self.sample_paper(ack);
         }
-        if self.window.may_grow(ack) {
+        if self.window.on_ack(ack) {
             self.window.grow(ack);
         }
     }

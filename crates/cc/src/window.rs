@@ -6,10 +6,11 @@
 
 use crate::events::{Ack, Phase, Timeout};
 use crate::flow::{Arithmetic, Growth};
+use crate::slow_start::SlowStart;
 use units::Segments;
 
 /// A congestion window with its threshold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Window {
     /// Congestion window, segments.
     pub cwnd: Segments,
@@ -18,6 +19,7 @@ pub struct Window {
     max: Segments,
     counter: f64,
     arithmetic: Arithmetic,
+    slow_start: SlowStart,
 }
 
 /// The window accessors of a controller that keeps a [`Window`] in a field.
@@ -25,6 +27,9 @@ macro_rules! impl_window_accessors {
     ($($field:tt).+) => {
         fn set_window(&mut self, cwnd: units::Segments) {
             self.$($field).+.set(cwnd);
+        }
+        fn set_ssthresh(&mut self, ssthresh: units::Segments) {
+            self.$($field).+.ssthresh = ssthresh;
         }
         #[inline]
         fn cwnd(&self) -> units::Segments {
@@ -47,7 +52,13 @@ impl Window {
             max: flow.max_window,
             counter: 0.0,
             arithmetic: flow.arithmetic,
+            slow_start: SlowStart::Standard,
         }
+    }
+
+    /// The same window with `slow_start` as the end of slow start.
+    pub fn with_slow_start(self, slow_start: SlowStart) -> Window {
+        Window { slow_start, ..self }
     }
 
     /// Whether the window is below the threshold.
@@ -56,13 +67,22 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether this ACK permits window growth.
+    /// Processes an ACK: may end slow start. Returns whether the ACK permits window growth. A controller calls it once for
+    /// every ACK.
     #[inline]
-    pub fn may_grow(&self, ack: &Ack) -> bool {
-        ack.newly_acked > 0
-            && ack.phase != Phase::Recovery
-            && !ack.ece
-            && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
+    pub fn on_ack(&mut self, ack: &Ack) -> bool {
+        if !matches!(self.slow_start, SlowStart::Standard) {
+            self.check_slow_start(ack);
+        }
+        ack.may_grow && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
+    }
+
+    #[cold]
+    fn check_slow_start(&mut self, ack: &Ack) {
+        let below = self.slow_start();
+        if self.slow_start.on_ack(ack, self.cwnd, below) {
+            self.ssthresh = self.cwnd;
+        }
     }
 
     /// The number of segments that an ACK counts for: one, or the segments that it acknowledges where growth is
@@ -71,7 +91,7 @@ impl Window {
     pub fn counts(&self, ack: &Ack) -> f64 {
         match self.arithmetic.growth {
             Growth::PerAck => 1.0,
-            Growth::Counted => ack.newly_acked as f64,
+            Growth::Counted => ack.delivered as f64,
         }
     }
 
@@ -89,20 +109,35 @@ impl Window {
     pub fn slow_start_step(&mut self, ack: &Ack) -> f64 {
         match self.arithmetic.growth {
             Growth::PerAck if self.slow_start() => {
-                self.set(self.cwnd + 1.0);
+                let growth = self.slow_start.growth(1.0);
+                self.set(self.cwnd + growth);
                 0.0
             }
             Growth::PerAck => 1.0,
             Growth::Counted => {
-                let acked = ack.newly_acked as f64;
+                let acked = ack.delivered as f64;
                 if !self.slow_start() {
                     return acked;
                 }
                 let before = self.cwnd;
+                let growth = self.slow_start.growth(acked);
+                if growth < acked {
+                    // HyStart++ limits the growth: nothing is left for congestion avoidance.
+                    self.count_slow_start(growth);
+                    return 0.0;
+                }
                 self.set((before + acked).min(self.ssthresh));
                 acked - (self.cwnd - before).max(0.0)
             }
         }
+    }
+
+    /// Adds a part of a segment to a whole window in slow start.
+    fn count_slow_start(&mut self, growth: f64) {
+        self.counter += growth;
+        let whole = self.counter.floor();
+        self.counter -= whole;
+        self.set((self.cwnd + whole).min(self.ssthresh));
     }
 
     /// Congestion avoidance: the window grows by one segment per window of acknowledged segments.
@@ -110,13 +145,23 @@ impl Window {
     pub fn additive_step(&mut self, acked: f64) {
         match self.arithmetic.growth {
             Growth::PerAck => self.set(self.cwnd + acked / self.cwnd),
-            Growth::Counted => {
-                self.counter += acked;
-                if self.counter >= self.cwnd {
-                    self.counter -= self.cwnd;
-                    self.set(self.cwnd + 1.0);
-                }
-            }
+            Growth::Counted => self.count(acked, self.cwnd),
+        }
+    }
+
+    /// Congestion avoidance of a whole window: one segment for every `per` acknowledged segments.
+    #[inline]
+    pub fn count(&mut self, acked: f64, per: f64) {
+        if self.counter >= per {
+            // `per` has become smaller than what was counted.
+            self.counter = 0.0;
+            self.set(self.cwnd + 1.0);
+        }
+        self.counter += acked;
+        if self.counter >= per {
+            let whole = (self.counter / per).floor();
+            self.counter -= whole * per;
+            self.set(self.cwnd + whole);
         }
     }
 
@@ -132,12 +177,13 @@ impl Window {
         match phase {
             Phase::Open => self.set(needed),
             Phase::Loss => self.set(self.cwnd.max(needed)),
-            Phase::Recovery => {}
+            Phase::Cwr | Phase::Recovery => {}
         }
     }
 
     /// Sets window and threshold to `used * factor`.
     pub fn reduce(&mut self, used: Segments, factor: f64) {
+        self.slow_start.on_congestion();
         let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
         let used = if whole { used.floor() } else { used };
         let reduced = used * factor;
@@ -150,11 +196,20 @@ impl Window {
         self.counter = 0.0;
     }
 
+    /// Sets window and threshold to `reduced`, a whole number.
+    pub fn reduce_to(&mut self, reduced: Segments) {
+        self.slow_start.on_congestion();
+        self.ssthresh = reduced;
+        self.cwnd = reduced;
+        self.counter = 0.0;
+    }
+
     /// A timeout: reduces the threshold as for a loss and sets the window to one segment.
     pub fn timeout(&mut self, event: &Timeout, factor: f64) {
         if !event.repeated || self.arithmetic.reduce_on_every_timeout {
             self.reduce(event.window, factor);
         }
+        self.slow_start.on_rto();
         self.cwnd = 1.0;
         self.counter = 0.0;
     }

@@ -123,6 +123,11 @@ impl Harness {
         let event = Ack {
             now: self.time(),
             newly_acked: acked,
+            delivered: acked,
+            newly_lost: 0,
+            delivered_total: self.una,
+            lost_total: 0,
+            prior_in_flight: (self.next - self.una) as f64,
             dupacks,
             acked_through: self.una.wrapping_sub(1),
             next: self.next,
@@ -133,9 +138,11 @@ impl Harness {
             rate: Some(RateSample {
                 delivered: acked as u64,
                 interval: Span::from_ms(10),
-                app_limited: false,
+                ..RateSample::default()
             }),
             phase: self.phase,
+            paced: false,
+            may_grow: acked > 0 && self.phase != Phase::Recovery,
             window_limited: true,
         };
         self.controller.on_ack(&event);

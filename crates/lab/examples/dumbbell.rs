@@ -14,12 +14,12 @@ fn main() {
     let mut scenario = dumbbell(flows, rate, Span::from_seconds(seconds));
     for direction in scenario.links.iter_mut().flat_map(|link| &mut link.directions) {
         let limit = match direction.queue {
-            Queue::DropTail(limit) => limit,
+            Queue::DropTail { limit, .. } => limit,
             _ => Limit::Packets(1 << 40), // bounded all the same, so that both are asked
         };
         match queue.as_deref() {
             Some("red") => direction.queue = Queue::Red(out_of_reach(limit)),
-            Some("droptail") => direction.queue = Queue::DropTail(limit),
+            Some("droptail") => direction.queue = Queue::DropTail { limit, departures_first: false },
             _ => {}
         }
     }

@@ -80,7 +80,7 @@ pub struct Codes {
 pub fn codes() -> Codes {
     Codes {
         trace_events: transport::Trigger::ALL.iter().map(|t| t.name()).collect(),
-        phases: [cc::Phase::Open, cc::Phase::Recovery, cc::Phase::Loss].map(cc::Phase::name).to_vec(),
+        phases: cc::Phase::ALL.map(cc::Phase::name).to_vec(),
         packet_events: vec!["enqueue", "drop", "depart", "deliver"],
         reasons: net::DropReason::ALL.iter().map(|r| r.name()).collect(),
         reason_words: net::DropReason::ALL.iter().map(|r| r.words()).collect(),

@@ -6,6 +6,7 @@ mod capture;
 pub mod catalog;
 mod error;
 pub mod fuzzing;
+mod replay;
 pub mod scenario;
 pub mod schema;
 pub mod simulation;
@@ -14,6 +15,7 @@ mod view;
 
 pub use audit::{Auditor, Violation};
 pub use error::{Origin, ScenarioError};
+pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader, ExternalSource, Flow,
     FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription, Queue, RadioNetwork,

@@ -72,9 +72,10 @@ fn every_controller_on_every_recovery_passes_the_audit() {
                 r#"{ kind = "gilbert_elliott", p = 0.01, r = 0.3 }"#,
             ),
         ] {
-            // The Westwood module repairs most losses by its timer, whose initial value is three seconds.
+            // The Westwood module repairs most losses by its timer, whose initial value is three seconds; and a segment
+            // that is lost six times in a row waits for 64 timeouts.
             let text =
-                network(1, &tcp, queue, loss, "2Mbps").replace("duration = \"8s\"", "duration = \"12s\"");
+                network(1, &tcp, queue, loss, "2Mbps").replace("duration = \"8s\"", "duration = \"25s\"");
             let outcome = audited(&text);
             let one = &outcome.flows[0];
             assert!(one.goodput_bps > 50_000.0, "{tcp} {queue} {loss}: {} bit/s", one.goodput_bps);

@@ -180,3 +180,15 @@ pub(crate) struct Beyond {
     pub busy: Span,
     pub waited: f64,
 }
+
+/// The result for a packet that a queue has accepted.
+pub(crate) struct Accepted {
+    pub marked: bool,
+    /// Whether the link changes the packet (mark or router fields).
+    pub changed: bool,
+    pub lost: bool,
+    /// Additional propagation delay.
+    pub delay: Span,
+    /// A copy follows.
+    pub duplicate: bool,
+}

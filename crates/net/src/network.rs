@@ -3,7 +3,8 @@
 mod account;
 
 use crate::ids::LinkId;
-use crate::link::{Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
+use crate::impairment::{Effect, Impairment};
+use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
 use crate::next_hop::{Hop, NextHop, Segment, Upstream};
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::{Admission, Offer};
@@ -49,6 +50,8 @@ pub struct Network {
     /// For each radio path, the index before the route that follows it.
     radio_route_ends: Vec<u32>,
     radio_hint: LaneHint,
+    /// The packet that is enqueued is a copy, to which no script applies.
+    copying: bool,
 }
 
 impl Network {
@@ -72,6 +75,7 @@ impl Network {
             radio: None,
             radio_route_ends: Vec::new(),
             radio_hint: LaneHint::default(),
+            copying: false,
         }
     }
 
@@ -183,7 +187,11 @@ impl Network {
                 if *upstream == Upstream::Unknown || *upstream == from { from } else { Upstream::Several };
             let link = &mut self.links[id as usize];
             link.fused = self.fuse_hops && *upstream != Upstream::Several && link.ingress == NO_INGRESS;
-            from = Upstream::Link(LinkId(id));
+            // Over a link that reorders, packets do not arrive in the order in which they were sent.
+            let ingress = self.ingress.get(link.ingress as usize);
+            let reorders =
+                ingress.is_some_and(|ingress| ingress.impairments.iter().any(Impairment::reorders));
+            from = if reorders { Upstream::Several } else { Upstream::Link(LinkId(id)) };
         }
         self.routes.extend(links.iter().map(|link| Hop::link(link.0)));
         self.routes.push(last);
@@ -294,11 +302,16 @@ impl Network {
         };
         let mut id = hop.index() as u32;
         let mut lost = false;
+        let mut extra = Span::ZERO;
         let copy;
         let mut packet = packet;
         if link.ingress != NO_INGRESS {
             let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
             lost = accepted.lost;
+            extra = accepted.delay;
+            if accepted.duplicate {
+                self.duplicate(event_queue, tap, route, packet);
+            }
             if accepted.changed {
                 copy = self.rewritten(id, now, packet, accepted.marked);
                 packet = &copy;
@@ -311,7 +324,7 @@ impl Network {
         }
         loop {
             let link = &mut self.links[id as usize];
-            let arrival = link.free_at + link.delay;
+            let arrival = link.free_at + link.delay + std::mem::take(&mut extra);
             let next = self.routes[route as usize + 1].as_link();
             let fused = next.filter(|next| self.links[*next as usize].fused);
             let Some(next) = fused.filter(|_| arrival <= self.border || !self.arrives_late(id, arrival))
@@ -342,14 +355,20 @@ impl Network {
     /// the packet is dropped.
     #[inline(always)] // or a packet pays a call for it
     fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<Accepted> {
-        let link = &self.links[id as usize];
+        let link = &mut self.links[id as usize];
         let ingress = &mut self.ingress[link.ingress as usize];
-        let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
         let mut refused = None;
+        let mut effect = Effect::default();
         for impairment in &mut ingress.impairments {
-            refused = refused.or(impairment.before(packet));
+            if let Some(begin) = impairment.stalled_until(now.max(link.free_at)) {
+                link.free_at = begin;
+            }
+            if !self.copying {
+                refused = refused.or(impairment.before(now, packet, &mut effect));
+            }
         }
-        let mut marked = false;
+        let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
+        let mut marked = effect.mark;
         if refused.is_none() {
             match ingress.qdisc.admit(&offer, packet.kind == PacketKind::Data && packet.ecn) {
                 Admission::Take => {}
@@ -369,7 +388,21 @@ impl Network {
         for impairment in &mut ingress.impairments {
             lost |= impairment.after();
         }
-        Some(Accepted { marked, changed, lost })
+        Some(Accepted { marked, changed, lost, delay: effect.delay, duplicate: effect.duplicate })
+    }
+
+    /// Sends a copy of a packet over the link with index `route` of its route, after the packet.
+    #[cold]
+    fn duplicate<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        route: u32,
+        packet: &Packet,
+    ) {
+        self.copying = true;
+        self.enqueue(event_queue, tap, route, packet);
+        self.copying = false;
     }
 
     /// The packet as link `id` forwards it: with a CE mark, or with the fields that the router has set.
@@ -545,14 +578,6 @@ impl Network {
         });
         true
     }
-}
-
-/// The result for a packet that a queue has accepted.
-struct Accepted {
-    marked: bool,
-    /// Whether the link changes the packet (mark or router fields).
-    changed: bool,
-    lost: bool,
 }
 
 /// Adds the route entries of a new port over `link`: for each destination the link, then the entry for a lookup.

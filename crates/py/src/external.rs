@@ -4,7 +4,7 @@ use cc::{
     Ack, Arithmetic, Congestion, Controller, EcnResponse, ExternalController, ExternalFactory, Failure,
     FlowInfo, Growth, PathHint,
 };
-use cc::{Restart, Signals, Timeout};
+use cc::{Restart, Signals, Timeout, TransmitStart};
 use lab::ExternalSource;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -55,10 +55,15 @@ impl From<&FlowInfo> for PyFlowInfo {
 pub struct PyAck {
     now_s: f64,
     newly_acked: u32,
+    newly_delivered: u32,
+    newly_lost: u32,
+    delivered_total: u64,
+    lost_total: u64,
     dupacks: u32,
     acked_through: u64,
     next: u64,
     in_flight: f64,
+    prior_in_flight: f64,
     rtt_s: Option<f64>,
     receiver_time_s: Option<f64>,
     ece: bool,
@@ -66,6 +71,7 @@ pub struct PyAck {
     interval_s: Option<f64>,
     app_limited: bool,
     phase: &'static str,
+    may_grow: bool,
     window_limited: bool,
 }
 
@@ -74,10 +80,15 @@ impl From<&Ack> for PyAck {
         PyAck {
             now_s: ack.now.seconds(),
             newly_acked: ack.newly_acked,
+            newly_delivered: ack.delivered,
+            newly_lost: ack.newly_lost,
+            delivered_total: ack.delivered_total,
+            lost_total: ack.lost_total,
             dupacks: ack.dupacks,
             acked_through: ack.acked_through,
             next: ack.next,
             in_flight: ack.in_flight,
+            prior_in_flight: ack.prior_in_flight,
             rtt_s: ack.rtt.map(Span::seconds),
             receiver_time_s: ack.receiver_time.map(Time::seconds),
             ece: ack.ece,
@@ -85,6 +96,7 @@ impl From<&Ack> for PyAck {
             interval_s: ack.rate.map(|rate| rate.interval.seconds()),
             app_limited: ack.rate.is_some_and(|rate| rate.app_limited),
             phase: ack.phase.name(),
+            may_grow: ack.may_grow,
             window_limited: ack.window_limited,
         }
     }
@@ -116,6 +128,13 @@ pub struct PyRestart {
     now_s: f64,
     idle_s: f64,
     window: f64,
+}
+
+/// The first transmission after all data in flight was acknowledged.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "TransmitStart")]
+pub struct PyTransmitStart {
+    now_s: f64,
+    idle_s: f64,
 }
 
 /// Information from lower layers.
@@ -475,6 +494,10 @@ impl Controller for PyController {
             PyRestart { now_s: event.now.seconds(), idle_s: event.idle.seconds(), window: event.window };
         self.tell(event.now, method!("on_restart"), |py| told.into_bound_py_any(py));
     }
+    fn on_transmit_start(&mut self, event: &TransmitStart) {
+        let told = PyTransmitStart { now_s: event.now.seconds(), idle_s: event.idle.seconds() };
+        self.call_optional(event.now, method!("on_transmit_start"), |py| told.into_bound_py_any(py));
+    }
     fn on_timer(&mut self, now: Time) {
         self.call_optional(now, method!("on_timer"), |py| now.seconds().into_bound_py_any(py));
     }
@@ -484,6 +507,9 @@ impl Controller for PyController {
     }
     fn set_window(&mut self, cwnd: Segments) {
         self.tell(self.now, method!("set_window"), |py| cwnd.into_bound_py_any(py));
+    }
+    fn set_ssthresh(&mut self, ssthresh: Segments) {
+        self.call_optional(self.now, method!("set_ssthresh"), |py| ssthresh.into_bound_py_any(py));
     }
     fn cwnd(&self) -> Segments {
         self.shown.cwnd

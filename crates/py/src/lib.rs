@@ -3,6 +3,7 @@
 
 mod errors;
 mod external;
+mod replay;
 mod run;
 mod satellites;
 mod scenario;
@@ -64,7 +65,9 @@ mod _core {
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]
-    use super::external::{PyAck, PyCongestion, PyFlowInfo, PyHint, PyRestart, PyTimeout};
+    use super::external::{PyAck, PyCongestion, PyFlowInfo, PyHint, PyRestart, PyTimeout, PyTransmitStart};
+    #[pymodule_export]
+    use super::replay::PyScriptedSender;
     #[pymodule_export]
     use super::run::{Finished, bench, run};
     #[pymodule_export]

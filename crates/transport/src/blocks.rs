@@ -12,22 +12,29 @@ pub struct Block {
 }
 
 /// Most blocks that an ACK carries.
-pub const MAX_BLOCKS: usize = 3;
+pub const MAX_BLOCKS: usize = 4;
 
 /// The blocks of one ACK, the most recent first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     list: [Block; MAX_BLOCKS],
     count: u8,
+    limit: u8,
 }
 
 impl Blocks {
     /// No blocks.
-    pub const NONE: Blocks = Blocks { list: [Block { start: 0, end: 0 }; MAX_BLOCKS], count: 0 };
+    pub const NONE: Blocks =
+        Blocks { list: [Block { start: 0, end: 0 }; MAX_BLOCKS], count: 0, limit: MAX_BLOCKS as u8 };
+
+    /// No blocks yet, and room for `limit`.
+    pub fn limited(limit: u32) -> Blocks {
+        Blocks { limit: limit.min(MAX_BLOCKS as u32) as u8, ..Blocks::NONE }
+    }
 
     /// Adds a block. Returns whether there was room for it.
     pub fn push(&mut self, block: Block) -> bool {
-        let room = (self.count as usize) < MAX_BLOCKS;
+        let room = self.count < self.limit;
         if room {
             self.list[self.count as usize] = block;
             self.count += 1;
@@ -41,7 +48,7 @@ impl Blocks {
 }
 
 /// The options of an ACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckOptions {
     /// SACK blocks.
     pub blocks: Blocks,

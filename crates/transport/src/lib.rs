@@ -18,9 +18,13 @@ mod udp;
 
 pub use blocks::{AckOptionPool, AckOptions, Block, Blocks, MAX_BLOCKS};
 pub use context::{FlowContext, FlowTimer, Trigger, WindowRow};
-pub use options::{Options, Recovery, StackProfile};
+pub use options::{
+    IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator, StackProfile,
+    TimerClock, UndoBy, Validation,
+};
 pub use rate::RateSampler;
 pub use receiver::{Receiver, ReceiverStats};
+pub use recovery::{Snapshot, State};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;
 pub use sender::{Sender, SenderStats, Setup};

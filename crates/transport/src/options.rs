@@ -14,13 +14,15 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements: ns-2's Sack1 in the `ns2` profile, RFC 6675 in the `linux` profile.
     Sack,
+    /// RACK-TLP loss detection (RFC 8985), with proportional rate reduction, F-RTO and undo, as in Linux.
+    Rack,
     /// The fast retransmit of the UCLA Westwood module for ns-2: no guard against repetition, no window inflation.
     WestwoodModule,
 }
 
 impl Recovery {
     /// All recoveries: value, name, description.
-    pub const ALL: [(Recovery, &str, &str); 5] = [
+    pub const ALL: [(Recovery, &str, &str); 6] = [
         (Recovery::Tahoe, "tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
         (
             Recovery::Reno,
@@ -32,6 +34,11 @@ impl Recovery {
             Recovery::Sack,
             "sack",
             "selective acknowledgements: ns-2's Sack1 (profile ns2) or RFC 6675 (profile linux)",
+        ),
+        (
+            Recovery::Rack,
+            "rack",
+            "RACK-TLP loss detection (RFC 8985), PRR (RFC 9937), F-RTO and undo, as in Linux",
         ),
         (
             Recovery::WestwoodModule,
@@ -56,6 +63,114 @@ pub enum StackProfile {
     Ns2,
     /// A modern stack: windows count segments, every ACK gives a round-trip sample, a loss halves the flight size.
     Linux,
+}
+
+/// An option whose values have names in scenarios.
+macro_rules! named_values {
+    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$value_doc])* $value,)*
+        }
+        impl $name {
+            /// All values with their names.
+            pub const ALL: &[($name, &str)] = &[$(($name::$value, $word)),*];
+            /// All names.
+            pub const NAMES: &[&str] = &[$($word),*];
+        }
+    };
+}
+
+named_values! {
+    /// How the reordering window of RACK is chosen.
+    ReorderingWindow {
+        /// A quarter of the smallest round-trip time; wider after DSACKs.
+        Adaptive = "adaptive",
+        /// A quarter of the smallest round-trip time.
+        Static = "static",
+        /// No window: a segment is lost when a later one is delivered.
+        None = "none",
+    }
+}
+
+named_values! {
+    /// How the window falls after a loss or an ECN echo, with recovery `rack`.
+    ReductionKind {
+        /// Proportional rate reduction as in Linux 6.18.
+        Prr = "prr",
+        /// RFC 9937: proportional to the data in flight at the start.
+        Prr9937 = "prr_9937",
+        /// RFC 6937 with the slow start reduction bound.
+        Prr6937Ssrb = "prr_6937_ssrb",
+        /// RFC 6937 with the conservative reduction bound.
+        Prr6937Crb = "prr_6937_crb",
+        /// The window falls at once; what is in flight limits transmission (RFC 6675).
+        AtOnce = "at_once",
+    }
+}
+
+named_values! {
+    /// What a loss reduces, with recovery `rack`.
+    ReduceFrom {
+        /// The congestion window (Linux).
+        Cwnd = "cwnd",
+        /// The segments in flight (RFC 5681).
+        Flight = "flight",
+    }
+}
+
+named_values! {
+    /// The estimator of the retransmission timeout, with recovery `rack`.
+    RtoEstimator {
+        /// As in Linux: the deviation falls slowly, and its maximum over a round trip counts.
+        Linux = "linux",
+        /// RFC 6298.
+        Rfc6298 = "rfc6298",
+    }
+}
+
+named_values! {
+    /// The clock of the timers, with recovery `rack`.
+    TimerClock {
+        /// Exact.
+        Exact = "exact",
+        /// Jiffies of 4 ms and the timer wheel of Linux.
+        Linux = "linux",
+    }
+}
+
+named_values! {
+    /// Congestion window validation, with recovery `rack`.
+    Validation {
+        /// As in Linux: an unused window does not grow, and shrinks after a timeout.
+        Linux = "linux",
+        /// The window grows whether it is used or not.
+        None = "none",
+    }
+}
+
+named_values! {
+    /// The window after an idle time longer than the retransmission timeout, with recovery `rack`.
+    IdleRestart {
+        /// Halved for each timeout of idle time, at least the initial window (Linux).
+        Linux = "linux",
+        /// The initial window (RFC 5681).
+        Rfc5681 = "rfc5681",
+        /// Unchanged.
+        None = "none",
+    }
+}
+
+/// What may undo a reduction, with recovery `rack`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndoBy {
+    /// DSACKs for all retransmissions (RFC 3708).
+    pub dsack: bool,
+    /// A timestamp echo older than the first retransmission (Eifel, RFC 4015).
+    pub timestamps: bool,
+    /// F-RTO (RFC 5682).
+    pub frto: bool,
 }
 
 /// All options of a flow. `Options::ns2()` and `Options::linux()` are the profiles.
@@ -130,6 +245,36 @@ pub struct Options {
     pub pacing: bool,
     /// Keep the window at one segment until the first ACK.
     pub delay_growth: bool,
+    /// The receiver sends SACK blocks (recoveries `sack` and `rack`).
+    pub sack: bool,
+    /// The receiver reports duplicates (RFC 2883), with recovery `rack`.
+    pub dsack: bool,
+    /// Most SACK blocks of an ACK.
+    pub sack_blocks: u32,
+    /// Send a tail loss probe (RFC 8985 section 7), with recovery `rack`.
+    pub tail_loss_probe: bool,
+    /// See [`ReorderingWindow`].
+    pub reordering_window: ReorderingWindow,
+    /// See [`ReductionKind`].
+    pub reduction: ReductionKind,
+    /// See [`ReduceFrom`].
+    pub reduce_from: ReduceFrom,
+    /// See [`UndoBy`].
+    pub undo: UndoBy,
+    /// See [`RtoEstimator`].
+    pub rto_estimator: RtoEstimator,
+    /// See [`TimerClock`].
+    pub timer: TimerClock,
+    /// See [`Validation`].
+    pub validation: Validation,
+    /// See [`IdleRestart`].
+    pub idle_restart: IdleRestart,
+    /// Pacing rate over window per round-trip time: in slow start, and after it.
+    pub pacing_gain: [f64; 2],
+    /// Upper bound of the delay of an ACK where it adapts; equal to `ack_delay`: the delay is fixed.
+    pub ack_delay_max: Span,
+    /// Number of segments that one ACK acknowledges with `delayed_ack`.
+    pub ack_every: u32,
     /// Duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`).
     pub fast_retransmit_after_rto: bool,
 }
@@ -172,14 +317,33 @@ impl Options {
             pacing: false,
             delay_growth: true,
             fast_retransmit_after_rto: false,
+            sack: true,
+            dsack: false,
+            sack_blocks: 3,
+            tail_loss_probe: true,
+            reordering_window: ReorderingWindow::Adaptive,
+            reduction: ReductionKind::Prr,
+            reduce_from: ReduceFrom::Cwnd,
+            undo: UndoBy { dsack: true, timestamps: true, frto: true },
+            rto_estimator: RtoEstimator::Rfc6298,
+            timer: TimerClock::Exact,
+            validation: Validation::Linux,
+            idle_restart: IdleRestart::Linux,
+            pacing_gain: [2.0, 1.2],
+            ack_delay_max: Span::from_ms(100),
+            ack_every: 2,
         }
     }
 
-    /// A modern Linux stack without RACK-TLP and PRR.
+    /// Linux 6.18.
     pub fn linux() -> Options {
         Options {
             stack: StackProfile::Linux,
-            recovery: Recovery::Sack,
+            recovery: Recovery::Rack,
+            rto_estimator: RtoEstimator::Linux,
+            dsack: true,
+            ack_delay_max: Span::from_ms(200),
+            timestamp_quantum: Span::from_ms(1),
             packet: 1448,
             header: 52,
             syn_size: 60,
@@ -207,6 +371,11 @@ impl Options {
     /// Whether the SYN carries a Quick-Start request.
     pub fn requests_quick_start(&self) -> bool {
         self.quick_start.bps() > 0
+    }
+
+    /// Whether the receiver sends SACK blocks.
+    pub fn reports(&self) -> bool {
+        self.sack && matches!(self.recovery, Recovery::Sack | Recovery::Rack)
     }
 
     /// How the controllers of this flow count windows.

@@ -1,15 +1,17 @@
-//! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation), per segment.
+//! Delivery-rate estimation (draft-ietf-ccwg-bbr section 4.1), per segment.
 
 use cc::RateSample;
 use units::{Span, Time};
 
-/// The state of the sampler when a segment was sent.
+/// The state of the sampler when a segment was last sent: 40 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     at: Time,
-    delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
+    delivered: u32,
+    lost: u32,
+    in_flight: u32,
     app_limited: bool,
 }
 
@@ -22,12 +24,15 @@ pub struct RateSampler {
     first_sent_at: Time,
     /// The delivered count at which the last application-limited period ends; zero if there was none.
     app_limited_until: u64,
+    /// The segment sent last among those that the current ACK delivers.
+    newest: Option<(u32, Sent)>,
 }
 
 impl RateSampler {
-    /// Segment `seq` of the outstanding segments `una..=seq` is sent at `now`; `idle` if no data was in flight.
-    pub fn on_send(&mut self, una: u32, seq: u32, now: Time, idle: bool) {
-        if idle {
+    /// Segment `seq` of the outstanding segments from `una` on is sent at `now`, with `in_flight` segments in flight
+    /// before it. `lost` segments were marked as lost since the start.
+    pub fn on_send(&mut self, una: u32, seq: u32, now: Time, in_flight: u32, lost: u64) {
+        if in_flight == 0 {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
@@ -45,35 +50,58 @@ impl RateSampler {
         let mask = self.ring.len() - 1;
         self.ring[seq as usize & mask] = Sent {
             at: now,
-            delivered: self.delivered,
+            delivered: self.delivered as u32,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
-            app_limited: self.app_limited_until > self.delivered,
+            app_limited: self.app_limited_until > 0,
+            in_flight: in_flight + 1,
+            lost: lost as u32,
         };
     }
 
     /// The application has no data to send, and the window permits more.
     pub fn on_app_limited(&mut self, in_flight: u32) {
-        self.app_limited_until = self.delivered + in_flight as u64;
+        self.app_limited_until = (self.delivered + in_flight as u64).max(1);
     }
 
-    /// Segments `from..to` were delivered. The sample comes from the one that was sent last; of equal ones from the
-    /// highest.
-    pub fn on_delivered(&mut self, from: u32, to: u32, now: Time) -> Option<RateSample> {
-        self.delivered += (to - from) as u64;
+    /// Segment `seq` is delivered.
+    pub fn on_segment(&mut self, seq: u32, now: Time) {
+        self.delivered += 1;
         self.delivered_at = now;
         let mask = self.ring.len().wrapping_sub(1);
-        let sent =
-            (from..to).filter_map(|seq| self.ring.get(seq as usize & mask)).max_by_key(|sent| sent.at)?;
+        let Some(sent) = self.ring.get(seq as usize & mask) else { return };
+        if self.newest.is_none_or(|(number, newest)| (newest.at, number) < (sent.at, seq)) {
+            self.newest = Some((seq, *sent));
+        }
+    }
+
+    /// The sample of the segments that [`RateSampler::on_segment`] received since the last call. `min_rtt`: no rate
+    /// follows from a shorter interval. `lost`: segments marked as lost since the start.
+    pub fn sample(&mut self, now: Time, min_rtt: Option<Span>, lost: u64) -> Option<RateSample> {
+        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let (_, sent) = self.newest.take()?;
         let sending = sent.at.since(sent.first_sent_at);
         let acking = now.since(sent.delivered_at);
         self.first_sent_at = sent.at;
         let interval = sending.max(acking);
-        (interval > Span::ZERO).then_some(RateSample {
-            delivered: self.delivered - sent.delivered,
-            interval,
+        let too_short = min_rtt.is_some_and(|least| interval < least);
+        let delivered = (self.delivered as u32).wrapping_sub(sent.delivered) as u64;
+        Some(RateSample {
+            delivered,
+            interval: if too_short { Span::ZERO } else { interval },
             app_limited: sent.app_limited,
+            prior_delivered: self.delivered - delivered,
+            tx_in_flight: sent.in_flight,
+            lost: (lost as u32).wrapping_sub(sent.lost) as u64,
         })
+    }
+
+    /// Segments `from..to` were delivered by a cumulative ACK. Returns the sample, if its interval is not zero.
+    pub fn on_delivered(&mut self, from: u32, to: u32, now: Time) -> Option<RateSample> {
+        (from..to).for_each(|seq| self.on_segment(seq, now));
+        self.sample(now, None, 0).filter(|sample| sample.interval > Span::ZERO)
     }
 }
 
@@ -85,19 +113,60 @@ mod tests {
         Time::ZERO + Span::from_ms(n)
     }
 
+    /// Ten segments sent every `spacing` ms.
+    fn ten(spacing: u64) -> RateSampler {
+        let mut rate = RateSampler::default();
+        (0..10).for_each(|seq| rate.on_send(0, seq, ms(seq as u64 * spacing), seq, 0));
+        rate
+    }
+
     #[test]
     fn measures_the_slower_of_sending_and_acknowledging() {
-        let mut rate = RateSampler::default();
-        for (seq, at) in [(0, 0), (1, 1), (2, 2)] {
-            rate.on_send(0, seq, ms(at), seq == 0);
+        let mut rate = ten(1);
+        let mut last = None;
+        for seq in 0..10 {
+            last = rate.on_delivered(seq, seq + 1, ms(100 + 2 * seq as u64));
         }
-        rate.on_delivered(0, 1, ms(100));
-        let sample = rate.on_delivered(1, 3, ms(120)).unwrap(); // three segments, acknowledged since 0 ms
-        assert_eq!((sample.delivered, sample.interval), (3, Span::from_ms(120)));
-        rate.on_send(3, 3, ms(120), true);
-        rate.on_app_limited(1);
-        rate.on_send(3, 4, ms(121), false);
-        let sample = rate.on_delivered(3, 5, ms(221)).unwrap();
-        assert_eq!((sample.delivered, sample.interval, sample.app_limited), (2, Span::from_ms(101), true));
+        let sample = last.unwrap();
+        assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, Span::from_ms(118), 0));
+        let sample = ten(10).on_delivered(0, 10, ms(100)).unwrap();
+        assert_eq!((sample.delivered, sample.interval, sample.tx_in_flight), (10, Span::from_ms(100), 10));
+    }
+
+    #[test]
+    fn counts_losses_since_the_segment_was_sent() {
+        let mut rate = RateSampler::default();
+        (0..5).for_each(|seq| rate.on_send(0, seq, ms(0), seq, 0));
+        rate.on_segment(4, ms(100));
+        let sample = rate.sample(ms(100), Some(Span::from_ms(100)), 2).unwrap();
+        assert_eq!((sample.tx_in_flight, sample.lost, sample.delivered), (5, 2, 1));
+        assert_eq!(sample.interval, Span::from_ms(100));
+        rate.on_segment(3, ms(150));
+        assert_eq!(rate.sample(ms(150), Some(Span::from_ms(151)), 2).unwrap().interval, Span::ZERO);
+        assert_eq!(rate.sample(ms(150), None, 2), None);
+    }
+
+    #[test]
+    fn an_application_limit_lasts_until_its_data_is_delivered() {
+        let mut rate = RateSampler::default();
+        (0..4).for_each(|seq| rate.on_send(0, seq, ms(0), seq, 0));
+        rate.on_app_limited(4);
+        rate.on_send(0, 4, ms(1), 4, 0);
+        assert!(!rate.on_delivered(0, 4, ms(100)).unwrap().app_limited);
+        rate.on_send(4, 5, ms(100), 1, 0); // four delivered are not more than four
+        assert!(rate.on_delivered(4, 5, ms(101)).unwrap().app_limited);
+        rate.on_send(5, 6, ms(101), 1, 0);
+        assert!(rate.on_delivered(5, 6, ms(201)).unwrap().app_limited);
+        assert!(!rate.on_delivered(6, 7, ms(202)).unwrap().app_limited);
+    }
+
+    #[test]
+    fn the_newest_segment_by_time_of_sending_counts() {
+        let mut rate = ten(1);
+        rate.on_send(0, 0, ms(50), 9, 1); // sent again
+        rate.on_segment(0, ms(120));
+        rate.on_segment(5, ms(120));
+        let sample = rate.sample(ms(120), None, 1).unwrap();
+        assert_eq!((sample.lost, sample.tx_in_flight, sample.delivered), (0, 10, 2));
     }
 }

@@ -1,6 +1,6 @@
 //! The TCP receiver: reassembly, immediate and delayed ACKs, SACK blocks.
 
-use crate::blocks::{AckOptions, Block, Blocks, MAX_BLOCKS};
+use crate::blocks::{AckOptions, Block, Blocks};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::{Options, Recovery, StackProfile};
 use net::{Packet, PacketKind, RouterReply};
@@ -71,8 +71,14 @@ pub struct Receiver {
     beyond: Vec<Block>,
     /// Blocks reported, the most recent first.
     recent: Vec<Block>,
-    /// An ACK is delayed until the next segment or the timer.
-    delayed: bool,
+    /// Segments whose ACK is delayed, until there are enough or the timer expires.
+    delayed: u32,
+    /// When the last data packet arrived.
+    last_data: Time,
+    /// The delay of ACKs, where it adapts to the arrivals.
+    adaptive_delay: Span,
+    /// The packet that arrived is a duplicate, to be reported by DSACK.
+    duplicate: Option<u32>,
     /// The timestamp to echo: that of the segment that advanced the last ACK (RFC 7323).
     echo: Time,
     /// The router feedback of the last data packet.
@@ -94,7 +100,10 @@ impl Receiver {
             next: 0,
             beyond: Vec::new(),
             recent: Vec::new(),
-            delayed: false,
+            delayed: 0,
+            last_data: Time::ZERO,
+            adaptive_delay: options.ack_delay,
+            duplicate: None,
             echo: Time::ZERO,
             reply: RouterReply::None,
             last_ack: 0,
@@ -135,13 +144,24 @@ impl Receiver {
         } else {
             let repeated = self.reassemble(seq);
             self.stats.duplicates += (repeated && !syn) as u64;
+            if repeated && self.options.dsack && self.options.reports() {
+                self.duplicate = Some(seq);
+            }
         }
-        if self.options.delayed_ack && self.may_wait(seq, in_order) {
-            self.delayed = true;
-            context.set_timer(FlowTimer::AckDelay, now + self.options.ack_delay);
-            return;
+        if self.options.delayed_ack {
+            if self.adapts() {
+                self.adapt_delay(now);
+            }
+            if self.may_wait(seq, in_order) {
+                if self.delayed == 0 {
+                    let delay = if self.adapts() { self.adaptive_delay } else { self.options.ack_delay };
+                    context.set_timer(FlowTimer::AckDelay, now + delay);
+                }
+                self.delayed += 1;
+                return;
+            }
         }
-        if std::mem::take(&mut self.delayed) {
+        if std::mem::take(&mut self.delayed) > 0 {
             context.set_timer(FlowTimer::AckDelay, Time::NEVER);
         }
         self.acknowledge(context, seq);
@@ -149,9 +169,37 @@ impl Receiver {
 
     /// The delayed ACK timer expired.
     pub fn on_ack_delay<W: FlowContext>(&mut self, context: &mut W) {
-        if std::mem::take(&mut self.delayed) {
+        if std::mem::take(&mut self.delayed) > 0 {
+            if self.adapts() {
+                self.adaptive_delay = (self.adaptive_delay * 2).min(self.options.ack_delay_max);
+            }
             self.acknowledge(context, self.next.wrapping_sub(1));
         }
+    }
+
+    /// Whether the delay of ACKs adapts to the arrivals, as in Linux.
+    fn adapts(&self) -> bool {
+        self.options.recovery == Recovery::Rack && self.options.ack_delay < self.options.ack_delay_max
+    }
+
+    /// The delay follows the time between two arrivals. After a long pause ACKs are immediate again, as at the start.
+    fn adapt_delay(&mut self, now: Time) {
+        let gap = now.since(self.last_data);
+        let first = self.last_data == Time::ZERO;
+        self.last_data = now;
+        let half = Span::from_ps(self.adaptive_delay.ps() / 2);
+        let least = self.options.ack_delay;
+        if first {
+            return;
+        }
+        if gap <= Span::from_ps(least.ps() / 2) {
+            self.adaptive_delay = half + Span::from_ps(least.ps() / 2);
+        } else if gap < self.adaptive_delay {
+            self.adaptive_delay = half + gap;
+        } else if gap > self.options.initial_rto {
+            self.quick_acks = self.options.quick_acks;
+        }
+        self.adaptive_delay = self.adaptive_delay.max(least).min(self.options.ack_delay_max);
     }
 
     /// Whether the ACK of this segment may be delayed: only for the first of two segments in order, never for the
@@ -160,8 +208,11 @@ impl Receiver {
     fn may_wait(&mut self, seq: u32, in_order: bool) -> bool {
         let last = seq + 1 == self.next && self.beyond.is_empty();
         let fresh = in_order || self.options.stack == StackProfile::Ns2;
-        if seq == 0 || !last || !fresh || self.delayed {
+        if seq == 0 || !last || !fresh || self.delayed + 1 >= self.options.ack_every {
             return false;
+        }
+        if self.echoing && self.options.recovery == Recovery::Rack {
+            return false; // the echo of a mark is not delayed
         }
         if self.quick_acks > 0 {
             self.quick_acks -= 1;
@@ -197,7 +248,10 @@ impl Receiver {
     /// The SACK blocks after the arrival of segment `seq`: first the block that contains it, then the most recently
     /// reported blocks that it does not cover (RFC 2018 section 4).
     fn blocks(&mut self, seq: u32) -> Blocks {
-        let mut blocks = Blocks::NONE;
+        let mut blocks = Blocks::limited(self.options.sack_blocks);
+        if let Some(duplicate) = self.duplicate.take() {
+            blocks.push(Block { start: duplicate, end: duplicate + 1 });
+        }
         if self.beyond.is_empty() {
             self.recent.clear();
             return blocks;
@@ -215,21 +269,18 @@ impl Receiver {
                 break;
             }
         }
-        self.recent.truncate(MAX_BLOCKS);
+        self.recent.truncate(self.options.sack_blocks as usize);
         blocks
     }
 
     fn ack_options(&mut self, seq: u32) -> AckOptions {
-        let blocks = match self.options.recovery {
-            Recovery::Sack => self.blocks(seq),
-            _ => Blocks::NONE,
-        };
+        let blocks = if self.options.reports() { self.blocks(seq) } else { Blocks::NONE };
         AckOptions { blocks, reply: self.reply }
     }
 
     fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
         let with_options;
-        let options = if self.options.recovery == Recovery::Sack || self.reply != RouterReply::None {
+        let options = if self.options.reports() || self.reply != RouterReply::None {
             with_options = self.ack_options(seq);
             &with_options
         } else {

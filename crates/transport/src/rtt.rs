@@ -2,7 +2,7 @@
 //!
 //! An exact clock has a tick of one picosecond, so both use the same arithmetic.
 
-use crate::options::{Options, StackProfile};
+use crate::options::{Options, Recovery, RtoEstimator, StackProfile};
 use units::{Span, Time};
 
 /// Smoothed round-trip time, its deviation, and the timeout that follows from them.
@@ -17,16 +17,25 @@ pub struct RttEstimator {
     srtt8: i64,
     /// Four times the deviation, ticks.
     rttvar4: i64,
+    /// Linux: four times the deviation, ticks; there `rttvar4` is its maximum.
+    mdev4: i64,
     /// The timeout without backoff, ps.
     current: u64,
     backoff: u64,
+    /// Linux: the largest deviation of this round trip, four times, in ticks; and the segment that ends it.
+    deviation_max4: i64,
+    round_end: u32,
 }
 
-/// Lower bound of every timeout, ps: one microsecond.
-const LEAST: u64 = 1_000_000;
+const MICROSECOND: u64 = 1_000_000; // ps
+
+/// Lower bound of every timeout, ps.
+const LEAST: u64 = MICROSECOND;
 
 fn tick(options: &Options) -> u64 {
-    options.clock_tick.ps().max(1)
+    let linux = options.recovery == Recovery::Rack && options.rto_estimator == RtoEstimator::Linux;
+    let least = if linux { MICROSECOND } else { 1 };
+    options.clock_tick.ps().max(least)
 }
 
 impl RttEstimator {
@@ -36,9 +45,63 @@ impl RttEstimator {
             phase: phase.ps(),
             srtt8: 0,
             rttvar4: 0,
+            mdev4: 0,
             current: options.initial_rto.ps(),
             backoff: 1,
+            deviation_max4: 0,
+            round_end: 0,
         }
+    }
+
+    /// Adds a sample of an exact clock, for recovery `rack`. `una` and `next`: the oldest outstanding and the next new
+    /// segment.
+    pub fn sample(&mut self, options: &Options, rtt: Span, una: u32, next: u32) {
+        let tick = tick(options);
+        match options.rto_estimator {
+            RtoEstimator::Rfc6298 => {
+                self.update(options, rtt.ps() / tick);
+            }
+            RtoEstimator::Linux => self.update_linux(options, rtt.ps() / tick, una, next),
+        }
+        self.end_backoff();
+    }
+
+    /// The estimator of Linux: a deviation below the mean counts an eighth; the largest deviation of a round trip counts,
+    /// and is never below the minimum timeout.
+    fn update_linux(&mut self, options: &Options, ticks: u64, una: u32, next: u32) {
+        let least = (options.min_rto.ps() / tick(options)) as i64;
+        let ticks = (ticks.min(1 << 56) as i64).max(1);
+        if self.srtt8 == 0 {
+            self.srtt8 = ticks << 3;
+            self.mdev4 = ticks << 1;
+            self.rttvar4 = self.mdev4.max(least);
+            self.deviation_max4 = self.rttvar4;
+            self.round_end = next;
+        } else {
+            let mut error = ticks - (self.srtt8 >> 3);
+            self.srtt8 += error;
+            if error < 0 {
+                error = -error - (self.mdev4 >> 2);
+                if error > 0 {
+                    error >>= 3;
+                }
+            } else {
+                error -= self.mdev4 >> 2;
+            }
+            self.mdev4 += error;
+            if self.mdev4 > self.deviation_max4 {
+                self.deviation_max4 = self.mdev4;
+                self.rttvar4 = self.rttvar4.max(self.deviation_max4);
+            }
+            if una > self.round_end {
+                if self.deviation_max4 < self.rttvar4 {
+                    self.rttvar4 -= (self.rttvar4 - self.deviation_max4) >> 2;
+                }
+                self.round_end = next;
+                self.deviation_max4 = least;
+            }
+        }
+        self.current = ((self.srtt8 >> 3) + self.rttvar4) as u64 * tick(options);
     }
 
     /// Adds a sample for a segment sent at `sent` and acknowledged at `now`. Returns the ticks in between, at least
@@ -95,6 +158,11 @@ impl RttEstimator {
             self.rttvar4 += self.srtt8 >> 3;
             self.srtt8 = 0;
         }
+    }
+
+    /// How often the timeout was doubled since the backoff ended.
+    pub fn backoff(&self) -> u32 {
+        self.backoff.trailing_zeros()
     }
 
     /// Ends the backoff: a segment that was not retransmitted has been acknowledged.

@@ -43,6 +43,25 @@ impl Scoreboard {
         self.ranges.splice(first..last, [merged]);
         true
     }
+    /// As [`Scoreboard::add`], but appends to `parts` the ranges of segments that are newly reported, in order.
+    pub fn add_parts(&mut self, block: Block, una: u32, high: u32, parts: &mut Vec<Block>) {
+        let mut start = block.start.max(una);
+        let end = block.end.min(high);
+        let first = self.ranges.partition_point(|r| r.end <= start);
+        for known in &self.ranges[first..] {
+            if start >= end || known.start >= end {
+                break;
+            }
+            if start < known.start {
+                parts.push(Block { start, end: known.start });
+            }
+            start = known.end;
+        }
+        if start < end {
+            parts.push(Block { start, end });
+        }
+        self.add(block, una, high);
+    }
     /// Number of reported segments.
     pub fn total(&self) -> u32 {
         self.ranges.iter().map(|r| r.end - r.start).sum()

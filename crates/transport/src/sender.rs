@@ -5,15 +5,17 @@
 //! RFC 5681, 6298, 6582, 6675, 3042; the `ns2` profile follows notes on the behaviour of ns-2.35
 //! (docs/validation.md).
 
+mod accessors;
 mod output;
 mod reductions;
 mod samples;
+mod services;
 
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::{Options, Recovery, StackProfile};
 use crate::rate::RateSampler;
-use crate::recovery::{RecoveryState, VegasClock};
+use crate::recovery::{Rack, RecoveryState, VegasClock};
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
 use cc::{Ack, AnyController, Controller, Phase, RateSample, Signals, Timeout};
@@ -107,6 +109,12 @@ pub struct Sender {
     initial_window: f64,
     pace_at: Time,
     completed: Time,
+    /// The receiver's window, segments.
+    receive_window: u32,
+    /// The next ACK changes the receiver's window, so it is no duplicate (RFC 5681 section 2).
+    pub(crate) window_update: bool,
+    /// The application will write more data.
+    more_to_write: bool,
     /// One past the highest segment sent when the last CWR without a reduction was set.
     answered: u32,
 }
@@ -136,6 +144,7 @@ impl Sender {
             Recovery::NewReno => RecoveryState::NewReno { partial: false },
             Recovery::Sack => RecoveryState::Sack(Box::default()),
             Recovery::WestwoodModule => RecoveryState::WestwoodModule,
+            Recovery::Rack => RecoveryState::Rack(Some(Box::new(Rack::new(&options)))),
         };
         let syn = options.syn as u32;
         Sender {
@@ -165,6 +174,9 @@ impl Sender {
                 || needs.has(Signals::ROUTER_RATE)
                 || needs.has(Signals::ROUTER_FEEDBACK),
             answered: 0,
+            receive_window: options.window,
+            window_update: false,
+            more_to_write: false,
             recovery_state,
             segments: SentSegments::default(),
             rtt: RttEstimator::new(&options, setup.clock_phase),
@@ -181,52 +193,6 @@ impl Sender {
             controller,
             options,
         }
-    }
-
-    // ---- accessors --------------------------------------------------------------------------------------
-
-    /// Number of the flow.
-    pub fn flow(&self) -> u32 {
-        self.flow
-    }
-    /// Number of the highest segment acknowledged cumulatively; -1 before the first.
-    pub fn highest_ack(&self) -> i64 {
-        self.una as i64 - 1
-    }
-    /// Data segments acknowledged cumulatively, the SYN left out.
-    pub fn acked_segments(&self) -> u32 {
-        self.una - self.options.syn.min(self.una > 0) as u32
-    }
-    /// Segments outstanding.
-    pub fn in_flight(&self) -> u32 {
-        match &self.recovery_state {
-            RecoveryState::Sack(sack) => sack.in_flight(self),
-            _ => self.next.saturating_sub(self.una),
-        }
-    }
-    /// The recovery phase.
-    pub fn phase(&self) -> Phase {
-        self.phase
-    }
-    /// The congestion controller.
-    pub fn controller(&self) -> &AnyController {
-        &self.controller
-    }
-    /// The time at which the last byte was acknowledged; `None` before that.
-    pub fn completed(&self) -> Option<Time> {
-        self.done.then_some(self.completed)
-    }
-    /// The round-trip sample that the controller got with the last ACK.
-    pub fn rtt_given(&self) -> Option<Span> {
-        self.sample
-    }
-    /// The smoothed round-trip time of the retransmission timer.
-    pub fn smoothed_rtt(&self) -> Option<Span> {
-        self.rtt.smoothed(&self.options)
-    }
-    /// The TCP options of the flow.
-    pub fn options(&self) -> &Options {
-        &self.options
     }
 
     /// Prefetches the memory that an ACK accesses.
@@ -254,9 +220,36 @@ impl Sender {
         self.after(context);
     }
 
+    /// The application will write its data in portions, with [`Sender::on_write`]; there is none yet.
+    pub fn write_in_portions(&mut self) {
+        self.limit = self.options.syn as u32;
+        self.more_to_write = true;
+    }
+
+    /// The application writes `segments` segments. `last`: it writes no more.
+    pub fn on_write<W: FlowContext>(&mut self, context: &mut W, segments: u32, last: bool) {
+        self.limit = self.limit.saturating_add(segments);
+        self.more_to_write = !last;
+        if self.done {
+            return;
+        }
+        if self.high > 0 || !self.options.syn {
+            self.send_written(context);
+        }
+        self.complete(context);
+        self.after(context);
+    }
+
+    /// The receiver advertises a window of `segments` segments (recovery `rack` only).
+    pub fn set_receive_window(&mut self, segments: u32) {
+        self.window_update = segments != self.receive_window;
+        self.receive_window = segments;
+    }
+
     /// The application has no more data.
     pub fn on_stop<W: FlowContext>(&mut self, context: &mut W) {
         self.limit = self.limit.min(self.high.max(self.options.syn as u32));
+        self.more_to_write = false;
         self.complete(context);
     }
 
@@ -282,6 +275,11 @@ impl Sender {
             return; // nothing outstanding
         }
         self.sample = None;
+        if self.recover_on_timer(context) {
+            self.note(context, Trigger::Rto);
+            return self.after(context);
+        }
+        self.sample = None;
         self.dupwnd = 0;
         self.dupacks = 0;
         self.recover = self.high - 1;
@@ -305,7 +303,8 @@ impl Sender {
             RecoveryState::Vegas(_)
             | RecoveryState::Tahoe
             | RecoveryState::Reno
-            | RecoveryState::WestwoodModule => {}
+            | RecoveryState::WestwoodModule
+            | RecoveryState::Rack(_) => {}
         }
         self.next = self.una;
         self.send_much(context, self.options.max_burst);
@@ -379,7 +378,7 @@ impl Sender {
         if self.last_reduction == LastReduction::Ecn {
             self.leave_reduction(now);
         }
-        if self.una >= self.limit {
+        if self.finished(self.una) {
             self.complete(context);
         } else if self.options.stack == StackProfile::Linux && self.una == self.high {
             context.set_timer(FlowTimer::Retransmit, Time::NEVER);
@@ -429,30 +428,46 @@ impl Sender {
 
     #[inline(always)]
     fn notify<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress, phase: Phase) {
-        let receiver_time = self.needs.has(Signals::RECEIVER_TIME).then(|| {
-            // The receiver's timestamps are multiples of the quantum.
-            let past = packet.sent.ps().checked_rem(self.options.timestamp_quantum.ps()).unwrap_or(0);
-            Time::from_ps(packet.sent.ps() - past)
-        });
+        let receiver_time = self.receiver_time(packet);
         let in_flight = (self.next - self.una) as f64;
+        let ece = packet.ecn && self.options.ecn;
         self.controller.on_ack(&Ack {
             now: context.now(),
             newly_acked: progress.acked,
+            delivered: progress.acked,
+            newly_lost: 0,
+            delivered_total: 0,
+            lost_total: 0,
             dupacks: progress.dupacks,
             acked_through: (self.una as u64).wrapping_sub(1),
             next: self.next as u64,
             in_flight,
+            prior_in_flight: in_flight + progress.acked as f64,
             rtt: self.sample,
             receiver_time,
-            ece: packet.ecn && self.options.ecn,
+            ece,
             rate: progress.rate,
             phase,
+            may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
+            paced: self.paces(),
             window_limited: in_flight + progress.acked as f64 + 1.0 > self.controller.cwnd(),
         });
     }
 
-    fn complete<W: FlowContext>(&mut self, context: &mut W) {
-        if self.una >= self.limit && !self.done {
+    /// The receiver's time in an ACK, if the controller needs it: a multiple of the quantum.
+    #[inline]
+    pub(crate) fn receiver_time(&self, packet: &Packet) -> Option<Time> {
+        self.needs.has(Signals::RECEIVER_TIME).then(|| self.stamp(packet.sent))
+    }
+
+    /// A time in the resolution of the timestamp clock.
+    pub(crate) fn stamp(&self, at: Time) -> Time {
+        let past = at.ps().checked_rem(self.options.timestamp_quantum.ps()).unwrap_or(0);
+        Time::from_ps(at.ps() - past)
+    }
+
+    pub(crate) fn complete<W: FlowContext>(&mut self, context: &mut W) {
+        if self.finished(self.una) && !self.done {
             self.done = true;
             self.completed = context.now();
             for timer in [FlowTimer::Retransmit, FlowTimer::Pace, FlowTimer::Wake] {
@@ -505,7 +520,7 @@ impl Sender {
     /// Called after an event: sets the controller's timer.
     #[inline]
     fn after<W: FlowContext>(&mut self, context: &mut W) {
-        if self.rate.is_some() {
+        if self.rate.is_some() && !matches!(self.recovery_state, RecoveryState::Rack(_)) {
             self.note_application_limit();
         }
         if self.needs.has(Signals::TIMER) && !self.done {

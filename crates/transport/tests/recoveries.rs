@@ -62,7 +62,9 @@ impl Driver {
             packet: 1000,
             seed: 1,
         };
-        let controller = AnyController::new("reno", &Params::none(), &flow).unwrap();
+        let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == "reno").unwrap();
+        let controller =
+            AnyController::new("reno", &Params::new(descriptor.params, []).unwrap(), &flow).unwrap();
         let setup =
             Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO, quick_start_path: false };
         let mut driver =
@@ -112,7 +114,8 @@ fn newreno_of_rfc_6582() {
 #[test]
 fn sack_of_rfc_6675() {
     // Window 10; 0, 1 and 5 are lost.
-    let mut d = Driver::new(Options { timestamps: false, ..Options::linux() }, 10.0);
+    let options = Options { recovery: Recovery::Sack, timestamps: false, ..Options::linux() };
+    let mut d = Driver::new(options, 10.0);
     let block = |start, end| [Block { start, end }];
     assert_eq!(d.ack(0, &block(2, 3)), [10]); // one reported: the pipe has room for a new one
     assert_eq!(d.ack(0, &block(2, 4)), [11]);
@@ -134,7 +137,8 @@ fn sack_of_rfc_6675() {
 
 #[test]
 fn timeout_goes_back_and_keeps_reports() {
-    let mut d = Driver::new(Options { timestamps: false, ..Options::linux() }, 4.0);
+    let options = Options { recovery: Recovery::Sack, timestamps: false, ..Options::linux() };
+    let mut d = Driver::new(options, 4.0);
     d.ack(0, &[Block { start: 2, end: 3 }]);
     d.notes.sent.clear();
     d.notes.now += Span::from_ms(1000);

@@ -30,6 +30,7 @@ COMMANDS = (
     "compare",
     "paper",
     "identify",
+    "replay",
     "orbit",
     "radio",
     "bench",

@@ -1,7 +1,7 @@
 //! IPv4, TCP and UDP headers of the packets of a flow, as a Linux host would write them.
 
 use net::{Packet, PacketKind};
-use transport::{Block, Options, Recovery};
+use transport::{Block, Options};
 use units::Time;
 
 /// The properties of a flow that its headers depend on.
@@ -36,7 +36,7 @@ impl TcpHeaderConfig {
             syn: options.syn,
             payload: options.packet,
             timestamps: options.timestamps,
-            sack: options.recovery == Recovery::Sack,
+            sack: options.reports(),
             ecn: options.ecn,
             window,
             scale,

@@ -2,6 +2,7 @@
 
 use super::model::{Direction, FlowKind, Loss, Scenario};
 use net::RouterConfig;
+use net::impairment::Action;
 use serde::Serialize;
 
 /// The network of a scenario. Serialised as JSON.
@@ -134,7 +135,19 @@ fn describe_losses(losses: &[Loss]) -> String {
     let each = losses.iter().map(|loss| match loss {
         Loss::Bernoulli { rate } => format!("loss {} %", 100.0 * rate),
         Loss::GilbertElliott { p, r, .. } => format!("bursts of loss (p {p}, r {r})"),
-        Loss::Scripted { packets, .. } => format!("{} scripted losses", packets.len()),
+        Loss::Scripted { selection, action, .. } => {
+            let transmissions: u32 = selection.segments.iter().map(|segment| segment.1).sum();
+            let listed = selection.packets.len() + selection.acks.len() + transmissions as usize;
+            let what = match action {
+                Action::Drop => "losses",
+                Action::Mark => "marks",
+                Action::Delay(_) => "delays",
+                Action::Duplicate => "duplicates",
+            };
+            format!("{listed} scripted {what}")
+        }
+        Loss::Blackout { times } => format!("{} blackouts", times.len()),
+        Loss::Stall { times } => format!("{} stalls", times.len()),
     });
     each.collect::<Vec<_>>().join(", ")
 }

@@ -13,7 +13,8 @@ use units::{Limit, Rate, Span};
 /// starts spread over 100 ms.
 pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     let link = |a: String, b: String, rate: Rate, limit: Option<Limit>| {
-        let queue = limit.map_or(Queue::Unlimited, Queue::DropTail);
+        let queue =
+            limit.map_or(Queue::Unlimited, |limit| Queue::DropTail { limit, departures_first: false });
         let forward = Direction { rate, delay: Span::from_ms(10), queue, losses: Vec::new(), router: None };
         let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
         Duplex { name: None, ends: [a, b], directions: [forward, back] }
@@ -42,6 +43,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
             start_jitter: Span::ZERO,
             stop: None,
             bytes: None,
+            writes: Vec::new(),
             kind: FlowKind::Tcp(tcp.clone()),
         })
         .collect();

@@ -32,6 +32,10 @@ pub(super) fn read_flow(
         return Err(reader.error("stop", "must be later than the start and its jitter"));
     }
     let bytes = read_bytes(&reader)?;
+    let writes = read_writes(&reader)?;
+    if !writes.is_empty() && bytes.is_some() {
+        return Err(reader.error("writes", "a flow has either bytes or writes"));
+    }
     let udp = reader.table("udp")?;
     let own = reader.get("tcp");
     let kind = match udp {
@@ -50,8 +54,11 @@ pub(super) fn read_flow(
     if bytes.is_some() && matches!(kind, FlowKind::Udp { .. }) {
         return Err(reader.error("bytes", "is for tcp; give a udp flow a stop time"));
     }
+    if !writes.is_empty() && matches!(kind, FlowKind::Udp { .. }) {
+        return Err(reader.error("writes", "is for tcp; give a udp flow a schedule of rates"));
+    }
     reader.finish()?;
-    Ok(Flow { name, from, to, start, start_jitter, stop, bytes, kind })
+    Ok(Flow { name, from, to, start, start_jitter, stop, bytes, writes, kind })
 }
 
 fn read_bytes(reader: &TableReader<'_>) -> Result<Option<u64>> {
@@ -60,6 +67,28 @@ fn read_bytes(reader: &TableReader<'_>) -> Result<Option<u64>> {
         Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n)),
         Some(_) => Err(reader.error("bytes", "must be a number of bytes, such as \"10MB\"")),
     }
+}
+
+/// Reads `writes`: pairs of a time since the start and a number of bytes.
+fn read_writes(reader: &TableReader<'_>) -> Result<Vec<(Span, u64)>> {
+    let path = reader.path("writes");
+    let example =
+        "must be pairs of a time and a number of bytes, such as [[\"0s\", \"10kB\"], [\"2s\", \"5kB\"]]";
+    let mut writes: Vec<(Span, u64)> = Vec::new();
+    for item in reader.list("writes")?.unwrap_or(&[]) {
+        let refuse = |message: &str| ScenarioError::new(&item.origin, &path, message);
+        let TomlValue::List(pair) = &item.value else { return Err(refuse(example)) };
+        let [at, bytes] = &pair[..] else { return Err(refuse(example)) };
+        let at: Span = quantity(at, &path, "2s")?;
+        let Limit::Bytes(bytes @ 1..) = quantity::<Limit>(bytes, &path, "10kB")? else {
+            return Err(refuse(example));
+        };
+        if writes.last().is_some_and(|last| at < last.0) {
+            return Err(refuse("writes must come in the order of time"));
+        }
+        writes.push((at, bytes));
+    }
+    Ok(writes)
 }
 
 fn read_udp(udp: TableReader<'_>) -> Result<FlowKind> {

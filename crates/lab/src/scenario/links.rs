@@ -1,11 +1,11 @@
 //! Reads `[[link]]`: rate, delay, queue, loss and router of both directions.
 
-use super::advice;
 use super::document::{TomlItem, TomlValue};
-use super::model::{Direction, Duplex, Loss, Queue};
+use super::loss::read_losses;
+use super::model::{Direction, Duplex, Queue};
 use super::router::read_router;
 use super::table::TableReader;
-use crate::error::{ScenarioError, nearest};
+use crate::error::ScenarioError;
 use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -76,74 +76,4 @@ fn read_delay(reader: &TableReader<'_>) -> Result<Option<Span>> {
         }
         delay => Ok(delay),
     }
-}
-
-/// Reads `loss`: a table, or an array of tables for several causes of loss on one link.
-pub(super) fn read_losses(reader: &TableReader<'_>) -> Result<Option<Vec<Loss>>> {
-    let tables = match reader.get("loss").map(|item| &item.value) {
-        None => return Ok(None),
-        Some(TomlValue::List(items)) => {
-            let path = |i| format!("{}[{i}]", reader.path("loss"));
-            items
-                .iter()
-                .enumerate()
-                .map(|(i, item)| TableReader::new(path(i), item))
-                .collect::<Result<_>>()?
-        }
-        Some(TomlValue::Table(_)) => reader.table("loss")?.into_iter().collect::<Vec<_>>(),
-        Some(_) => {
-            let example =
-                "must be a table or an array of tables, such as { kind = \"bernoulli\", rate = 0.01 }";
-            return Err(reader.error("loss", example));
-        }
-    };
-    let losses = tables.into_iter().map(read_loss).collect::<Result<Vec<_>>>()?;
-    Ok(Some(losses.into_iter().flatten().collect()))
-}
-
-/// Reads one table of `loss`; none for `kind = "none"`.
-fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
-    let kind = loss.need("kind", loss.text("kind")?, "such as kind = \"bernoulli\"")?;
-    let read = match kind {
-        "none" => None,
-        "bernoulli" => Some(Loss::Bernoulli {
-            rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
-        }),
-        "gilbert_elliott" => Some(Loss::GilbertElliott {
-            p: loss.need("p", loss.number("p", 0.0, 1.0)?, "probability good to bad, such as p = 0.001")?,
-            r: loss.need("r", loss.number("r", 0.0, 1.0)?, "probability bad to good, such as r = 0.1")?,
-            loss_good: loss.number("loss_good", 0.0, 1.0)?.unwrap_or(0.0),
-            loss_bad: loss.number("loss_bad", 0.0, 1.0)?.unwrap_or(1.0),
-        }),
-        "scripted" | "list" => {
-            if kind == "list" {
-                advice::give(loss.error("kind", "\"list\" is now called \"scripted\""));
-            }
-            let example = "name the flow whose packets are dropped";
-            let flow = loss.need("flow", loss.text("flow")?, example)?.to_string();
-            Some(Loss::Scripted { flow, packets: read_numbers(&loss)? })
-        }
-        other => {
-            let known = net::impairment::IMPAIRMENTS.iter().map(|i| i.name);
-            return Err(loss.error("kind", format!("unknown loss \"{other}\"; {}", nearest(other, known))));
-        }
-    };
-    loss.finish()?;
-    Ok(read)
-}
-
-fn read_numbers(loss: &TableReader<'_>) -> Result<Vec<u64>> {
-    let items =
-        loss.need("packets", loss.list("packets")?, "packet numbers from 0, such as packets = [14, 26]")?;
-    items
-        .iter()
-        .map(|item| match item.value {
-            TomlValue::Integer(n) if n >= 0 => Ok(n as u64),
-            _ => Err(ScenarioError::new(
-                &item.origin,
-                &loss.path("packets"),
-                "must be whole numbers from 0 on",
-            )),
-        })
-        .collect()
 }

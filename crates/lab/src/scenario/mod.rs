@@ -13,6 +13,7 @@ mod extends;
 mod external;
 mod flows;
 mod links;
+mod loss;
 mod model;
 pub(crate) mod movement;
 mod nodes;

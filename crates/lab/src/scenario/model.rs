@@ -2,6 +2,7 @@
 
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params};
+use net::impairment::{Action, Selection};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
 use net::{HandoffLoss, RouterConfig};
 use orbit::{Rules, SatelliteSystem};
@@ -83,12 +84,24 @@ pub enum Loss {
         /// Probability of loss in the bad state.
         loss_bad: f64,
     },
-    /// Losses of listed data packets.
+    /// Listed packets are dropped, marked, delayed or duplicated.
     Scripted {
         /// Of this flow.
         flow: String,
-        /// Their numbers in the order of arrival at the link, from 0.
-        packets: Vec<u64>,
+        /// These packets; segments without the SYN.
+        selection: Selection,
+        /// What happens to them.
+        action: Action,
+    },
+    /// Packets that arrive in these intervals are dropped.
+    Blackout {
+        /// Begin and end of each.
+        times: Vec<(Span, Span)>,
+    },
+    /// No transmission begins in these intervals.
+    Stall {
+        /// Begin and end of each.
+        times: Vec<(Span, Span)>,
     },
 }
 
@@ -98,7 +111,12 @@ pub enum Queue {
     /// Without a limit.
     Unlimited,
     /// First in, first out, up to a limit.
-    DropTail(Limit),
+    DropTail {
+        /// What may wait, without the packet in transmission.
+        limit: Limit,
+        /// At one instant a departure precedes an arrival; otherwise what was scheduled first comes first.
+        departures_first: bool,
+    },
     /// Random early detection.
     Red(RedQueue),
 }
@@ -154,6 +172,8 @@ pub struct Flow {
     pub stop: Option<Span>,
     /// How much it has to send.
     pub bytes: Option<u64>,
+    /// When the application writes, since the start, and how many bytes; empty: all data at the start.
+    pub writes: Vec<(Span, u64)>,
     /// What kind of flow it is.
     pub kind: FlowKind,
 }

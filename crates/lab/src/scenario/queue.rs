@@ -21,7 +21,10 @@ impl Queue {
         let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
         let limit = || queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"");
         let read = match kind {
-            "droptail" => Queue::DropTail(limit()?),
+            "droptail" => Queue::DropTail {
+                limit: limit()?,
+                departures_first: queue.switch("departures_first")?.unwrap_or(false),
+            },
             "red" => Queue::Red(read_red(&queue, limit()?)?),
             "codel" | "fq_codel" | "pie" => {
                 let message =
@@ -97,7 +100,7 @@ impl Queue {
     pub(crate) fn describe(&self) -> String {
         match self {
             Queue::Unlimited => "unlimited".into(),
-            Queue::DropTail(limit) => format!("drop-tail {limit}"),
+            Queue::DropTail { limit, .. } => format!("drop-tail {limit}"),
             Queue::Red(red) => format!("RED {}{}", red.limit, if red.ecn { ", ECN" } else { "" }),
         }
     }
@@ -106,7 +109,7 @@ impl Queue {
     pub(crate) fn limit(&self, rate: Rate, rtt: Span) -> Option<Limit> {
         let (limit, unit) = match self {
             Queue::Unlimited => return None,
-            Queue::DropTail(limit) => (*limit, None),
+            Queue::DropTail { limit, .. } => (*limit, None),
             Queue::Red(red) => (red.limit, Some(red.mean_packet as u64)),
         };
         Some(match (limit, unit) {
@@ -135,8 +138,14 @@ impl Queue {
             (Queue::Red(red), Some(limit)) => {
                 Qdisc::Red(Box::new(Red::new(red.resolve(rate, delay, limit), stream())))
             }
-            (_, Some(Limit::Packets(n))) => Qdisc::DropTail(DropTail::packets(n)),
-            (_, Some(Limit::Bytes(n))) => Qdisc::DropTail(DropTail::bytes(n)),
+            (Queue::DropTail { departures_first, .. }, Some(limit)) => {
+                let queue = match limit {
+                    Limit::Packets(n) => DropTail::packets(n),
+                    Limit::Bytes(n) => DropTail::bytes(n),
+                    Limit::Bdp(_) => return Qdisc::Unlimited,
+                };
+                Qdisc::DropTail(queue.departures_first(*departures_first))
+            }
             _ => Qdisc::Unlimited,
         }
     }

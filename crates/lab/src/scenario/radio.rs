@@ -409,6 +409,7 @@ fn read_traffic(
         start_jitter: Span::ZERO,
         stop: None,
         bytes: None,
+        writes: Vec::new(),
         kind: stream.clone(),
     });
     Ok(flows.filter(|flow| flow.start < duration).collect())

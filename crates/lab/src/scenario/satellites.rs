@@ -1,7 +1,8 @@
 //! Reads `[constellation]` and `[[terminal]]`.
 
 use super::document::{TomlItem, TomlValue};
-use super::links::{read_losses, read_rate};
+use super::links::read_rate;
+use super::loss::read_losses;
 use super::model::{Loss, Queue, Satellites, Transmitter};
 use super::table::TableReader;
 use super::tle;
@@ -158,7 +159,7 @@ fn read_tle(table: &TableReader<'_>, epoch: Span, until: Span, cross_seam: bool)
 }
 
 fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64>) -> Result<Transmitter> {
-    let usual = Queue::DropTail(Limit::Packets(49));
+    let usual = Queue::DropTail { limit: Limit::Packets(49), departures_first: false };
     let Some(inner) = table.table(key)? else {
         let rate = table.need(
             key,
@@ -171,10 +172,10 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     let rate = inner.need("rate", rate, "such as rate = \"25Mbps\"")?;
     let queue = Queue::read(&inner)?.unwrap_or(usual);
     let losses = read_losses(&inner)?.unwrap_or_default();
-    if losses.iter().any(|loss| matches!(loss, Loss::Scripted { .. })) {
+    if !losses.iter().all(|loss| matches!(loss, Loss::Bernoulli { .. } | Loss::GilbertElliott { .. })) {
         return Err(inner.error(
             "loss",
-            "\"scripted\" works in [[link]] only; write \"bernoulli\" or \"gilbert_elliott\" here",
+            "only \"bernoulli\" and \"gilbert_elliott\" work here; the other kinds are for [[link]]",
         ));
     }
     inner.finish()?;

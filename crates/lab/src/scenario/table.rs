@@ -161,6 +161,34 @@ impl<'a> TableReader<'a> {
             .transpose()
     }
 
+    /// An array of texts.
+    pub fn texts(&self, key: &'static str) -> Result<Option<Vec<&'a str>>> {
+        let Some(items) = self.list(key)? else { return Ok(None) };
+        let text = |item: &'a TomlItem| {
+            self.typed(key, item, "an array of text", |v| {
+                if let TomlValue::Text(t) = v { Some(t.as_str()) } else { None }
+            })
+        };
+        items.iter().map(text).collect::<Result<Vec<_>>>().map(Some)
+    }
+
+    /// An array of numbers between `min` and `max`, both included.
+    pub fn numbers(&self, key: &'static str, min: f64, max: f64) -> Result<Option<Vec<f64>>> {
+        let Some(items) = self.list(key)? else { return Ok(None) };
+        let number = |item: &'a TomlItem| {
+            let n = self.typed(key, item, "an array of numbers", |v| match v {
+                TomlValue::Integer(n) => Some(*n as f64),
+                TomlValue::Float(n) => Some(*n),
+                _ => None,
+            })?;
+            if (min..=max).contains(&n) {
+                return Ok(n);
+            }
+            Err(self.error(key, format!("{n} is not between {min} and {max}")))
+        };
+        items.iter().map(number).collect::<Result<Vec<_>>>().map(Some)
+    }
+
     /// The value of `key`, which must be there.
     pub fn need<T>(&self, key: &str, value: Option<T>, remedy: &str) -> Result<T> {
         value.ok_or_else(|| ScenarioError::new(self.origin, &self.path(key), format!("is missing: {remedy}")))

@@ -7,13 +7,19 @@ use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 use cc::{FlowInfo, Signals};
 use net::{QUICK_START_LEAST, RouterConfig};
-use transport::{Options, Recovery};
+use transport::{
+    IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator, TimerClock,
+    UndoBy, Validation,
+};
 use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Maximum number of segments that a flow may send at one time.
 const MOST_AT_ONCE: f64 = 1e6;
+
+/// Maximum number of segments that are acknowledged at once at the start.
+const MOST_QUICK_ACKS: u64 = 1 << 20;
 
 impl TcpFlow {
     /// The signals that its controller requires.
@@ -92,13 +98,17 @@ impl TcpLayers<'_> {
             read_layer(&layer, &mut flow, &mut given)?;
             layer.finish()?;
         }
-        // Two defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
-        // the timestamps.
+        // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
+        // the timestamps; in Linux the number of SACK blocks on the timestamps.
         if ns2 && !given.ssthresh {
             flow.options.initial_ssthresh = flow.options.window as f64;
         }
         if ns2 && !given.header && flow.options.timestamps {
             flow.options.header += 10;
+        }
+        // 40 bytes of options hold four SACK blocks, or three and a timestamp.
+        if !ns2 && !given.sack_blocks {
+            flow.options.sack_blocks = if flow.options.timestamps { 3 } else { 4 };
         }
         self.check_signals(&flow)?;
         Ok(flow)
@@ -122,6 +132,7 @@ impl TcpLayers<'_> {
 struct ExplicitOptions {
     ssthresh: bool,
     header: bool,
+    sack_blocks: bool,
 }
 
 const LONGEST: Span = Span::from_ms(1_000_000_000);
@@ -134,22 +145,88 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
     let o = &mut flow.options;
     if let Some(name) = layer.text("recovery")? {
         let known = Recovery::ALL.iter().map(|r| r.1);
-        o.recovery = match (Recovery::from_name(name), name) {
-            (Some(recovery), _) => recovery,
-            (None, "rack") => {
-                return Err(layer.error("recovery", "\"rack\" is not in this version yet; there is \"sack\""));
-            }
-            (None, _) => {
-                return Err(
-                    layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))
-                );
-            }
-        };
+        o.recovery = Recovery::from_name(name).ok_or_else(|| {
+            layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))
+        })?;
     }
     read_windows(layer, o, given)?;
     read_switches(layer, o)?;
     read_timers(layer, o)?;
+    read_sender(layer, o)?;
+    read_receiver(layer, o, given)?;
     read_quick_start(layer, o)
+}
+
+/// Reads the name of one of `known`, if the table has it.
+fn named<T: Copy>(
+    layer: &TableReader<'_>,
+    key: &'static str,
+    known: &[(T, &'static str)],
+    into: &mut T,
+) -> Result<()> {
+    let Some(name) = layer.text(key)? else { return Ok(()) };
+    match known.iter().find(|value| value.1 == name) {
+        Some(value) => *into = value.0,
+        None => {
+            let names = known.iter().map(|value| value.1);
+            return Err(layer.error(key, format!("unknown value \"{name}\"; {}", nearest(name, names))));
+        }
+    }
+    Ok(())
+}
+
+/// Options of the recovery `rack`.
+fn read_sender(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
+    named(layer, "reordering_window", ReorderingWindow::ALL, &mut o.reordering_window)?;
+    named(layer, "reduction", ReductionKind::ALL, &mut o.reduction)?;
+    named(layer, "reduce_from", ReduceFrom::ALL, &mut o.reduce_from)?;
+    named(layer, "rto_estimator", RtoEstimator::ALL, &mut o.rto_estimator)?;
+    named(layer, "timer", TimerClock::ALL, &mut o.timer)?;
+    named(layer, "validation", Validation::ALL, &mut o.validation)?;
+    named(layer, "idle_restart", IdleRestart::ALL, &mut o.idle_restart)?;
+    if let Some(words) = layer.texts("undo")? {
+        o.undo = UndoBy { dsack: false, timestamps: false, frto: false };
+        for word in words {
+            match word {
+                "dsack" => o.undo.dsack = true,
+                "timestamps" => o.undo.timestamps = true,
+                "frto" => o.undo.frto = true,
+                other => {
+                    let known = ["dsack", "timestamps", "frto"];
+                    let message = format!("unknown value \"{other}\"; {}", nearest(other, known));
+                    return Err(layer.error("undo", message));
+                }
+            }
+        }
+    }
+    if let Some(gains) = layer.numbers("pacing_gain", 0.01, 100.0)? {
+        o.pacing_gain = gains.try_into().map_err(|_| {
+            layer.error("pacing_gain", "must be two numbers, in slow start and after it, such as [2.0, 1.2]")
+        })?;
+    }
+    Ok(())
+}
+
+/// Options of the receiver.
+fn read_receiver(layer: &TableReader<'_>, o: &mut Options, given: &mut ExplicitOptions) -> Result<()> {
+    for (key, min, max, into) in [
+        ("quick_acks", 0, MOST_QUICK_ACKS, &mut o.quick_acks),
+        ("ack_every", 1, MOST_QUICK_ACKS, &mut o.ack_every),
+        ("sack_blocks", 1, 4, &mut o.sack_blocks),
+    ] {
+        *into = layer.integer(key, min, max)?.map_or(*into, |n| n as u32);
+    }
+    given.sack_blocks |= layer.keys().any(|key| key == "sack_blocks");
+    span(layer, "ack_delay_max", &mut o.ack_delay_max)?;
+    let keys: Vec<_> = layer.keys().collect();
+    if keys.contains(&"ack_delay") && !keys.contains(&"ack_delay_max") {
+        o.ack_delay_max = o.ack_delay_max.max(o.ack_delay);
+    }
+    if o.ack_delay_max < o.ack_delay {
+        let message = format!("must be at least ack_delay, which is {}", o.ack_delay);
+        return Err(layer.error("ack_delay_max", message));
+    }
+    Ok(())
 }
 
 /// Reads a time of at most [`LONGEST`], if the table has it.
@@ -207,6 +284,9 @@ fn read_switches(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
         ("delay_growth", &mut o.delay_growth),
         ("fast_retransmit_after_rto", &mut o.fast_retransmit_after_rto),
         ("clock_rtt", &mut o.clock_rtt),
+        ("sack", &mut o.sack),
+        ("dsack", &mut o.dsack),
+        ("tail_loss_probe", &mut o.tail_loss_probe),
     ] {
         *into = layer.switch(key)?.unwrap_or(*into);
     }

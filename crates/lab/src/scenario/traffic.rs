@@ -157,6 +157,7 @@ impl Traffic {
                 start_jitter: Span::ZERO,
                 stop: None,
                 bytes: Some(self.sizes.pick(sizes.uniform())),
+                writes: Vec::new(),
                 kind: FlowKind::Tcp(self.tcp.clone()),
             });
         }

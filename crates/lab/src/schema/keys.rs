@@ -34,7 +34,12 @@ pub(super) const LINK: &[Key] = &[
     key("rate", Quantity("10Mbps"), "", "transmission rate"),
     key("delay", Quantity("10ms"), "", "propagation delay"),
     key("queue", Queue, "unlimited", "queue discipline (`ackclock list queues`)"),
-    key("loss", Losses, "none", "losses besides the queue (`ackclock list losses`); several in an array"),
+    key(
+        "loss",
+        Losses,
+        "none",
+        "losses and other impairments besides the queue (`ackclock list losses`); several in an array",
+    ),
     key("router", Table("router"), "none", "router in front of the link that writes feedback into packets"),
     key("back", Table("back"), "as forward", "differences in the reverse direction"),
 ];
@@ -54,7 +59,16 @@ const LIMIT: Key = key(
     "packets, bytes or bandwidth-delay products that may wait, without the packet in transmission",
 );
 
-pub(super) const DROPTAIL: &[Key] = &[key("kind", Word(&["droptail"]), "", "first in, first out"), LIMIT];
+pub(super) const DROPTAIL: &[Key] = &[
+    key("kind", Word(&["droptail"]), "", "first in, first out"),
+    LIMIT,
+    key(
+        "departures_first",
+        Switch,
+        "false",
+        "at one instant a departure precedes an arrival; otherwise what was scheduled first comes first, as in ns-2",
+    ),
+];
 
 pub(super) const NO_LOSS: &[Key] = &[key("kind", Word(&["none"]), "", "no loss")];
 
@@ -75,12 +89,39 @@ pub(super) const SCRIPTED: &[Key] = &[
     key("kind", Word(&["scripted", "list"]), "", "listed packets; `list` is the old name"),
     key("flow", Text, "", "name of the flow"),
     key(
+        "action",
+        Word(&["drop", "mark", "delay", "duplicate"]),
+        "\"drop\"",
+        "what happens to the packets: dropped before the queue, marked (CE) if they are ECN-capable, delayed, or followed by a copy (data only)",
+    ),
+    key("by", Quantity("45ms"), "none", "additional delay, with `action = \"delay\"`"),
+    key(
         "packets",
         Array("[14, 26]"),
-        "",
+        "none",
         "positions of its data packets by arrival at the link, from 0, the SYN included",
     ),
+    key(
+        "segments",
+        Array("[[300, 2]]"),
+        "none",
+        "numbers of its data segments, from 0 without the SYN, each with the number of its transmissions, from the first one on",
+    ),
+    key(
+        "acks",
+        Array("[3, 4]"),
+        "none",
+        "positions of its ACKs by arrival at the link, from 0, the ACK of the SYN included",
+    ),
 ];
+
+const TIMES: Key = key("times", Array("[[\"8s\", \"10s\"]]"), "", "begin and end of each");
+
+pub(super) const BLACKOUT: &[Key] =
+    &[key("kind", Word(&["blackout"]), "", "packets that arrive at given times are dropped"), TIMES];
+
+pub(super) const STALL: &[Key] =
+    &[key("kind", Word(&["stall"]), "", "no transmission begins at given times; packets wait"), TIMES];
 
 pub(super) const RED: &[Key] = &[
     key("kind", Word(&["red"]), "", "random early detection"),
@@ -150,6 +191,12 @@ pub(super) const FLOW: &[Key] = &[
     key("stop", Quantity("50s"), "none", "time at which the application has no more data"),
     key("bytes", Quantity("10MB"), "unlimited", "payload to transfer; TCP only"),
     key("tcp", Table("tcp"), "`[tcp]`", "options of this flow"),
+    key(
+        "writes",
+        Array("[[\"0s\", \"10kB\"], [\"2s\", \"5kB\"]]"),
+        "all data at the start",
+        "TCP: when the application writes, since the start, and how many bytes, in whole segments",
+    ),
     key("udp", Table("udp"), "none", "makes it a UDP flow"),
 ];
 

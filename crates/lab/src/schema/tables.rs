@@ -2,8 +2,8 @@
 
 use super::form::{Key, Table};
 use super::keys::{
-    BACK, BERNOULLI, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK, NO_LOSS, RED, ROUTER,
-    SCRIPTED, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
+    BACK, BERNOULLI, BLACKOUT, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK, NO_LOSS, RED,
+    ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
 };
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
 use super::tcp::TCP;
@@ -38,6 +38,8 @@ pub const TABLES: &[Table] = &[
         place: "`loss = { kind = \"gilbert_elliott\", ... }`",
         keys: GILBERT_ELLIOTT,
     },
+    Table { name: "blackout", place: "`loss = { kind = \"blackout\", ... }`", keys: BLACKOUT },
+    Table { name: "stall", place: "`loss = { kind = \"stall\", ... }`", keys: STALL },
     Table { name: "scripted", place: "`loss = { kind = \"scripted\", ... }`", keys: SCRIPTED },
 ];
 

@@ -1,8 +1,10 @@
 //! The options of TCP flows.
 
-use super::form::Form::{Bytes, Controller, Integer, Number, Quantity, Switch, Word};
+use super::form::Form::{Array, Bytes, Controller, Integer, Number, Quantity, Switch, Word};
 use super::form::{Key, by_profile, key};
-use transport::Recovery;
+use transport::{
+    IdleRestart, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator, TimerClock, Validation,
+};
 
 /// Most segments or packets that an option takes.
 const MOST: u64 = 1 << 30;
@@ -34,7 +36,7 @@ pub(super) const TCP: &[Key] = &[
     by_profile(
         "recovery",
         Word(&RECOVERIES),
-        ["\"newreno\"", "\"sack\""],
+        ["\"newreno\"", "\"rack\""],
         "loss recovery (`ackclock list recoveries`); `sack` is ns-2's Sack1 or RFC 6675 by profile",
     ),
     by_profile("mss", Bytes, ["\"1000B\"", "\"1448B\""], "payload of a segment"),
@@ -67,18 +69,103 @@ pub(super) const TCP: &[Key] = &[
         "true",
         "with a SYN (and in the recovery of ns-2's Vegas) the window is 1 until the first ACK, then `initial_window`",
     ),
-    by_profile("delayed_ack", Switch, ["false", "true"], "the receiver acknowledges every second segment"),
+    by_profile(
+        "delayed_ack",
+        Switch,
+        ["false", "true"],
+        "the receiver acknowledges every second segment (`ack_every`), or after `ack_delay`",
+    ),
     by_profile(
         "ack_delay",
         Quantity("40ms"),
         ["\"100ms\"", "\"40ms\""],
-        "longest delay of an ACK with `delayed_ack`",
+        "delay of an ACK with `delayed_ack`; where it adapts, the smallest",
     ),
+    by_profile(
+        "ack_delay_max",
+        Quantity("200ms"),
+        ["\"100ms\"", "\"200ms\""],
+        "largest delay of an ACK where it adapts, with recovery `rack`; equal to `ack_delay` for a fixed delay",
+    ),
+    by_profile(
+        "quick_acks",
+        Integer(0, 1 << 20),
+        ["0", "16"],
+        "ACKs that are not delayed at the start, and after a gap longer than the retransmission timeout",
+    ),
+    key("ack_every", Integer(1, 1 << 20), "2", "segments that one ACK acknowledges with `delayed_ack`"),
     key(
         "limited_transmit",
         Switch,
         "true",
         "a new segment on each of the first two duplicate ACKs (RFC 3042)",
+    ),
+    key("sack", Switch, "true", "selective acknowledgements (RFC 2018), with recoveries `sack` and `rack`"),
+    by_profile(
+        "dsack",
+        Switch,
+        ["false", "true"],
+        "the receiver reports duplicates (RFC 2883), with recovery `rack`",
+    ),
+    by_profile(
+        "sack_blocks",
+        Integer(1, 4),
+        ["3", "with `timestamps` 3, otherwise 4"],
+        "most SACK blocks of an ACK",
+    ),
+    key(
+        "reordering_window",
+        Word(ReorderingWindow::NAMES),
+        "\"adaptive\"",
+        "`rack`: a quarter of the smallest round-trip time, wider after DSACKs (RFC 8985 section 6.2); `static`: not wider; `none`: no reordering window",
+    ),
+    key(
+        "tail_loss_probe",
+        Switch,
+        "true",
+        "`rack`: probe the end of the data for a loss (RFC 8985 section 7)",
+    ),
+    key(
+        "reduction",
+        Word(ReductionKind::NAMES),
+        "\"prr\"",
+        "`rack`: how the window falls: proportional rate reduction of Linux, of RFC 9937, of RFC 6937 with slow start or conservative bound, or at once (RFC 6675)",
+    ),
+    key(
+        "reduce_from",
+        Word(ReduceFrom::NAMES),
+        "\"cwnd\"",
+        "`rack`: what a loss reduces: the window (Linux) or the flight size (RFC 5681)",
+    ),
+    key(
+        "undo",
+        Array("[\"dsack\", \"frto\"]"),
+        "`[\"dsack\", \"timestamps\", \"frto\"]`",
+        "`rack`: what may undo a reduction: DSACK (RFC 3708), timestamps (RFC 4015), F-RTO (RFC 5682)",
+    ),
+    by_profile(
+        "rto_estimator",
+        Word(RtoEstimator::NAMES),
+        ["\"rfc6298\"", "\"linux\""],
+        "`rack`: estimator of the retransmission timeout",
+    ),
+    key(
+        "timer",
+        Word(TimerClock::NAMES),
+        "\"exact\"",
+        "`rack`: exact timers, or jiffies of 4 ms and the timer wheel of Linux",
+    ),
+    key(
+        "validation",
+        Word(Validation::NAMES),
+        "\"linux\"",
+        "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `none`: it grows",
+    ),
+    key(
+        "idle_restart",
+        Word(IdleRestart::NAMES),
+        "\"linux\"",
+        "`rack`: the window after an idle time longer than the timeout: halved for each timeout, the initial window (RFC 5681), or unchanged",
     ),
     key("min_rto", Quantity("200ms"), "\"200ms\"", "smallest retransmission timeout"),
     by_profile("max_rto", Quantity("60s"), ["\"60s\"", "\"120s\""], "largest retransmission timeout"),
@@ -101,10 +188,10 @@ pub(super) const TCP: &[Key] = &[
         ["false", "true"],
         "every packet carries a timestamp, every ACK gives a round-trip sample (RFC 7323)",
     ),
-    key(
+    by_profile(
         "timestamp_quantum",
         Quantity("1ms"),
-        "\"0s\"",
+        ["\"0s\"", "\"1ms\""],
         "resolution of the receiver's timestamps; 0 for exact",
     ),
     key(
@@ -150,6 +237,12 @@ pub(super) const TCP: &[Key] = &[
         "an ECN echo multiplies the window by 0.8 instead of the controller's factor (RFC 8511)",
     ),
     key("pacing", Switch, "false", "packets are sent at the rate window over round-trip time"),
+    key(
+        "pacing_gain",
+        Array("[2.0, 1.2]"),
+        "`[2.0, 1.2]`",
+        "factors of that rate, in slow start and after it",
+    ),
     key(
         "quick_start",
         Quantity("1Mbps"),

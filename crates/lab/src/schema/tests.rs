@@ -11,7 +11,7 @@ duration = "1s"
 tcp = {}
 link = [
   { name = "l", ends = ["a", "b"], rate = "1Mbps", delay = "1ms", queue = { kind = "red", limit = "9p" }, router = { kind = "rcp" }, back = { queue = { kind = "red", limit = "9p" }, router = { kind = "xcp" } } },
-  { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }] },
+  { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }, { kind = "blackout", times = [] }, { kind = "stall", times = [] }] },
 ]
 flow = [
   { name = "f", from = "a", to = "b", tcp = {} },
@@ -67,8 +67,10 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "" => "scenario",
             "link.l.queue" | "link.l.back.queue" => "red",
             "link.m.queue" => "droptail",
-            path if path.contains(".loss") => ["none", "bernoulli", "gilbert_elliott", "scripted"]
-                [path.as_bytes()[path.len() - 2] as usize - b'0' as usize],
+            path if path.contains(".loss") => {
+                ["none", "bernoulli", "gilbert_elliott", "scripted", "blackout", "stall"]
+                    [path.as_bytes()[path.len() - 2] as usize - b'0' as usize]
+            }
             "link.l.back" => "back",
             path if path.ends_with(".router") => "router",
             "flow.f" | "flow.u" => "flow",

@@ -27,13 +27,15 @@ pub(super) enum TimerOwner {
 }
 
 /// Start and stop of a flow, and the payload of its last segment.
-#[derive(Clone, Copy)]
 pub(super) struct FlowSchedule {
     pub start: Time,
     pub stop: Time,
     pub started: bool,
     /// Number of segments of the whole transfer; `None` for a flow without end.
     pub segments: Option<u32>,
+    /// The writes of the application that are to come, the last one first: time and segments; `None`: all data is there
+    /// at the start.
+    pub writes: Option<Vec<(Time, u32)>>,
     /// Bytes that the last segment has less than a full one.
     pub short: u64,
 }

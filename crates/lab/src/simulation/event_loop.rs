@@ -250,21 +250,39 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// Processes the application timer of a flow: start, stop, or the next UDP packet.
+    /// Processes the application timer of a flow: start, a write, stop, or the next UDP packet.
     fn application(&mut self, flow: u32) {
         let index = match self.endpoints[flow as usize] {
             Endpoints::Tcp(index) => index,
             Endpoints::Udp(index) => return self.udp[index].0.on_timer(&mut flow_context!(self, flow)),
         };
         let schedule = &mut self.schedules[flow as usize];
-        if schedule.started {
+        if !schedule.started {
+            schedule.started = true;
+            self.senders[index].on_start(&mut flow_context!(self, flow));
+        } else if self.event_queue.now() >= schedule.stop {
             return self.senders[index].on_stop(&mut flow_context!(self, flow));
         }
-        schedule.started = true;
-        let stop = schedule.stop;
-        self.senders[index].on_start(&mut flow_context!(self, flow));
-        if stop != Time::NEVER {
-            self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, stop);
+        self.write(flow, index);
+    }
+
+    /// Gives the sender the data that the application writes now, and sets the timer of the next write or of the stop.
+    fn write(&mut self, flow: u32, index: usize) {
+        let now = self.event_queue.now();
+        let mut next = self.schedules[flow as usize].stop;
+        while let Some(writes) = &mut self.schedules[flow as usize].writes
+            && let Some(&(at, segments)) = writes.last()
+        {
+            if at > now {
+                next = next.min(at);
+                break;
+            }
+            writes.pop();
+            let last = writes.is_empty();
+            self.senders[index].on_write(&mut flow_context!(self, flow), segments, last);
+        }
+        if next != Time::NEVER {
+            self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, next);
         }
     }
 }

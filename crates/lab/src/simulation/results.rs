@@ -164,7 +164,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             };
         }
         let (end, plan, delivered) =
-            (Time::ZERO + span, self.schedules[number], self.delivered_bytes(number));
+            (Time::ZERO + span, &self.schedules[number], self.delivered_bytes(number));
         let sender = &mut self.senders[number];
         if plan.started {
             sender.finish(end);

@@ -1,36 +1,61 @@
-//! Impairments, one file for each: packet losses that do not come from the queue.
+//! Impairments, one file for each: what happens to packets on a link besides its queue.
 
 mod bernoulli;
 mod gilbert_elliott;
+mod outage;
 mod scripted;
 
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
-pub use scripted::Scripted;
+pub use outage::Outages;
+pub use scripted::{Action, Scripted, Selection};
 
 use crate::model::Model;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketKind};
 use crate::tap::DropReason;
+use units::{Span, Time};
 
-/// A cause of packet loss at a link besides its queue. A link can have several, which act independently.
+/// Something that happens to packets on a link besides its queue. A link can have several, which act independently.
 #[derive(Clone, Debug)]
 pub enum Impairment {
     /// Independent losses.
     Bernoulli(Bernoulli),
     /// Losses in bursts.
     GilbertElliott(GilbertElliott),
-    /// Losses of listed packets.
+    /// Listed packets are dropped, marked, delayed or duplicated.
     Scripted(Scripted),
+    /// Packets that arrive during an outage are dropped.
+    Blackout(Outages),
+    /// No transmission begins during an outage; packets wait.
+    Stall(Outages),
+}
+
+/// What impairments do to a packet that is not dropped.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Effect {
+    /// Additional propagation delay.
+    pub delay: Span,
+    /// A CE mark.
+    pub mark: bool,
+    /// A copy follows.
+    pub duplicate: bool,
 }
 
 impl Impairment {
-    /// Whether it drops `packet` before the queue.
+    /// Processes a packet that arrives at the link. Returns the reason if it is dropped.
     #[inline]
-    pub fn before(&mut self, packet: &Packet) -> Option<DropReason> {
+    pub(crate) fn before(&mut self, now: Time, packet: &Packet, effect: &mut Effect) -> Option<DropReason> {
         match self {
-            Impairment::Scripted(scripted) => scripted.drops(packet).then_some(DropReason::List),
-            _ => None,
+            Impairment::Scripted(scripted) => match scripted.action(packet)? {
+                Action::Drop => return Some(DropReason::List),
+                Action::Mark => effect.mark = packet.ecn && packet.kind == PacketKind::Data,
+                Action::Delay(by) => effect.delay = effect.delay + by,
+                Action::Duplicate => effect.duplicate = packet.kind != PacketKind::Ack,
+            },
+            Impairment::Blackout(outages) => return outages.end(now).map(|_| DropReason::List),
+            _ => {}
         }
+        None
     }
 
     /// Whether it loses the next packet after the queue, so that the packet has used the link.
@@ -39,8 +64,22 @@ impl Impairment {
         match self {
             Impairment::Bernoulli(b) => b.loses(),
             Impairment::GilbertElliott(g) => g.loses(),
-            Impairment::Scripted(_) => false,
+            Impairment::Scripted(_) | Impairment::Blackout(_) | Impairment::Stall(_) => false,
         }
+    }
+
+    /// The time at which a transmission may begin that would begin at `start`, if it may not begin then.
+    #[inline]
+    pub(crate) fn stalled_until(&self, start: Time) -> Option<Time> {
+        match self {
+            Impairment::Stall(outages) => outages.end(start),
+            _ => None,
+        }
+    }
+
+    /// Whether packets can overtake each other.
+    pub(crate) fn reorders(&self) -> bool {
+        matches!(self, Impairment::Scripted(scripted) if scripted.delays())
     }
 }
 
@@ -55,7 +94,9 @@ pub const IMPAIRMENTS: &[Model] = &[
     },
     Model {
         name: "scripted",
-        summary: "drops listed data packets of a flow at this link, before the queue; ACKs are not dropped",
+        summary: "drops (before the queue), marks, delays or duplicates listed packets of a flow at this link",
         source: "",
     },
+    Model { name: "blackout", summary: "drops packets that arrive at given times", source: "" },
+    Model { name: "stall", summary: "begins no transmission at given times; packets wait", source: "" },
 ];

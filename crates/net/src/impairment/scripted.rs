@@ -1,28 +1,100 @@
-//! Scripted losses of listed packets, for tests.
+//! Scripted impairments: listed packets of a flow are dropped, marked, delayed or duplicated.
 
 use crate::packet::{Packet, PacketKind};
+use units::Span;
 
-/// Drops the data packets of one flow at the listed positions: the n-th that arrives at the link, counted from 0.
-/// ACKs are not dropped.
+/// What happens to a listed packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It is dropped before the queue.
+    Drop,
+    /// It is marked (CE) if it is ECN-capable.
+    Mark,
+    /// It arrives later by this time; others overtake it.
+    Delay(Span),
+    /// A copy follows it. ACKs are not duplicated.
+    Duplicate,
+}
+
+/// The packets of one flow that a script lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    /// Data packets by the order of their arrival at the link, from 0, the SYN included.
+    pub packets: Vec<u64>,
+    /// Transmissions of segments: number of the packet in its flow, and how many transmissions from the first one on.
+    pub segments: Vec<(u32, u32)>,
+    /// ACKs by the order of their arrival at the link, from 0, the ACK of the SYN included.
+    pub acks: Vec<u64>,
+}
+
+/// Applies an action to the listed packets of a flow.
 #[derive(Clone, Debug)]
 pub struct Scripted {
     flow: u32,
-    packets: Vec<u64>,
+    selection: Selection,
+    action: Action,
     seen: u64,
+    seen_acks: u64,
 }
 
 impl Scripted {
-    /// Drops `packets` (in any order) of `flow`.
-    pub fn new(flow: u32, mut packets: Vec<u64>) -> Scripted {
-        packets.sort_unstable();
-        Scripted { flow, packets, seen: 0 }
+    /// Applies `action` to the packets of `flow` that `selection` lists, in any order.
+    pub fn new(flow: u32, mut selection: Selection, action: Action) -> Scripted {
+        selection.packets.sort_unstable();
+        selection.acks.sort_unstable();
+        Scripted { flow, selection, action, seen: 0, seen_acks: 0 }
     }
-    /// Whether to drop `packet`. Counts the packets of the flow.
-    pub fn drops(&mut self, packet: &Packet) -> bool {
-        if packet.flow != self.flow || packet.kind == PacketKind::Ack {
-            return false;
+
+    /// Whether it delays packets, so that others overtake them.
+    pub fn delays(&self) -> bool {
+        matches!(self.action, Action::Delay(_))
+    }
+
+    /// The action for `packet`, if it is listed. Counts the packets of the flow.
+    pub fn action(&mut self, packet: &Packet) -> Option<Action> {
+        if packet.flow != self.flow {
+            return None;
         }
-        self.seen += 1;
-        self.packets.binary_search(&(self.seen - 1)).is_ok()
+        let listed = if packet.kind == PacketKind::Ack {
+            self.seen_acks += 1;
+            self.selection.acks.binary_search(&(self.seen_acks - 1)).is_ok()
+        } else {
+            self.seen += 1;
+            let by_order = self.selection.packets.binary_search(&(self.seen - 1)).is_ok();
+            let segment =
+                self.selection.segments.iter_mut().find(|(seq, left)| *seq == packet.seq && *left > 0);
+            match segment {
+                Some((_, left)) if !by_order => {
+                    *left -= 1;
+                    true
+                }
+                _ => by_order,
+            }
+        };
+        listed.then_some(self.action)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Time;
+
+    fn packet(kind: PacketKind, flow: u32, seq: u32) -> Packet {
+        Packet::new(kind, flow, 0, seq, 1500, Time::ZERO)
+    }
+
+    #[test]
+    fn selects_by_order_and_by_transmission() {
+        let selection = Selection { packets: vec![3, 1], segments: vec![(7, 2)], acks: vec![0] };
+        let mut script = Scripted::new(4, selection, Action::Drop);
+        let mut data = |flow, seq| script.action(&packet(PacketKind::Data, flow, seq)).is_some();
+        assert_eq!(
+            [data(4, 0), data(4, 0), data(5, 0), data(4, 0), data(4, 0), data(4, 0)],
+            [false, true, false, false, true, false]
+        );
+        assert_eq!([data(4, 7), data(4, 8), data(4, 7), data(4, 7)], [true, false, true, false]);
+        let mut ack = || script.action(&packet(PacketKind::Ack, 4, 1)).is_some();
+        assert_eq!([ack(), ack()], [true, false]);
     }
 }

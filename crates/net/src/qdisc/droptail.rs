@@ -2,28 +2,38 @@
 
 use super::fifo::Fifo;
 use super::offer::Offer;
+use units::Time;
 
 /// A first-in-first-out queue with a limit in packets or bytes.
 #[derive(Clone, Debug)]
 pub struct DropTail {
     packets: u64,
     bytes: u64,
+    departures_first: bool,
     queue: Fifo,
 }
 
 impl DropTail {
     /// At most `packets` packets wait.
     pub fn packets(packets: u64) -> DropTail {
-        DropTail { packets, bytes: u64::MAX, queue: Fifo::default() }
+        DropTail { packets, bytes: u64::MAX, departures_first: false, queue: Fifo::default() }
     }
     /// At most `bytes` bytes wait.
     pub fn bytes(bytes: u64) -> DropTail {
-        DropTail { packets: u64::MAX, bytes, queue: Fifo::default() }
+        DropTail { packets: u64::MAX, bytes, departures_first: false, queue: Fifo::default() }
+    }
+
+    /// The same queue; with `departures_first`, at one instant a departure always precedes an arrival. Otherwise the event
+    /// that was scheduled first comes first.
+    pub fn departures_first(self, departures_first: bool) -> DropTail {
+        DropTail { departures_first, ..self }
     }
 
     /// Accepts the packet if there is room for it. Returns whether it does.
     #[inline(always)] // or a packet pays a call for it
     pub fn admit(&mut self, offer: &Offer) -> bool {
+        let last = Offer { cause: Time::NEVER, ..*offer };
+        let offer = if self.departures_first { &last } else { offer };
         let idle = self.queue.settle(offer);
         let full = self.queue.packets() >= self.packets
             || self.queue.bytes().saturating_add(offer.size as u64) > self.bytes;
@@ -38,7 +48,6 @@ impl DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Time;
 
     /// An arrival at `now` at a transmitter that is busy until `free_at`, by an event scheduled at `cause`.
     fn offer(now: u64, free_at: u64, size: u32, cause: u64) -> Offer {
@@ -65,6 +74,14 @@ mod tests {
             assert!(queue.admit(&offer(2, 10, 100, 1))); // waits until 10
             assert_eq!(queue.admit(&offer(10, 20, 100, cause)), taken, "scheduled at {cause}");
         }
+    }
+
+    #[test]
+    fn departures_come_first_if_asked_for() {
+        let mut queue = DropTail::packets(1).departures_first(true);
+        assert!(queue.admit(&offer(1, 0, 100, 0))); // from 1 to 10
+        assert!(queue.admit(&offer(2, 10, 100, 0))); // waits until 10
+        assert!(queue.admit(&offer(10, 20, 100, 0)));
     }
 
     #[test]

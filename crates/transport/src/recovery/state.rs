@@ -1,5 +1,6 @@
 //! The state of each recovery, which a sender holds.
 
+use super::rack::Rack;
 use crate::scoreboard::Scoreboard;
 
 /// Recovery-specific state.
@@ -14,6 +15,8 @@ pub(crate) enum RecoveryState {
     Vegas(VegasClock),
     Sack(Box<Sack>),
     WestwoodModule,
+    /// Taken out while it processes an event.
+    Rack(Option<Box<Rack>>),
 }
 
 /// State of a SACK recovery, for both profiles.

@@ -12,7 +12,7 @@ impl Sender {
     /// Sends what the window permits: at most `burst` packets, or any number if `burst` is zero.
     #[inline]
     pub(crate) fn send_much<W: FlowContext>(&mut self, context: &mut W, burst: u32) {
-        if let RecoveryState::Sack(_) = self.recovery_state {
+        if let RecoveryState::Sack(_) | RecoveryState::Rack(_) = self.recovery_state {
             return self.send_by_scoreboard(context, burst);
         }
         let window = self.window();
@@ -41,10 +41,16 @@ impl Sender {
         }
     }
 
+    /// Whether this sender paces its packets.
+    #[inline]
+    pub(crate) fn paces(&self) -> bool {
+        self.options.pacing || self.needs.has(Signals::PACING)
+    }
+
     /// Whether pacing permits a packet now. If not, sets the pacing timer.
     #[inline]
     pub(crate) fn may_leave<W: FlowContext>(&mut self, context: &mut W) -> bool {
-        if !self.options.pacing && !self.needs.has(Signals::PACING) {
+        if !self.paces() {
             return true;
         }
         let now = context.now();
@@ -53,9 +59,17 @@ impl Sender {
             return false;
         }
         if let Some(rate) = self.pacing_rate() {
-            self.pace_at = now + rate.time_for(self.wire_size as u64);
+            self.pace_at = now + rate.time_for(self.paced_size() as u64);
         }
         true
+    }
+
+    /// The bytes of a segment that the pacer counts: in Linux the payload.
+    fn paced_size(&self) -> u32 {
+        match self.recovery_state {
+            RecoveryState::Rack(_) => self.options.packet,
+            _ => self.wire_size,
+        }
     }
 
     /// The controller's pacing rate; otherwise the window over the round-trip time, times 2 in slow start and 1.2
@@ -63,8 +77,14 @@ impl Sender {
     fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing().or_else(|| {
             let rtt = self.rtt.smoothed(&self.options)?.seconds();
-            let gain = if self.controller.cwnd() < self.controller.ssthresh() / 2.0 { 2.0 } else { 1.2 };
-            let bps = gain * self.controller.cwnd() * self.wire_size as f64 * 8.0 / rtt;
+            let cwnd = self.controller.cwnd();
+            let gain = self.options.pacing_gain[(cwnd >= self.controller.ssthresh() / 2.0) as usize];
+            let window = match self.recovery_state {
+                // As in Linux: what is outstanding, if that is more than the window.
+                RecoveryState::Rack(_) => cwnd.max((self.next - self.una) as f64),
+                _ => cwnd,
+            };
+            let bps = gain * window * self.paced_size() as f64 * 8.0 / rtt;
             (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
         })
     }
@@ -73,25 +93,15 @@ impl Sender {
     #[inline]
     pub(crate) fn output<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
         let now = context.now();
-        let syn = seq == 0 && self.options.syn;
-        let size = if syn { self.options.syn_size } else { self.wire_size };
-        let mut packet = Packet::new(PacketKind::Data, self.flow, self.route, seq, size, now);
         let nothing_outstanding = self.una == self.high;
         let again = seq < self.high;
-        if self.uses_router_feedback {
-            packet = self.set_request_headers(packet, syn, again);
-        }
         if W::SENDS && !again {
             context.sending(self.in_flight(), self.allowance());
         }
         if let Some(rate) = &mut self.rate {
-            rate.on_send(self.una, seq, now, nothing_outstanding);
+            rate.on_send(self.una, seq, now, self.high - self.una, 0);
         }
         self.segments.sent(self.una, self.high, seq, now);
-        if !syn {
-            self.stats.sent += 1;
-            self.stats.retransmitted += again as u32;
-        }
         if !again {
             self.high = seq + 1;
             if !self.timing {
@@ -100,11 +110,27 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        context.send(packet, &AckOptions::NONE);
+        self.transmit(context, seq, again);
         let restart = nothing_outstanding && !matches!(self.recovery_state, RecoveryState::Vegas(_));
         if restart || context.timer(FlowTimer::Retransmit) == Time::NEVER {
             context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto(&self.options));
         }
+    }
+
+    /// Builds the packet of segment `seq` and gives it to the network. `again`: it is a retransmission.
+    #[inline]
+    pub(crate) fn transmit<W: FlowContext>(&mut self, context: &mut W, seq: u32, again: bool) {
+        let syn = seq == 0 && self.options.syn;
+        let size = if syn { self.options.syn_size } else { self.wire_size };
+        let mut packet = Packet::new(PacketKind::Data, self.flow, self.route, seq, size, context.now());
+        if self.uses_router_feedback {
+            packet = self.set_request_headers(packet, syn, again);
+        }
+        if !syn {
+            self.stats.sent += 1;
+            self.stats.retransmitted += again as u32;
+        }
+        context.send(packet, &AckOptions::NONE);
     }
 
     /// The maximum of outstanding segments, including limited transmit and inflation. The auditor checks it.

@@ -88,7 +88,12 @@ impl Sender {
         packet: &Packet,
         reply: RouterReply,
     ) {
-        if packet.ecn && self.answers_echoes() {
+        // The recovery `rack` reduces the window by itself.
+        let rack = matches!(self.recovery_state, RecoveryState::Rack(_));
+        if packet.ecn
+            && self.answers_echoes()
+            && !(rack && self.controller.ecn_response() == EcnResponse::Reduce)
+        {
             self.on_echo(context, packet);
         }
         if self.options.requests_quick_start() && self.una == 0 && packet.seq == 1 {

@@ -79,7 +79,21 @@ fn schedule(plan: &Plan<'_>, flow: &Flow) -> FlowSchedule {
         segments = Some(bytes.div_ceil(mss) as u32);
         short = bytes.div_ceil(mss) * mss - bytes;
     }
-    FlowSchedule { start, stop, started: false, segments, short }
+    let writes = (!flow.writes.is_empty()).then(|| writes(flow, start));
+    if let Some(writes) = &writes {
+        segments = Some(writes.iter().fold(0u32, |sum, write| sum.saturating_add(write.1)));
+    }
+    FlowSchedule { start, stop, started: false, segments, writes, short }
+}
+
+/// The writes of an application in whole segments, the last one first.
+fn writes(flow: &Flow, start: Time) -> Vec<(Time, u32)> {
+    let mss = match &flow.kind {
+        FlowKind::Tcp(tcp) => tcp.options.packet as u64,
+        FlowKind::Udp { .. } => 1,
+    };
+    let segments = |bytes: u64| bytes.div_ceil(mss).min(u32::MAX as u64) as u32;
+    flow.writes.iter().rev().map(|(at, bytes)| (start + *at, segments(*bytes))).collect()
 }
 
 /// What a full packet takes on an empty path, if that is one path over links.
@@ -131,7 +145,11 @@ impl Flows {
         receiver.stats = counters(plan);
         self.endpoints.push(Endpoints::Tcp(self.senders.len()));
         self.receivers.push(receiver);
-        self.senders.push(Sender::new(setup, options, controller));
+        let mut sender = Sender::new(setup, options, controller);
+        if self.schedules[number as usize].writes.is_some() {
+            sender.write_in_portions();
+        }
+        self.senders.push(sender);
         let mut probes = tcp.control.probes();
         if plan.scenario.satellites.is_some() {
             probes.push(HANDOFF.into());

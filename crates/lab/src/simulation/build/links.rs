@@ -3,11 +3,11 @@
 use super::plan::{Layout, Plan};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
-use crate::scenario::{Direction, Loss};
+use crate::scenario::{Direction, FlowKind, Loss};
 use engine::Stream;
-use net::impairment::{Bernoulli, GilbertElliott, Impairment, Scripted};
+use net::impairment::{Action, Bernoulli, GilbertElliott, Impairment, Outages, Scripted, Selection};
 use net::{LinkId, LinkSpec, Network};
-use units::Span;
+use units::{Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
 pub(super) fn add_links(
@@ -37,7 +37,7 @@ pub(super) fn add_links(
         let mut random = 0;
         let mut impairments = Vec::new();
         for loss in &direction.losses {
-            random += !matches!(loss, Loss::Scripted { .. }) as u32;
+            random += matches!(loss, Loss::Bernoulli { .. } | Loss::GilbertElliott { .. }) as u32;
             let purpose = if random <= 1 { "loss".to_string() } else { format!("loss {random}") };
             impairments.extend(impairment(plan, loss, || stream(&purpose)));
         }
@@ -90,7 +90,19 @@ fn audited_link(
         },
     };
     let limit = direction.queue.limit(direction.rate, rtt);
-    AuditedLink { rate: direction.rate, limit, limit_before: direction.queue.limits_before(), ..known }
+    // A scripted delay is added to that of the link; during a stall the transmitter pauses.
+    let (mut delay, mut pause) = (known.delay, known.pause);
+    for loss in &direction.losses {
+        match loss {
+            Loss::Scripted { action: Action::Delay(by), .. } => delay.1 = delay.1 + *by,
+            Loss::Stall { times } => {
+                pause = times.iter().fold(pause, |sum, (begin, end)| sum + (*end - *begin));
+            }
+            _ => {}
+        }
+    }
+    let limit_before = direction.queue.limits_before();
+    AuditedLink { rate: direction.rate, limit, limit_before, delay, pause, ..known }
 }
 
 /// None if a scripted loss names a flow that is not of this run.
@@ -100,9 +112,21 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
         Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
             Impairment::GilbertElliott(GilbertElliott::new(*p, *r, *loss_good, *loss_bad, stream()))
         }
-        Loss::Scripted { flow, packets } => {
+        Loss::Scripted { flow, selection, action } => {
             let index = plan.scenario.flows.iter().position(|f| f.name == *flow)?;
-            Impairment::Scripted(Scripted::new(plan.order[index], packets.clone()))
+            let syn = match &plan.scenario.flows[index].kind {
+                FlowKind::Tcp(tcp) => tcp.options.syn as u32,
+                FlowKind::Udp { .. } => 0,
+            };
+            let segments = selection.segments.iter().map(|(seq, times)| (seq.saturating_add(syn), *times));
+            let selection = Selection { segments: segments.collect(), ..selection.clone() };
+            Impairment::Scripted(Scripted::new(plan.order[index], selection, *action))
         }
+        Loss::Blackout { times } => Impairment::Blackout(outages(times)),
+        Loss::Stall { times } => Impairment::Stall(outages(times)),
     })
+}
+
+fn outages(times: &[(Span, Span)]) -> Outages {
+    Outages::new(times.iter().map(|(begin, end)| (Time::ZERO + *begin, Time::ZERO + *end)).collect())
 }

@@ -1,0 +1,168 @@
+//! A TCP sender without a network: its caller plays the receiver and the clock, and sees what the sender transmits.
+//!
+//! `ackclock replay` compares the sender with recordings of a kernel in this way, as packetdrill does with a kernel.
+
+use crate::error::ScenarioError;
+use crate::scenario::{FlowKind, Scenario};
+use cc::Controller;
+use net::{Packet, PacketKind};
+use std::sync::Arc;
+use transport::{AckOptions, Block, FlowContext, FlowTimer, Sender, Setup, Snapshot, WindowRow};
+use units::{Span, Time};
+
+const US: u64 = 1_000_000; // ps
+
+/// A packet that the sender transmitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transmitted {
+    /// When, microseconds.
+    pub at_us: f64,
+    /// Number of the segment; with a handshake, 0 is the SYN.
+    pub seq: u32,
+    /// It carries CWR.
+    pub cwr: bool,
+}
+
+/// The network of the sender: it records packets and timers.
+#[derive(Debug, Default)]
+struct Wire {
+    now: Time,
+    sent: Vec<Transmitted>,
+    timers: [Option<Time>; FlowTimer::COUNT as usize],
+}
+
+impl FlowContext for Wire {
+    const WINDOWS: bool = false;
+    const SENDS: bool = false;
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn send(&mut self, packet: Packet, _options: &AckOptions) {
+        let at_us = self.now.ps() as f64 / US as f64;
+        self.sent.push(Transmitted { at_us, seq: packet.seq, cwr: packet.cwr });
+    }
+    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
+        self.timers[timer as usize] = (at != Time::NEVER).then_some(at);
+    }
+    fn timer(&self, timer: FlowTimer) -> Time {
+        self.timers[timer as usize].unwrap_or(Time::NEVER)
+    }
+    fn window(&mut self, _row: &WindowRow) {}
+    fn sending(&mut self, _in_flight: u32, _window: u32) {}
+}
+
+/// An ACK of a script; numbers of segments, times in microseconds.
+#[derive(Clone, Debug, Default)]
+pub struct ScriptedAck {
+    /// The next segment expected.
+    pub ack: u32,
+    /// SACK blocks: first segment, one past the last.
+    pub blocks: Vec<(u32, u32)>,
+    /// It carries an ECN echo.
+    pub ece: bool,
+    /// The timestamp echo.
+    pub echo_us: f64,
+    /// The receiver's window, segments.
+    pub window: Option<u32>,
+}
+
+/// A TCP sender whose receiver and clock are played by the caller. Times must not decrease.
+#[derive(Debug)]
+pub struct ScriptedSender {
+    sender: Sender,
+    wire: Wire,
+}
+
+impl ScriptedSender {
+    /// The sender of the first flow of the scenario in `text`. Fails if the scenario is not valid or the flow is not TCP.
+    pub fn new(text: &str) -> Result<ScriptedSender, ScenarioError> {
+        let scenario = Scenario::parse("replay", text, &[])?;
+        let Some(FlowKind::Tcp(tcp)) = scenario.flows.first().map(|flow| &flow.kind) else {
+            unreachable!("the caller writes a scenario with a TCP flow");
+        };
+        let controller = tcp.control.make(&tcp.flow_info(1));
+        let setup =
+            Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO, quick_start_path: false };
+        let mut sender = Sender::new(setup, Arc::new(tcp.options.clone()), controller);
+        sender.write_in_portions();
+        Ok(ScriptedSender { sender, wire: Wire::default() })
+    }
+
+    fn at(&mut self, at_us: f64) {
+        self.wire.now = self.wire.now.max(time(at_us));
+    }
+
+    /// The connection starts: the SYN is sent.
+    pub fn start(&mut self, at_us: f64) {
+        self.at(at_us);
+        self.sender.on_start(&mut self.wire);
+    }
+
+    /// The application writes `segments` segments.
+    pub fn write(&mut self, at_us: f64, segments: u32) {
+        self.at(at_us);
+        self.sender.on_write(&mut self.wire, segments, false);
+    }
+
+    /// An ACK arrives.
+    pub fn ack(&mut self, at_us: f64, ack: &ScriptedAck) {
+        self.at(at_us);
+        if let Some(window) = ack.window {
+            self.sender.set_receive_window(window);
+        }
+        let packet = Packet::new(PacketKind::Ack, 0, 0, ack.ack, 40, self.wire.now);
+        let packet = Packet { ecn: ack.ece, echo: time(ack.echo_us), ..packet };
+        let mut options = AckOptions::NONE;
+        for (start, end) in &ack.blocks {
+            options.blocks.push(Block { start: *start, end: *end });
+        }
+        self.sender.on_ack(&mut self.wire, &packet, &options);
+    }
+
+    /// The earliest timer, microseconds.
+    pub fn timer_us(&self) -> Option<f64> {
+        let earliest = self.wire.timers.iter().flatten().min()?;
+        Some(earliest.ps() as f64 / US as f64)
+    }
+
+    /// The earliest timer expires at `at_us`, which may be later than its time.
+    pub fn fire(&mut self, at_us: f64) {
+        let timers = &mut self.wire.timers;
+        let Some(first) = (0..timers.len()).filter(|n| timers[*n].is_some()).min_by_key(|n| timers[*n])
+        else {
+            return;
+        };
+        timers[first] = None;
+        self.at(at_us);
+        match FlowTimer::from_number(first as u32) {
+            FlowTimer::Retransmit => self.sender.on_retransmit_timer(&mut self.wire),
+            FlowTimer::Pace => self.sender.on_pace_timer(&mut self.wire),
+            FlowTimer::Wake => self.sender.on_wake_timer(&mut self.wire),
+            FlowTimer::AckDelay | FlowTimer::Application => {}
+        }
+    }
+
+    /// What was transmitted since the last call.
+    pub fn transmitted(&mut self) -> Vec<Transmitted> {
+        std::mem::take(&mut self.wire.sent)
+    }
+
+    /// Congestion window and slow-start threshold, segments.
+    pub fn windows(&self) -> (f64, f64) {
+        (self.sender.controller().cwnd(), self.sender.controller().ssthresh())
+    }
+
+    /// The counts of the scoreboard, if the recovery has one.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        self.sender.snapshot()
+    }
+
+    /// The sender, for its counters.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+}
+
+fn time(us: f64) -> Time {
+    Time::from_ps((us * US as f64).round().max(0.0) as u64)
+}

@@ -1,0 +1,254 @@
+//! The scoreboard part of an ACK: SACK and DSACK blocks, cumulative acknowledgement, and the round-trip samples.
+
+use super::Arrival;
+use super::state::{Rack, State};
+use crate::blocks::Block;
+use crate::context::FlowContext;
+use crate::sender::Sender;
+use net::Packet;
+use units::Span;
+
+/// Round-trip times of the first and the last segment that an ACK delivers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Samples {
+    first: Option<Span>,
+    last: Option<Span>,
+}
+
+impl Samples {
+    fn take(&mut self, rtt: Span) {
+        self.first.get_or_insert(rtt);
+        self.last = Some(rtt);
+    }
+}
+
+impl Rack {
+    /// Whether `blocks` begin with a DSACK: below the cumulative ACK, or within the second block (RFC 2883).
+    fn dsack(ack: u32, blocks: &[Block]) -> Option<Block> {
+        let first = *blocks.first()?;
+        let within =
+            blocks.get(1).is_some_and(|second| second.start <= first.start && first.end <= second.end);
+        (first.start < ack || within).then_some(first)
+    }
+
+    /// Processes SACK blocks (RFC 2018) and a DSACK block (RFC 2883).
+    pub(super) fn process_blocks(&mut self, s: &mut Sender, a: &mut Arrival, ack: u32, blocks: &[Block]) {
+        if blocks.is_empty() {
+            return;
+        }
+        let mut rest = blocks;
+        if let Some(block) = Rack::dsack(ack, blocks) {
+            rest = &blocks[1..];
+            self.process_dsack(s, a, block);
+        }
+        let mut sorted: [Block; crate::blocks::MAX_BLOCKS] = Default::default();
+        let count = rest.len().min(sorted.len());
+        sorted[..count].copy_from_slice(&rest[..count]);
+        sorted[..count].sort_unstable_by_key(|block| block.start);
+        let (mut samples, mut reordered) = (Samples::default(), u32::MAX);
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
+        for block in &sorted[..count] {
+            // A block that begins at the oldest outstanding segment contradicts the cumulative ACK.
+            if block.start > self.segments.una {
+                self.segments.newly_reported(*block, &mut parts);
+            }
+        }
+        for part in &parts {
+            for seq in part.start..part.end {
+                self.report(s, a, seq, &mut samples, &mut reordered);
+            }
+        }
+        a.sacked = !parts.is_empty();
+        self.parts = parts;
+        if reordered != u32::MAX {
+            self.reordering.see(self.segments.highest_sacked(), reordered);
+        }
+        a.sack_samples(samples);
+    }
+
+    fn report(
+        &mut self,
+        s: &mut Sender,
+        a: &mut Arrival,
+        seq: u32,
+        samples: &mut Samples,
+        reordered: &mut u32,
+    ) {
+        let segment = self.segments.get(seq);
+        self.detection.delivered(a.now, seq, segment, self.min_rtt.map(|m| m.0));
+        if !segment.ever_retransmitted() {
+            if seq < a.prior_highest {
+                *reordered = (*reordered).min(seq);
+            }
+            a.original |= seq < self.high_seq;
+            samples.take(a.now.since(segment.sent));
+        }
+        self.segments.report(seq);
+        s.rate_delivered(seq, a.now);
+    }
+
+    fn process_dsack(&mut self, s: &Sender, a: &mut Arrival, block: Block) {
+        let count = block.end - block.start;
+        let impossible =
+            self.dsacks + count as u64 > s.stats.retransmitted as u64 || count > s.options.window;
+        a.dsack = true;
+        if !impossible {
+            self.dsacks += count as u64;
+            a.dsack_of_probe =
+                count == 1 && self.probe.is_some_and(|probe| probe.retransmission && probe.high == block.end);
+            self.segments.delivered += count as u64;
+            if self.reordering.seen() > 0 && !a.dsack_of_probe {
+                self.reordering.dsack();
+            }
+        }
+        self.undo.dsack(block.end, count);
+    }
+
+    /// Processes the cumulative part. Returns the round-trip sample for the retransmission timer.
+    pub(super) fn advance<W: FlowContext>(
+        &mut self,
+        s: &mut Sender,
+        _context: &mut W,
+        a: &mut Arrival,
+        ack: u32,
+    ) -> Option<Span> {
+        let acked = ack.saturating_sub(self.segments.una);
+        let (mut samples, mut reordered, mut retransmitted) = (Samples::default(), u32::MAX, false);
+        a.advanced = acked > 0;
+        while self.segments.una < ack {
+            let seq = self.segments.una;
+            let segment = self.segments.acknowledge(s.options.sack);
+            if segment.ever_retransmitted() {
+                retransmitted = true;
+            } else if !segment.reported() {
+                samples.take(a.now.since(segment.sent));
+                reordered = reordered.min(seq);
+                a.original |= seq < self.high_seq;
+            }
+            if !segment.reported() {
+                let spurious =
+                    segment.ever_retransmitted() && a.echo.is_some_and(|echo| s.stamp(segment.sent) > echo);
+                if s.options.sack && !spurious {
+                    self.detection.delivered(a.now, seq, segment, self.min_rtt.map(|m| m.0));
+                }
+                s.rate_delivered(seq, a.now);
+            }
+        }
+        if a.advanced {
+            self.timeouts = 0;
+            s.dupacks = 0;
+            a.rearm = true;
+            self.segments.forget_reports();
+            if !s.options.sack {
+                self.remove_duplicates(acked);
+                a.original &= !retransmitted;
+            } else if reordered < a.prior_highest {
+                self.reordering.see(self.segments.highest_sacked(), reordered);
+            }
+        } else {
+            let update = std::mem::take(&mut s.window_update);
+            a.duplicate = !update && !a.dsack && self.segments.packets_out() > 0 && ack == self.segments.una;
+            s.dupacks += a.duplicate as u32;
+            let sack_rtt = a.sack_rtt();
+            if let Some(rtt) = sack_rtt
+                && self.segments.packets_out() > 0
+                && rtt > a.now.since(self.segments.get(self.segments.una).sent)
+            {
+                // The reported segment was sent before the last transmission of the oldest one.
+                a.rearm = true;
+            }
+        }
+        if retransmitted {
+            samples = Samples::default();
+        }
+        self.choose_sample(s, a, samples)
+    }
+
+    /// The sample for the retransmission timer: from the oldest segment acknowledged, else from SACK, else from the
+    /// timestamp. The controller receives that of the newest segment.
+    fn choose_sample(&mut self, s: &Sender, a: &mut Arrival, samples: Samples) -> Option<Span> {
+        let (sacked_first, sacked_last) = (a.sack_rtt(), a.rtt);
+        let mut timer = samples.first.or(sacked_first);
+        let mut newest = sacked_last.or(samples.last);
+        if timer.is_none()
+            && a.advanced
+            && let Some(echo) = a.echo
+        {
+            let rtt = s.stamp(a.now).since(echo).max(s.options.timestamp_quantum);
+            (timer, newest) = (Some(rtt), Some(rtt));
+        }
+        if timer.is_none() {
+            newest = sacked_last;
+        }
+        a.rtt = newest;
+        if let (Some(_), Some(rtt)) = (timer, newest) {
+            self.update_min_rtt(a.now, rtt);
+        }
+        timer
+    }
+
+    /// Without SACK: a duplicate ACK stands for a segment that arrived.
+    pub(super) fn count_duplicate(&mut self, duplicate: bool) {
+        if !duplicate {
+            return;
+        }
+        let before = self.segments.sacked_out;
+        self.segments.sacked_out += 1;
+        self.limit_duplicates(0);
+        self.segments.delivered += self.segments.sacked_out.saturating_sub(before) as u64;
+    }
+
+    /// Without SACK: an ACK of `acked` segments fills one hole; the others were counted by duplicate ACKs.
+    fn remove_duplicates(&mut self, acked: u32) {
+        let known = self.segments.sacked_out;
+        self.segments.delivered += acked.saturating_sub(known).max(1) as u64;
+        self.segments.sacked_out = known.saturating_sub(acked - 1);
+        self.limit_duplicates(acked);
+    }
+
+    /// Without SACK: more duplicate ACKs than segments that can have arrived are a sign of reordering.
+    fn limit_duplicates(&mut self, acked: u32) {
+        let out = self.segments.packets_out();
+        let holes = self.segments.lost_out.max(1).min(out);
+        if self.segments.sacked_out + holes > out {
+            self.segments.sacked_out = out - holes;
+            self.reordering.see_degree(out + acked);
+        }
+    }
+
+    /// Processes the first ACK, which acknowledges the SYN.
+    pub(super) fn complete_handshake<W: FlowContext>(
+        &mut self,
+        s: &mut Sender,
+        context: &mut W,
+        packet: &Packet,
+    ) {
+        if packet.seq == 0 {
+            return;
+        }
+        let now = context.now();
+        let segment = self.segments.acknowledge(true);
+        if !segment.ever_retransmitted() {
+            let rtt = now.since(segment.sent);
+            s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
+            self.update_min_rtt(now, rtt);
+        }
+        self.timeouts = 0;
+        self.state = State::Open;
+        self.disarm(context);
+        s.open();
+        self.open_window(s, now);
+    }
+}
+
+impl Arrival {
+    /// Keeps the samples of SACK blocks.
+    fn sack_samples(&mut self, samples: Samples) {
+        self.rtt = samples.last;
+        self.sack_first = samples.first;
+    }
+    fn sack_rtt(&self) -> Option<Span> {
+        self.sack_first
+    }
+}

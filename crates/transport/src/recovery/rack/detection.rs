@@ -1,0 +1,101 @@
+//! Loss detection by time of sending (RFC 8985 section 6), and without SACK by duplicate ACKs (RFC 6582).
+
+use super::Arrival;
+use super::reordering::Reordering;
+use super::state::{Rack, State};
+use crate::context::FlowContext;
+use crate::options::ReorderingWindow;
+use crate::sender::Sender;
+use units::{Span, Time};
+
+impl Rack {
+    /// Widens the reordering window by a DSACK, at most once a round trip.
+    pub(super) fn adapt_reordering_window(&mut self, s: &Sender, a: &Arrival) {
+        if self.segments.delivered == a.prior_delivered
+            || s.options.reordering_window != ReorderingWindow::Adaptive
+        {
+            return;
+        }
+        let r = &mut self.reordering;
+        if r.dsack_seen && a.prior_delivered >= r.last_adjusted {
+            r.steps = (r.steps + 1).min(255);
+            r.dsack_seen = false;
+            r.last_adjusted = self.segments.delivered;
+            r.persist = Reordering::PERSISTENCE;
+        } else if r.persist == 0 {
+            r.steps = 1;
+        }
+    }
+
+    /// How much later than its round-trip time a segment may be delivered before it counts as lost.
+    fn reordering_window(&self, s: &Sender) -> Span {
+        let Some((min_rtt, _)) = self.min_rtt else { return Span::ZERO };
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        let r = &self.reordering;
+        let none = s.options.reordering_window == ReorderingWindow::None;
+        if none || (r.seen == 0 && (repairing || self.segments.sacked_out >= r.degree)) {
+            return Span::ZERO;
+        }
+        let window = Span::from_ps(min_rtt.ps() / 4 * r.steps as u64);
+        s.rtt.smoothed(&s.options).map_or(Span::ZERO, |srtt| window.min(srtt))
+    }
+
+    /// The time until a segment sent at `sent` counts as lost: zero if it does now.
+    pub(super) fn time_left(&self, now: Time, sent: Time, window: Span) -> Span {
+        let (due, age) = (self.detection.rtt + window, now.since(sent));
+        if due > age { Span::from_ps(due.ps() - age.ps()) } else { Span::ZERO }
+    }
+
+    /// Marks the segments that are lost at `now`. Returns the longest time until another one will be.
+    pub(super) fn detect(&mut self, s: &Sender, now: Time) -> Span {
+        let window = self.reordering_window(s);
+        let mut wait = Span::ZERO;
+        let mut next = self.segments.oldest();
+        while let Some(seq) = next {
+            let segment = self.segments.get(seq);
+            if !self.detection.sent_before(seq, segment) {
+                break;
+            }
+            next = self.segments.sent_after(seq);
+            let left = self.time_left(now, segment.sent, window);
+            if left == Span::ZERO {
+                self.segments.mark_lost(seq);
+            } else {
+                wait = wait.max(left);
+            }
+        }
+        wait
+    }
+
+    /// Detects losses after an ACK, and sets the reordering timer if a segment may become lost later.
+    pub(super) fn identify_losses<W: FlowContext>(&mut self, s: &Sender, context: &mut W, a: &mut Arrival) {
+        if self.segments.packets_out() == 0 {
+            return;
+        }
+        if !s.options.sack {
+            return self.mark_by_duplicates(a.advanced);
+        }
+        if !std::mem::take(&mut self.detection.pending) {
+            return;
+        }
+        let retransmissions = self.segments.retrans_out;
+        let wait = self.detect(s, a.now);
+        a.lost_retransmission |= self.segments.retrans_out < retransmissions;
+        if wait > Span::ZERO {
+            self.arm_reordering(s, context, wait);
+            a.rearm = false;
+        }
+    }
+
+    /// Without SACK: the oldest segment is lost at the third duplicate ACK, and in recovery at each partial ACK.
+    fn mark_by_duplicates(&mut self, advanced: bool) {
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        let by_duplicates = !repairing && self.segments.sacked_out >= self.reordering.degree;
+        if by_duplicates || (self.state == State::Recovery && advanced) {
+            let una = self.segments.una;
+            if !self.segments.get(una).given_up() {
+                self.segments.mark_lost(una);
+            }
+        }
+    }
+}

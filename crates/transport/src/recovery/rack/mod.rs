@@ -1,0 +1,238 @@
+//! RACK-TLP loss detection (RFC 8985) with proportional rate reduction (RFC 9937), F-RTO (RFC 5682) and undo by DSACK and
+//! timestamps (RFC 3708, 4015), in the order and with the constants of Linux 6.18. docs/specs/linux-sender.md has the
+//! rules; recordings of a kernel hold this code to them (validation/linux).
+//!
+//! One ACK is processed in this order: SACK blocks, cumulative part, round-trip sample, reordering window, tail loss
+//! probe, state, timer, window, retransmissions, new data.
+
+mod acknowledge;
+mod detection;
+mod prr;
+mod reduction;
+mod reordering;
+mod segments;
+mod send;
+mod state;
+mod states;
+mod timers;
+mod validation;
+
+use crate::blocks::Block;
+use crate::context::FlowContext;
+use crate::recovery::RecoveryState;
+use crate::sender::Sender;
+use cc::{Ack, Controller, EcnResponse};
+use net::Packet;
+use reordering::Reordering;
+use units::{Span, Time};
+
+pub(crate) use state::Rack;
+pub use state::{Snapshot, State};
+
+/// What to send after an ACK besides new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resend {
+    Nothing,
+    /// F-RTO: new data first; if there is none, lost segments.
+    NewData,
+    Lost,
+}
+
+/// What an ACK says, and what it caused so far.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    now: Time,
+    prior_una: u32,
+    prior_in_flight: u32,
+    /// One past the highest segment that SACK had reported.
+    prior_highest: u32,
+    prior_delivered: u64,
+    prior_lost: u64,
+    /// It acknowledges new data cumulatively.
+    advanced: bool,
+    /// It reports new data by SACK.
+    sacked: bool,
+    /// It acknowledges or reports a segment below `high_seq` that was never retransmitted.
+    original: bool,
+    /// It carries a DSACK block.
+    dsack: bool,
+    /// That block reports the tail loss probe as a duplicate.
+    dsack_of_probe: bool,
+    /// It is a duplicate ACK (RFC 5681).
+    duplicate: bool,
+    ece: bool,
+    /// The timestamp echo.
+    echo: Option<Time>,
+    /// The retransmission timer or the probe timer must be set again.
+    rearm: bool,
+    /// The round-trip time of the first segment that SACK reports.
+    sack_first: Option<Span>,
+    /// A retransmission was found lost.
+    lost_retransmission: bool,
+    /// The round-trip sample for the controller.
+    rtt: Option<Span>,
+}
+
+impl Rack {
+    /// Whether the application, and not the window, limits what is in flight.
+    pub(crate) fn application_limited(&self, s: &Sender) -> bool {
+        let segments = &self.segments;
+        segments.next >= s.limit
+            && segments.in_flight() < s.cwnd()
+            && segments.lost_out <= segments.retrans_out
+    }
+
+    /// Processes an ACK. The order of the steps decides what is sent.
+    fn ack<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
+        let now = context.now();
+        s.note_application_limit_of(self);
+        let mut a = self.arrival(s, now, packet);
+        let old = packet.seq < self.segments.una;
+        let nothing_outstanding = self.segments.packets_out() == 0;
+        self.process_blocks(s, &mut a, packet.seq, blocks);
+        if old && !a.sacked && !a.dsack {
+            return;
+        }
+        let rtt = self.advance(s, context, &mut a, packet.seq);
+        if let Some(rtt) = rtt {
+            s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
+        }
+        if nothing_outstanding {
+            if a.dsack {
+                self.change_state(s, context, &mut a);
+            }
+            self.check_probe(s, &a, packet.seq);
+            self.notify(s, packet, &a);
+            return;
+        }
+        self.adapt_reordering_window(s, &a);
+        if !old {
+            self.check_probe(s, &a, packet.seq);
+        }
+        let dubious = a.sacked || a.dsack || a.ece || a.duplicate || self.state != State::Open;
+        let resend = if dubious { self.change_state(s, context, &mut a) } else { Resend::Nothing };
+        if a.rearm {
+            self.arm_after_ack(s, context);
+        }
+        self.notify(s, packet, &a);
+        if !old && self.state.reducing() {
+            let lost = self.segments.lost > a.prior_lost;
+            let delivered = (self.segments.delivered - a.prior_delivered) as u32;
+            self.reduce(s, delivered, lost, a.advanced);
+        }
+        self.resend(s, context, resend);
+    }
+
+    fn arrival(&self, s: &Sender, now: Time, packet: &Packet) -> Arrival {
+        Arrival {
+            now,
+            prior_una: self.segments.una,
+            prior_in_flight: self.segments.in_flight(),
+            prior_highest: self.segments.highest_sacked(),
+            prior_delivered: self.segments.delivered,
+            prior_lost: self.segments.lost,
+            advanced: false,
+            sacked: false,
+            original: false,
+            dsack: false,
+            dsack_of_probe: false,
+            duplicate: false,
+            ece: packet.ecn && s.options.ecn && s.controller.ecn_response() == EcnResponse::Reduce,
+            echo: s.options.timestamps.then_some(packet.echo),
+            rearm: false,
+            sack_first: None,
+            lost_retransmission: false,
+            rtt: None,
+        }
+    }
+
+    /// Passes the ACK to the controller.
+    fn notify(&self, s: &mut Sender, packet: &Packet, a: &Arrival) {
+        let segments = &self.segments;
+        let delivered = (segments.delivered - a.prior_delivered) as u32;
+        let progress = a.advanced || self.reordering.degree() > Reordering::LEAST && a.sacked;
+        s.count_rtt(a.rtt);
+        let rate = s.rate_sample(a.now, self.min_rtt.map(|(rtt, _)| rtt), segments.lost);
+        let ack = Ack {
+            now: a.now,
+            newly_acked: segments.una - a.prior_una,
+            delivered,
+            newly_lost: (segments.lost - a.prior_lost) as u32,
+            delivered_total: segments.delivered,
+            lost_total: segments.lost,
+            dupacks: s.dupacks,
+            acked_through: (segments.una as u64).wrapping_sub(1),
+            next: segments.next as u64,
+            in_flight: segments.in_flight() as f64,
+            prior_in_flight: a.prior_in_flight as f64,
+            rtt: a.rtt,
+            receiver_time: s.receiver_time(packet),
+            ece: packet.ecn && s.options.ecn,
+            rate,
+            phase: self.state.phase(),
+            may_grow: progress && !self.state.reducing(),
+            paced: s.paces(),
+            window_limited: self.window_limited(s),
+        };
+        s.controller.on_ack(&ack);
+    }
+}
+
+/// Calls `event` with the recovery taken out of its sender.
+#[inline]
+fn with<R>(s: &mut Sender, event: impl FnOnce(&mut Rack, &mut Sender) -> R) -> R {
+    let RecoveryState::Rack(slot) = &mut s.recovery_state else { unreachable!("the recovery is rack") };
+    let mut rack = slot.take().expect("the recovery is at rest between events");
+    let result = event(&mut rack, s);
+    rack.publish(s);
+    s.recovery_state = RecoveryState::Rack(Some(rack));
+    result
+}
+
+impl Rack {
+    /// Copies what the sender shares with all recoveries.
+    #[inline]
+    fn publish(&self, s: &mut Sender) {
+        (s.una, s.next, s.high) = (self.segments.una, self.segments.next, self.segments.next);
+        s.set_phase(self.state.phase());
+    }
+}
+
+pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
+    with(s, |rack, s| {
+        if s.handshake_pending() {
+            rack.complete_handshake(s, context, packet);
+        } else {
+            rack.ack(s, context, packet, blocks);
+        }
+        if s.finished(rack.segments.una) {
+            rack.publish(s);
+            s.complete(context);
+        } else {
+            rack.send_new(s, context);
+        }
+    });
+}
+
+pub(crate) fn on_timer<W: FlowContext>(s: &mut Sender, context: &mut W) {
+    with(s, |rack, s| rack.expire(s, context));
+}
+
+/// Sends what window, pacing and receiver permit: lost segments first.
+pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W) {
+    with(s, |rack, s| {
+        if rack.segments.lost_out > rack.segments.retrans_out {
+            rack.send_lost(s, context);
+        }
+        rack.send_new(s, context);
+    });
+}
+
+/// The application has written data.
+pub(crate) fn on_write<W: FlowContext>(s: &mut Sender, context: &mut W) {
+    with(s, |rack, s| {
+        rack.restart_after_idle(s, context.now());
+        s.note_application_limit_of(rack);
+        rack.send_new(s, context);
+    });
+}

@@ -1,0 +1,97 @@
+//! Proportional rate reduction (RFC 9937 and 6937), and what is needed to undo a reduction.
+
+use crate::options::{Options, ReductionKind};
+use units::Time;
+
+/// The reduction in progress.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reduction {
+    /// The window before it, segments.
+    pub prior_cwnd: u32,
+    /// The window after it, segments.
+    pub target: u32,
+    /// Segments in flight when it began.
+    pub flight: u32,
+    pub delivered: u32,
+    pub sent: u32,
+}
+
+impl Reduction {
+    /// A segment was sent. `reducing`: the window is being reduced.
+    pub(super) fn transmitted(&mut self, reducing: bool) {
+        self.sent += reducing as u32;
+    }
+
+    /// The number of segments that may be sent on an ACK that delivers `delivered` segments, with `flight` in flight.
+    pub(super) fn allowance(&mut self, kind: ReductionKind, flight: u32, delivered: u32, safe: bool) -> u32 {
+        self.delivered += delivered;
+        let proportional = match kind {
+            ReductionKind::Prr => self.prior_cwnd,
+            _ => self.flight,
+        };
+        let unsent = self.delivered.saturating_sub(self.sent);
+        let count = if flight > self.target {
+            let share = (self.target as u64 * self.delivered as u64).div_ceil(proportional.max(1) as u64);
+            (share as u32).saturating_sub(self.sent)
+        } else {
+            let room = self.target - flight;
+            let limit = match kind {
+                ReductionKind::Prr6937Ssrb => unsent.max(delivered) + 1,
+                ReductionKind::Prr6937Crb => unsent,
+                _ => unsent.max(delivered) + safe as u32,
+            };
+            room.min(limit)
+        };
+        count.max((self.sent == 0) as u32)
+    }
+}
+
+/// What is needed to undo the last reduction (RFC 3708, 4015, 5682).
+#[derive(Clone, Debug)]
+pub(super) struct Undo {
+    /// `una` when the window was reduced; `None`: there is nothing to undo.
+    pub marker: Option<u32>,
+    /// Retransmissions of this episode that no DSACK has reported; -1: none was sent yet.
+    pub retransmissions: i64,
+    /// The threshold before; zero forbids restoring it.
+    pub prior_ssthresh: f64,
+    /// When the first retransmission of this episode was sent.
+    pub first_retransmission: Option<Time>,
+    /// Without SACK: recovery is complete, and waits for an ACK above `high_seq`.
+    pub complete: bool,
+    by_dsack: bool,
+    pub by_timestamps: bool,
+    pub by_frto: bool,
+}
+
+impl Undo {
+    pub(super) fn new(options: &Options) -> Undo {
+        Undo {
+            marker: None,
+            retransmissions: 0,
+            prior_ssthresh: 0.0,
+            first_retransmission: None,
+            complete: false,
+            by_dsack: options.undo.dsack,
+            by_timestamps: options.undo.timestamps,
+            by_frto: options.undo.frto,
+        }
+    }
+
+    pub(super) fn retransmitted(&mut self, now: Time) {
+        self.first_retransmission.get_or_insert(now);
+        self.retransmissions = self.retransmissions.max(0) + 1;
+    }
+
+    /// A DSACK reports `count` segments below `end`.
+    pub(super) fn dsack(&mut self, end: u32, count: u32) {
+        if self.retransmissions > 0 && self.marker.is_some_and(|marker| end > marker) {
+            self.retransmissions = (self.retransmissions - count as i64).max(0);
+        }
+    }
+
+    /// Every retransmission was reported as a duplicate.
+    pub(super) fn all_duplicates(&self) -> bool {
+        self.by_dsack && self.marker.is_some() && self.retransmissions == 0
+    }
+}

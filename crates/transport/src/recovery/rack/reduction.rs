@@ -1,0 +1,135 @@
+//! Window reductions: their begin, their steps, their end and their undo.
+
+use super::prr::Reduction;
+use super::state::{Rack, State};
+use crate::options::{ReduceFrom, ReductionKind};
+use crate::sender::Sender;
+use cc::{Cause, Controller};
+use units::Time;
+
+impl Rack {
+    /// The threshold that a later undo restores.
+    pub(super) fn current_ssthresh(&self, s: &Sender) -> f64 {
+        let ssthresh = s.controller.ssthresh();
+        if self.state.reducing() {
+            return ssthresh;
+        }
+        let cwnd = s.cwnd();
+        ssthresh.max((cwnd / 2 + cwnd / 4) as f64)
+    }
+
+    /// Remembers what an undo needs.
+    pub(super) fn mark_undo(&mut self) {
+        self.undo.marker = Some(self.segments.una);
+        self.undo.complete = false;
+        let probe = self.probe.is_some_and(|probe| probe.retransmission);
+        self.undo.retransmissions = match self.segments.retrans_out as i64 + probe as i64 {
+            0 => -1,
+            some => some,
+        };
+    }
+
+    /// Lets the controller reduce the window. The window itself follows ACK by ACK.
+    pub(super) fn begin_reduction(&mut self, s: &mut Sender, now: Time, cause: Cause) {
+        let segments = &self.segments;
+        self.high_seq = segments.next;
+        self.probe = None;
+        let prior_cwnd = s.cwnd();
+        let window = match s.options.reduce_from {
+            ReduceFrom::Cwnd => prior_cwnd,
+            ReduceFrom::Flight => segments.in_flight().min(prior_cwnd),
+        };
+        let oldest = (segments.packets_out() > 0).then(|| segments.get(segments.una));
+        s.tell_congestion(
+            cause,
+            now,
+            window as f64,
+            segments.in_flight() as f64,
+            oldest.map(|segment| (segment.sent, segment.ever_retransmitted())),
+        );
+        let target = s.cwnd();
+        self.reduction =
+            Reduction { prior_cwnd, target, flight: segments.in_flight(), delivered: 0, sent: 0 };
+        if s.options.reduction != ReductionKind::AtOnce {
+            s.controller.set_window(prior_cwnd as f64);
+        }
+    }
+
+    /// Ends the reduction: the window takes its final value.
+    pub(super) fn end_reduction(&mut self, s: &mut Sender, now: Time) {
+        if self.state == State::Cwr || self.undo.marker.is_some() {
+            s.controller.set_window(self.reduction.target as f64);
+            self.window_use.changed(now);
+        }
+        s.controller.on_recovery_exit(now);
+    }
+
+    /// Begins recovery. `ece`: this ACK carries an ECN echo, which forbids the undo.
+    pub(super) fn enter_recovery(&mut self, s: &mut Sender, now: Time, ece: bool) {
+        if !self.segments.any_retransmission() {
+            self.undo.first_retransmission = None;
+        }
+        self.undo.prior_ssthresh = 0.0;
+        self.mark_undo();
+        if !self.state.reducing() {
+            if !ece {
+                self.undo.prior_ssthresh = self.current_ssthresh(s);
+            }
+            self.begin_reduction(s, now, Cause::FastRetransmit);
+        }
+        self.state = State::Recovery;
+    }
+
+    /// Begins a reduction after an ECN echo (RFC 3168).
+    pub(super) fn enter_cwr(&mut self, s: &mut Sender, now: Time) {
+        self.undo.prior_ssthresh = 0.0;
+        if self.state < State::Cwr {
+            self.undo.marker = None;
+            self.begin_reduction(s, now, Cause::Ecn);
+            self.state = State::Cwr;
+        }
+    }
+
+    /// The window of one ACK during a reduction.
+    pub(super) fn reduce(&mut self, s: &mut Sender, delivered: u32, newly_lost: bool, advanced: bool) {
+        if delivered == 0 || s.options.reduction == ReductionKind::AtOnce {
+            return;
+        }
+        let flight = self.segments.in_flight();
+        let safe = advanced && !newly_lost;
+        let count = self.reduction.allowance(s.options.reduction, flight, delivered, safe);
+        s.controller.set_window((flight + count) as f64);
+    }
+
+    /// Undoes the last reduction. `unmark`: nothing is lost.
+    pub(super) fn undo(&mut self, s: &mut Sender, now: Time, unmark: bool) {
+        if unmark {
+            self.segments.unmark_losses();
+        }
+        if self.undo.prior_ssthresh > 0.0 {
+            s.controller.on_undo(now);
+            let cwnd = s.cwnd().max(self.reduction.prior_cwnd);
+            s.controller.set_window(cwnd as f64);
+            if self.undo.prior_ssthresh > s.controller.ssthresh() {
+                s.controller.set_ssthresh(self.undo.prior_ssthresh);
+                s.withdraw_cwr();
+            }
+        }
+        self.window_use.changed(now);
+        self.undo.marker = None;
+        self.detection.pending = true;
+    }
+
+    /// Whether this ACK shows that the original of the first retransmission was only late.
+    pub(super) fn original_was_late(&self, s: &Sender, echo: Option<Time>) -> bool {
+        match (self.undo.first_retransmission, echo) {
+            (None, _) => !self.undo.complete,
+            (Some(first), Some(echo)) => self.undo.by_timestamps && echo < s.stamp(first),
+            (Some(_), None) => false,
+        }
+    }
+
+    pub(super) fn may_undo(&self, s: &Sender, echo: Option<Time>) -> bool {
+        self.undo.marker.is_some() && (self.undo.all_duplicates() || self.original_was_late(s, echo))
+    }
+}

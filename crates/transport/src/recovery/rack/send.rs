@@ -1,0 +1,113 @@
+//! What leaves the sender: lost segments first, then new data, within the window, the receiver's window and the pacer.
+
+use super::Resend;
+use super::state::{Rack, State};
+use crate::context::FlowContext;
+use crate::sender::Sender;
+
+impl Rack {
+    /// Whether the application has data that the receiver's window permits.
+    pub(super) fn has_new_data(&self, s: &Sender) -> bool {
+        let syn_only = s.handshake_pending() && self.segments.next > 0;
+        !syn_only && self.segments.next < s.limit && self.segments.packets_out() < s.receive_window()
+    }
+
+    /// Sends again what an ACK has found lost.
+    pub(super) fn resend<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, what: Resend) {
+        match what {
+            Resend::Nothing => {}
+            Resend::Lost => self.send_lost(s, context),
+            Resend::NewData => {
+                self.send_new(s, context);
+                if self.segments.next <= self.high_seq {
+                    self.frto = false;
+                    self.send_lost(s, context);
+                }
+            }
+        }
+    }
+
+    /// Retransmits lost segments, oldest first, while the window exceeds what is in flight.
+    pub(super) fn send_lost<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+        let mut oldest = false;
+        while self.segments.in_flight() < s.cwnd() {
+            let Some(seq) = self.segments.next_lost() else { break };
+            if !s.may_leave(context) {
+                break;
+            }
+            self.transmit_again(s, context, seq, false);
+            self.reduction.transmitted(self.state.reducing());
+            oldest |= seq == self.segments.una;
+        }
+        if oldest {
+            self.restart_rto(s, context);
+        }
+    }
+
+    /// Sends new data while the window exceeds what is in flight.
+    pub(super) fn send_new<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+        if self.segments.next >= s.limit {
+            return;
+        }
+        let none_outstanding = self.segments.packets_out() == 0;
+        let mut sent = 0;
+        let held = !s.options.limited_transmit && self.state == State::Disorder;
+        while !held
+            && self.has_new_data(s)
+            && self.segments.in_flight() < s.cwnd()
+            && (s.options.max_burst == 0 || sent < s.options.max_burst)
+            && s.may_leave(context)
+        {
+            self.transmit_new(s, context, s.cwnd());
+            self.reduction.transmitted(self.state.reducing());
+            sent += 1;
+        }
+        if sent > 0 {
+            self.arm_after_send(s, context, none_outstanding);
+        }
+        let full = self.segments.in_flight() >= s.cwnd();
+        if sent > 0 || full {
+            self.validate_window(s, context.now(), full);
+        }
+    }
+
+    /// Sends the next new segment. `permitted`: the most segments that may be in flight.
+    pub(super) fn transmit_new<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, permitted: u32) {
+        let now = context.now();
+        let seq = self.segments.next;
+        let in_flight = self.segments.in_flight();
+        if in_flight == 0 {
+            s.tell_transmit_start(now, self.last_sent);
+        }
+        self.segments.append(now);
+        if W::SENDS {
+            context.sending(in_flight + 1, permitted);
+        }
+        self.last_sent = now;
+        s.rate_sent(self.segments_state(), seq, now, in_flight);
+        s.transmit(context, seq, false);
+    }
+
+    pub(super) fn transmit_again<W: FlowContext>(
+        &mut self,
+        s: &mut Sender,
+        context: &mut W,
+        seq: u32,
+        probe: bool,
+    ) {
+        let now = context.now();
+        let in_flight = self.segments.in_flight();
+        self.segments.retransmit(seq, now, probe);
+        if !probe {
+            self.undo.retransmitted(now);
+        }
+        self.last_sent = now;
+        s.rate_sent(self.segments_state(), seq, now, in_flight);
+        s.transmit(context, seq, true);
+    }
+
+    /// The oldest segment and the number of segments marked as lost, for the rate sampler.
+    fn segments_state(&self) -> (u32, u64) {
+        (self.segments.una, self.segments.lost)
+    }
+}

@@ -1,0 +1,197 @@
+//! The state of recovery `rack`.
+
+use super::prr::{Reduction, Undo};
+use super::reordering::{Detection, Reordering};
+use super::segments::Segments;
+use crate::blocks::Block;
+use crate::options::Options;
+use cc::Phase;
+use units::{Span, Time};
+
+/// The state of the sender, in the order of Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Nothing unusual is outstanding.
+    Open,
+    /// Something is reported or was retransmitted, nothing is given up.
+    Disorder,
+    /// The window is being reduced after an ECN echo.
+    Cwr,
+    /// Losses are under repair.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+impl State {
+    /// Its name in replays.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Disorder => "disorder",
+            State::Cwr => "cwr",
+            State::Recovery => "recovery",
+            State::Loss => "loss",
+        }
+    }
+    pub(super) fn phase(self) -> Phase {
+        match self {
+            State::Open | State::Disorder => Phase::Open,
+            State::Cwr => Phase::Cwr,
+            State::Recovery => Phase::Recovery,
+            State::Loss => Phase::Loss,
+        }
+    }
+    /// Whether the window is being reduced.
+    pub(super) fn reducing(self) -> bool {
+        matches!(self, State::Cwr | State::Recovery)
+    }
+}
+
+/// The timer that is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pending {
+    None,
+    Rto,
+    Probe,
+    Reordering,
+    /// The receiver has discarded reported segments.
+    Reneging,
+}
+
+/// A tail loss probe.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    /// `next` after the probe.
+    pub high: u32,
+    /// The probe is a retransmission.
+    pub retransmission: bool,
+}
+
+/// How the window was used in the last window of data.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WindowUse {
+    /// The window was what limited the sender.
+    pub(super) limited: bool,
+    /// Most segments outstanding.
+    pub(super) most_out: u32,
+    /// The observation ends when this segment is acknowledged.
+    pub(super) until: u32,
+    /// Most segments outstanding since the window was last full.
+    pub(super) used: u32,
+    /// When the window was last full or changed by a reduction.
+    pub(super) full_at: Time,
+}
+
+impl WindowUse {
+    /// The window was changed other than by growth.
+    pub(super) fn changed(&mut self, now: Time) {
+        self.full_at = now;
+    }
+}
+
+/// The state of the recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    pub(super) segments: Segments,
+    pub(super) state: State,
+    /// `next` when the state was entered; most states end when it is acknowledged.
+    pub(super) high_seq: u32,
+    pub(super) detection: Detection,
+    pub(super) reordering: Reordering,
+    pub(super) reduction: Reduction,
+    pub(super) undo: Undo,
+    /// F-RTO is in progress.
+    pub(super) frto: bool,
+    /// Retransmission timeouts since the last new ACK.
+    pub(super) timeouts: u32,
+    pub(super) probe: Option<Probe>,
+    pub(super) pending: Pending,
+    pub(super) window_use: WindowUse,
+    pub(super) min_rtt: Option<(Span, Time)>,
+    pub(super) last_sent: Time,
+    pub(super) dsacks: u64,
+    /// Reused memory for the newly reported parts of SACK blocks.
+    pub(super) parts: Vec<Block>,
+}
+
+/// The smallest round-trip time is that of this many seconds, as in Linux.
+const MIN_RTT_WINDOW: Span = Span::from_ms(300_000);
+
+impl Rack {
+    pub(crate) fn new(options: &Options) -> Rack {
+        Rack {
+            segments: Segments::default(),
+            state: State::Open,
+            high_seq: 0,
+            detection: Detection::default(),
+            reordering: Reordering::default(),
+            reduction: Reduction::default(),
+            undo: Undo::new(options),
+            frto: false,
+            timeouts: 0,
+            probe: None,
+            pending: Pending::None,
+            window_use: WindowUse::default(),
+            min_rtt: None,
+            last_sent: Time::ZERO,
+            dsacks: 0,
+            parts: Vec::new(),
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.segments.in_flight()
+    }
+
+    /// The counts that Linux shows in `TCP_INFO`.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            state: self.state,
+            packets_out: self.segments.packets_out(),
+            sacked_out: self.segments.sacked_out,
+            lost_out: self.segments.lost_out,
+            retrans_out: self.segments.retrans_out,
+            delivered: self.segments.delivered,
+            reordering: self.reordering.degree(),
+            reordering_seen: self.reordering.seen(),
+            dsacks: self.dsacks,
+            min_rtt: self.min_rtt.map(|(rtt, _)| rtt),
+            timer_is_silent: self.pending == Pending::Probe && self.probe.is_some(),
+        }
+    }
+
+    pub(super) fn update_min_rtt(&mut self, now: Time, rtt: Span) {
+        let keep = self.min_rtt.is_some_and(|(least, at)| least < rtt && now.since(at) < MIN_RTT_WINDOW);
+        if !keep {
+            self.min_rtt = Some((rtt, now));
+        }
+    }
+}
+
+/// What a sender with recovery `rack` shows of its state, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The state.
+    pub state: State,
+    /// Outstanding segments.
+    pub packets_out: u32,
+    /// Reported segments; without SACK, duplicate ACKs.
+    pub sacked_out: u32,
+    /// Segments given up.
+    pub lost_out: u32,
+    /// Retransmissions in flight.
+    pub retrans_out: u32,
+    /// Segments delivered since the start.
+    pub delivered: u64,
+    /// The degree of reordering.
+    pub reordering: u32,
+    /// How often reordering was seen.
+    pub reordering_seen: u32,
+    /// Segments reported as duplicates.
+    pub dsacks: u64,
+    /// The smallest round-trip time.
+    pub min_rtt: Option<Span>,
+    /// The timer that is set will only set another one: a probe is outstanding already.
+    pub timer_is_silent: bool,
+}

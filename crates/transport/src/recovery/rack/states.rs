@@ -1,0 +1,222 @@
+//! The states of the sender and their transitions on an ACK.
+
+use super::state::{Rack, State};
+use super::{Arrival, Resend};
+use crate::context::FlowContext;
+use crate::sender::Sender;
+use units::Time;
+
+impl Rack {
+    /// Processes an ACK that is not the plain ACK of an open connection. Returns what to send again.
+    pub(super) fn change_state<W: FlowContext>(
+        &mut self,
+        s: &mut Sender,
+        context: &mut W,
+        a: &mut Arrival,
+    ) -> Resend {
+        if a.ece {
+            self.undo.prior_ssthresh = 0.0;
+        }
+        if self.reneged() {
+            self.arm_reneging(s, context);
+            return Resend::Nothing;
+        }
+        if self.state == State::Open {
+            self.undo.first_retransmission = None;
+        } else if self.segments.una >= self.high_seq && self.end_state(s, a) {
+            return Resend::Nothing;
+        }
+        match self.state {
+            State::Recovery => {
+                if !a.advanced {
+                    self.count_duplicate(!s.options.sack && a.duplicate);
+                } else if self.undo_partially(s, a) {
+                    return Resend::Nothing;
+                }
+                if self.undo_by_dsack(s, a.now) {
+                    self.try_to_open(s, a);
+                }
+                self.identify_losses(s, context, a);
+                if self.state != State::Recovery {
+                    if self.segments.lost_out == 0 {
+                        return Resend::Nothing;
+                    }
+                    self.enter_recovery(s, a.now, a.ece);
+                }
+                return Resend::Lost;
+            }
+            State::Loss => {
+                let resend = self.process_loss(s, a);
+                self.identify_losses(s, context, a);
+                if self.state != State::Open && !a.lost_retransmission {
+                    return resend;
+                }
+            }
+            State::Open | State::Disorder | State::Cwr => {}
+        }
+        if !s.options.sack {
+            if a.advanced {
+                self.segments.sacked_out = 0;
+            }
+            self.count_duplicate(a.duplicate);
+        }
+        if self.state <= State::Disorder {
+            self.undo_by_dsack(s, a.now);
+        }
+        self.identify_losses(s, context, a);
+        if self.segments.lost_out == 0 {
+            self.try_to_open(s, a);
+            return Resend::Nothing;
+        }
+        self.enter_recovery(s, a.now, a.ece);
+        Resend::Lost
+    }
+
+    /// Ends a state when everything sent before it is acknowledged. Returns whether the ACK is processed.
+    fn end_state(&mut self, s: &mut Sender, a: &Arrival) -> bool {
+        match self.state {
+            State::Cwr if self.segments.una > self.high_seq => {
+                self.end_reduction(s, a.now);
+                self.state = State::Open;
+            }
+            State::Recovery => {
+                if !s.options.sack {
+                    self.segments.sacked_out = 0;
+                }
+                if self.undo_recovery(s, a) {
+                    return true;
+                }
+                self.end_reduction(s, a.now);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Without SACK, recovery ends only above `high_seq`: a duplicate ACK of `high_seq` must not start another one
+    /// (RFC 6582 section 4).
+    fn must_stay(&mut self, s: &Sender) -> bool {
+        let stay = !s.options.sack && self.segments.una == self.high_seq;
+        if stay && !self.segments.any_retransmission() {
+            self.undo.first_retransmission = None;
+            self.undo.complete = true;
+        }
+        stay
+    }
+
+    /// The end of recovery or of the loss state: undoes the reduction if it was spurious. Returns whether the state stays.
+    fn undo_recovery(&mut self, s: &mut Sender, a: &Arrival) -> bool {
+        if self.may_undo(s, a.echo) {
+            self.undo(s, a.now, false);
+        } else {
+            self.reordering.recovery_ended();
+        }
+        if self.must_stay(s) {
+            return true;
+        }
+        self.state = State::Open;
+        false
+    }
+
+    /// A partial ACK by the late original of a segment: undoes the reduction if no retransmission is in flight. Returns
+    /// whether the ACK is processed.
+    fn undo_partially(&mut self, s: &mut Sender, a: &Arrival) -> bool {
+        if self.undo.marker.is_none() || !self.original_was_late(s, a.echo) {
+            return false;
+        }
+        self.reordering.see(self.segments.highest_sacked(), a.prior_una);
+        if self.segments.retrans_out > 0 {
+            return true;
+        }
+        if !self.segments.any_retransmission() {
+            self.undo.first_retransmission = None;
+        }
+        self.undo(s, a.now, true);
+        self.keep_open();
+        false
+    }
+
+    fn undo_by_dsack(&mut self, s: &mut Sender, now: Time) -> bool {
+        let all = self.undo.all_duplicates();
+        if all {
+            self.reordering.recovery_undone();
+            self.undo(s, now, false);
+        }
+        all
+    }
+
+    fn try_to_open(&mut self, s: &mut Sender, a: &Arrival) {
+        if !self.segments.any_retransmission() {
+            self.undo.first_retransmission = None;
+        }
+        if a.ece {
+            self.enter_cwr(s, a.now);
+        }
+        if self.state != State::Cwr {
+            self.keep_open();
+        }
+    }
+
+    /// Sets the state for an ACK without a loss.
+    pub(super) fn keep_open(&mut self) {
+        let clean =
+            self.segments.sacked_out + self.segments.lost_out == 0 && !self.segments.any_retransmission();
+        let state = if clean { State::Open } else { State::Disorder };
+        if state != self.state {
+            self.state = state;
+            self.high_seq = self.segments.next;
+        }
+    }
+
+    fn undo_loss(&mut self, s: &mut Sender, now: Time, by_frto: bool) {
+        self.undo(s, now, true);
+        self.timeouts = 0;
+        if !self.must_stay(s) && (by_frto || s.options.sack) {
+            self.state = State::Open;
+        }
+    }
+
+    /// An ACK after a retransmission timeout: F-RTO (RFC 5682, with SACK), otherwise slow start.
+    fn process_loss(&mut self, s: &mut Sender, a: &Arrival) -> Resend {
+        let recovered = self.segments.una >= self.high_seq;
+        if a.advanced && self.may_undo(s, a.echo) {
+            self.undo_loss(s, a.now, false);
+            return Resend::Nothing;
+        }
+        if self.frto {
+            if a.original {
+                self.undo_loss(s, a.now, true);
+                return Resend::Nothing;
+            }
+            if self.segments.next > self.high_seq {
+                if a.sacked || a.duplicate {
+                    self.frto = false; // the new data arrived before the old: the loss was real
+                }
+            } else if a.advanced && !recovered {
+                self.high_seq = self.segments.next;
+                if self.has_new_data(s) {
+                    return Resend::NewData;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            self.undo_recovery(s, a);
+            return Resend::Nothing;
+        }
+        if !s.options.sack {
+            // (Measured: an advance resets the count also after new data was sent.)
+            if a.advanced {
+                self.segments.sacked_out = 0;
+            } else if self.segments.next > self.high_seq {
+                self.count_duplicate(a.duplicate);
+            }
+        }
+        Resend::Lost
+    }
+
+    /// Whether the receiver has discarded a reported segment: the oldest outstanding one is reported.
+    fn reneged(&self) -> bool {
+        self.segments.packets_out() > 0 && self.segments.get(self.segments.una).reported()
+    }
+}

@@ -1,0 +1,227 @@
+//! The timers: retransmission timeout (RFC 6298), tail loss probe (RFC 8985 section 7) and reordering timer. One of them
+//! is set at a time.
+
+use super::Arrival;
+use super::state::{Pending, Probe, Rack, State};
+use crate::context::{FlowContext, FlowTimer};
+use crate::options::TimerClock;
+use crate::sender::Sender;
+use cc::{Controller, Timeout};
+use units::{Span, Time};
+
+/// Shortest timeout of the probe and the reordering timer.
+const TIMEOUT_MIN: Span = Span::from_ms(2);
+const RENEGING_MIN: Span = Span::from_ms(10);
+
+impl Rack {
+    fn set<W: FlowContext>(&mut self, s: &Sender, context: &mut W, pending: Pending, after: Span) {
+        self.pending = pending;
+        let after = match s.options.timer {
+            TimerClock::Exact => after,
+            TimerClock::Linux => kernel_timeout(after),
+        };
+        context.set_timer(FlowTimer::Retransmit, context.now() + after);
+    }
+
+    pub(super) fn disarm<W: FlowContext>(&mut self, context: &mut W) {
+        self.pending = Pending::None;
+        context.set_timer(FlowTimer::Retransmit, Time::NEVER);
+    }
+
+    /// The time until the retransmission timeout of the oldest segment; at least a microsecond.
+    fn rto_left(&self, s: &Sender, now: Time) -> Option<Span> {
+        let due = self.segments.get(self.segments.una).sent + s.rtt.rto(&s.options);
+        (due > now).then(|| due.since(now))
+    }
+
+    /// Sets the retransmission timer.
+    pub(super) fn arm_rto<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+        if self.segments.packets_out() == 0 {
+            return self.disarm(context);
+        }
+        let elapsed = matches!(self.pending, Pending::Probe | Pending::Reordering | Pending::Reneging);
+        let after = if elapsed {
+            self.rto_left(s, context.now()).unwrap_or(Span::from_ps(1_000_000))
+        } else {
+            s.rtt.rto(&s.options)
+        };
+        self.set(s, context, Pending::Rto, after);
+    }
+
+    /// Sets the retransmission timer to a whole timeout, after the oldest segment was retransmitted.
+    pub(super) fn restart_rto<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+        if self.pending != Pending::Reordering {
+            self.set(s, context, Pending::Rto, s.rtt.rto(&s.options));
+        }
+    }
+
+    /// Sets the probe timer if a probe is possible. `advanced`: an ACK has just restarted the retransmission timeout.
+    pub(super) fn arm_probe<W: FlowContext>(&mut self, s: &Sender, context: &mut W, advanced: bool) -> bool {
+        let out = self.segments.packets_out();
+        let possible =
+            s.options.tail_loss_probe && s.options.sack && matches!(self.state, State::Open | State::Cwr);
+        if !possible || out == 0 || s.handshake_pending() {
+            return false;
+        }
+        let timeout = match s.rtt.smoothed(&s.options) {
+            Some(srtt) => srtt * 2 + if out == 1 { s.options.min_rto } else { TIMEOUT_MIN },
+            None => s.options.initial_rto,
+        };
+        let left = if advanced { Some(s.rtt.rto(&s.options)) } else { self.rto_left(s, context.now()) };
+        self.set(s, context, Pending::Probe, left.map_or(timeout, |left| timeout.min(left)));
+        true
+    }
+
+    /// Sets the timer after an ACK for new data.
+    pub(super) fn arm_after_ack<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+        if !self.arm_probe(s, context, true) {
+            self.arm_rto(s, context);
+        }
+    }
+
+    /// Sets the timer after new data was sent. `first`: nothing was outstanding before.
+    pub(super) fn arm_after_send<W: FlowContext>(&mut self, s: &Sender, context: &mut W, first: bool) {
+        if first || self.pending == Pending::Probe || self.pending == Pending::None {
+            self.arm_rto(s, context);
+        }
+        self.arm_probe(s, context, false);
+    }
+
+    pub(super) fn arm_reordering<W: FlowContext>(&mut self, s: &Sender, context: &mut W, wait: Span) {
+        self.set(s, context, Pending::Reordering, wait + TIMEOUT_MIN);
+    }
+
+    pub(super) fn arm_reneging<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+        let half = s.rtt.smoothed(&s.options).map_or(Span::ZERO, |srtt| Span::from_ps(srtt.ps() / 2));
+        self.set(s, context, Pending::Reneging, half.max(RENEGING_MIN));
+    }
+
+    /// The timer expired.
+    pub(super) fn expire<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+        if self.segments.packets_out() == 0 {
+            return self.disarm(context);
+        }
+        match self.pending {
+            Pending::None => {}
+            Pending::Reordering => self.on_reordering_timer(s, context),
+            Pending::Probe => self.send_probe(s, context),
+            Pending::Rto | Pending::Reneging => self.on_rto(s, context),
+        }
+    }
+
+    fn on_reordering_timer<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+        let now = context.now();
+        let before = self.segments.in_flight();
+        let lost = self.segments.lost;
+        self.detect(s, now);
+        if self.segments.in_flight() != before {
+            if self.state != State::Recovery {
+                self.enter_recovery(s, now, false);
+                self.reduce(s, 1, self.segments.lost > lost, false);
+            }
+            self.send_lost(s, context);
+        }
+        if self.pending != Pending::Rto {
+            self.arm_rto(s, context);
+        }
+    }
+
+    fn send_probe<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+        if self.probe.is_none() {
+            let retransmission = !self.has_new_data(s);
+            if retransmission {
+                let last = self.segments.next - 1;
+                self.transmit_again(s, context, last, true);
+            } else {
+                let one_more = self.segments.in_flight() + 1;
+                self.transmit_new(s, context, one_more);
+                self.reduction.transmitted(self.state.reducing());
+            }
+            self.probe = Some(Probe { high: self.segments.next, retransmission });
+            self.pending = Pending::None; // the retransmission timeout counts from now
+        }
+        self.arm_rto(s, context);
+    }
+
+    /// The end of a probe's episode (RFC 8985 section 7.4).
+    pub(super) fn check_probe(&mut self, s: &mut Sender, a: &Arrival, ack: u32) {
+        let Some(probe) = self.probe.filter(|probe| ack >= probe.high) else { return };
+        if !probe.retransmission || a.dsack_of_probe {
+            self.probe = None;
+        } else if ack > probe.high {
+            // The probe repaired a loss.
+            self.begin_reduction(s, a.now, cc::Cause::FastRetransmit);
+            self.state = State::Cwr;
+            self.end_reduction(s, a.now);
+            self.keep_open();
+        } else if !a.advanced && !a.sacked {
+            self.probe = None;
+        }
+    }
+
+    /// A retransmission timeout.
+    fn on_rto<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+        let now = context.now();
+        let fresh = self.state < State::Recovery;
+        self.mark_for_rto(s, now);
+        let una = self.segments.una;
+        let cut = self.state <= State::Disorder
+            || self.high_seq <= una
+            || (self.state == State::Loss && self.timeouts == 0);
+        let prior_cwnd = s.cwnd();
+        if cut {
+            self.undo.prior_ssthresh = self.current_ssthresh(s);
+            self.reduction.prior_cwnd = prior_cwnd;
+            self.mark_undo();
+        }
+        s.stats.timeouts += 1;
+        s.tell_timeout(&Timeout { now, window: prior_cwnd as f64, repeated: !cut }, cut);
+        s.controller.set_window((self.segments.in_flight() + 1) as f64);
+        self.window_use.changed(now);
+        if self.state <= State::Disorder && self.segments.sacked_out >= 3 {
+            self.reordering.distrust();
+        }
+        self.state = State::Loss;
+        self.high_seq = self.segments.next;
+        self.probe = None;
+        self.frto = self.undo.by_frto && (fresh || self.timeouts > 0);
+        self.timeouts += 1;
+        if s.handshake_pending() {
+            s.lost_handshake();
+        }
+        self.transmit_again(s, context, una, false);
+        s.rtt.back_off(&s.options);
+        self.set(s, context, Pending::Rto, s.rtt.rto(&s.options));
+    }
+
+    /// Gives up the oldest segment and every other one that is older than its round-trip time.
+    fn mark_for_rto(&mut self, s: &Sender, now: Time) {
+        let una = self.segments.una;
+        if self.segments.get(una).reported() {
+            self.segments.forget_all_reports();
+        }
+        if !s.options.sack {
+            self.segments.sacked_out = 0;
+        }
+        for seq in una..self.segments.next {
+            let sent = self.segments.get(seq).sent;
+            if seq == una || self.time_left(now, sent, Span::ZERO) == Span::ZERO {
+                self.segments.mark_lost(seq);
+            }
+        }
+    }
+}
+
+/// A timeout as a Linux kernel with 250 Hz keeps it: rounded up to jiffies of 4 ms, plus one tick; beyond 63 ticks rounded
+/// up to the granularity of the timer wheel's level.
+fn kernel_timeout(after: Span) -> Span {
+    const JIFFY: u64 = 4_000_000_000;
+    let ticks = after.ps().div_ceil(JIFFY) + 1;
+    let mut granularity = 1;
+    let mut reach = 63;
+    while ticks > reach {
+        granularity *= 8;
+        reach *= 8;
+    }
+    Span::from_ps(ticks.div_ceil(granularity) * granularity * JIFFY)
+}

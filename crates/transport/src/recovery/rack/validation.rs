@@ -1,0 +1,93 @@
+//! Congestion window validation: whether the sender uses its window, and what idle times do to it (RFC 7661, RFC 5681
+//! section 4.1, as in Linux).
+
+use super::state::{Rack, State, WindowUse};
+use crate::options::{IdleRestart, Validation};
+use crate::sender::Sender;
+use cc::{Controller, Restart};
+use units::Time;
+
+impl Rack {
+    /// The first window of data begins.
+    pub(super) fn open_window(&mut self, s: &Sender, now: Time) {
+        self.window_use = WindowUse { full_at: now, ..WindowUse::default() };
+        self.high_seq = self.segments.una;
+        self.detection.pending = false;
+        debug_assert!(s.cwnd() > 0);
+    }
+
+    /// Whether the window may grow: it was the limit, or slow start has not used twice what was outstanding.
+    pub(super) fn window_limited(&self, s: &Sender) -> bool {
+        let cwnd = s.controller.cwnd();
+        match s.options.validation {
+            Validation::None => true,
+            Validation::Linux => {
+                self.window_use.limited
+                    || (cwnd < s.controller.ssthresh() && cwnd < 2.0 * self.window_use.most_out as f64)
+            }
+        }
+    }
+
+    /// Called after each attempt to send. `full`: the window does not permit more.
+    pub(super) fn validate_window(&mut self, s: &mut Sender, now: Time, full: bool) {
+        let out = self.segments.packets_out();
+        let w = &mut self.window_use;
+        if self.segments.una >= w.until || full || (!w.limited && out > w.most_out) {
+            w.limited = full;
+            w.most_out = out;
+            w.until = self.segments.next;
+        }
+        let cwnd = s.controller.cwnd();
+        let limited = w.limited || (cwnd < s.controller.ssthresh() && cwnd < 2.0 * w.most_out as f64);
+        if limited {
+            w.used = 0;
+            w.full_at = now;
+            return;
+        }
+        w.used = w.used.max(out);
+        if s.options.validation == Validation::Linux && now.since(w.full_at) >= s.rtt.rto(&s.options) {
+            self.shrink_unused(s, now);
+        }
+    }
+
+    /// The application has not used the window for a whole timeout: the window moves halfway to what was used.
+    fn shrink_unused(&mut self, s: &mut Sender, now: Time) {
+        if self.state == State::Open {
+            let used = self.window_use.used.max(s.options.initial_window as u32);
+            let cwnd = s.cwnd();
+            if used < cwnd {
+                s.controller.set_ssthresh(self.current_ssthresh(s));
+                s.controller.set_window(((cwnd + used) / 2) as f64);
+            }
+            self.window_use.used = 0;
+        }
+        self.window_use.full_at = now;
+    }
+
+    /// The application writes after an idle time longer than the retransmission timeout.
+    pub(super) fn restart_after_idle(&mut self, s: &mut Sender, now: Time) {
+        let rto = s.rtt.rto(&s.options);
+        let idle = now.since(self.last_sent);
+        if self.segments.packets_out() > 0 || s.options.idle_restart == IdleRestart::None || idle <= rto {
+            return;
+        }
+        let before = s.cwnd();
+        let least = (s.options.initial_window as u32).min(before);
+        let mut window = before;
+        match s.options.idle_restart {
+            IdleRestart::Rfc5681 => window = least,
+            _ => {
+                let mut left = idle.ps();
+                while left > rto.ps() && window > least {
+                    left -= rto.ps();
+                    window /= 2;
+                }
+                window = window.max(least);
+            }
+        }
+        s.controller.set_ssthresh(self.current_ssthresh(s));
+        s.controller.on_restart(&Restart { now, idle, window: window as f64 });
+        self.window_use.changed(now);
+        self.window_use.used = 0;
+    }
+}

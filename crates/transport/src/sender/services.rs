@@ -1,0 +1,122 @@
+//! What the sender does for a recovery that keeps its own scoreboard: windows, notifications, samples.
+
+use super::{LastReduction, Sender};
+use crate::recovery::Rack;
+use cc::{Cause, Congestion, Controller, Phase, RateSample, Timeout, TransmitStart};
+use units::{Span, Time};
+
+impl Sender {
+    /// The congestion window, whole segments.
+    #[inline]
+    pub(crate) fn cwnd(&self) -> u32 {
+        self.controller.cwnd() as u32
+    }
+    /// The receiver's window, segments.
+    #[inline]
+    pub(crate) fn receive_window(&self) -> u32 {
+        self.receive_window
+    }
+    /// Whether the SYN is not acknowledged yet.
+    #[inline]
+    pub(crate) fn handshake_pending(&self) -> bool {
+        self.options.syn && !self.opened
+    }
+    /// Whether all data is acknowledged, and the application writes no more.
+    #[inline]
+    pub(crate) fn finished(&self, una: u32) -> bool {
+        una >= self.limit && !self.more_to_write
+    }
+    /// The SYN is acknowledged.
+    pub(crate) fn open(&mut self) {
+        self.opened = true;
+        self.controller.set_window(self.initial_window);
+    }
+    /// The SYN was lost: the initial window is one segment.
+    pub(crate) fn lost_handshake(&mut self) {
+        self.initial_window = 1.0;
+    }
+    pub(crate) fn set_phase(&mut self, phase: Phase) {
+        self.phase = phase;
+    }
+    pub(crate) fn withdraw_cwr(&mut self) {
+        self.cwr = false;
+    }
+
+    /// Passes a loss or an ECN echo to the controller. `oldest`: when the oldest segment was sent, and whether it was
+    /// ever retransmitted.
+    pub(crate) fn tell_congestion(
+        &mut self,
+        cause: Cause,
+        now: Time,
+        window: f64,
+        in_flight: f64,
+        oldest: Option<(Time, bool)>,
+    ) {
+        let dupacks = self.dupacks;
+        self.stats.cwnd_reductions += 1;
+        self.last_reduction = LastReduction::DupAck;
+        self.set_cwr_pending();
+        self.controller.on_congestion(&Congestion {
+            now,
+            cause,
+            window,
+            in_flight,
+            segment_sent: oldest.map(|segment| segment.0),
+            retransmitted: oldest.is_some_and(|segment| segment.1),
+            dupacks,
+        });
+    }
+
+    /// Passes a retransmission timeout to the controller. `cut`: it reduces the threshold.
+    pub(crate) fn tell_timeout(&mut self, event: &Timeout, cut: bool) {
+        self.stats.cwnd_reductions += cut as u32;
+        self.set_cwr_pending();
+        self.controller.on_rto(event);
+    }
+
+    /// Tells the controller that transmission starts with nothing in flight.
+    pub(crate) fn tell_transmit_start(&mut self, now: Time, last_sent: Time) {
+        self.controller.on_transmit_start(&TransmitStart { now, idle: now.since(last_sent) });
+    }
+
+    /// Counts the round-trip sample that the controller receives.
+    pub(crate) fn count_rtt(&mut self, rtt: Option<Span>) {
+        self.sample = rtt;
+        if let Some(rtt) = rtt {
+            self.stats.rtt_sum += rtt.seconds();
+            self.stats.rtt_min = if self.stats.rtt_count == 0 { rtt } else { self.stats.rtt_min.min(rtt) };
+            self.stats.rtt_count += 1;
+        }
+    }
+
+    /// The rate sampler: segment `seq` is sent. `state`: the oldest segment, and the segments marked as lost.
+    #[inline]
+    pub(crate) fn rate_sent(&mut self, state: (u32, u64), seq: u32, now: Time, in_flight: u32) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_send(state.0, seq, now, in_flight, state.1);
+        }
+    }
+    /// The rate sampler: segment `seq` is delivered.
+    #[inline]
+    pub(crate) fn rate_delivered(&mut self, seq: u32, now: Time) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_segment(seq, now);
+        }
+    }
+    /// The rate sample of an ACK.
+    #[inline]
+    pub(crate) fn rate_sample(&mut self, now: Time, min_rtt: Option<Span>, lost: u64) -> Option<RateSample> {
+        self.rate.as_mut()?.sample(now, min_rtt, lost)
+    }
+
+    /// Called before an event: notes whether the application, and not the window, limits the sender.
+    #[inline]
+    pub(crate) fn note_application_limit_of(&mut self, rack: &Rack) {
+        if self.rate.is_some() && rack.application_limited(self) {
+            let in_flight = rack.in_flight();
+            if let Some(rate) = &mut self.rate {
+                rate.on_app_limited(in_flight);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+"""The first difference between recorded answers and ours."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock.replay.form import Line
+
+COUNTS = (
+    "cwnd", "ssthresh", "ca_state", "packets_out", "sacked_out", "lost_out", "retrans_out", "total_retrans", "backoff",
+    "total_rto",
+)  # fmt: skip
+"""The values that two answers are compared by."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference of two answers."""
+
+    place: str
+    what: str
+    expected: object
+    found: object
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.place}: {self.what}: expected {json.dumps(self.expected)}, found {json.dumps(self.found)}"
+
+
+def unfold(line: Line) -> list[tuple[int, list[list[Any]], Line]]:
+    """The answers of a script with all counts after each: input, segments, counts."""
+    state, found = dict(line.get("start", {})), []
+    for answer in line["answers"]:
+        state.update(answer["info"])
+        found.append((answer["in"], answer["sent"], {key: state.get(key) for key in COUNTS}))
+    return found
+
+
+def difference(expected: Line, found: Line) -> Difference | None:
+    """The first difference between a recorded line and ours; None if both are equal in what they have in common.
+
+    Scripts: the segments and the counts after each input, and the segments of timers between two inputs. Vectors: all
+    segments and counters. Cases: all totals and loss events.
+    """
+    if "answers" in expected:
+        return script_difference(expected, found)
+    if "first" in expected:
+        if expected["first"] != found["first"]:
+            return Difference("start", "sent", expected["first"], found["first"])
+        for number, (a, b) in enumerate(zip(expected["events"], found["events"], strict=False)):
+            for key in a:
+                if a[key] != b.get(key):
+                    return Difference(f"event {number} at {a['t']} s", key, a[key], b.get(key))
+        return None
+    for key in ("sent", "retransmitted", "timeouts", "loss_events", "goodput_bytes"):
+        if key in expected and expected[key] != found.get(key):
+            return Difference("end", key, expected[key], found.get(key))
+    return None
+
+
+def script_difference(expected: Line, found: Line) -> Difference | None:
+    """The first difference between the answers of two scripts."""
+    ours, theirs = unfold(found), unfold(expected)
+    times = [answer["t"][0] if isinstance(answer["t"], list) else answer["t"] for answer in expected["answers"]]
+    for number, ((a_in, a_sent, a_counts), (b_in, b_sent, b_counts)) in enumerate(zip(theirs, ours, strict=False)):
+        place = f"answer {number} ({'a timer' if a_in < 0 else f'input {a_in}'} at {times[number] / 1000:.3f} ms)"
+        if a_in != b_in:
+            return Difference(place, "input (-1: a timer)", a_in, b_in)
+        if a_sent != b_sent:
+            return Difference(place, "sent", a_sent, b_sent)
+        if a_in >= 0 and (key := next((key for key in COUNTS if a_counts[key] not in (None, b_counts[key])), None)):
+            return Difference(place, key, a_counts[key], b_counts[key])
+    if len(theirs) != len(ours):
+        return Difference("end", "number of answers", len(theirs), len(ours))
+    return None

@@ -1,0 +1,31 @@
+"""Plays any line of a recording."""
+
+from __future__ import annotations
+
+from ackclock._core import ScenarioError
+from ackclock.files import BadInput
+from ackclock.replay.case import play_case
+from ackclock.replay.form import Line, identity, kind
+from ackclock.replay.script import Script
+from ackclock.replay.vector import play_vector
+
+
+def play(line: Line, *, guided: bool = False) -> Line:
+    """Play one line against our sender. Returns its answers in the same form.
+
+    `guided`: our timers wait for the recorded times of timers, so that later answers remain comparable.
+    Raises BadInput if the line has an invalid form or an option that our sender does not have.
+    """
+    form = kind(line)
+    try:
+        match form:
+            case "script":
+                return Script(line, guided).play()
+            case "vector":
+                return play_vector(line)
+            case _:
+                return play_case(line)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise BadInput(f"{identity(line)}: a {form} that lacks a key or has one of a wrong type: {error!r}") from None
+    except ScenarioError as error:
+        raise BadInput(f"{identity(line)}: {error}") from None

@@ -1,0 +1,126 @@
+"""Compares our sender with the recordings of a Linux 6.18 sender (README.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.replay.case import play_case
+from ackclock.replay.comparison import Difference, difference, unfold
+from ackclock.replay.form import Line, identity, read
+from ackclock.replay.player import play
+
+HERE = Path(__file__).parent
+
+CAUSES = {
+    "slow-start-ack-1.cubic": "ACKs exactly 2 ms apart: HyStart's train of ACKs holds in exact time and ends in a "
+    "kernel, whose clock reads some microseconds more",
+    "slow-start-ack-2.cubic": "as slow-start-ack-1.cubic",
+    "cubic-20ms-b2": "as slow-start-ack-1.cubic: a service time of exactly 2 ms",
+    "flow0043": "segments of one burst leave a kernel microseconds apart, so that one that is lost in exact time waits "
+    "for the reordering timer",
+    "flow0075": "HyStart's train of ACKs: the smallest round-trip time of the kernel is 0.2 ms larger (its handshake), "
+    "and the limit is half of it",
+    "flow0142": "as flow0075",
+    "flow0092": "the retransmission timeout, rounded up to 4 ms, decides whether an unused window shrinks",
+    "flow0133": "as flow0092",
+    "cubic-blackout": "retransmission timers of the kernel expire up to 12 % late (timer wheel): the repair begins "
+    "later",
+    "reno-blackout": "as cubic-blackout",
+    "reno-nosack": "the recording application ran out of written data in long recoveries; its portions of 45 segments "
+    "are not in the scenario, only their limit",
+    "cubic-nosack": "as reno-nosack",
+    "reno-paced": "the kernel's pacing timer wakes late and shortens the next gap; ours is exact",
+    "reno-random1": "windows of 3 segments: a timer of the kernel decides one of 41 events",
+}
+"""Why a recording and our sender differ, where the cause is known."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A script, flow or vector, and how it compares."""
+
+    name: str
+    category: str
+    exact: bool
+    same_segments: bool
+    first: Difference | None
+
+
+def exchanges(name: str) -> Iterator[Exchange]:
+    """The lines of `vectors`, `scripts` or `flows`, compared."""
+    for line in read(HERE / f"{name}.jsonl.gz"):
+        ours = play(line, guided=True)
+        first = difference(line, ours)
+        same = first is None or (
+            "answers" in line and [a[:2] for a in unfold(line) if a[1]] == [a[:2] for a in unfold(ours) if a[1]]
+        )
+        yield Exchange(
+            identity(line), str(line.get("category", line.get("cc", ""))), line.get("exact", True), same, first
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A closed-loop case: totals and loss events of the kernel (first of three repeats) and ours."""
+
+    name: str
+    exact: bool
+    kernel: Line
+    ours: Line
+
+    @property
+    def events(self) -> tuple[list[list[int]], list[list[int]]]:
+        """The loss events of both: state, window before, threshold after."""
+        return list(self.kernel["loss_events"]), [event[1:] for event in self.ours["loss_events"]]
+
+    @property
+    def equal_events(self) -> bool:
+        """Whether all loss events are equal."""
+        return self.events[0] == self.events[1]
+
+    @property
+    def near_events(self) -> bool:
+        """Whether the loss events are equal but for one segment of window."""
+        kernel, ours = self.events
+        return len(kernel) == len(ours) and all(
+            a[0] == b[0] and abs(a[1] - b[1]) <= 1 and abs(a[2] - b[2]) <= 1 for a, b in zip(kernel, ours, strict=True)
+        )
+
+    @property
+    def goodput(self) -> float:
+        """Our goodput relative to the nearest repeat of the kernel, less one."""
+        return float(min((self.ours["goodput_bytes"] / n - 1 for n in self.kernel["goodput_bytes"]), key=abs))
+
+    @property
+    def retransmitted(self) -> int:
+        """Our retransmissions less those of the nearest repeat."""
+        return int(min((self.ours["retransmitted"] - n for n in self.kernel["retransmitted"]), key=abs))
+
+    @property
+    def timeouts(self) -> int:
+        """Our timeouts less those of the nearest repeat."""
+        return int(min((self.ours["timeouts"] - n for n in self.kernel["timeouts"]), key=abs))
+
+    @property
+    def exactly(self) -> bool:
+        """Whether loss events, retransmissions and timeouts are equal."""
+        return self.equal_events and not self.retransmitted and not self.timeouts
+
+    @property
+    def agrees(self) -> bool:
+        """The bounds for CUBIC: windows within a segment, retransmissions within 2 or 3 %, goodput within 0.3 %.
+
+        With random losses the goodput may differ by 1 %.
+        """
+        goodput = 0.01 if "random" in self.name else 0.003
+        few = abs(self.retransmitted) <= max(2, 0.03 * self.kernel["retransmitted"][0])
+        return self.near_events and few and not self.timeouts and abs(self.goodput) <= goodput
+
+
+def cases(controllers: tuple[str, ...] = ("reno", "cubic")) -> Iterator[Case]:
+    """The closed-loop cases of these controllers."""
+    for line in read(HERE / "cases.jsonl.gz"):
+        if line["cc"] in controllers:
+            yield Case(line["name"], line["recorded"]["exact"], line["recorded"], play_case(line))

@@ -1,0 +1,72 @@
+"""Our sender against the recordings of Linux 6.18. Figures and exceptions are in docs/validation-linux.md."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from agreement import CAUSES, HERE, Case, Exchange, cases, exchanges
+from linux_report import PAGE, summary
+
+from ackclock.replay.comparison import difference
+from ackclock.replay.form import read
+from ackclock.replay.player import play
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Case]:
+    return list(cases())
+
+
+def share(lines: list[Exchange]) -> float:
+    return sum(line.first is None for line in lines) / len(lines)
+
+
+def test_random_networks_agree_in_every_transmission_and_counter() -> None:
+    vectors = list(exchanges("vectors"))
+    assert len(vectors) == 496
+    assert share(vectors) >= 0.99
+
+
+def test_scripts_agree() -> None:
+    exact = [line for line in exchanges("scripts") if line.exact]
+    assert len(exact) == 159
+    assert share(exact) >= 0.95
+    assert {line.name for line in exact if line.first} <= CAUSES.keys()
+
+
+def test_flows_agree() -> None:
+    exact = [line for line in exchanges("flows") if line.exact]
+    assert len(exact) == 132
+    assert {line.name for line in exact if line.first} <= CAUSES.keys()
+    assert sum(line.same_segments for line in exact) >= 0.90 * len(exact)
+    assert share(exact) >= 0.85
+
+
+def test_reno_repeats_the_loss_events_of_the_kernel(found: list[Case]) -> None:
+    exact = [case for case in found if case.exact and case.name.startswith("reno")]
+    assert len(exact) == 21
+    assert {case.name for case in exact if not case.exactly} <= {"reno-nosack"}
+
+
+def test_cubic_agrees_within_a_segment(found: list[Case]) -> None:
+    cubic = [case for case in found if case.name.startswith("cubic")]
+    assert len(cubic) == 35
+    assert {case.name for case in cubic if not case.agrees} <= CAUSES.keys() | {"cubic-reorder-large"}
+
+
+def test_a_changed_recording_is_named_with_its_first_difference() -> None:
+    line = next(line for line in read(HERE / "scripts.jsonl.gz") if line["id"] == "limited-transmit-1.reno")
+    ours = play(line, guided=True)
+    assert difference(line, ours) is None
+    line["answers"][1]["sent"] = [[99000, 100000, ""]]
+    assert re.match(r"answer 1 \(input 1 at .* ms\): sent: expected \[\[99000", str(difference(line, ours)))
+
+
+def test_the_page_has_these_figures(found: list[Case]) -> None:
+    assert summary(found) in PAGE.read_text()
