@@ -20,17 +20,17 @@ pub enum SlowStart {
     #[default]
     Standard,
     /// HyStart as in Linux (Ha and Rhee 2011).
-    HyStart(Box<HyStart>),
+    HyStart(HyStart),
     /// HyStart++ (RFC 9406).
-    HyStartPlusPlus(Box<HyStartPlusPlus>),
+    HyStartPlusPlus(HyStartPlusPlus),
 }
 
 impl SlowStart {
     /// The kind that the parameter `slow_start` names.
     pub fn new(name: &str) -> SlowStart {
         match name {
-            "hystart" => SlowStart::HyStart(Box::default()),
-            "hystart_pp" => SlowStart::HyStartPlusPlus(Box::default()),
+            "hystart" => SlowStart::HyStart(HyStart::default()),
+            "hystart_pp" => SlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
             _ => SlowStart::Standard,
         }
     }
@@ -64,7 +64,7 @@ impl SlowStart {
     pub fn on_rto(&mut self) {
         match self {
             SlowStart::Standard => {}
-            SlowStart::HyStart(state) => **state = HyStart::default(),
+            SlowStart::HyStart(state) => *state = HyStart::default(),
             SlowStart::HyStartPlusPlus(state) => state.done = true,
         }
     }

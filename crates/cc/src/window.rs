@@ -19,7 +19,7 @@ pub struct Window {
     max: Segments,
     counter: f64,
     arithmetic: Arithmetic,
-    slow_start: SlowStart,
+    slow_start: Option<Box<SlowStart>>,
 }
 
 /// The window accessors of a controller that keeps a [`Window`] in a field.
@@ -52,12 +52,13 @@ impl Window {
             max: flow.max_window,
             counter: 0.0,
             arithmetic: flow.arithmetic,
-            slow_start: SlowStart::Standard,
+            slow_start: None,
         }
     }
 
     /// The same window with `slow_start` as the end of slow start.
     pub fn with_slow_start(self, slow_start: SlowStart) -> Window {
+        let slow_start = (!matches!(slow_start, SlowStart::Standard)).then(|| Box::new(slow_start));
         Window { slow_start, ..self }
     }
 
@@ -71,7 +72,7 @@ impl Window {
     /// every ACK.
     #[inline]
     pub fn on_ack(&mut self, ack: &Ack) -> bool {
-        if !matches!(self.slow_start, SlowStart::Standard) {
+        if self.slow_start.is_some() {
             self.check_slow_start(ack);
         }
         ack.may_grow && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
@@ -79,8 +80,8 @@ impl Window {
 
     #[cold]
     fn check_slow_start(&mut self, ack: &Ack) {
-        let below = self.slow_start();
-        if self.slow_start.on_ack(ack, self.cwnd, below) {
+        let (below, cwnd) = (self.slow_start(), self.cwnd);
+        if self.slow_start.as_mut().is_some_and(|end| end.on_ack(ack, cwnd, below)) {
             self.ssthresh = self.cwnd;
         }
     }
@@ -104,12 +105,21 @@ impl Window {
         }
     }
 
+    /// The growth in slow start for `acked` acknowledged segments.
+    #[inline]
+    fn slow_start_growth(&mut self, acked: f64) -> f64 {
+        match &mut self.slow_start {
+            None => acked,
+            Some(end) => end.growth(acked),
+        }
+    }
+
     /// Slow start. Returns the acknowledged segments that are left for congestion avoidance.
     #[inline]
     pub fn slow_start_step(&mut self, ack: &Ack) -> f64 {
         match self.arithmetic.growth {
             Growth::PerAck if self.slow_start() => {
-                let growth = self.slow_start.growth(1.0);
+                let growth = self.slow_start_growth(1.0);
                 self.set(self.cwnd + growth);
                 0.0
             }
@@ -120,7 +130,7 @@ impl Window {
                     return acked;
                 }
                 let before = self.cwnd;
-                let growth = self.slow_start.growth(acked);
+                let growth = self.slow_start_growth(acked);
                 if growth < acked {
                     // HyStart++ limits the growth: nothing is left for congestion avoidance.
                     self.count_slow_start(growth);
@@ -183,7 +193,9 @@ impl Window {
 
     /// Sets window and threshold to `used * factor`.
     pub fn reduce(&mut self, used: Segments, factor: f64) {
-        self.slow_start.on_congestion();
+        if let Some(end) = &mut self.slow_start {
+            end.on_congestion();
+        }
         let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
         let used = if whole { used.floor() } else { used };
         let reduced = used * factor;
@@ -198,7 +210,9 @@ impl Window {
 
     /// Sets window and threshold to `reduced`, a whole number.
     pub fn reduce_to(&mut self, reduced: Segments) {
-        self.slow_start.on_congestion();
+        if let Some(end) = &mut self.slow_start {
+            end.on_congestion();
+        }
         self.ssthresh = reduced;
         self.cwnd = reduced;
         self.counter = 0.0;
@@ -209,7 +223,9 @@ impl Window {
         if !event.repeated || self.arithmetic.reduce_on_every_timeout {
             self.reduce(event.window, factor);
         }
-        self.slow_start.on_rto();
+        if let Some(end) = &mut self.slow_start {
+            end.on_rto();
+        }
         self.cwnd = 1.0;
         self.counter = 0.0;
     }

@@ -1,6 +1,6 @@
 //! A unidirectional link: a queue, a transmitter, then propagation.
 
-use crate::impairment::Impairment;
+use crate::impairment::{Effect, Impairment};
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::quick_start::{QuickStartConfig, QuickStartRouter};
@@ -148,6 +148,43 @@ pub(crate) struct IngressState {
     pub marked: u64,
 }
 
+impl IngressState {
+    /// Passes a packet that arrives to the impairments; `effect` becomes what they do to it. Returns the reason if it is
+    /// dropped. A copy of a packet is not subject to scripts.
+    #[inline(never)] // most links have none
+    pub fn impair(
+        &mut self,
+        link: &mut Link,
+        now: Time,
+        packet: &Packet,
+        copy: bool,
+        effect: &mut Effect,
+    ) -> Option<DropReason> {
+        *effect = Effect::default();
+        let mut refused = None;
+        for impairment in &mut self.impairments {
+            if let Some(begin) = impairment.stalled_until(now.max(link.free_at)) {
+                link.free_at = begin;
+            }
+            if !copy {
+                refused = refused.or(impairment.before(now, packet, effect));
+            }
+        }
+        refused
+    }
+
+    /// Whether the link loses the next packet after the queue.
+    #[inline(never)] // most links have no impairments
+    pub fn loses(&mut self) -> bool {
+        self.impairments.iter_mut().fold(false, |lost, impairment| impairment.after() | lost)
+    }
+
+    /// Whether packets can overtake each other on the link.
+    pub fn reorders(&self) -> bool {
+        self.impairments.iter().any(Impairment::reorders)
+    }
+}
+
 /// The packet counts of a link at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkAccount {
@@ -187,8 +224,6 @@ pub(crate) struct Accepted {
     /// Whether the link changes the packet (mark or router fields).
     pub changed: bool,
     pub lost: bool,
-    /// Additional propagation delay.
-    pub delay: Span,
-    /// A copy follows.
-    pub duplicate: bool,
+    /// A script delays or duplicates it.
+    pub displaced: bool,
 }

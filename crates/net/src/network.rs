@@ -3,7 +3,7 @@
 mod account;
 
 use crate::ids::LinkId;
-use crate::impairment::{Effect, Impairment};
+use crate::impairment::Effect;
 use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
 use crate::next_hop::{Hop, NextHop, Segment, Upstream};
 use crate::packet::{Packet, PacketKind};
@@ -52,6 +52,8 @@ pub struct Network {
     radio_hint: LaneHint,
     /// The packet that is enqueued is a copy, to which no script applies.
     copying: bool,
+    /// What the impairments of a link do to the packet that it accepts.
+    effect: Effect,
 }
 
 impl Network {
@@ -76,6 +78,7 @@ impl Network {
             radio_route_ends: Vec::new(),
             radio_hint: LaneHint::default(),
             copying: false,
+            effect: Effect::default(),
         }
     }
 
@@ -189,8 +192,7 @@ impl Network {
             link.fused = self.fuse_hops && *upstream != Upstream::Several && link.ingress == NO_INGRESS;
             // Over a link that reorders, packets do not arrive in the order in which they were sent.
             let ingress = self.ingress.get(link.ingress as usize);
-            let reorders =
-                ingress.is_some_and(|ingress| ingress.impairments.iter().any(Impairment::reorders));
+            let reorders = ingress.is_some_and(IngressState::reorders);
             from = if reorders { Upstream::Several } else { Upstream::Link(LinkId(id)) };
         }
         self.routes.extend(links.iter().map(|link| Hop::link(link.0)));
@@ -302,19 +304,17 @@ impl Network {
         };
         let mut id = hop.index() as u32;
         let mut lost = false;
-        let mut extra = Span::ZERO;
         let copy;
         let mut packet = packet;
         if link.ingress != NO_INGRESS {
             let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
             lost = accepted.lost;
-            extra = accepted.delay;
-            if accepted.duplicate {
-                self.duplicate(event_queue, tap, route, packet);
-            }
             if accepted.changed {
                 copy = self.rewritten(id, now, packet, accepted.marked);
                 packet = &copy;
+            }
+            if accepted.displaced && !lost {
+                return self.enqueue_displaced(event_queue, tap, route, packet);
             }
         }
         let mut start = self.transmit(tap, id, now, packet, 0);
@@ -324,7 +324,7 @@ impl Network {
         }
         loop {
             let link = &mut self.links[id as usize];
-            let arrival = link.free_at + link.delay + std::mem::take(&mut extra);
+            let arrival = link.free_at + link.delay;
             let next = self.routes[route as usize + 1].as_link();
             let fused = next.filter(|next| self.links[*next as usize].fused);
             let Some(next) = fused.filter(|_| arrival <= self.border || !self.arrives_late(id, arrival))
@@ -357,19 +357,14 @@ impl Network {
     fn admit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet) -> Option<Accepted> {
         let link = &mut self.links[id as usize];
         let ingress = &mut self.ingress[link.ingress as usize];
-        let mut refused = None;
-        let mut effect = Effect::default();
-        for impairment in &mut ingress.impairments {
-            if let Some(begin) = impairment.stalled_until(now.max(link.free_at)) {
-                link.free_at = begin;
-            }
-            if !self.copying {
-                refused = refused.or(impairment.before(now, packet, &mut effect));
-            }
+        let impaired = !ingress.impairments.is_empty();
+        let (mut marked, mut refused) = (false, None);
+        if impaired {
+            refused = ingress.impair(link, now, packet, self.copying, &mut self.effect);
+            marked = self.effect.mark;
         }
-        let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-        let mut marked = effect.mark;
         if refused.is_none() {
+            let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
             match ingress.qdisc.admit(&offer, packet.kind == PacketKind::Data && packet.ecn) {
                 Admission::Take => {}
                 Admission::Mark => {
@@ -384,25 +379,34 @@ impl Network {
             return None;
         }
         let changed = marked | ingress.router.is_some();
-        let mut lost = false;
-        for impairment in &mut ingress.impairments {
-            lost |= impairment.after();
-        }
-        Some(Accepted { marked, changed, lost, delay: effect.delay, duplicate: effect.duplicate })
+        let lost = impaired && ingress.loses();
+        let displaced = impaired && self.effect.displaces();
+        Some(Accepted { marked, changed, lost, displaced })
     }
 
-    /// Sends a copy of a packet over the link with index `route` of its route, after the packet.
+    /// Transmits an accepted packet that a script delays or duplicates, at the link with index `route` of its route.
     #[cold]
-    fn duplicate<T: Tap>(
+    fn enqueue_displaced<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         route: u32,
         packet: &Packet,
-    ) {
-        self.copying = true;
-        self.enqueue(event_queue, tap, route, packet);
-        self.copying = false;
+    ) -> bool {
+        let (now, id, effect) = (event_queue.now(), self.routes[route as usize].index() as u32, self.effect);
+        let start = self.transmit(tap, id, now, packet, 0);
+        let link = &mut self.links[id as usize];
+        let arrival = link.free_at + link.delay + effect.delay;
+        event_queue.push(arrival, packet, &mut link.hint, |packet| {
+            packet.began = start;
+            packet.route = route;
+        });
+        if effect.duplicate {
+            self.copying = true;
+            self.enqueue(event_queue, tap, route, packet);
+            self.copying = false;
+        }
+        true
     }
 
     /// The packet as link `id` forwards it: with a CE mark, or with the fields that the router has set.

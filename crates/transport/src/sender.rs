@@ -92,6 +92,8 @@ pub struct Sender {
     /// Whether ACKs carry information from routers: ECN echoes, rates or feedback.
     uses_router_feedback: bool,
     quick_start_path: bool,
+    /// Whether this sender paces its packets.
+    paced: bool,
     needs: Signals,
     done: bool,
     pub(crate) recovery_state: RecoveryState,
@@ -169,6 +171,7 @@ impl Sender {
             echoed_at_one: false,
             under_handoff: false,
             quick_start_path: setup.quick_start_path,
+            paced: options.pacing || needs.has(Signals::PACING),
             uses_router_feedback: options.ecn
                 || options.requests_quick_start()
                 || needs.has(Signals::ROUTER_RATE)

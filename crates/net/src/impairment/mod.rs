@@ -41,6 +41,13 @@ pub(crate) struct Effect {
     pub duplicate: bool,
 }
 
+impl Effect {
+    /// Whether the packet arrives in another way than the others.
+    pub fn displaces(&self) -> bool {
+        self.duplicate || self.delay > Span::ZERO
+    }
+}
+
 impl Impairment {
     /// Processes a packet that arrives at the link. Returns the reason if it is dropped.
     #[inline]

@@ -32,8 +32,8 @@ impl DropTail {
     /// Accepts the packet if there is room for it. Returns whether it does.
     #[inline(always)] // or a packet pays a call for it
     pub fn admit(&mut self, offer: &Offer) -> bool {
-        let last = Offer { cause: Time::NEVER, ..*offer };
-        let offer = if self.departures_first { &last } else { offer };
+        let cause = if self.departures_first { Time::NEVER } else { offer.cause };
+        let offer = &Offer { cause, ..*offer };
         let idle = self.queue.settle(offer);
         let full = self.queue.packets() >= self.packets
             || self.queue.bytes().saturating_add(offer.size as u64) > self.bytes;

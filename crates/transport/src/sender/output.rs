@@ -4,7 +4,7 @@ use super::Sender;
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
 use crate::recovery::RecoveryState;
-use cc::{Controller, Signals};
+use cc::Controller;
 use net::{Packet, PacketKind};
 use units::{Rate, Time};
 
@@ -44,7 +44,7 @@ impl Sender {
     /// Whether this sender paces its packets.
     #[inline]
     pub(crate) fn paces(&self) -> bool {
-        self.options.pacing || self.needs.has(Signals::PACING)
+        self.paced
     }
 
     /// Whether pacing permits a packet now. If not, sets the pacing timer.

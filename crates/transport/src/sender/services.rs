@@ -16,6 +16,14 @@ impl Sender {
     pub(crate) fn receive_window(&self) -> u32 {
         self.receive_window
     }
+    /// The most segments that one event may send.
+    #[inline]
+    pub(crate) fn most_at_once(&self) -> u32 {
+        match self.options.max_burst {
+            0 => u32::MAX,
+            most => most,
+        }
+    }
     /// Whether the SYN is not acknowledged yet.
     #[inline]
     pub(crate) fn handshake_pending(&self) -> bool {

@@ -236,7 +236,7 @@ impl Rack {
         }
         self.timeouts = 0;
         self.state = State::Open;
-        self.disarm(context);
+        self.disarm();
         s.open();
         self.open_window(s, now);
     }

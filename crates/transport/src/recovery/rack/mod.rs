@@ -111,9 +111,7 @@ impl Rack {
         }
         let dubious = a.sacked || a.dsack || a.ece || a.duplicate || self.state != State::Open;
         let resend = if dubious { self.change_state(s, context, &mut a) } else { Resend::Nothing };
-        if a.rearm {
-            self.arm_after_ack(s, context);
-        }
+        self.rearm = a.rearm;
         self.notify(s, packet, &a);
         if !old && self.state.reducing() {
             let lost = self.segments.lost > a.prior_lost;
@@ -180,47 +178,44 @@ impl Rack {
 
 /// Calls `event` with the recovery taken out of its sender.
 #[inline]
-fn with<R>(s: &mut Sender, event: impl FnOnce(&mut Rack, &mut Sender) -> R) -> R {
+fn with<W: FlowContext>(s: &mut Sender, context: &mut W, event: impl FnOnce(&mut Rack, &mut Sender, &mut W)) {
     let RecoveryState::Rack(slot) = &mut s.recovery_state else { unreachable!("the recovery is rack") };
     let mut rack = slot.take().expect("the recovery is at rest between events");
-    let result = event(&mut rack, s);
-    rack.publish(s);
-    s.recovery_state = RecoveryState::Rack(Some(rack));
-    result
-}
-
-impl Rack {
-    /// Copies what the sender shares with all recoveries.
-    #[inline]
-    fn publish(&self, s: &mut Sender) {
-        (s.una, s.next, s.high) = (self.segments.una, self.segments.next, self.segments.next);
-        s.set_phase(self.state.phase());
+    event(&mut rack, s, context);
+    (s.una, s.next, s.high) = (rack.segments.una, rack.segments.next, rack.segments.next);
+    s.set_phase(rack.state.phase());
+    if s.finished(s.una) {
+        s.complete(context);
+    } else {
+        rack.apply_timer(context);
     }
+    s.recovery_state = RecoveryState::Rack(Some(rack));
 }
 
+#[inline(never)] // keeps the path of the other recoveries short
 pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
-    with(s, |rack, s| {
+    with(s, context, |rack, s, context| {
         if s.handshake_pending() {
             rack.complete_handshake(s, context, packet);
         } else {
             rack.ack(s, context, packet, blocks);
         }
-        if s.finished(rack.segments.una) {
-            rack.publish(s);
-            s.complete(context);
-        } else {
-            rack.send_new(s, context);
+        rack.send_new(s, context);
+        if rack.rearm {
+            rack.arm_after_ack(s, context);
         }
     });
 }
 
+#[inline(never)]
 pub(crate) fn on_timer<W: FlowContext>(s: &mut Sender, context: &mut W) {
-    with(s, |rack, s| rack.expire(s, context));
+    with(s, context, |rack, s, context| rack.expire(s, context));
 }
 
 /// Sends what window, pacing and receiver permit: lost segments first.
+#[inline(never)]
 pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W) {
-    with(s, |rack, s| {
+    with(s, context, |rack, s, context| {
         if rack.segments.lost_out > rack.segments.retrans_out {
             rack.send_lost(s, context);
         }
@@ -229,8 +224,9 @@ pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W) {
 }
 
 /// The application has written data.
+#[inline(never)]
 pub(crate) fn on_write<W: FlowContext>(s: &mut Sender, context: &mut W) {
-    with(s, |rack, s| {
+    with(s, context, |rack, s, context| {
         rack.restart_after_idle(s, context.now());
         s.note_application_limit_of(rack);
         rack.send_new(s, context);

@@ -17,9 +17,9 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// A segment was sent. `reducing`: the window is being reduced.
-    pub(super) fn transmitted(&mut self, reducing: bool) {
-        self.sent += reducing as u32;
+    /// `count` segments were sent while the window is being reduced.
+    pub(super) fn transmitted(&mut self, count: u32) {
+        self.sent += count;
     }
 
     /// The number of segments that may be sent on an ACK that delivers `delivered` segments, with `flight` in flight.

@@ -30,13 +30,14 @@ impl Rack {
     /// Retransmits lost segments, oldest first, while the window exceeds what is in flight.
     pub(super) fn send_lost<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
         let mut oldest = false;
-        while self.segments.in_flight() < s.cwnd() {
+        let cwnd = s.cwnd();
+        while self.segments.in_flight() < cwnd {
             let Some(seq) = self.segments.next_lost() else { break };
             if !s.may_leave(context) {
                 break;
             }
             self.transmit_again(s, context, seq, false);
-            self.reduction.transmitted(self.state.reducing());
+            self.reduction.transmitted(self.state.reducing() as u32);
             oldest |= seq == self.segments.una;
         }
         if oldest {
@@ -50,22 +51,20 @@ impl Rack {
             return;
         }
         let none_outstanding = self.segments.packets_out() == 0;
+        let cwnd = s.cwnd();
         let mut sent = 0;
-        let held = !s.options.limited_transmit && self.state == State::Disorder;
-        while !held
-            && self.has_new_data(s)
-            && self.segments.in_flight() < s.cwnd()
-            && (s.options.max_burst == 0 || sent < s.options.max_burst)
-            && s.may_leave(context)
+        let held = self.state == State::Disorder && !s.options.limited_transmit;
+        let most = if held { 0 } else { s.most_at_once() };
+        while sent < most && self.segments.in_flight() < cwnd && self.has_new_data(s) && s.may_leave(context)
         {
-            self.transmit_new(s, context, s.cwnd());
-            self.reduction.transmitted(self.state.reducing());
+            self.transmit_new(s, context, cwnd);
             sent += 1;
         }
         if sent > 0 {
+            self.reduction.transmitted(sent * self.state.reducing() as u32);
             self.arm_after_send(s, context, none_outstanding);
         }
-        let full = self.segments.in_flight() >= s.cwnd();
+        let full = self.segments.in_flight() >= cwnd;
         if sent > 0 || full {
             self.validate_window(s, context.now(), full);
         }

@@ -107,6 +107,10 @@ pub(crate) struct Rack {
     pub(super) timeouts: u32,
     pub(super) probe: Option<Probe>,
     pub(super) pending: Pending,
+    /// When it expires.
+    pub(super) deadline: Time,
+    /// The ACK that is processed restarts the timer.
+    pub(super) rearm: bool,
     pub(super) window_use: WindowUse,
     pub(super) min_rtt: Option<(Span, Time)>,
     pub(super) last_sent: Time,
@@ -132,6 +136,8 @@ impl Rack {
             timeouts: 0,
             probe: None,
             pending: Pending::None,
+            deadline: Time::NEVER,
+            rearm: false,
             window_use: WindowUse::default(),
             min_rtt: None,
             last_sent: Time::ZERO,

@@ -14,18 +14,28 @@ const TIMEOUT_MIN: Span = Span::from_ms(2);
 const RENEGING_MIN: Span = Span::from_ms(10);
 
 impl Rack {
-    fn set<W: FlowContext>(&mut self, s: &Sender, context: &mut W, pending: Pending, after: Span) {
+    /// Sets the timer. The engine learns of it at the end of the event, in [`Rack::apply_timer`].
+    #[inline]
+    fn set<W: FlowContext>(&mut self, s: &Sender, context: &W, pending: Pending, after: Span) {
         self.pending = pending;
         let after = match s.options.timer {
             TimerClock::Exact => after,
             TimerClock::Linux => kernel_timeout(after),
         };
-        context.set_timer(FlowTimer::Retransmit, context.now() + after);
+        self.deadline = context.now() + after;
     }
 
-    pub(super) fn disarm<W: FlowContext>(&mut self, context: &mut W) {
+    pub(super) fn disarm(&mut self) {
         self.pending = Pending::None;
-        context.set_timer(FlowTimer::Retransmit, Time::NEVER);
+        self.deadline = Time::NEVER;
+    }
+
+    /// Sets or stops the engine's timer after an event: one call, however often the event changed its mind.
+    #[inline]
+    pub(super) fn apply_timer<W: FlowContext>(&self, context: &mut W) {
+        if context.timer(FlowTimer::Retransmit) != self.deadline {
+            context.set_timer(FlowTimer::Retransmit, self.deadline);
+        }
     }
 
     /// The time until the retransmission timeout of the oldest segment; at least a microsecond.
@@ -37,7 +47,7 @@ impl Rack {
     /// Sets the retransmission timer.
     pub(super) fn arm_rto<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
         if self.segments.packets_out() == 0 {
-            return self.disarm(context);
+            return self.disarm();
         }
         let elapsed = matches!(self.pending, Pending::Probe | Pending::Reordering | Pending::Reneging);
         let after = if elapsed {
@@ -74,6 +84,7 @@ impl Rack {
 
     /// Sets the timer after an ACK for new data.
     pub(super) fn arm_after_ack<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+        self.rearm = false;
         if !self.arm_probe(s, context, true) {
             self.arm_rto(s, context);
         }
@@ -81,10 +92,14 @@ impl Rack {
 
     /// Sets the timer after new data was sent. `first`: nothing was outstanding before.
     pub(super) fn arm_after_send<W: FlowContext>(&mut self, s: &Sender, context: &mut W, first: bool) {
-        if first || self.pending == Pending::Probe || self.pending == Pending::None {
+        if self.arm_probe(s, context, false) {
+            self.rearm = false;
+        } else if std::mem::take(&mut self.rearm)
+            || first
+            || matches!(self.pending, Pending::Probe | Pending::None)
+        {
             self.arm_rto(s, context);
         }
-        self.arm_probe(s, context, false);
     }
 
     pub(super) fn arm_reordering<W: FlowContext>(&mut self, s: &Sender, context: &mut W, wait: Span) {
@@ -99,8 +114,9 @@ impl Rack {
     /// The timer expired.
     pub(super) fn expire<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
         if self.segments.packets_out() == 0 {
-            return self.disarm(context);
+            return self.disarm();
         }
+        self.deadline = Time::NEVER;
         match self.pending {
             Pending::None => {}
             Pending::Reordering => self.on_reordering_timer(s, context),
@@ -135,7 +151,7 @@ impl Rack {
             } else {
                 let one_more = self.segments.in_flight() + 1;
                 self.transmit_new(s, context, one_more);
-                self.reduction.transmitted(self.state.reducing());
+                self.reduction.transmitted(self.state.reducing() as u32);
             }
             self.probe = Some(Probe { high: self.segments.next, retransmission });
             self.pending = Pending::None; // the retransmission timeout counts from now

@@ -7,6 +7,16 @@ use crate::sender::Sender;
 use cc::{Controller, Restart};
 use units::Time;
 
+impl WindowUse {
+    #[inline]
+    fn limits(&self, s: &Sender) -> bool {
+        self.limited || {
+            let cwnd = s.controller.cwnd();
+            cwnd < s.controller.ssthresh() && cwnd < 2.0 * self.most_out as f64
+        }
+    }
+}
+
 impl Rack {
     /// The first window of data begins.
     pub(super) fn open_window(&mut self, s: &Sender, now: Time) {
@@ -18,14 +28,7 @@ impl Rack {
 
     /// Whether the window may grow: it was the limit, or slow start has not used twice what was outstanding.
     pub(super) fn window_limited(&self, s: &Sender) -> bool {
-        let cwnd = s.controller.cwnd();
-        match s.options.validation {
-            Validation::None => true,
-            Validation::Linux => {
-                self.window_use.limited
-                    || (cwnd < s.controller.ssthresh() && cwnd < 2.0 * self.window_use.most_out as f64)
-            }
-        }
+        s.options.validation == Validation::None || self.window_use.limits(s)
     }
 
     /// Called after each attempt to send. `full`: the window does not permit more.
@@ -37,9 +40,7 @@ impl Rack {
             w.most_out = out;
             w.until = self.segments.next;
         }
-        let cwnd = s.controller.cwnd();
-        let limited = w.limited || (cwnd < s.controller.ssthresh() && cwnd < 2.0 * w.most_out as f64);
-        if limited {
+        if w.limits(s) {
             w.used = 0;
             w.full_at = now;
             return;
