@@ -33,8 +33,12 @@ impl Rack {
 
     /// Processes SACK blocks (RFC 2018) and a DSACK block (RFC 2883).
     pub(super) fn process_blocks(&mut self, s: &mut Sender, a: &mut Arrival, ack: u32, blocks: &[Block]) {
-        if blocks.is_empty() {
+        if blocks.is_empty() || !s.options.sack {
             return;
+        }
+        let valid = |block: &Block| block.start < block.end && block.end <= self.segments.next;
+        if !blocks.iter().all(valid) {
+            return; // no receiver sends such blocks
         }
         let mut rest = blocks;
         if let Some(block) = Rack::dsack(ack, blocks) {

@@ -1,0 +1,279 @@
+//! A sender and a receiver over a small lossy path, for tests: one bottleneck with drop-tail queue, random losses, marks
+//! and delays from a fixed generator.
+
+use cc::{AnyController, FlowInfo, Params};
+use net::Packet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use transport::{AckOptions, FlowContext, FlowTimer, Options, Receiver, Sender, Setup, WindowRow};
+use units::{Span, Time};
+
+/// What the path does, in per mille of the packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path {
+    /// Data packets lost.
+    pub loss: u64,
+    /// Data packets marked.
+    pub mark: u64,
+    /// Data packets delayed by 7 ms more.
+    pub late: u64,
+    /// ACKs lost.
+    pub ack_loss: u64,
+    /// No packet arrives from 400 to 1100 ms.
+    pub outage: bool,
+    /// Packets that wait at the bottleneck.
+    pub queue: u64,
+}
+
+#[derive(Default)]
+struct Host {
+    now: Time,
+    out: Vec<(Packet, AckOptions)>,
+    timers: [Option<Time>; FlowTimer::COUNT as usize],
+}
+
+impl FlowContext for Host {
+    const WINDOWS: bool = true;
+    const SENDS: bool = true;
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn send(&mut self, packet: Packet, options: &AckOptions) {
+        self.out.push((packet, *options));
+    }
+    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
+        self.timers[timer as usize] = (at != Time::NEVER).then_some(at);
+    }
+    fn timer(&self, timer: FlowTimer) -> Time {
+        self.timers[timer as usize].unwrap_or(Time::NEVER)
+    }
+    fn window(&mut self, row: &WindowRow) {
+        assert!(row.cwnd >= 1.0, "a window of {}", row.cwnd);
+    }
+    fn sending(&mut self, in_flight: u32, window: u32) {
+        assert!(in_flight <= window, "{in_flight} in flight with a window of {window}");
+    }
+}
+
+/// FNV-1a of 64 bits over numbers.
+#[derive(Clone, Copy)]
+pub struct Digest(u64);
+
+impl Digest {
+    fn add(&mut self, number: u64) {
+        for byte in number.to_le_bytes() {
+            self.0 = (self.0 ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+/// The exchange between a sender and a receiver.
+pub struct Exchange {
+    pub sender: Sender,
+    pub receiver: Receiver,
+    host: Host,
+    peer: Host,
+    path: Path,
+    random: u64,
+    free_at: Time,
+    waiting: Vec<Time>,
+    flying: BinaryHeap<Reverse<(Time, u64, bool)>>,
+    packets: Vec<(Packet, AckOptions)>,
+    /// Everything that both sent, and the sender's state after each event.
+    pub digest: Digest,
+}
+
+const SERVICE: Span = Span::from_ms(1);
+const DELAY: Span = Span::from_ms(19);
+const OUTAGE: (Span, Span) = (Span::from_ms(400), Span::from_ms(1100));
+
+impl Exchange {
+    pub fn new(
+        options: &Options,
+        controller: &str,
+        segments: Option<u32>,
+        path: Path,
+        seed: u64,
+    ) -> Exchange {
+        let vegas = controller == "vegas";
+        let flow = FlowInfo {
+            initial_window: if options.syn { 1.0 } else { options.initial_window },
+            initial_ssthresh: options.initial_ssthresh,
+            max_window: f64::INFINITY,
+            arithmetic: options.arithmetic(),
+            fine_clock: vegas,
+            abe: options.abe,
+            packet: options.packet,
+            seed: 1,
+        };
+        let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == controller).unwrap();
+        let params = Params::new(descriptor.params, []).unwrap();
+        let controller = AnyController::new(controller, &params, &flow).unwrap();
+        let options = Arc::new(options.clone());
+        let setup =
+            Setup { flow: 0, route: 0, segments, clock_phase: Span::from_ms(3), quick_start_path: false };
+        Exchange {
+            sender: Sender::new(setup, options.clone(), controller),
+            receiver: Receiver::new(0, 1, options),
+            host: Host::default(),
+            peer: Host::default(),
+            path,
+            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            free_at: Time::ZERO,
+            waiting: Vec::new(),
+            flying: BinaryHeap::new(),
+            packets: Vec::new(),
+            digest: Digest(0xcbf2_9ce4_8422_2325),
+        }
+    }
+
+    /// True for `per_mille` of the calls.
+    fn chance(&mut self, per_mille: u64) -> bool {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % 1000 < per_mille
+    }
+
+    fn fly(&mut self, at: Time, packet: (Packet, AckOptions), data: bool) {
+        self.packets.push(packet);
+        self.flying.push(Reverse((at, self.packets.len() as u64 - 1, data)));
+    }
+
+    /// Gives what both ends sent to the path.
+    fn carry(&mut self, now: Time) {
+        for (mut packet, options) in std::mem::take(&mut self.host.out) {
+            self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.cwr as u64) << 63);
+            self.waiting.retain(|start| *start > now);
+            let out = self.path.outage && (OUTAGE.0..OUTAGE.1).contains(&now.since(Time::ZERO));
+            let lost = self.chance(self.path.loss) || out;
+            if lost || self.waiting.len() as u64 >= self.path.queue {
+                continue;
+            }
+            let start = now.max(self.free_at);
+            if start > now {
+                self.waiting.push(start);
+            }
+            self.free_at = start + SERVICE;
+            packet.marked = packet.ecn && self.chance(self.path.mark);
+            let late = if self.chance(self.path.late) { Span::from_ms(7) } else { Span::ZERO };
+            self.fly(self.free_at + DELAY + late, (packet, options), true);
+        }
+        for (packet, options) in std::mem::take(&mut self.peer.out) {
+            self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.ecn as u64) << 62);
+            for block in options.blocks.as_slice() {
+                self.digest.add((block.start as u64) << 32 | block.end as u64);
+            }
+            if !self.chance(self.path.ack_loss) {
+                self.fly(now + DELAY, (packet, options), false);
+            }
+        }
+    }
+
+    /// Runs until `until`. The sender starts at time zero.
+    pub fn run(&mut self, until: Time) {
+        self.sender.on_start(&mut self.host);
+        self.carry(Time::ZERO);
+        while let Some(now) = self.next().filter(|now| *now < until) {
+            (self.host.now, self.peer.now) = (now, now);
+            self.event(now);
+            self.carry(now);
+            self.check();
+        }
+    }
+
+    fn next(&self) -> Option<Time> {
+        let flying = self.flying.peek().map(|Reverse((at, ..))| *at);
+        let timers = self.host.timers.iter().chain(&self.peer.timers).flatten().min().copied();
+        flying.into_iter().chain(timers).min()
+    }
+
+    fn event(&mut self, now: Time) {
+        if let Some(Reverse((at, number, data))) = self.flying.peek().copied()
+            && at == now
+        {
+            self.flying.pop();
+            let (packet, options) = self.packets[number as usize];
+            match data {
+                true => self.receiver.on_data(&mut self.peer, &packet),
+                false => self.sender.on_ack(&mut self.host, &packet, &options),
+            }
+            return;
+        }
+        for n in 0..FlowTimer::COUNT {
+            let timer = FlowTimer::from_number(n);
+            if self.host.timers[n as usize] == Some(now) {
+                self.host.timers[n as usize] = None;
+                match timer {
+                    FlowTimer::Retransmit => self.sender.on_retransmit_timer(&mut self.host),
+                    FlowTimer::Pace => self.sender.on_pace_timer(&mut self.host),
+                    _ => self.sender.on_wake_timer(&mut self.host),
+                }
+                return;
+            }
+            if self.peer.timers[n as usize] == Some(now) {
+                self.peer.timers[n as usize] = None;
+                self.receiver.on_ack_delay(&mut self.peer);
+                return;
+            }
+        }
+    }
+
+    /// The sender's state belongs to the digest; counts of the scoreboard must be consistent.
+    fn check(&mut self) {
+        use cc::Controller;
+        let controller = self.sender.controller();
+        let (cwnd, ssthresh) = (controller.cwnd(), controller.ssthresh());
+        for number in
+            [cwnd.to_bits(), ssthresh.to_bits(), self.sender.in_flight() as u64, self.sender.phase() as u64]
+        {
+            self.digest.add(number);
+        }
+        if let Some(counts) = self.sender.snapshot() {
+            assert!(counts.sacked_out + counts.lost_out <= counts.packets_out, "{counts:?}");
+            assert!(counts.retrans_out <= counts.packets_out, "{counts:?}");
+            for number in [counts.sacked_out, counts.lost_out, counts.retrans_out, counts.reordering] {
+                self.digest.add(number as u64);
+            }
+        }
+    }
+
+    /// Counters and digest in one line.
+    pub fn summary(&self) -> String {
+        let stats = &self.sender.stats;
+        format!(
+            "sent {} again {} timeouts {} reductions {} acked {} {:016x}",
+            stats.sent,
+            stats.retransmitted,
+            stats.timeouts,
+            stats.cwnd_reductions,
+            self.sender.acked_segments(),
+            self.digest.0
+        )
+    }
+}
+
+impl Exchange {
+    /// Writes numbers of segments at times (milliseconds); returns the window right after the last write.
+    pub fn write_and_wait(&mut self, writes: &[(u64, u32)]) -> f64 {
+        use cc::Controller;
+        let mut cwnd = 0.0;
+        for (number, (ms, segments)) in writes.iter().enumerate() {
+            let at = Time::ZERO + Span::from_ms(*ms);
+            if number == 0 {
+                self.sender.on_start(&mut self.host);
+            }
+            while let Some(now) = self.next().filter(|now| *now < at) {
+                (self.host.now, self.peer.now) = (now, now);
+                self.event(now);
+                self.carry(now);
+            }
+            (self.host.now, self.peer.now) = (at, at);
+            self.sender.on_write(&mut self.host, *segments, false);
+            cwnd = self.sender.controller().cwnd();
+            self.carry(at);
+        }
+        cwnd
+    }
+}
