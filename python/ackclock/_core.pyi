@@ -82,7 +82,7 @@ class Ack:
     delivered: int | None
     """Delivery-rate sample (only where `needs` has rate): segments delivered in the interval."""
     interval_s: float | None
-    """The longer of its sending and its acknowledging interval."""
+    """The longer of its sending and its acknowledging interval; None if it is shorter than the smallest round trip."""
     app_limited: bool
     """The sender had too little to send at some time in it."""
     phase: str
@@ -134,6 +134,8 @@ class TransmitStart:
     now_s: float
     idle_s: float
     """Time since the last transmission."""
+    app_limited: bool
+    """Whether the application had too little to send before it."""
 
 class PathHint:
     """Information from lower layers."""

@@ -27,7 +27,8 @@ class Controller:
     """
 
     needs: ClassVar[Sequence[str]] = ()
-    """Required signals: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback."""
+    """Required signals: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback,
+    segment_counts."""
     probes: ClassVar[Sequence[str]] = ()
     """Attributes that are written to the window trace, one column each; None or a missing attribute is null."""
     echo_answer: ClassVar[str] = "reduce"

@@ -119,6 +119,12 @@ class Case:
         return self.near_events and few and not self.timeouts and abs(self.goodput) <= goodput
 
 
+def bbr_agrees(case: Case) -> bool:
+    """The bounds for BBR, whose kernel draws phases at random: goodput within 2 %, retransmissions within 20 %."""
+    few = abs(case.retransmitted) <= max(2, 0.2 * case.kernel["retransmitted"][0])
+    return abs(case.goodput) <= 0.02 and few
+
+
 def cases(controllers: tuple[str, ...] = ("reno", "cubic")) -> Iterator[Case]:
     """The closed-loop cases of these controllers."""
     for line in read(HERE / "cases.jsonl.gz"):

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import CAUSES, HERE, Case, Exchange, cases, exchanges
+from agreement import CAUSES, HERE, Case, Exchange, bbr_agrees, cases, exchanges
 from linux_report import PAGE, summary
 
 from ackclock.replay.comparison import difference
@@ -58,6 +58,12 @@ def test_cubic_agrees_within_a_segment(found: list[Case]) -> None:
     cubic = [case for case in found if case.name.startswith("cubic")]
     assert len(cubic) == 35
     assert {case.name for case in cubic if not case.agrees} <= CAUSES.keys() | {"cubic-reorder-large"}
+
+
+def test_bbr_agrees_in_its_totals() -> None:
+    bbr = list(cases(("bbr",)))
+    assert len(bbr) == 12
+    assert [case.name for case in bbr if not bbr_agrees(case)] == []
 
 
 def test_a_changed_recording_is_named_with_its_first_difference() -> None:

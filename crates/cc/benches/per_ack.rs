@@ -38,6 +38,8 @@ fn run(controller: &mut AnyController) -> f64 {
             phase: Phase::Open,
             may_grow: true,
             paced: false,
+            pacing_wait: Span::ZERO,
+            ack_delayed: false,
             window_limited: true,
         };
         controller.on_ack(&ack);

@@ -60,6 +60,15 @@ pub trait Controller {
     fn wake_at(&self) -> Time {
         Time::NEVER
     }
+    /// Whether the controller sets its window also in recovery: then the transport does not reduce it ACK by ACK, restart
+    /// it after an idle time or shrink it when it is unused.
+    fn owns_window(&self) -> bool {
+        false
+    }
+    /// Whether rate samples must count as limited by the application now, read after every ACK.
+    fn limits_application(&self) -> bool {
+        false
+    }
     /// The age at which the first unacknowledged segment is lost if a duplicate ACK arrives (Vegas).
     fn fine_timeout(&self) -> Option<Span> {
         None

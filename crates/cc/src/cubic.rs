@@ -235,7 +235,7 @@ impl Controller for Cubic {
                 self.window.reduce_to(linux.reduce(event.window as u64, beta) as f64);
             }
             linux.reset();
-            self.window.timeout(&Timeout { repeated: true, ..*event }, self.beta);
+            self.window.restart();
             return;
         }
         if !event.repeated {

@@ -1,6 +1,6 @@
 //! CUBIC in the integer arithmetic of Linux: whole windows, time in jiffies, K in 1/1024 s by a table cube root. Written
 //! from the behaviour of the kernel (docs/specs/linux-sender.md); it agrees with recordings of Linux 6.18
-//! (docs/validation.md).
+//! (docs/validation-linux.md).
 
 use units::{Span, Time};
 

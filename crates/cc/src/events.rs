@@ -3,7 +3,7 @@
 use units::{Rate, Segments, Span, Time};
 
 /// The recovery phase of the sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// No loss is under repair.
     #[default]
@@ -72,6 +72,10 @@ pub struct Ack {
     pub may_grow: bool,
     /// Whether the transport paces the packets of this flow.
     pub paced: bool,
+    /// Time until the pacer permits the next packet.
+    pub pacing_wait: Span,
+    /// The receiver may have delayed this ACK: it acknowledges one segment alone.
+    pub ack_delayed: bool,
     /// Whether the window limited what the sender had in flight.
     pub window_limited: bool,
 }
@@ -164,6 +168,8 @@ pub struct TransmitStart {
     pub now: Time,
     /// Time since the last transmission.
     pub idle: Span,
+    /// Whether the application had too little to send before it.
+    pub app_limited: bool,
 }
 
 /// Information from lower layers.

@@ -25,6 +25,9 @@ impl Signals {
     /// one.
     pub const ROUTER_FEEDBACK: Signals = Signals(64);
 
+    /// Counts of delivered and lost segments ([`crate::Ack::delivered_total`]), which recovery `rack` keeps.
+    pub const SEGMENT_COUNTS: Signals = Signals(128);
+
     /// Whether this set contains every signal of `other`.
     pub const fn has(self, other: Signals) -> bool {
         self.0 & other.0 == other.0

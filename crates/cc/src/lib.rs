@@ -41,6 +41,7 @@ registry::controllers! {
     vegas: Vegas,
     veno: Veno,
     cubic: Cubic,
+    bbr: Bbr,
     westwood: Westwood,
     westwood_plus: WestwoodPlus,
     ca_artt: CaArtt,

@@ -68,6 +68,8 @@ macro_rules! controllers {
             #[inline] fn ssthresh(&self) -> units::Segments { match self { $(AnyController::$algorithm(c) => c.ssthresh(),)* AnyController::ExternalController(c) => c.ssthresh() } }
             #[inline] fn pacing(&self) -> Option<units::Rate> { match self { $(AnyController::$algorithm(c) => c.pacing(),)* AnyController::ExternalController(c) => c.pacing() } }
             #[inline] fn wake_at(&self) -> units::Time { match self { $(AnyController::$algorithm(c) => c.wake_at(),)* AnyController::ExternalController(c) => c.wake_at() } }
+            #[inline] fn owns_window(&self) -> bool { match self { $(AnyController::$algorithm(c) => c.owns_window(),)* AnyController::ExternalController(c) => c.owns_window() } }
+            #[inline] fn limits_application(&self) -> bool { match self { $(AnyController::$algorithm(c) => c.limits_application(),)* AnyController::ExternalController(c) => c.limits_application() } }
             #[inline] fn fine_timeout(&self) -> Option<units::Span> { match self { $(AnyController::$algorithm(c) => c.fine_timeout(),)* AnyController::ExternalController(c) => c.fine_timeout() } }
             #[inline] fn probe(&self, out: &mut [f64]) { match self { $(AnyController::$algorithm(c) => c.probe(out),)* AnyController::ExternalController(c) => c.probe(out) } }
         }

@@ -44,6 +44,8 @@ pub fn ack(newly_acked: u32) -> Ack {
         phase: Phase::Open,
         may_grow: newly_acked > 0,
         paced: false,
+        pacing_wait: Span::ZERO,
+        ack_delayed: false,
         window_limited: true,
     }
 }

@@ -223,6 +223,11 @@ impl Window {
         if !event.repeated || self.arithmetic.reduce_on_every_timeout {
             self.reduce(event.window, factor);
         }
+        self.restart();
+    }
+
+    /// After a timeout: one segment; the threshold stays.
+    pub fn restart(&mut self) {
         if let Some(end) = &mut self.slow_start {
             end.on_rto();
         }

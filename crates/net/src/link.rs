@@ -162,10 +162,11 @@ impl IngressState {
     ) -> Option<DropReason> {
         *effect = Effect::default();
         let mut refused = None;
+        // A stall may end within another one.
+        while let Some(begin) = self.impairments.iter().find_map(|i| i.stalled_until(now.max(link.free_at))) {
+            link.free_at = begin;
+        }
         for impairment in &mut self.impairments {
-            if let Some(begin) = impairment.stalled_until(now.max(link.free_at)) {
-                link.free_at = begin;
-            }
             if !copy {
                 refused = refused.or(impairment.before(now, packet, effect));
             }

@@ -93,7 +93,7 @@ impl From<&Ack> for PyAck {
             receiver_time_s: ack.receiver_time.map(Time::seconds),
             ece: ack.ece,
             delivered: ack.rate.map(|rate| rate.delivered),
-            interval_s: ack.rate.map(|rate| rate.interval.seconds()),
+            interval_s: ack.rate.map(|rate| rate.interval.seconds()).filter(|interval| *interval > 0.0),
             app_limited: ack.rate.is_some_and(|rate| rate.app_limited),
             phase: ack.phase.name(),
             may_grow: ack.may_grow,
@@ -135,6 +135,7 @@ pub struct PyRestart {
 pub struct PyTransmitStart {
     now_s: f64,
     idle_s: f64,
+    app_limited: bool,
 }
 
 /// Information from lower layers.
@@ -157,7 +158,7 @@ impl PyHint {
     }
 }
 
-const SIGNALS: [(&str, Signals); 7] = [
+const SIGNALS: [(&str, Signals); 8] = [
     ("rate", Signals::RATE),
     ("receiver_time", Signals::RECEIVER_TIME),
     ("fine_clock", Signals::FINE_CLOCK),
@@ -165,6 +166,7 @@ const SIGNALS: [(&str, Signals); 7] = [
     ("timer", Signals::TIMER),
     ("router_rate", Signals::ROUTER_RATE),
     ("router_feedback", Signals::ROUTER_FEEDBACK),
+    ("segment_counts", Signals::SEGMENT_COUNTS),
 ];
 
 /// A controller class with its parameters.
@@ -495,7 +497,11 @@ impl Controller for PyController {
         self.tell(event.now, method!("on_restart"), |py| told.into_bound_py_any(py));
     }
     fn on_transmit_start(&mut self, event: &TransmitStart) {
-        let told = PyTransmitStart { now_s: event.now.seconds(), idle_s: event.idle.seconds() };
+        let told = PyTransmitStart {
+            now_s: event.now.seconds(),
+            idle_s: event.idle.seconds(),
+            app_limited: event.app_limited,
+        };
         self.call_optional(event.now, method!("on_transmit_start"), |py| told.into_bound_py_any(py));
     }
     fn on_timer(&mut self, now: Time) {

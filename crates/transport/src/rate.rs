@@ -59,9 +59,19 @@ impl RateSampler {
         };
     }
 
+    /// Whether the samples of segments sent now are limited by the application.
+    pub fn app_limited(&self) -> bool {
+        self.app_limited_until > 0
+    }
+
     /// The application has no data to send, and the window permits more.
     pub fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + in_flight as u64).max(1);
+    }
+
+    /// Takes over the number of segments delivered so far, which counts duplicates and a SYN too.
+    pub fn set_delivered(&mut self, delivered: u64) {
+        self.delivered = delivered;
     }
 
     /// Segment `seq` is delivered.

@@ -245,7 +245,7 @@ impl Sender {
 
     /// The receiver advertises a window of `segments` segments (recovery `rack` only).
     pub fn set_receive_window(&mut self, segments: u32) {
-        self.window_update = segments != self.receive_window;
+        self.window_update = segments != self.receive_window; // until the next ACK
         self.receive_window = segments;
     }
 
@@ -453,6 +453,8 @@ impl Sender {
             phase,
             may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
             paced: self.paces(),
+            pacing_wait: Span::ZERO,
+            ack_delayed: false,
             window_limited: in_flight + progress.acked as f64 + 1.0 > self.controller.cwnd(),
         });
     }

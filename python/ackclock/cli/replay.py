@@ -38,7 +38,11 @@ def command(
     from ackclock.replay.form import identity, read
     from ackclock.replay.player import play
 
-    expected = {identity(line): line for line in read(against)} if against else {}
+    expected: dict[str, dict[str, Any]] = {}
+    for line in read(against) if against else ():
+        if identity(line) in expected:
+            raise BadInput(f"{against}: two lines are called {identity(line)}; give each an id")
+        expected[identity(line)] = line
     answers: list[dict[str, Any]] = []
     differing = 0
     for line in read(file):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from ackclock.experiment import Scenario
@@ -108,6 +109,7 @@ def loss_events(windows: Any) -> list[list[Any]]:
     for row in windows.select("time_s", "phase", "cwnd", "ssthresh").iter_rows():
         time, phase, _, ssthresh = row
         if before is not None and phase != before[1] and phase != "open":
-            events.append([round(time * 1e6), STATES[phase], int(before[2]), int(ssthresh or -1)])
+            infinite = ssthresh is None or math.isinf(ssthresh)
+            events.append([round(time * 1e6), STATES[phase], int(before[2]), -1 if infinite else int(ssthresh)])
         before = row
     return events

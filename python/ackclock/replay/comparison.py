@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock.replay.form import Line
+from ackclock.files import BadInput
+from ackclock.replay.form import Line, identity
 
 COUNTS = (
     "cwnd", "ssthresh", "ca_state", "packets_out", "sacked_out", "lost_out", "retrans_out", "total_retrans", "backoff",
@@ -42,21 +43,40 @@ def difference(expected: Line, found: Line) -> Difference | None:
     """The first difference between a recorded line and ours; None if both are equal in what they have in common.
 
     Scripts: the segments and the counts after each input, and the segments of timers between two inputs. Vectors: all
-    segments and counters. Cases: all totals and loss events.
+    segments and counters. Cases: all totals and loss events; a recorded total may be a list, of which any will do.
+    Raises BadInput if the two lines have different forms or nothing to compare.
     """
-    if "answers" in expected:
+    if "answers" in expected and "answers" in found:
         return script_difference(expected, found)
-    if "first" in expected:
-        if expected["first"] != found["first"]:
-            return Difference("start", "sent", expected["first"], found["first"])
-        for number, (a, b) in enumerate(zip(expected["events"], found["events"], strict=False)):
-            for key in a:
-                if a[key] != b.get(key):
-                    return Difference(f"event {number} at {a['t']} s", key, a[key], b.get(key))
-        return None
-    for key in ("sent", "retransmitted", "timeouts", "loss_events", "goodput_bytes"):
-        if key in expected and expected[key] != found.get(key):
-            return Difference("end", key, expected[key], found.get(key))
+    if "first" in expected and "first" in found:
+        return vector_difference(expected, found)
+    recorded = expected.get("recorded", expected)
+    totals = [key for key in ("sent", "retransmitted", "timeouts", "loss_events", "goodput_bytes") if key in recorded]
+    if not totals or "goodput_bytes" not in found:
+        raise BadInput(f"{identity(expected)}: has no answers that can be compared with those of {identity(found)}")
+    for key in totals:
+        value, ours = recorded[key], found[key]
+        if key == "loss_events":
+            # Recorded events may lack their times.
+            ours = [event[-len(value[0]) :] for event in ours] if value else ours
+            equal = value == ours
+        else:
+            equal = ours in value if isinstance(value, list) else ours == value
+        if not equal:
+            return Difference("end", key, value, ours)
+    return None
+
+
+def vector_difference(expected: Line, found: Line) -> Difference | None:
+    """The first difference between two vectors."""
+    if expected["first"] != found["first"]:
+        return Difference("start", "sent", expected["first"], found["first"])
+    for number, (a, b) in enumerate(zip(expected["events"], found["events"], strict=False)):
+        for key in a:
+            if a[key] != b.get(key):
+                return Difference(f"event {number} at {a['t']} s", key, a[key], b.get(key))
+    if len(expected["events"]) != len(found["events"]):
+        return Difference("end", "number of events", len(expected["events"]), len(found["events"]))
     return None
 
 

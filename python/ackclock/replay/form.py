@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def read(path: Path) -> Iterator[Line]:
     """
     try:
         text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
-    except (OSError, UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+    except (OSError, UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: {error}") from None
     try:
         whole = json.loads(text)
@@ -61,8 +62,8 @@ def kind(line: Line) -> str:
 
 
 def identity(line: Line) -> str:
-    """The name of a line."""
-    return str(line.get("id", line.get("name", f"{line.get('cc', '')}-{line.get('seed', '')}")))
+    """The name of a line: `id`, `name`, or controller and seed."""
+    return str(line.get("id", line.get("name", f"{line.get('cc', 'line')}-{line.get('seed', 0)}")))
 
 
 def scenario_text(tcp: dict[str, object]) -> str:

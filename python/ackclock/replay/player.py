@@ -25,7 +25,9 @@ def play(line: Line, *, guided: bool = False) -> Line:
                 return play_vector(line)
             case _:
                 return play_case(line)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise BadInput(f"{identity(line)}: a {form} that lacks a key or has one of a wrong type: {error!r}") from None
     except ScenarioError as error:
-        raise BadInput(f"{identity(line)}: {error}") from None
+        raise BadInput(f"{identity(line)}: {error.key}: {error.message}") from None
+    except KeyError as error:
+        raise BadInput(f"{identity(line)}: this {form} has no key {error} (docs/replay.md lists the keys)") from None
+    except (TypeError, IndexError, AttributeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        raise BadInput(f"{identity(line)}: this {form} has a value that is not valid: {error}") from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock._core import ScriptedSender
+from ackclock.files import BadInput
 from ackclock.replay.form import Line, identity, scenario_text, tcp_options, whole
 
 SCALED_WINDOW = 1_000_000
@@ -55,7 +57,11 @@ class Script:
             self.handshake(line["options"]["handshake_us"])
         self.start = whole(self.sender.state())
         self.shown = dict(self.start)
+        before = 0.0
         for index, event in enumerate(events):
+            if not before <= event["t"] < math.inf:
+                raise BadInput(f"{identity(line)}, event {index}: its time {event['t']} is before {before}")
+            before = event["t"]
             stamps = self.kernel_timers(kernel, index)
             self.run_timers(event["t"], stamps)
             self.apply(index, event)
@@ -105,17 +111,27 @@ class Script:
         if do == "established":
             self.handshake(at)
         if do in ("write", "established"):
-            self.sender.write(at, event["bytes"] // self.mss)
-        elif do == "ack":
-            blocks = [(a // self.mss + 1, b // self.mss + 1) for a, b in event.get("sack", [])]
+            self.sender.write(at, self.segments(event, event["bytes"]))
+        elif do != "ack":
+            raise BadInput(f"{identity(self.line)}, event {index}: unknown do {do!r}; known: write, ack, established")
+        else:
+            blocks = [(self.segments(event, a) + 1, self.segments(event, b) + 1) for a, b in event.get("sack", [])]
             window = event.get("win", self.line["options"].get("win"))
             if window is None and self.window is not None:
                 window = SCALED_WINDOW
             elif window is not None:
                 window = (window << self.line["options"].get("wscale", 10)) // self.mss
             ece = bool(event.get("ece"))
-            self.sender.ack(at, event["ack"] // self.mss + 1, blocks, ece, self.echo(event) * 1000.0, window)
+            self.sender.ack(at, self.segments(event, event["ack"]) + 1, blocks, ece, self.echo(event) * 1000.0, window)
         self.answer(index, at)
+
+    def segments(self, event: Line, count: int) -> int:
+        """A number of bytes as whole segments."""
+        if count < 0 or count % self.mss:
+            raise BadInput(
+                f"{identity(self.line)}, event at {event['t']}: {count} bytes are not whole segments of {self.mss}"
+            )
+        return count // self.mss
 
     def echo(self, event: Line) -> float:
         """The timestamp echo of an ACK, milliseconds: as given, or that of the newest segment that it covers."""

@@ -36,6 +36,9 @@ impl TcpFlow {
     /// What its controller misses among its own options.
     fn missing_option(&self) -> Option<&'static str> {
         let needs = self.needs();
+        if needs.has(Signals::SEGMENT_COUNTS) && self.options.recovery != Recovery::Rack {
+            return Some("counts of delivered and lost segments: write recovery = \"rack\"");
+        }
         (needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time())
             .then_some("the receiver's clock: write timestamps = true")
     }

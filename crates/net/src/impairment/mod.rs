@@ -86,7 +86,7 @@ impl Impairment {
 
     /// Whether packets can overtake each other.
     pub(crate) fn reorders(&self) -> bool {
-        matches!(self, Impairment::Scripted(scripted) if scripted.delays())
+        matches!(self, Impairment::Scripted(scripted) if scripted.displaces())
     }
 }
 

@@ -45,9 +45,9 @@ impl Scripted {
         Scripted { flow, selection, action, seen: 0, seen_acks: 0 }
     }
 
-    /// Whether it delays packets, so that others overtake them.
-    pub fn delays(&self) -> bool {
-        matches!(self.action, Action::Delay(_))
+    /// Whether it delays or duplicates packets, which then do not leave the link in the order of their arrival.
+    pub fn displaces(&self) -> bool {
+        matches!(self.action, Action::Delay(_) | Action::Duplicate)
     }
 
     /// The action for `packet`, if it is listed. Counts the packets of the flow.
@@ -64,11 +64,11 @@ impl Scripted {
             let segment =
                 self.selection.segments.iter_mut().find(|(seq, left)| *seq == packet.seq && *left > 0);
             match segment {
-                Some((_, left)) if !by_order => {
+                Some((_, left)) => {
                     *left -= 1;
                     true
                 }
-                _ => by_order,
+                None => by_order,
             }
         };
         listed.then_some(self.action)

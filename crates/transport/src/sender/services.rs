@@ -84,7 +84,8 @@ impl Sender {
 
     /// Tells the controller that transmission starts with nothing in flight.
     pub(crate) fn tell_transmit_start(&mut self, now: Time, last_sent: Time) {
-        self.controller.on_transmit_start(&TransmitStart { now, idle: now.since(last_sent) });
+        let app_limited = self.rate.as_ref().is_some_and(|rate| rate.app_limited());
+        self.controller.on_transmit_start(&TransmitStart { now, idle: now.since(last_sent), app_limited });
     }
 
     /// Counts the round-trip sample that the controller receives.
@@ -113,8 +114,29 @@ impl Sender {
     }
     /// The rate sample of an ACK.
     #[inline]
-    pub(crate) fn rate_sample(&mut self, now: Time, min_rtt: Option<Span>, lost: u64) -> Option<RateSample> {
-        self.rate.as_mut()?.sample(now, min_rtt, lost)
+    pub(crate) fn rate_sample(
+        &mut self,
+        now: Time,
+        min_rtt: Option<Span>,
+        delivered: u64,
+        lost: u64,
+    ) -> Option<RateSample> {
+        let rate = self.rate.as_mut()?;
+        rate.set_delivered(delivered);
+        rate.sample(now, min_rtt, lost)
+    }
+
+    /// The rate sampler: samples count as limited by the application until what is in flight is delivered.
+    pub(crate) fn rate_limited(&mut self, in_flight: u32) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(in_flight);
+        }
+    }
+
+    /// The time until the pacer permits the next packet.
+    #[inline]
+    pub(crate) fn pacing_wait(&self, now: Time) -> Span {
+        if self.pace_at > now { self.pace_at.since(now) } else { Span::ZERO }
     }
 
     /// Called before an event: notes whether the application, and not the window, limits the sender.

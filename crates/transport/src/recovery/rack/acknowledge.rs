@@ -25,7 +25,7 @@ impl Samples {
 impl Rack {
     /// Whether `blocks` begin with a DSACK: below the cumulative ACK, or within the second block (RFC 2883).
     fn dsack(ack: u32, blocks: &[Block]) -> Option<Block> {
-        let first = *blocks.first()?;
+        let first = *blocks.first().filter(|block| block.start < block.end)?;
         let within =
             blocks.get(1).is_some_and(|second| second.start <= first.start && first.end <= second.end);
         (first.start < ack || within).then_some(first)
@@ -35,10 +35,6 @@ impl Rack {
     pub(super) fn process_blocks(&mut self, s: &mut Sender, a: &mut Arrival, ack: u32, blocks: &[Block]) {
         if blocks.is_empty() || !s.options.sack {
             return;
-        }
-        let valid = |block: &Block| block.start < block.end && block.end <= self.segments.next;
-        if !blocks.iter().all(valid) {
-            return; // no receiver sends such blocks
         }
         let mut rest = blocks;
         if let Some(block) = Rack::dsack(ack, blocks) {
@@ -54,7 +50,7 @@ impl Rack {
         parts.clear();
         for block in &sorted[..count] {
             // A block that begins at the oldest outstanding segment contradicts the cumulative ACK.
-            if block.start > self.segments.una {
+            if block.start > self.segments.una && block.start < block.end {
                 self.segments.newly_reported(*block, &mut parts);
             }
         }
@@ -94,19 +90,23 @@ impl Rack {
 
     fn process_dsack(&mut self, s: &Sender, a: &mut Arrival, block: Block) {
         let count = block.end - block.start;
-        let impossible =
-            self.dsacks + count as u64 > s.stats.retransmitted as u64 || count > s.options.window;
-        a.dsack = true;
-        if !impossible {
-            self.dsacks += count as u64;
-            a.dsack_of_probe =
-                count == 1 && self.probe.is_some_and(|probe| probe.retransmission && probe.high == block.end);
-            self.segments.delivered += count as u64;
-            if self.reordering.seen() > 0 && !a.dsack_of_probe {
-                self.reordering.dsack();
-            }
+        let more = self.dsacks + count as u64 > s.stats.retransmitted as u64;
+        if more || count > s.options.window || block.end > self.segments.next {
+            return; // more duplicates than retransmissions, or of data never sent: not believed (RFC 2883 section 5)
         }
-        self.undo.dsack(block.end, count);
+        a.dsack = true;
+        self.dsacks += count as u64;
+        a.dsack_of_probe =
+            count == 1 && self.probe.is_some_and(|probe| probe.retransmission && probe.high == block.end);
+        self.segments.delivered += count as u64;
+        if self.reordering.seen() > 0 && !a.dsack_of_probe {
+            self.reordering.dsack();
+        }
+        // Of outstanding data only a retransmitted segment can be a duplicate that the sender caused.
+        let outstanding = block.start.max(self.segments.una)..block.end.min(self.segments.next);
+        if outstanding.into_iter().all(|seq| self.segments.get(seq).ever_retransmitted()) {
+            self.undo.dsack(block.end, count);
+        }
     }
 
     /// Processes the cumulative part. Returns the round-trip sample for the retransmission timer.
@@ -120,6 +120,7 @@ impl Rack {
         let acked = ack.saturating_sub(self.segments.una);
         let (mut samples, mut reordered, mut retransmitted) = (Samples::default(), u32::MAX, false);
         a.advanced = acked > 0;
+        let update = std::mem::take(&mut s.window_update);
         while self.segments.una < ack {
             let seq = self.segments.una;
             let segment = self.segments.acknowledge(s.options.sack);
@@ -151,7 +152,6 @@ impl Rack {
                 self.reordering.see(self.segments.highest_sacked(), reordered);
             }
         } else {
-            let update = std::mem::take(&mut s.window_update);
             a.duplicate = !update && !a.dsack && self.segments.packets_out() > 0 && ack == self.segments.una;
             s.dupacks += a.duplicate as u32;
             let sack_rtt = a.sack_rtt();

@@ -9,15 +9,21 @@ use crate::sender::Sender;
 use units::{Span, Time};
 
 impl Rack {
-    /// Widens the reordering window by a DSACK, at most once a round trip.
+    /// Widens the reordering window by a DSACK, at most once a round trip: the newest segment of this ACK must have been
+    /// sent after the last change.
     pub(super) fn adapt_reordering_window(&mut self, s: &Sender, a: &Arrival) {
+        let round = self.detection.round.take();
         if self.segments.delivered == a.prior_delivered
             || s.options.reordering_window != ReorderingWindow::Adaptive
         {
             return;
         }
+        let Some((_, sent_at)) = round else { return };
         let r = &mut self.reordering;
-        if r.dsack_seen && a.prior_delivered >= r.last_adjusted {
+        if (sent_at.wrapping_sub(r.last_adjusted as u32) as i32) < 0 {
+            r.dsack_seen = false;
+        }
+        if r.dsack_seen {
             r.steps = (r.steps + 1).min(255);
             r.dsack_seen = false;
             r.last_adjusted = self.segments.delivered;

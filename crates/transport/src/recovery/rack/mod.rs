@@ -150,7 +150,7 @@ impl Rack {
         let delivered = (segments.delivered - a.prior_delivered) as u32;
         let progress = a.advanced || self.reordering.degree() > Reordering::LEAST && a.sacked;
         s.count_rtt(a.rtt);
-        let rate = s.rate_sample(a.now, self.min_rtt.map(|(rtt, _)| rtt), segments.lost);
+        let rate = s.rate_sample(a.now, self.min_rtt.map(|(rtt, _)| rtt), segments.delivered, segments.lost);
         let ack = Ack {
             now: a.now,
             newly_acked: segments.una - a.prior_una,
@@ -170,9 +170,14 @@ impl Rack {
             phase: self.state.phase(),
             may_grow: progress && !self.state.reducing(),
             paced: s.paces(),
+            pacing_wait: s.pacing_wait(a.now),
+            ack_delayed: a.advanced && segments.una - a.prior_una == 1 && !a.sacked && !a.ece,
             window_limited: self.window_limited(s),
         };
         s.controller.on_ack(&ack);
+        if s.controller.limits_application() {
+            s.rate_limited(segments.in_flight());
+        }
     }
 }
 

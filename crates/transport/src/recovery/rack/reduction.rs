@@ -50,14 +50,14 @@ impl Rack {
         let target = s.cwnd();
         self.reduction =
             Reduction { prior_cwnd, target, flight: segments.in_flight(), delivered: 0, sent: 0 };
-        if s.options.reduction != ReductionKind::AtOnce {
+        if s.options.reduction != ReductionKind::AtOnce && !s.controller.owns_window() {
             s.controller.set_window(prior_cwnd as f64);
         }
     }
 
     /// Ends the reduction: the window takes its final value.
     pub(super) fn end_reduction(&mut self, s: &mut Sender, now: Time) {
-        if self.state == State::Cwr || self.undo.marker.is_some() {
+        if (self.state == State::Cwr || self.undo.marker.is_some()) && !s.controller.owns_window() {
             s.controller.set_window(self.reduction.target as f64);
             self.window_use.changed(now);
         }
@@ -92,7 +92,7 @@ impl Rack {
 
     /// The window of one ACK during a reduction.
     pub(super) fn reduce(&mut self, s: &mut Sender, delivered: u32, newly_lost: bool, advanced: bool) {
-        if delivered == 0 || s.options.reduction == ReductionKind::AtOnce {
+        if delivered == 0 || s.options.reduction == ReductionKind::AtOnce || s.controller.owns_window() {
             return;
         }
         let flight = self.segments.in_flight();
@@ -108,8 +108,10 @@ impl Rack {
         }
         if self.undo.prior_ssthresh > 0.0 {
             s.controller.on_undo(now);
-            let cwnd = s.cwnd().max(self.reduction.prior_cwnd);
-            s.controller.set_window(cwnd as f64);
+            if !s.controller.owns_window() {
+                let cwnd = s.cwnd().max(self.reduction.prior_cwnd);
+                s.controller.set_window(cwnd as f64);
+            }
             if self.undo.prior_ssthresh > s.controller.ssthresh() {
                 s.controller.set_ssthresh(self.undo.prior_ssthresh);
                 s.withdraw_cwr();
@@ -123,7 +125,7 @@ impl Rack {
     /// Whether this ACK shows that the original of the first retransmission was only late.
     pub(super) fn original_was_late(&self, s: &Sender, echo: Option<Time>) -> bool {
         match (self.undo.first_retransmission, echo) {
-            (None, _) => !self.undo.complete,
+            (None, _) => self.undo.by_timestamps && !self.undo.complete,
             (Some(first), Some(echo)) => self.undo.by_timestamps && echo < s.stamp(first),
             (Some(_), None) => false,
         }

@@ -10,6 +10,8 @@ pub(super) struct Detection {
     newest: Option<(Time, u32)>,
     /// The round-trip time of the last delivered segment.
     pub rtt: Span,
+    /// Segments delivered when the newest segment of the current ACK was sent, and when that was.
+    pub round: Option<(Time, u32)>,
     /// A segment was delivered since the last detection.
     pub pending: bool,
 }
@@ -18,6 +20,9 @@ impl Detection {
     /// Segment `seq` is delivered. A retransmission that is "delivered" sooner than any round trip is not counted: the
     /// original arrived.
     pub(super) fn delivered(&mut self, now: Time, seq: u32, segment: Segment, min_rtt: Option<Span>) {
+        if self.round.is_none_or(|(sent, _)| sent <= segment.sent) {
+            self.round = Some((segment.sent, segment.delivered));
+        }
         let rtt = now.since(segment.sent);
         if segment.ever_retransmitted() && min_rtt.is_some_and(|least| rtt < least) {
             return;

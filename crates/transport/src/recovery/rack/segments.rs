@@ -23,6 +23,8 @@ const LISTED: u8 = 16;
 pub(crate) struct Segment {
     /// When it was last sent.
     pub sent: Time,
+    /// Segments delivered until then (the lower 32 bits).
+    pub delivered: u32,
     older: u32,
     newer: u32,
     flags: u8,
@@ -51,7 +53,7 @@ impl Segment {
     }
 }
 
-const UNSENT: Segment = Segment { sent: Time::ZERO, older: NONE, newer: NONE, flags: 0 };
+const UNSENT: Segment = Segment { sent: Time::ZERO, delivered: 0, older: NONE, newer: NONE, flags: 0 };
 
 /// The outstanding segments and their counts.
 #[derive(Clone, Debug)]
@@ -139,7 +141,7 @@ impl Segments {
         if (seq - self.una) as usize >= self.ring.len() {
             self.grow();
         }
-        *self.at(seq) = Segment { sent: now, ..UNSENT };
+        *self.at(seq) = Segment { sent: now, delivered: self.delivered as u32, ..UNSENT };
         self.next += 1;
         self.list(seq);
     }
@@ -157,8 +159,9 @@ impl Segments {
     /// Segment `seq` is sent again. A tail loss probe does not count as in flight (RFC 8985 section 7).
     pub fn retransmit(&mut self, seq: u32, now: Time, probe: bool) {
         self.unlist(seq);
+        let delivered = self.delivered as u32;
         let segment = self.at(seq);
-        segment.sent = now;
+        (segment.sent, segment.delivered) = (now, delivered);
         segment.flags |= EVER_RETRANSMITTED;
         if !probe && !segment.retransmitting() {
             segment.flags |= RETRANSMITTING;

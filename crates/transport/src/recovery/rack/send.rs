@@ -55,6 +55,9 @@ impl Rack {
         let mut sent = 0;
         let held = self.state == State::Disorder && !s.options.limited_transmit;
         let most = if held { 0 } else { s.most_at_once() };
+        if self.segments.in_flight() == 0 && self.has_new_data(s) {
+            s.tell_transmit_start(context.now(), self.last_sent);
+        }
         while sent < most && self.segments.in_flight() < cwnd && self.has_new_data(s) && s.may_leave(context)
         {
             self.transmit_new(s, context, cwnd);
@@ -75,9 +78,6 @@ impl Rack {
         let now = context.now();
         let seq = self.segments.next;
         let in_flight = self.segments.in_flight();
-        if in_flight == 0 {
-            s.tell_transmit_start(now, self.last_sent);
-        }
         self.segments.append(now);
         if W::SENDS {
             context.sending(in_flight + 1, permitted);

@@ -46,14 +46,17 @@ impl Rack {
             return;
         }
         w.used = w.used.max(out);
-        if s.options.validation == Validation::Linux && now.since(w.full_at) >= s.rtt.rto(&s.options) {
+        // Linux has one setting for this and for the restart after an idle time.
+        let shrinks =
+            s.options.validation == Validation::Linux && s.options.idle_restart != IdleRestart::None;
+        if shrinks && now.since(w.full_at) >= s.rtt.rto(&s.options) {
             self.shrink_unused(s, now);
         }
     }
 
     /// The application has not used the window for a whole timeout: the window moves halfway to what was used.
     fn shrink_unused(&mut self, s: &mut Sender, now: Time) {
-        if self.state == State::Open {
+        if self.state == State::Open && !s.controller.owns_window() {
             let used = self.window_use.used.max(s.options.initial_window as u32);
             let cwnd = s.cwnd();
             if used < cwnd {
@@ -69,7 +72,11 @@ impl Rack {
     pub(super) fn restart_after_idle(&mut self, s: &mut Sender, now: Time) {
         let rto = s.rtt.rto(&s.options);
         let idle = now.since(self.last_sent);
-        if self.segments.packets_out() > 0 || s.options.idle_restart == IdleRestart::None || idle <= rto {
+        if self.segments.packets_out() > 0
+            || s.controller.owns_window()
+            || s.options.idle_restart == IdleRestart::None
+            || idle <= rto
+        {
             return;
         }
         let before = s.cwnd();
