@@ -93,6 +93,13 @@ fn transcripts_are_the_recorded_ones() {
             exchange.run(Time::ZERO + Span::from_ms(4000));
             lines.push(format!("{name} | {path_name} | {}", exchange.summary()));
         }
+        // Controllers that use duplicate ACKs, round-trip times and delivered segments.
+        for controller in ["vegas", "westwood", "cubic"] {
+            let path = Path { loss: 25, ack_loss: 50, queue: 12, ..Path::default() };
+            let mut exchange = Exchange::new(&options, controller, None, path, 7);
+            exchange.run(Time::ZERO + Span::from_ms(3000));
+            lines.push(format!("{name} | {controller} | {}", exchange.summary()));
+        }
     }
     if std::env::var("ACKCLOCK_TRANSCRIPTS").is_ok_and(|what| what == "write") {
         std::fs::write(LIST, lines.join("\n") + "\n").unwrap();

@@ -162,6 +162,7 @@ impl Exchange {
         }
         for (packet, options) in std::mem::take(&mut self.peer.out) {
             self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.ecn as u64) << 62);
+            self.digest.add(packet.size as u64);
             for block in options.blocks.as_slice() {
                 self.digest.add((block.start as u64) << 32 | block.end as u64);
             }
@@ -230,6 +231,8 @@ impl Exchange {
         {
             self.digest.add(number);
         }
+        self.digest.add(self.sender.rto().ps());
+        self.digest.add(self.sender.smoothed_rtt().map_or(0, Span::ps));
         if let Some(counts) = self.sender.snapshot() {
             assert!(counts.sacked_out + counts.lost_out <= counts.packets_out, "{counts:?}");
             assert!(counts.retrans_out <= counts.packets_out, "{counts:?}");
