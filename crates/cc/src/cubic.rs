@@ -3,7 +3,7 @@
 //! Difference of `arithmetic = "rfc9438"` from the RFC: the round-trip time in the target is a mean with gain 1/8 over
 //! the samples that the controller receives. In the `ns2` profile one ACK counts as one segment and the threshold is
 //! truncated, as for every algorithm of that profile. Status: checked: `arithmetic = "linux"` with HyStart agrees with
-//! recordings of Linux 6.18 (docs/validation.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
+//! recordings of Linux 6.18 (docs/validation-linux.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
 
 use crate::cubic_linux::{CubicLinux, Law};
 use crate::descriptor::{Descriptor, Status};
@@ -135,12 +135,17 @@ impl Algorithm for Cubic {
     }
 }
 
+/// A fraction in the units of Linux, 1/1024.
+fn linux_fraction(value: f64) -> u64 {
+    (value * 1024.0).round() as u64
+}
+
 /// The parameters in the units of Linux.
 fn law(params: &Params) -> Law {
     Law {
         hz: params.number("hz") as u64,
-        beta: (params.number("beta") * 1024.0).round() as u64,
-        scale: (params.number("c") * 1024.0).round() as u64,
+        beta: linux_fraction(params.number("beta")),
+        scale: linux_fraction(params.number("c")),
         fast_convergence: params.switch("fast_convergence"),
         reno_friendly: params.switch("reno_friendly"),
     }
@@ -218,7 +223,7 @@ impl Controller for Cubic {
     fn on_congestion(&mut self, event: &Congestion) {
         if let Some(linux) = &mut self.linux {
             let abe = self.abe && event.cause == Cause::Ecn;
-            let beta = if abe { BETA_ECN_LINUX } else { (self.beta * 1024.0).round() as u64 };
+            let beta = if abe { BETA_ECN_LINUX } else { linux_fraction(self.beta) };
             let reduced = linux.reduce(event.window as u64, beta);
             self.window.reduce_to(reduced as f64);
             return;
@@ -231,7 +236,7 @@ impl Controller for Cubic {
     fn on_rto(&mut self, event: &Timeout) {
         if let Some(linux) = &mut self.linux {
             if !event.repeated {
-                let beta = (self.beta * 1024.0).round() as u64;
+                let beta = linux_fraction(self.beta);
                 self.window.reduce_to(linux.reduce(event.window as u64, beta) as f64);
             }
             linux.reset();

@@ -143,10 +143,7 @@ impl Sender {
     #[inline]
     pub(crate) fn note_application_limit_of(&mut self, rack: &Rack) {
         if self.rate.is_some() && rack.application_limited(self) {
-            let in_flight = rack.in_flight();
-            if let Some(rate) = &mut self.rate {
-                rate.on_app_limited(in_flight);
-            }
+            self.rate_limited(rack.in_flight());
         }
     }
 }

@@ -110,13 +110,7 @@ impl Rack {
     }
 
     /// Processes the cumulative part. Returns the round-trip sample for the retransmission timer.
-    pub(super) fn advance<W: FlowContext>(
-        &mut self,
-        s: &mut Sender,
-        _context: &mut W,
-        a: &mut Arrival,
-        ack: u32,
-    ) -> Option<Span> {
+    pub(super) fn advance(&mut self, s: &mut Sender, a: &mut Arrival, ack: u32) -> Option<Span> {
         let acked = ack.saturating_sub(self.segments.una);
         let (mut samples, mut reordered, mut retransmitted) = (Samples::default(), u32::MAX, false);
         a.advanced = acked > 0;

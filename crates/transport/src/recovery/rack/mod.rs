@@ -93,7 +93,7 @@ impl Rack {
         if old && !a.sacked && !a.dsack {
             return;
         }
-        let rtt = self.advance(s, context, &mut a, packet.seq);
+        let rtt = self.advance(s, &mut a, packet.seq);
         if let Some(rtt) = rtt {
             s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
         }

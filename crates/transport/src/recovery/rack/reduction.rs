@@ -66,9 +66,7 @@ impl Rack {
 
     /// Begins recovery. `ece`: this ACK carries an ECN echo, which forbids the undo.
     pub(super) fn enter_recovery(&mut self, s: &mut Sender, now: Time, ece: bool) {
-        if !self.segments.any_retransmission() {
-            self.undo.first_retransmission = None;
-        }
+        self.forget_first_retransmission();
         self.undo.prior_ssthresh = 0.0;
         self.mark_undo();
         if !self.state.reducing() {

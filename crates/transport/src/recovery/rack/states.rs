@@ -128,9 +128,7 @@ impl Rack {
         if self.segments.retrans_out > 0 {
             return true;
         }
-        if !self.segments.any_retransmission() {
-            self.undo.first_retransmission = None;
-        }
+        self.forget_first_retransmission();
         self.undo(s, a.now, true);
         self.keep_open();
         false
@@ -145,10 +143,15 @@ impl Rack {
         all
     }
 
-    fn try_to_open(&mut self, s: &mut Sender, a: &Arrival) {
+    /// Clears the time of the first retransmission once no outstanding segment is retransmitted.
+    pub(super) fn forget_first_retransmission(&mut self) {
         if !self.segments.any_retransmission() {
             self.undo.first_retransmission = None;
         }
+    }
+
+    fn try_to_open(&mut self, s: &mut Sender, a: &Arrival) {
+        self.forget_first_retransmission();
         if a.ece {
             self.enter_cwr(s, a.now);
         }
