@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Scenario
-
 
 def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
@@ -50,7 +48,6 @@ def test_tutorials_run(root: Path, tmp_path: Path, name: str, says: str, files: 
 
 def test_guides_name_commands_and_files_that_exist(root: Path) -> None:
     """Every `ackclock COMMAND` in the guides is a command, every option of it is one of its own."""
-    import re
 
     known = subprocess.run([sys.executable, "-m", "ackclock.cli", "--help"], capture_output=True, text=True, check=True)
     commands = set(re.findall(r"^\s*│?\s*([a-z]+)\s{2,}", known.stdout, flags=re.M))
@@ -59,37 +56,3 @@ def test_guides_name_commands_and_files_that_exist(root: Path) -> None:
         used |= set(re.findall(r"(?:^|bin/)ackclock ([a-z]+)", page.read_text(), flags=re.M))
     assert used
     assert used <= commands, used - commands
-
-
-def test_the_controller_of_contributing_passes_the_conformance_suite(root: Path, tmp_path: Path) -> None:
-    """CONTRIBUTING's steps as written: the file, the line, the tests."""
-    code = re.search(r"```rust\n(//! Mine.*?)```", (root / "CONTRIBUTING.md").read_text(), re.S)
-    assert code is not None
-    for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
-        shutil.copy(root / name, tmp_path)
-    shutil.copytree(root / "crates", tmp_path / "crates", ignore=shutil.ignore_patterns("target"))
-    source = tmp_path / "crates" / "cc" / "src"
-    (source / "mine.rs").write_text(code[1])
-    library = (source / "lib.rs").read_text()
-    (source / "lib.rs").write_text(library.replace("    reno: Reno,", "    reno: Reno,\n    mine: Mine,", 1))
-    command = ["cargo", "test", "--offline", "--quiet", "-p", "ackclock-cc", "--test", "conformance"]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "CARGO_TARGET_DIR": str(root / "target" / "contributing")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "test result: ok" in done.stdout
-
-
-def test_the_scenario_of_contributing_runs(root: Path) -> None:
-    """The block of "Add a scenario", under the auditor."""
-    section = (root / "CONTRIBUTING.md").read_text().split("## Add a scenario")[1]
-    block = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)[0]
-    assert block.startswith("# ")
-    result = Scenario.parse(block).run(audit=True)
-    assert result.violation_count == 0
-    assert [flow["name"] for flow in result.outcome["flows"]] == ["early", "late"]

@@ -70,8 +70,8 @@ class Fit:
 
     @cached_property
     def means(self) -> list[float]:
-        """The distance of each reading."""
-        return [float(x) for x in self.distances.mean(axis=1)]
+        """The distance of each reading; 0 if no published number takes part."""
+        return [float(x) for x in self.distances.sum(axis=1) / max(1, len(self.cells))]
 
     @property
     def best(self) -> int:
@@ -86,7 +86,7 @@ class Fit:
     @cached_property
     def noise(self) -> float:
         """The standard error of the least distance, given that each printed number is of one run."""
-        return math.sqrt(float(self.variances[self.best].sum())) / len(self.cells)
+        return math.sqrt(float(self.variances[self.best].sum())) / max(1, len(self.cells))
 
     @cached_property
     def equivalent(self) -> list[int]:
@@ -95,7 +95,7 @@ class Fit:
         count = len(self.cells)
         spread = differences.std(axis=1, ddof=1) / math.sqrt(count) if count > 1 else np.zeros(len(self.readings))
         limits = np.sqrt(self.noise**2 + spread**2)
-        return [i for i in self.nearest(len(self.readings)) if differences[i].mean() <= limits[i]]
+        return [i for i in self.nearest(len(self.readings)) if differences[i].sum() / max(1, count) <= limits[i]]
 
     @property
     def worst(self) -> int:
@@ -114,6 +114,8 @@ class Fit:
     def wins(self) -> list[float]:
         """Fraction of bootstrap resamples of the cells in which each reading is the best; ties are split."""
         count = len(self.cells)
+        if not count:
+            return [1 / len(self.readings)] * len(self.readings)
         drawn = np.random.default_rng(0).multinomial(count, [1 / count] * count, size=RESAMPLES)
         sums = drawn @ self.distances.T
         best = np.isclose(sums, sums.min(axis=1, keepdims=True), rtol=0, atol=1e-9)
@@ -175,13 +177,16 @@ def combinations(paper: Paper) -> list[Reading]:
 def fit(results: Results) -> Fit:
     """Run every reading at the control cells and measure its distance.
 
-    Raises BadInput if a cell belongs to a controller that the paper proposes, because the fit must not use those.
+    Without control cells there is nothing to fit, and only one reading. Raises BadInput if a cell belongs to a
+    controller that the paper proposes, because the fit must not use those, and if parameters have no control cells.
     """
     paper = results.paper
+    if paper.calibration.parameter and not paper.calibration.cells:
+        raise BadInput(f"{paper.folder / 'calibration.toml'}: the parameters have no [[cells]] that decide them")
     readings = combinations(paper)
     seeds = paper.calibration.seeds
-    parts: list[np.ndarray] = []
-    spreads: list[np.ndarray] = []
+    parts = [np.zeros((len(readings), 0))]
+    spreads = [np.zeros((len(readings), 0))]
     cells: list[ControlCell] = []
     for name in dict.fromkeys(group.study for group in paper.calibration.cells):
         groups = [group for group in paper.calibration.cells if group.study == name]

@@ -266,9 +266,9 @@ class ControlCells:
 class Calibration:
     """calibration.toml: unstated parameters, the cells of known algorithms that decide them, and how many seeds."""
 
-    parameter: list[Parameter]
-    cells: list[ControlCells]
-    seeds: int
+    parameter: list[Parameter] = field(default_factory=list)
+    cells: list[ControlCells] = field(default_factory=list)
+    seeds: int = 1
     note: str = ""
 
 
@@ -355,12 +355,12 @@ class Paper:
         self.deviations: list[Deviation] = self._only("deviations.toml", "deviation", Deviation)
         self.settings: list[Setting] = self._only("settings.toml", "setting", Setting)
         path = folder / "calibration.toml"
-        self.calibration = read_record(Calibration, read_toml(path), str(path), NESTED)
+        self.calibration = read_record(Calibration, _optional(path), str(path), NESTED)
         self._check()
 
     def _only(self, file: str, key: str, kind: type[T]) -> list[T]:
-        """Read a file that holds a single list."""
-        table = read_toml(self.folder / file)
+        """Read a file that holds a single list. Only the file of the claims is required."""
+        table = _optional(self.folder / file) if kind is not Claim else read_toml(self.folder / file)
         for name in table:
             if name != key:
                 raise BadInput(f"{self.folder / file}: {name}: unknown key; the file holds [[{key}]] tables")
@@ -418,6 +418,8 @@ class Paper:
     def published(self) -> list[dict[str, str]]:
         """The published numbers: table, row, column, value, unit."""
         path = self.folder / "published.csv"
+        if not path.is_file():
+            return []
         with open(path, newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         if not rows or not {"table", "row", "column", "value", "unit"} <= set(rows[0]):
@@ -459,6 +461,11 @@ def call(paper: Paper, module: str, name: str, *arguments: Any, **options: str) 
         raise
     except Exception as error:
         raise BadInput(f"{paper.folder / module}.py: {name}: {type(error).__name__}: {error}") from error
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    """The content of a file; empty if there is no such file."""
+    return read_toml(path) if path.is_file() else {}
 
 
 def _folders() -> list[Path]:

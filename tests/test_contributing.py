@@ -1,0 +1,125 @@
+"""The recipes of CONTRIBUTING.md, carried out as written in a copy of the repository."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ackclock import Scenario
+from ackclock.papers import reproduce
+from ackclock.papers.folder import Paper
+from ackclock.study.executors import Local
+
+RUN = """//! The queue and the recovery of CONTRIBUTING.md in one scenario.
+
+use lab::{Recording, Run, Scenario, Settings};
+
+#[test]
+fn a_scenario_runs_with_the_new_queue_and_recovery() {
+    let text = r#"
+duration = "20s"
+tcp = { recovery = "mine", congestion_control = "reno", ecn = true }
+link = [{ ends = ["a", "b"], rate = "10Mbps", delay = "20ms",
+  queue = { kind = "mine", limit = "2bdp", threshold = 10 }, loss = { kind = "bernoulli", rate = 0.001 } }]
+flow = [{ name = "f", from = "a", to = "b" }]
+"#;
+    let scenario = Scenario::parse("mine.toml", text, &[]).unwrap();
+    let recording = Recording { audit: true, ..Recording::default() };
+    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+    run.finish();
+    assert_eq!(run.audit().1, 0, "{:#?}", run.audit().0);
+    let outcome = run.outcome();
+    assert!(outcome.links[0].marked_packets > 10, "the threshold marks");
+    assert!(outcome.flows[0].retransmitted_packets > Some(3) && outcome.flows[0].goodput_bps > 4e6);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def guide(root: Path) -> dict[str, str]:
+    """The sections of CONTRIBUTING.md by heading."""
+    parts = re.split(r"^## (.*)\n", (root / "CONTRIBUTING.md").read_text(), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _blocks(section: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", section, re.S)
+
+
+def _apply(folder: Path, diff: str) -> None:
+    """Applies a diff without line numbers: the context of each part must occur in its file as it is."""
+    for file, change in re.findall(r"^--- (.*)\n((?:[ @+-](?!--).*\n)+)", diff, flags=re.M):
+        text = (folder / file).read_text()
+        for part in re.split(r"^@@\n", change, flags=re.M):
+            lines = part.splitlines(keepends=True)
+            before = "".join(line[1:] for line in lines if line[0] in " -")
+            after = "".join(line[1:] for line in lines if line[0] in " +")
+            assert before in text, f"{file} does not contain:\n{before}"
+            text = text.replace(before, after, 1)
+        (folder / file).write_text(text)
+
+
+def _cargo_test(root: Path, folder: Path, package: str, test: str) -> None:
+    done = subprocess.run(
+        ["cargo", "test", "--offline", "--quiet", "-p", package, "--test", test],
+        cwd=folder,
+        env={**os.environ, "CARGO_TARGET_DIR": str(root / "target" / "contributing")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test result: ok" in done.stdout
+
+
+def test_controller_queue_and_recovery(root: Path, guide: dict[str, str], tmp_path: Path) -> None:
+    """The controller passes the conformance suite; a scenario runs with the queue and the recovery."""
+    for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
+        shutil.copy(root / name, tmp_path)
+    shutil.copytree(root / "crates", tmp_path / "crates", ignore=shutil.ignore_patterns("target"))
+    crates = tmp_path / "crates"
+    library = (crates / "cc" / "src" / "lib.rs").read_text()
+    (crates / "cc" / "src" / "lib.rs").write_text(
+        library.replace("    reno: Reno,", "    reno: Reno,\n    mine: Mine,", 1)
+    )
+    new = {
+        "Add a controller": "cc/src/mine.rs",
+        "Add a queue discipline or an impairment": "net/src/qdisc/mine.rs",
+        "Add a loss recovery": "transport/src/recovery/mine.rs",
+    }
+    for heading, file in new.items():
+        (crates / file).write_text(_blocks(guide[heading], "rust")[0])
+        for diff in _blocks(guide[heading], "diff"):
+            _apply(tmp_path, diff)
+    (crates / "lab" / "tests" / "mine.rs").write_text(RUN)
+    _cargo_test(root, tmp_path, "ackclock-cc", "conformance")
+    _cargo_test(root, tmp_path, "ackclock-lab", "mine")
+
+
+def test_scenario(guide: dict[str, str]) -> None:
+    """The scenario runs with the auditor."""
+    block = _blocks(guide["Add a scenario"], "toml")[0]
+    assert block.startswith("# ")
+    result = Scenario.parse(block).run(audit=True)
+    assert result.violation_count == 0
+    assert [flow["name"] for flow in result.outcome["flows"]] == ["early", "late"]
+
+
+def test_paper(guide: dict[str, str], tmp_path: Path) -> None:
+    """The paper is reproduced, and its claim is decided."""
+    folder = tmp_path / "papers" / "mine"
+    section = guide["Add a paper"]
+    for name, text in re.findall(r"`([a-z/]+\.toml)`:\n\n```toml\n(.*?)```", section, re.S):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    made = reproduce(Paper(folder), tmp_path / "out", Local(2), quick=True)
+    assert made.failed == []
+    assert (tmp_path / "out" / "mine" / "index.html").is_file()
+    (verdict,) = made.verdicts
+    assert verdict.claim.id == "C1"
+    assert verdict.direction == "confirmed"
