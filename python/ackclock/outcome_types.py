@@ -85,6 +85,21 @@ class Drops(TypedDict):
     """a terminal changed its satellite"""
     route: int
     """there was no path to its destination"""
+    aqm: int
+    """the queue discipline dropped it after the queue had accepted it"""
+    policer: int
+    """the policer had no tokens for it"""
+
+
+class LowLatencyOutcome(TypedDict):
+    """What the low-latency queue of DualPI2 has sent."""
+
+    sent_packets: int
+    """Packets that it sent."""
+    marked_packets: int
+    """Those that it marked (ECN)."""
+    mean_sojourn_s: float | None
+    """Mean time that they waited, seconds."""
 
 
 class RadioOutcome(TypedDict):
@@ -158,6 +173,8 @@ class LinkOutcome(TypedDict):
     """Time average of the number of packets waiting, without the one in transmission."""
     mean_sojourn_s: float | None
     """Mean time that a packet waits before its transmission, seconds."""
+    low_latency: LowLatencyOutcome | None
+    """The low-latency queue of DualPI2; absent without one."""
 
 
 class SatelliteOutcome(TypedDict):

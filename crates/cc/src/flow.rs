@@ -4,7 +4,7 @@ use units::Segments;
 
 /// A set of signals that a controller requires from the transport or the routers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Signals(u8);
+pub struct Signals(u16);
 
 impl Signals {
     /// Acknowledgements only.
@@ -27,6 +27,12 @@ impl Signals {
 
     /// Counts of delivered and lost segments ([`crate::Ack::delivered_total`]), which recovery `rack` keeps.
     pub const SEGMENT_COUNTS: Signals = Signals(128);
+    /// ECN, with an echo in each ACK of exactly the segments that it acknowledges (RFC 8257 section 3.2).
+    pub const ECN_PER_PACKET: Signals = Signals(256);
+    /// Segments that carry the L4S identifier ECT(1) (RFC 9331).
+    pub const L4S: Signals = Signals(512);
+    /// A call of [`crate::Controller::on_lost`] for each segment that is marked as lost.
+    pub const LOSSES: Signals = Signals(1024);
 
     /// Whether this set contains every signal of `other`.
     pub const fn has(self, other: Signals) -> bool {

@@ -111,7 +111,7 @@ impl ScriptedSender {
             self.sender.set_receive_window(window);
         }
         let packet = Packet::new(PacketKind::Ack, 0, 0, ack.ack, 40, self.wire.now);
-        let packet = Packet { ecn: ack.ece, echo: time(ack.echo_us), ..packet };
+        let packet = Packet { ece: ack.ece, echo: time(ack.echo_us), ..packet };
         let mut options = AckOptions::NONE;
         for (start, end) in &ack.blocks {
             options.blocks.push(Block { start: *start, end: *end });

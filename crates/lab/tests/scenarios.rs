@@ -55,7 +55,21 @@ fn errors_name_line_key_and_remedy() {
             "dropttail",
             "s.toml:11: link.bottleneck.queue.kind: unknown queue \"dropttail\"; did you mean \"droptail\"?",
         ),
-        ("droptail", "codel", "s.toml:11: link.bottleneck.queue.kind: \"codel\" is not in this version yet"),
+        (
+            "droptail",
+            "codell",
+            "s.toml:11: link.bottleneck.queue.kind: unknown queue \"codell\"; did you mean \"codel\"?",
+        ),
+        (
+            "kind = \"droptail\"",
+            "kind = \"codel\", target = \"0ms\"",
+            "s.toml:11: link.bottleneck.queue.target: must be more than zero",
+        ),
+        (
+            "kind = \"droptail\"",
+            "kind = \"dualpi2\", scheduler = \"wr\"",
+            "s.toml:11: link.bottleneck.queue.scheduler: unknown scheduler \"wr\"; did you mean \"wrr\"?",
+        ),
         (
             "kind = \"droptail\"",
             "kind = \"red\", min = \"9kB\"",

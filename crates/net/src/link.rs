@@ -3,8 +3,10 @@
 use crate::impairment::{Effect, Impairment};
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
+use crate::qdisc::scheduled::LowLatency;
 use crate::quick_start::{QuickStartConfig, QuickStartRouter};
 use crate::rcp::{RcpConfig, RcpRouter};
+use crate::service::Service;
 use crate::tap::DropReason;
 use crate::xcp::{XcpConfig, XcpRouter};
 use engine::LaneHint;
@@ -142,19 +144,32 @@ pub(crate) struct IngressState {
     pub qdisc: Qdisc,
     pub impairments: Vec<Impairment>,
     pub router: Option<Box<Router>>,
+    /// Queue and transmitter of a scheduled link; then `qdisc` is not used.
+    pub service: Option<Box<Service>>,
     pub drops: [u64; DropReason::ALL.len()],
     /// Lost packets whose departure lies beyond the horizon: still in flight when the run ends.
     pub lost_later: u64,
     pub marked: u64,
+    /// Arrival of the last packet that must not be overtaken.
+    pub last_arrival: Time,
 }
 
 impl IngressState {
+    /// The earliest time from `at` on at which no stall forbids a transmission to begin.
+    #[inline(never)] // most links have none
+    pub fn after_stalls(&self, mut at: Time) -> Time {
+        // A stall may end within another one.
+        while let Some(end) = self.impairments.iter().find_map(|i| i.stalled_until(at)) {
+            at = end;
+        }
+        at
+    }
+
     /// Passes a packet that arrives to the impairments; `effect` becomes what they do to it. Returns the reason if it is
     /// dropped. A copy of a packet is not subject to scripts.
     #[inline(never)] // most links have none
     pub fn impair(
         &mut self,
-        link: &mut Link,
         now: Time,
         packet: &Packet,
         copy: bool,
@@ -162,10 +177,6 @@ impl IngressState {
     ) -> Option<DropReason> {
         *effect = Effect::default();
         let mut refused = None;
-        // A stall may end within another one.
-        while let Some(begin) = self.impairments.iter().find_map(|i| i.stalled_until(now.max(link.free_at))) {
-            link.free_at = begin;
-        }
         for impairment in &mut self.impairments {
             if !copy {
                 refused = refused.or(impairment.before(now, packet, effect));
@@ -178,6 +189,21 @@ impl IngressState {
     #[inline(never)] // most links have no impairments
     pub fn loses(&mut self) -> bool {
         self.impairments.iter_mut().fold(false, |lost, impairment| impairment.after() | lost)
+    }
+
+    /// Number of packets that wait in the queue of a scheduled link.
+    pub fn waiting(&self) -> u64 {
+        self.service.as_ref().map_or(0, |service| service.waiting())
+    }
+
+    /// The time at which a packet arrives at the far end that would arrive at `arrival`; with `ordered`, not before the one
+    /// in front of it.
+    pub fn in_order(&mut self, arrival: Time, ordered: bool) -> Time {
+        if !ordered {
+            return arrival;
+        }
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.last_arrival
     }
 
     /// Whether packets can overtake each other on the link.
@@ -207,6 +233,8 @@ pub struct LinkAccount {
     pub mean_queue_packets: f64,
     /// Mean time that accepted packets waited before transmission, seconds; none if none was accepted.
     pub mean_sojourn_s: Option<f64>,
+    /// What the low-latency queue of DualPI2 has done.
+    pub low_latency: Option<LowLatency>,
 }
 
 /// What a link has already counted for times after the end of the warm-up.

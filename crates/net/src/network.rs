@@ -1,15 +1,17 @@
 //! The state of all links, advanced event by event.
 
 mod account;
+mod forward;
+mod service;
 
 use crate::ids::LinkId;
 use crate::impairment::Effect;
 use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
-use crate::next_hop::{Hop, NextHop, Segment, Upstream};
-use crate::packet::{Packet, PacketKind};
+use crate::next_hop::{Hop, Segment, Upstream};
+use crate::packet::{Ecn, Packet};
 use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
-use crate::satellites::{LinkTransit, SatelliteNetwork, Tables};
+use crate::satellites::{SatelliteNetwork, Tables};
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use units::{Rate, Span, Time};
@@ -54,6 +56,8 @@ pub struct Network {
     copying: bool,
     /// What the impairments of a link do to the packet that it accepts.
     effect: Effect,
+    /// Options of packets that were dropped after their queue had accepted them.
+    dropped_options: Vec<u32>,
 }
 
 impl Network {
@@ -79,6 +83,7 @@ impl Network {
             radio_hint: LaneHint::default(),
             copying: false,
             effect: Effect::default(),
+            dropped_options: Vec::new(),
         }
     }
 
@@ -307,6 +312,9 @@ impl Network {
         let copy;
         let mut packet = packet;
         if link.ingress != NO_INGRESS {
+            if self.ingress[link.ingress as usize].service.is_some() {
+                return self.enqueue_scheduled(event_queue, tap, route, packet);
+            }
             let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
             lost = accepted.lost;
             if accepted.changed {
@@ -360,12 +368,17 @@ impl Network {
         let impaired = !ingress.impairments.is_empty();
         let (mut marked, mut refused) = (false, None);
         if impaired {
-            refused = ingress.impair(link, now, packet, self.copying, &mut self.effect);
+            let free = now.max(link.free_at);
+            let resumed = ingress.after_stalls(free);
+            if resumed > free {
+                link.free_at = resumed;
+            }
+            refused = ingress.impair(now, packet, self.copying, &mut self.effect);
             marked = self.effect.mark;
         }
         if refused.is_none() {
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
-            match ingress.qdisc.admit(&offer, packet.kind == PacketKind::Data && packet.ecn) {
+            match ingress.qdisc.admit(&offer, packet.ecn.capable()) {
                 Admission::Take => {}
                 Admission::Mark => {
                     ingress.marked += 1;
@@ -384,7 +397,7 @@ impl Network {
         Some(Accepted { marked, changed, lost, displaced })
     }
 
-    /// Transmits an accepted packet that a script delays or duplicates, at the link with index `route` of its route.
+    /// Transmits an accepted packet that an impairment delays or duplicates, at the link with index `route` of its route.
     #[cold]
     fn enqueue_displaced<T: Tap>(
         &mut self,
@@ -397,6 +410,7 @@ impl Network {
         let start = self.transmit(tap, id, now, packet, 0);
         let link = &mut self.links[id as usize];
         let arrival = link.free_at + link.delay + effect.delay;
+        let arrival = self.ingress[link.ingress as usize].in_order(arrival, effect.ordered);
         event_queue.push(arrival, packet, &mut link.hint, |packet| {
             packet.began = start;
             packet.route = route;
@@ -413,7 +427,7 @@ impl Network {
     #[cold]
     fn rewritten(&mut self, id: u32, now: Time, packet: &Packet, marked: bool) -> Packet {
         let link = &self.links[id as usize];
-        let mut packet = Packet { marked: marked || packet.marked, ..*packet };
+        let mut packet = Packet { ecn: if marked { Ecn::Ce } else { packet.ecn }, ..*packet };
         if let Some(router) = &mut self.ingress[link.ingress as usize].router {
             router.pass(now, link.free_at, &mut packet);
         }
@@ -489,98 +503,6 @@ impl Network {
                 node: None,
             });
         }
-    }
-
-    /// Forwards a packet over a hop that is not a link. The radio reports later what became of a packet.
-    fn forward<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        hop: Hop,
-        packet: &Packet,
-    ) -> Arrival {
-        let Some(tables) = &self.tables else {
-            if let (NextHop::Radio(path), Some(radio)) = (hop.decode(), &mut self.radio) {
-                radio.send(event_queue, packet, path);
-                return Arrival::Forwarded;
-            }
-            return Arrival::Delivered;
-        };
-        let (row, node) = match hop.decode() {
-            NextHop::Satellites(entry) => tables.entries[entry as usize],
-            NextHop::Lookup => tables.arrival(packet.route),
-            NextHop::Radio(path) => {
-                if let Some(radio) = &mut self.radio {
-                    radio.send(event_queue, packet, path);
-                }
-                return Arrival::Forwarded;
-            }
-            NextHop::Link(_) | NextHop::Deliver => return Arrival::Delivered,
-        };
-        if tables.is_target(row, node) {
-            let Some(after) = tables.after(row) else { return Arrival::Delivered };
-            let hop = self.routes[after as usize + 1];
-            debug_assert!(hop.as_link().is_none(), "routing tables serve the links around satellites");
-            return self.forward(event_queue, tap, hop, packet);
-        }
-        if self.enqueue_by_table(event_queue, tap, row, node, packet) {
-            Arrival::Forwarded
-        } else {
-            Arrival::Dropped
-        }
-    }
-
-    /// Enqueues a packet for destination `row` at `node`. Returns whether it will arrive at the end of a link.
-    fn enqueue_by_table<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        row: u32,
-        node: u32,
-        packet: &Packet,
-    ) -> bool {
-        let now = event_queue.now();
-        let Some(tables) = &mut self.tables else { return false };
-        let mut port = match tables.port(row, node) {
-            Ok(port) => port,
-            Err(link) => {
-                self.drop_packet(tap, link, now, packet, DropReason::Route);
-                return false;
-            }
-        };
-        let (id, header) = (tables.outgoing[port as usize].link, tables.header(port));
-        let link = &mut self.links[id as usize];
-        // During the pause after a hand-off the transmitter counts as busy.
-        let ready = now.max(link.free_at);
-        let start = tables.not_before(port, ready);
-        if start > ready {
-            link.free_at = start;
-        }
-        let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
-        let packet = &self.rewritten(id, now, packet, accepted.marked);
-        let start = self.transmit(tap, id, now, packet, header);
-        let Network { tables, links, routes, .. } = self;
-        let (Some(tables), link) = (tables, &mut links[id as usize]) else { return false };
-        let rows = tables.rows();
-        let mut reason = accepted.lost.then_some(DropReason::Loss);
-        match tables.transit(port, start, |link| places(routes, rows, link)) {
-            LinkTransit::Arrives(over) => port = over,
-            LinkTransit::Lost => reason = Some(DropReason::Handoff),
-        }
-        let arrival = link.free_at + tables.delay(port, start, link);
-        if tables.lost_in_flight(port, start, arrival) {
-            reason = Some(DropReason::Handoff);
-        }
-        if let Some(reason) = reason {
-            self.lose(tap, id, packet, reason);
-            return false;
-        }
-        let route = tables.outgoing[port as usize].place + 2 * row;
-        event_queue.push(arrival, packet, &mut link.hint, |packet| {
-            packet.began = start;
-            packet.route = route;
-        });
-        true
     }
 }
 

@@ -14,6 +14,34 @@ pub enum PacketKind {
     Udp,
 }
 
+/// The ECN field of the IP header (RFC 3168 section 5; RFC 9331).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, L4S identifier (RFC 9331).
+    Ect1,
+    /// ECN-capable.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// Whether a queue may mark the packet instead of dropping it.
+    #[inline]
+    pub const fn capable(self) -> bool {
+        !matches!(self, Ecn::NotEct)
+    }
+    /// Whether the packet belongs to the low-latency queue of DualPI2: ECT(1) or CE.
+    #[inline]
+    pub const fn l4s(self) -> bool {
+        matches!(self, Ecn::Ect1 | Ecn::Ce)
+    }
+}
+
 /// A packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -37,10 +65,10 @@ pub struct Packet {
     pub size: u32,
     /// What it is.
     pub kind: PacketKind,
-    /// Congestion experienced (RFC 3168).
-    pub marked: bool,
-    /// Data: the packet is ECN-capable (ECT). ACK: it carries an ECN echo (ECE).
-    pub ecn: bool,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// ACK: it carries an ECN echo (ECE).
+    pub ece: bool,
     /// Data: the sender has reduced its window (CWR). ACK: it acknowledges a SYN; set only if packets are captured.
     pub cwr: bool,
 }
@@ -62,8 +90,8 @@ impl Packet {
             options: Packet::NO_OPTIONS,
             size,
             kind,
-            marked: false,
-            ecn: false,
+            ecn: Ecn::NotEct,
+            ece: false,
             cwr: false,
         }
     }

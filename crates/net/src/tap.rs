@@ -24,7 +24,8 @@ macro_rules! drop_reasons {
             pub const fn words(self) -> &'static str {
                 match self { $(DropReason::$variant => $words,)* }
             }
-            /// Whether it applies after the queue has accepted the packet.
+            /// Whether it applies after the queue has accepted the packet: by the discipline while it waits ([`DropReason::Aqm`]),
+            /// or after its transmission.
             pub const fn after_queue(self) -> bool {
                 match self { $(DropReason::$variant => $after_queue,)* }
             }
@@ -38,6 +39,8 @@ drop_reasons! {
     List "list" "dropped by a scripted loss" false;
     Handoff "handoff" "a terminal changed its satellite" true;
     Route "route" "there was no path to its destination" false;
+    Aqm "aqm" "the queue discipline dropped it after the queue had accepted it" true;
+    Policer "policer" "the policer had no tokens for it" false;
 }
 
 /// A step of a packet on a link.

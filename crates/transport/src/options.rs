@@ -222,6 +222,11 @@ pub struct Options {
     pub partial_deflation: bool,
     /// ECN (RFC 3168): routers may mark packets instead of dropping them, and the sender responds to ECN echoes.
     pub ecn: bool,
+    /// ECN-capable segments carry ECT(1), the L4S identifier (RFC 9331), instead of ECT(0).
+    pub l4s: bool,
+    /// Each ACK echoes the marks of exactly the segments that it acknowledges (RFC 8257 section 3.2); otherwise the echo
+    /// lasts until the sender sets CWR (RFC 3168).
+    pub per_packet_echo: bool,
     /// An ECN echo reduces the window less than a loss does (RFC 8511).
     pub abe: bool,
     /// Every packet carries a timestamp, and every ACK gives a round-trip sample (RFC 7323).
@@ -306,6 +311,8 @@ impl Options {
             impatient: true,
             partial_deflation: true,
             ecn: false,
+            l4s: false,
+            per_packet_echo: false,
             abe: false,
             timestamps: false,
             timestamp_quantum: Span::ZERO,

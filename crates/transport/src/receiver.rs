@@ -3,7 +3,7 @@
 use crate::blocks::{AckOptions, Block, Blocks};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::{Options, Recovery, StackProfile};
-use net::{Packet, PacketKind, RouterReply};
+use net::{Ecn, Packet, PacketKind, RouterReply};
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -135,8 +135,7 @@ impl Receiver {
             self.echo = packet.sent;
         }
         if self.options.ecn {
-            // CWR is processed before CE: a mark on the packet that carries CWR starts a new echo.
-            self.echoing = (self.echoing && !packet.cwr) || packet.marked;
+            self.take_mark(context, packet);
         }
         let in_order = seq == self.next && self.beyond.is_empty();
         if in_order {
@@ -273,6 +272,24 @@ impl Receiver {
         blocks
     }
 
+    /// Updates the echo of CE marks.
+    #[cold]
+    fn take_mark<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) {
+        let marked = packet.ecn == Ecn::Ce;
+        if !self.options.per_packet_echo {
+            // CWR is processed before CE: a mark on the packet that carries CWR starts a new echo.
+            self.echoing = (self.echoing && !packet.cwr) || marked;
+        } else if marked != self.echoing {
+            // The segments before this one have an ACK of their own.
+            if self.delayed > 0 {
+                self.delayed = 0;
+                context.set_timer(FlowTimer::AckDelay, Time::NEVER);
+                self.acknowledge(context, self.next.saturating_sub(1));
+            }
+            self.echoing = marked;
+        }
+    }
+
     fn ack_options(&mut self, seq: u32) -> AckOptions {
         let blocks = if self.options.reports() { self.blocks(seq) } else { Blocks::NONE };
         AckOptions { blocks, reply: self.reply }
@@ -289,7 +306,7 @@ impl Receiver {
         self.last_ack = self.next;
         let size = self.options.ack_size + 8 * options.blocks.as_slice().len() as u32;
         let ack = Packet::new(PacketKind::Ack, self.flow, self.route, self.next, size, context.now());
-        let packet = Packet { echo: self.echo, ecn: self.echoing, ..ack };
+        let packet = Packet { echo: self.echo, ece: self.echoing, ..ack };
         context.send(packet, options);
     }
 }

@@ -433,7 +433,7 @@ impl Sender {
     fn notify<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress, phase: Phase) {
         let receiver_time = self.receiver_time(packet);
         let in_flight = (self.next - self.una) as f64;
-        let ece = packet.ecn && self.options.ecn;
+        let ece = packet.ece && self.options.ecn;
         self.controller.on_ack(&Ack {
             now: context.now(),
             newly_acked: progress.acked,

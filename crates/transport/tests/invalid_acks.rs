@@ -87,7 +87,7 @@ proptest! {
                 }
                 // Echoes of any time: also of the future, as after a wrap of the clock.
                 let echo = Time::from_ps(echo % (1 << 60));
-                let packet = Packet { ecn: ece, echo, ..Packet::new(PacketKind::Ack, 0, 0, ack, 52, host.now) };
+                let packet = Packet { ece, echo, ..Packet::new(PacketKind::Ack, 0, 0, ack, 52, host.now) };
                 sender.on_ack(&mut host, &packet, &options);
             }
             let counts = sender.snapshot().unwrap();

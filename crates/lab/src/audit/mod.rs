@@ -8,7 +8,7 @@ mod radio;
 
 pub(crate) use radio::RadioAuditor;
 
-use net::{NodeId, PacketEvent, PacketKind, PacketStep};
+use net::{DropReason, NodeId, PacketEvent, PacketKind, PacketStep};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
@@ -54,6 +54,10 @@ pub struct AuditedLink {
     pub limit: Option<Limit>,
     /// Whether the limit applies to the queue before the arrival of a packet, without that packet.
     pub limit_before: bool,
+    /// Whether a discipline decides at each departure: it drops waiting packets, and flows can overtake each other.
+    pub scheduled: bool,
+    /// Whether the rate varies; then the times of transmissions are not checked.
+    pub varies: bool,
 }
 
 /// The identity of a packet.
@@ -172,6 +176,7 @@ impl Auditor {
             _ => {
                 self.check_forwarded(arrived);
                 match event.step {
+                    PacketStep::Drop(DropReason::Aqm) => self.discard(at, link, id),
                     PacketStep::Depart => self.depart(at, link, id),
                     PacketStep::Deliver => self.deliver(at, link, id, event.node),
                     _ => self.lose(at, link, id),
@@ -249,7 +254,11 @@ impl Auditor {
         let state = &mut self.link_states[link];
         // The first packet is in transmission. At equal times the departure is counted first, which is the weaker
         // rule.
-        let in_service = state.queue.front().map_or(0, |(first, _)| first.size as u64);
+        let in_service = match spec.scheduled {
+            false => state.queue.front().map_or(0, |(first, _)| first.size as u64),
+            // Any of them can be in transmission: the largest is the weakest rule.
+            true => state.queue.iter().map(|(packet, _)| packet.size as u64).max().unwrap_or(0),
+        };
         let (packets, bytes) = (state.queue.len().saturating_sub(1) as u64, state.bytes - in_service);
         let over = match spec.limit {
             _ if state.queue.is_empty() => false,
@@ -273,15 +282,19 @@ impl Auditor {
         let state = &mut self.link_states[link];
         // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
         let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
-        let first = state.queue.pop_front();
+        // On a scheduled link only the packets of one flow and direction keep their order.
+        let same = |(other, _): &(Id, Time)| other.flow == id.flow && other.kind == id.kind;
+        let place = if spec.scheduled { state.queue.iter().position(same).unwrap_or(0) } else { 0 };
+        let first = state.queue.remove(place);
         let (expected, offered) = first.unwrap_or((id, Time::NEVER));
         state.bytes -= first.map_or(0, |(first, _)| first.size as u64);
         let start = offered.max(state.last_depart);
         // To the picosecond.
         let spent = at.since(start).ps() as u128;
-        let exact = at >= start
-            && (spent.abs_diff(taken) <= 1
-                || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128));
+        let exact = at >= start && spec.varies
+            || at >= start
+                && (spent.abs_diff(taken) <= 1
+                    || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128));
         state.last_depart = state.last_depart.max(at);
         state.under_way.push_back((id, at, false));
         if first.is_none() || expected != id {
@@ -290,6 +303,17 @@ impl Auditor {
             let what = format!("{} sends {} bytes in {spent} ps", spec.name, id.size);
             self.report_violation(at, "link rate", what);
         }
+    }
+
+    /// The discipline drops a waiting packet.
+    fn discard(&mut self, at: Time, link: usize, id: Id) {
+        let state = &mut self.link_states[link];
+        let Some(place) = state.queue.iter().position(|(other, _)| *other == id) else {
+            return self.report_violation(at, "conservation", format!("{id:?} is dropped and did not wait"));
+        };
+        state.queue.remove(place);
+        state.bytes -= id.size as u64;
+        state.totals.2 += 1;
     }
 
     fn lose(&mut self, at: Time, link: usize, id: Id) {

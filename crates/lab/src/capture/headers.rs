@@ -1,6 +1,6 @@
 //! IPv4, TCP and UDP headers of the packets of a flow, as a Linux host would write them.
 
-use net::{Packet, PacketKind};
+use net::{Ecn, Packet, PacketKind};
 use transport::{Block, Options};
 use units::Time;
 
@@ -56,6 +56,7 @@ const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 /// Codepoints of the ECN field (RFC 3168).
 const ECT_0: u8 = 2;
+const ECT_1: u8 = 1;
 const CE: u8 = 3;
 
 /// Returns the headers and the size of the packet on the wire, bytes. The wire size is that of the model. If the
@@ -66,10 +67,11 @@ pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) 
         Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
         None => udp_header(flow.ports, packet.size.saturating_sub(28)),
     };
-    let ecn = match packet.kind {
-        _ if packet.marked => CE,
-        PacketKind::Data if packet.ecn => ECT_0,
-        _ => 0,
+    let ecn = match packet.ecn {
+        Ecn::Ce => CE,
+        Ecn::Ect1 => ECT_1,
+        Ecn::Ect0 => ECT_0,
+        Ecn::NotEct => 0,
     };
     let length = 20 + transport.len() as u32 + payload;
     let mut h = Vec::with_capacity(80);
@@ -119,7 +121,7 @@ fn tcp_header(
     }
     let (echo, reduced) = match (first, ack) {
         (true, _) => (tcp.ecn, tcp.ecn && syn),
-        (false, true) => (packet.ecn, false),
+        (false, true) => (packet.ece, false),
         (false, false) => (false, packet.cwr),
     };
     if echo {

@@ -146,6 +146,10 @@ fn describe_losses(losses: &[Loss]) -> String {
             };
             format!("{listed} scripted {what}")
         }
+        Loss::Policer { rate, burst } => format!("policer {rate}, {burst} B"),
+        Loss::Jitter { min, max, .. } => format!("jitter {min} to {max}"),
+        Loss::Reorder { rate, by } => format!("{} % later by {by}", 100.0 * rate),
+        Loss::Duplicate { rate } => format!("{} % duplicates", 100.0 * rate),
         Loss::Blackout { times } => format!("{} blackouts", times.len()),
         Loss::Stall { times } => format!("{} stalls", times.len()),
     });

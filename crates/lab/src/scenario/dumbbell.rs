@@ -15,7 +15,14 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     let link = |a: String, b: String, rate: Rate, limit: Option<Limit>| {
         let queue =
             limit.map_or(Queue::Unlimited, |limit| Queue::DropTail { limit, departures_first: false });
-        let forward = Direction { rate, delay: Span::from_ms(10), queue, losses: Vec::new(), router: None };
+        let forward = Direction {
+            rate,
+            delay: Span::from_ms(10),
+            queue,
+            losses: Vec::new(),
+            router: None,
+            variation: None,
+        };
         let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
         Duplex { name: None, ends: [a, b], directions: [forward, back] }
     };

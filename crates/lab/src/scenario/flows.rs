@@ -1,9 +1,9 @@
 //! Reads `[[flow]]`.
 
 use super::document::{TomlItem, TomlValue};
-use super::links::FASTEST;
 use super::model::{Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
+use super::rate::FASTEST;
 use super::table::{TableReader, quantity};
 use super::tcp::TcpLayers;
 use crate::error::ScenarioError;

@@ -3,15 +3,13 @@
 use super::document::{TomlItem, TomlValue};
 use super::loss::read_losses;
 use super::model::{Direction, Duplex, Queue};
+use super::rate;
 use super::router::read_router;
 use super::table::TableReader;
 use crate::error::ScenarioError;
-use units::{Rate, Span};
+use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// Upper bound of a rate: one byte per picosecond.
-pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 
 /// Eleven days.
 const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
@@ -35,8 +33,10 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     if ends[0] == ends[1] {
         return Err(reader.error("ends", format!("must be two different nodes, not \"{}\" twice", ends[0])));
     }
+    let (rate, variation) = reader.need("rate", rate::read(&reader)?, "such as rate = \"10Mbps\"")?;
     let forward = Direction {
-        rate: reader.need("rate", read_rate(&reader)?, "such as rate = \"10Mbps\"")?,
+        rate,
+        variation,
         delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
         queue: Queue::read(&reader)?.unwrap_or(Queue::Unlimited),
         losses: read_losses(&reader)?.unwrap_or_default(),
@@ -44,28 +44,34 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     };
     let mut back = forward.clone();
     if let Some(differs) = reader.table("back")? {
-        back.rate = read_rate(&differs)?.unwrap_or(back.rate);
+        if let Some((rate, variation)) = rate::read(&differs)? {
+            (back.rate, back.variation) = (rate, variation);
+        }
         back.delay = read_delay(&differs)?.unwrap_or(back.delay);
         back.queue = Queue::read(&differs)?.unwrap_or(back.queue);
         back.losses = read_losses(&differs)?.unwrap_or(back.losses);
         back.router = read_router(&differs)?.or(back.router);
+        check_queue(&differs, &back)?;
         differs.finish()?;
     }
+    check_queue(&reader, &forward)?;
     reader.finish()?;
     Ok(Duplex { name: given, ends, directions: [forward, back] })
 }
 
-pub(super) fn read_rate(reader: &TableReader<'_>) -> Result<Option<Rate>> {
-    read_rate_key(reader, "rate")
-}
-
-pub(super) fn read_rate_key(reader: &TableReader<'_>, key: &'static str) -> Result<Option<Rate>> {
-    let rate: Option<Rate> = reader.quantity(key, "10Mbps")?;
-    match rate {
-        Some(rate) if rate.bps() == 0 => Err(reader.error(key, "must be more than zero")),
-        Some(rate) if rate > FASTEST => Err(reader.error(key, format!("{rate} is more than {FASTEST}"))),
-        rate => Ok(rate),
+/// Fails if the queue of a direction does not go with its rate or its router.
+fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
+    let varies = direction.variation.is_some();
+    if varies && direction.queue.decides_at_arrival() {
+        let message = "RED and PIE need a constant rate; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"";
+        return Err(reader.error("queue", message));
     }
+    if direction.router.is_some() && (varies || direction.queue.scheduled()) {
+        let message =
+            "needs a constant rate, and a queue that decides at arrival: \"droptail\", \"red\" or \"pie\"";
+        return Err(reader.error("router", message));
+    }
+    Ok(())
 }
 
 fn read_delay(reader: &TableReader<'_>) -> Result<Option<Span>> {

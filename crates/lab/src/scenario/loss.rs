@@ -3,6 +3,7 @@
 use super::advice;
 use super::document::{TomlItem, TomlValue};
 use super::model::Loss;
+use super::rate;
 use super::table::{TableReader, quantity};
 use crate::error::{ScenarioError, nearest};
 use net::impairment::{Action, Selection};
@@ -54,6 +55,18 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
             Some(read_scripted(&loss)?)
         }
         "blackout" => Some(Loss::Blackout { times: read_times(&loss)? }),
+        "policer" => {
+            let (rate, burst) = rate::read_bucket(&loss)?;
+            Some(Loss::Policer { rate, burst })
+        }
+        "jitter" => Some(read_jitter(&loss)?),
+        "reorder" => Some(Loss::Reorder {
+            rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
+            by: loss.need("by", loss.quantity("by", "5ms")?, "the additional delay, such as by = \"5ms\"")?,
+        }),
+        "duplicate" => Some(Loss::Duplicate {
+            rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.001")?,
+        }),
         "stall" => Some(Loss::Stall { times: read_times(&loss)? }),
         other => {
             let known = net::impairment::IMPAIRMENTS.iter().map(|i| i.name);
@@ -62,6 +75,15 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
     };
     loss.finish()?;
     Ok(read)
+}
+
+fn read_jitter(loss: &TableReader<'_>) -> Result<Loss> {
+    let min = loss.quantity("min", "0ms")?.unwrap_or(Span::ZERO);
+    let max = loss.need("max", loss.quantity("max", "10ms")?, "the largest delay, such as max = \"10ms\"")?;
+    if min > max {
+        return Err(loss.error("min", format!("must not be above max, which is {max}")));
+    }
+    Ok(Loss::Jitter { min, max, ordered: loss.switch("order")?.unwrap_or(true) })
 }
 
 fn read_scripted(loss: &TableReader<'_>) -> Result<Loss> {

@@ -4,6 +4,7 @@
 //! tables fill the types of [`model`].
 
 mod advice;
+mod aqm;
 mod cbrgen;
 mod control;
 mod describe;
@@ -21,6 +22,7 @@ pub(crate) mod overrides;
 pub(crate) mod paths;
 mod queue;
 mod radio;
+mod rate;
 mod read;
 mod renamed;
 mod router;
@@ -38,7 +40,7 @@ pub use document::allow_code;
 pub use dumbbell::dumbbell;
 pub use model::{
     CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue,
-    RadioNetwork, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
+    RadioNetwork, RateVariation, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
 };
 pub(crate) use renamed::old_names;
 #[cfg(test)]

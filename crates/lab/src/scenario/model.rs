@@ -3,14 +3,16 @@
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params};
 use net::impairment::{Action, Selection};
+use net::qdisc::PieConfig;
+use net::qdisc::scheduled::{CodelConfig, DualPi2Config, FairConfig};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
-use net::{HandoffLoss, RouterConfig};
+use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig};
 use orbit::{Rules, SatelliteSystem};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use transport::Options;
-use units::{Limit, Rate, Span};
+use units::{Limit, Rate, Span, Time};
 
 /// A scenario that can run with any seed.
 #[derive(Clone, Debug)]
@@ -63,6 +65,34 @@ pub struct Direction {
     pub losses: Vec<Loss>,
     /// The router in front of the link, if it sends feedback to senders.
     pub router: Option<RouterConfig>,
+    /// How the transmission rate varies; `rate` is then its mean.
+    pub variation: Option<RateVariation>,
+}
+
+impl Direction {
+    /// The mean rate in a run that ends at `end`.
+    pub fn mean_rate(&self, end: Time) -> Rate {
+        match &self.variation {
+            Some(RateVariation::Steps(steps)) => steps.mean(end),
+            _ => self.rate,
+        }
+    }
+}
+
+/// A transmission rate that varies.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateVariation {
+    /// Constant between given times.
+    Steps(RateSteps),
+    /// Delivery opportunities of a trace.
+    Trace(Arc<DeliveryTrace>),
+    /// A token bucket in front of a faster transmitter.
+    Shaper {
+        /// Rate of the transmitter.
+        line: Rate,
+        /// Bytes that leave at the rate of the transmitter after an idle time.
+        burst: u64,
+    },
 }
 
 /// A cause of packet loss on a link besides its queue.
@@ -98,6 +128,34 @@ pub enum Loss {
         /// Begin and end of each.
         times: Vec<(Span, Span)>,
     },
+    /// Packets without tokens are dropped before the queue.
+    Policer {
+        /// Rate of the tokens.
+        rate: Rate,
+        /// Largest number of tokens, bytes.
+        burst: u64,
+    },
+    /// Packets arrive later by a uniformly distributed time.
+    Jitter {
+        /// Least delay.
+        min: Span,
+        /// Largest delay.
+        max: Span,
+        /// Whether packets keep their order.
+        ordered: bool,
+    },
+    /// A part of the packets arrives later, so that others overtake them.
+    Reorder {
+        /// Probability per packet.
+        rate: f64,
+        /// The delay.
+        by: Span,
+    },
+    /// Copies follow data packets.
+    Duplicate {
+        /// Probability per packet.
+        rate: f64,
+    },
     /// No transmission begins in these intervals.
     Stall {
         /// Begin and end of each.
@@ -119,6 +177,34 @@ pub enum Queue {
     },
     /// Random early detection.
     Red(RedQueue),
+    /// Controlled delay (RFC 8289).
+    Codel {
+        /// What may wait.
+        limit: Limit,
+        /// Its parameters.
+        config: CodelConfig,
+    },
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie {
+        /// What may wait.
+        limit: Limit,
+        /// Its parameters.
+        config: PieConfig,
+    },
+    /// One queue for each flow: FQ-CoDel (RFC 8290), FQ-PIE.
+    Fair {
+        /// What may wait in all queues.
+        limit: Limit,
+        /// Its parameters; `packets` is set from the limit.
+        config: FairConfig,
+    },
+    /// Coupled queues for classic and low-latency traffic (RFC 9332).
+    DualPi2 {
+        /// What may wait in both queues.
+        limit: Limit,
+        /// Its parameters; `packets` and `bytes` are set from the limit.
+        config: DualPi2Config,
+    },
 }
 
 /// A RED queue in a scenario. Thresholds are in packets, or in bytes if the limit is; `None` for ns-2's automatic

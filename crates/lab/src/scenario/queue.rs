@@ -1,12 +1,14 @@
 //! The queue of a link: reader, label in diagrams, and the queue discipline for a link of some rate and delay.
 
 use super::advice;
+use super::aqm;
 use super::document::TomlValue;
 use super::model::{Queue, RedQueue};
 use super::table::{TableReader, quantity};
 use crate::error::{ScenarioError, nearest};
 use cc::detmath::exp;
-use net::qdisc::{DropTail, QDISCS, Qdisc, Red, RedConfig};
+use net::qdisc::scheduled::{Codel, DualPi2, DualPi2Config, FairConfig, FairQueue, Scheduler, TailDrop};
+use net::qdisc::{DropTail, Pie, QDISCS, Qdisc, Red, RedConfig};
 use units::{Limit, Rate, Span};
 
 /// Target delay of ns-2's automatic thresholds.
@@ -20,17 +22,16 @@ impl Queue {
         let Some(queue) = reader.table("queue")? else { return Ok(None) };
         let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
         let limit = || queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"");
+        if let Some(read) = aqm::read(&queue, kind)? {
+            queue.finish()?;
+            return Ok(Some(read));
+        }
         let read = match kind {
             "droptail" => Queue::DropTail {
                 limit: limit()?,
                 departures_first: queue.switch("departures_first")?.unwrap_or(false),
             },
             "red" => Queue::Red(read_red(&queue, limit()?)?),
-            "codel" | "fq_codel" | "pie" => {
-                let message =
-                    format!("\"{kind}\" is not in this version yet; there are \"droptail\" and \"red\"");
-                return Err(queue.error("kind", message));
-            }
             other => {
                 let known = QDISCS.iter().map(|q| q.name);
                 return Err(
@@ -102,6 +103,7 @@ impl Queue {
             Queue::Unlimited => "unlimited".into(),
             Queue::DropTail { limit, .. } => format!("drop-tail {limit}"),
             Queue::Red(red) => format!("RED {}{}", red.limit, if red.ecn { ", ECN" } else { "" }),
+            _ => aqm::label(self),
         }
     }
 
@@ -111,6 +113,10 @@ impl Queue {
             Queue::Unlimited => return None,
             Queue::DropTail { limit, .. } => (*limit, None),
             Queue::Red(red) => (red.limit, Some(red.mean_packet as u64)),
+            Queue::Codel { limit, .. }
+            | Queue::Pie { limit, .. }
+            | Queue::Fair { limit, .. }
+            | Queue::DualPi2 { limit, .. } => (*limit, None),
         };
         Some(match (limit, unit) {
             (Limit::Bdp(n), unit) => {
@@ -126,7 +132,52 @@ impl Queue {
         matches!(self, Queue::Red(_))
     }
 
-    /// Builds the queue. `stream` is called only if the queue needs random numbers.
+    /// The name of its random stream.
+    pub(crate) fn purpose(&self) -> &'static str {
+        if let Queue::Red(_) = self { "red" } else { "aqm" }
+    }
+
+    /// Whether it is asked at each departure which packet leaves next.
+    pub(crate) fn scheduled(&self) -> bool {
+        matches!(self, Queue::Codel { .. } | Queue::Fair { .. } | Queue::DualPi2 { .. })
+    }
+
+    /// Whether it needs the departure time of a packet at its arrival.
+    pub(crate) fn decides_at_arrival(&self) -> bool {
+        matches!(self, Queue::Red(_) | Queue::Pie { .. })
+    }
+
+    /// Builds the discipline of a scheduled link: this queue if it is scheduled, otherwise drop-tail.
+    pub(crate) fn build_scheduled(
+        &self,
+        rate: Rate,
+        rtt: Span,
+        stream: impl FnOnce() -> engine::Stream,
+    ) -> Scheduler {
+        let (packets, bytes) = self.counts(rate, rtt);
+        match self {
+            Queue::Codel { config, .. } => Scheduler::Codel(Codel::new(*config, packets, bytes)),
+            Queue::Fair { config, .. } => {
+                let config = FairConfig { packets, bytes: bytes.min(config.bytes), ..*config };
+                Scheduler::Fair(FairQueue::new(config, stream()))
+            }
+            Queue::DualPi2 { config, .. } => {
+                Scheduler::DualPi2(DualPi2::new(DualPi2Config { packets, bytes, ..*config }, stream()))
+            }
+            _ => Scheduler::TailDrop(TailDrop::new(packets, bytes)),
+        }
+    }
+
+    /// The limit as a number of packets and of bytes.
+    fn counts(&self, rate: Rate, rtt: Span) -> (u64, u64) {
+        match self.limit(rate, rtt) {
+            Some(Limit::Packets(n)) => (n, u64::MAX),
+            Some(Limit::Bytes(n)) => (u64::MAX, n),
+            _ => (u64::MAX, u64::MAX),
+        }
+    }
+
+    /// Builds the queue of a link with a constant rate. `stream` is called only if the queue needs random numbers.
     pub(crate) fn build(
         &self,
         rate: Rate,
@@ -135,6 +186,10 @@ impl Queue {
         stream: impl FnOnce() -> engine::Stream,
     ) -> Qdisc {
         match (self, self.limit(rate, rtt)) {
+            (Queue::Pie { config, .. }, _) => {
+                let (packets, bytes) = self.counts(rate, rtt);
+                Qdisc::Pie(Box::new(Pie::new(*config, packets, bytes, stream())))
+            }
             (Queue::Red(red), Some(limit)) => {
                 Qdisc::Red(Box::new(Red::new(red.resolve(rate, delay, limit), stream())))
             }

@@ -2,9 +2,9 @@
 
 use super::cbrgen::cbrgen;
 use super::document::{TomlItem, TomlValue};
-use super::links::read_rate_key;
 use super::model::{Flow, FlowKind, Mobility, RadioNetwork};
 use super::movement;
+use super::rate::read_rate_key;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::{ScenarioError, nearest};

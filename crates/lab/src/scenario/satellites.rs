@@ -1,9 +1,9 @@
 //! Reads `[constellation]` and `[[terminal]]`.
 
 use super::document::{TomlItem, TomlValue};
-use super::links::read_rate;
 use super::loss::read_losses;
 use super::model::{Loss, Queue, Satellites, Transmitter};
+use super::rate::read_rate_key;
 use super::table::TableReader;
 use super::tle;
 use crate::error::{ScenarioError, nearest};
@@ -168,9 +168,14 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
         )?;
         return Ok(Transmitter { rate: Rate::from_bps(rate), queue: usual, losses: Vec::new() });
     };
-    let rate = read_rate(&inner)?.or(rate.map(Rate::from_bps));
+    let rate = read_rate_key(&inner, "rate")?.or(rate.map(Rate::from_bps));
     let rate = inner.need("rate", rate, "such as rate = \"25Mbps\"")?;
     let queue = Queue::read(&inner)?.unwrap_or(usual);
+    if queue.scheduled() {
+        let message =
+            "must decide at arrival here: \"droptail\", \"red\" or \"pie\"; put the others on a [[link]]";
+        return Err(inner.error("queue", message));
+    }
     let losses = read_losses(&inner)?.unwrap_or_default();
     if !losses.iter().all(|loss| matches!(loss, Loss::Bernoulli { .. } | Loss::GilbertElliott { .. })) {
         return Err(inner.error(

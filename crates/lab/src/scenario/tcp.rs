@@ -36,6 +36,13 @@ impl TcpFlow {
     /// What its controller misses among its own options.
     fn missing_option(&self) -> Option<&'static str> {
         let needs = self.needs();
+        let per_packet = self.options.ecn && self.options.per_packet_echo;
+        if needs.has(Signals::ECN_PER_PACKET) && !per_packet {
+            return Some("marks per packet: write ecn = true and ecn_feedback = \"per_packet\"");
+        }
+        if needs.has(Signals::L4S) && !self.options.l4s {
+            return Some("packets with ECT(1): write l4s = true");
+        }
         if needs.has(Signals::SEGMENT_COUNTS) && self.options.recovery != Recovery::Rack {
             return Some("counts of delivered and lost segments: write recovery = \"rack\"");
         }
@@ -113,6 +120,7 @@ impl TcpLayers<'_> {
         if !ns2 && !given.sack_blocks {
             flow.options.sack_blocks = if flow.options.timestamps { 3 } else { 4 };
         }
+        set_required_ecn(&mut flow, &given);
         self.check_signals(&flow)?;
         Ok(flow)
     }
@@ -131,11 +139,24 @@ impl TcpLayers<'_> {
     }
 }
 
+/// Sets the ECN options that the controller requires and that the scenario does not give.
+fn set_required_ecn(flow: &mut TcpFlow, given: &ExplicitOptions) {
+    let needs = flow.needs();
+    if needs.has(Signals::ECN_PER_PACKET) {
+        flow.options.ecn |= !given.ecn;
+        flow.options.per_packet_echo |= !given.ecn_feedback;
+    }
+    flow.options.l4s |= needs.has(Signals::L4S) && !given.l4s;
+}
+
 #[derive(Default)]
 struct ExplicitOptions {
     ssthresh: bool,
     header: bool,
     sack_blocks: bool,
+    ecn: bool,
+    ecn_feedback: bool,
+    l4s: bool,
 }
 
 const LONGEST: Span = Span::from_ms(1_000_000_000);
@@ -152,6 +173,20 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
             layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))
         })?;
     }
+    for key in layer.keys() {
+        given.ecn |= key == "ecn";
+        given.ecn_feedback |= key == "ecn_feedback";
+        given.l4s |= key == "l4s";
+    }
+    o.per_packet_echo = match layer.text("ecn_feedback")? {
+        None => o.per_packet_echo,
+        Some("classic") => false,
+        Some("per_packet") => true,
+        Some(other) => {
+            let near = nearest(other, ["classic", "per_packet"]);
+            return Err(layer.error("ecn_feedback", format!("unknown feedback \"{other}\"; {near}")));
+        }
+    };
     read_windows(layer, o, given)?;
     read_switches(layer, o)?;
     read_timers(layer, o)?;
@@ -282,6 +317,7 @@ fn read_switches(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
         ("partial_deflation", &mut o.partial_deflation),
         ("timestamps", &mut o.timestamps),
         ("ecn", &mut o.ecn),
+        ("l4s", &mut o.l4s),
         ("abe", &mut o.abe),
         ("pacing", &mut o.pacing),
         ("delay_growth", &mut o.delay_growth),

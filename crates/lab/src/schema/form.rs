@@ -55,6 +55,8 @@ pub enum Form {
     Controller,
     /// A table with `kind` and the parameters of a queue discipline.
     Queue,
+    /// A rate as text with a unit, or a table with `kind` for a rate that varies.
+    Rate,
     /// Text, or an array of text.
     TextOrTexts,
     /// An array of values of another kind; an example.
@@ -102,6 +104,7 @@ impl Form {
             Form::Losses => "a loss, or an array of losses".into(),
             Form::Controller => "a controller".into(),
             Form::Queue => "a queue discipline".into(),
+            Form::Rate => "text with a unit, such as \"10Mbps\", or a table: trace, steps".into(),
             Form::TextOrTexts => "text, or an array of text".into(),
             Form::Array(example) | Form::Any(example) => format!("such as {example}"),
         }

@@ -112,6 +112,10 @@ fn value(form: &Form) -> Value {
         }
         Form::Controller => reference("controller"),
         Form::Queue => reference("queue"),
+        Form::Rate => {
+            let text = json!({ "type": "string", "examples": ["10Mbps"] });
+            json!({ "anyOf": [text, reference("trace"), reference("steps")] })
+        }
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
         }

@@ -1,8 +1,8 @@
 //! The keys of a scenario, its links, flows, traffic and satellites.
 
 use super::form::Form::{
-    Any, Array, Bytes, Integer, Losses, Number, PartOr, Quantity, QuantityOr, Queue, Switch, Table, Tables,
-    Text, TextOrTexts, Word,
+    Any, Array, Bytes, Integer, Losses, Number, PartOr, Quantity, QuantityOr, Queue, Rate, Switch, Table,
+    Tables, Text, TextOrTexts, Word,
 };
 use super::form::{Key, key};
 
@@ -31,7 +31,8 @@ pub(super) const TOP: &[Key] = &[
 pub(super) const LINK: &[Key] = &[
     key("name", Text, "`a->b`", "name for `--set link.NAME...`; the outcome has `from->to`"),
     key("ends", Array("[\"a\", \"b\"]"), "", "the two nodes; forward is from the first to the second"),
-    key("rate", Quantity("10Mbps"), "", "transmission rate"),
+    key("rate", Rate, "", "transmission rate; a table for a rate that varies"),
+    key("shaper", Table("shaper"), "none", "token bucket in front of the transmitter"),
     key("delay", Quantity("10ms"), "", "propagation delay"),
     key("queue", Queue, "unlimited", "queue discipline (`ackclock list queues`)"),
     key(
@@ -45,7 +46,8 @@ pub(super) const LINK: &[Key] = &[
 ];
 
 pub(super) const BACK: &[Key] = &[
-    key("rate", Quantity("1Mbps"), "as forward", "transmission rate"),
+    key("rate", Rate, "as forward", "transmission rate"),
+    key("shaper", Table("shaper"), "as forward", "token bucket in front of the transmitter"),
     key("delay", Quantity("10ms"), "as forward", "propagation delay"),
     key("queue", Queue, "as forward", "queue discipline"),
     key("loss", Losses, "as forward", "losses besides the queue"),

@@ -1,10 +1,12 @@
 //! The keys of scenarios and of outcomes, described once: JSON Schemas, `ackclock list keys` and the reference pages come
 //! from here. Tests hold the descriptions to the readers and to the profiles.
 
+mod aqm;
 mod form;
 mod json;
 mod keys;
 mod radio;
+mod rate;
 mod tables;
 mod tcp;
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! All tables of a scenario.
 
+use super::aqm::{CODEL, DUALPI2, FQ_CODEL, FQ_PIE, PIE};
 use super::form::{Key, Table};
 use super::keys::{
     BACK, BERNOULLI, BLACKOUT, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK, NO_LOSS, RED,
     ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
 };
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
+use super::rate::{DUPLICATE, JITTER, POLICER, REORDER, SHAPER, STEPS, TRACE};
 use super::tcp::TCP;
 
 /// Every table of a scenario.
@@ -15,6 +17,14 @@ pub const TABLES: &[Table] = &[
     Table { name: "back", place: "`[link.back]`: the reverse direction of a link", keys: BACK },
     Table { name: "droptail", place: "`queue = { kind = \"droptail\", ... }`", keys: DROPTAIL },
     Table { name: "red", place: "`queue = { kind = \"red\", ... }`", keys: RED },
+    Table { name: "codel", place: "`queue = { kind = \"codel\", ... }`", keys: CODEL },
+    Table { name: "fq_codel", place: "`queue = { kind = \"fq_codel\", ... }`", keys: FQ_CODEL },
+    Table { name: "pie", place: "`queue = { kind = \"pie\", ... }`", keys: PIE },
+    Table { name: "fq_pie", place: "`queue = { kind = \"fq_pie\", ... }`", keys: FQ_PIE },
+    Table { name: "dualpi2", place: "`queue = { kind = \"dualpi2\", ... }`", keys: DUALPI2 },
+    Table { name: "trace", place: "`rate = { kind = \"trace\", ... }` of a link", keys: TRACE },
+    Table { name: "steps", place: "`rate = { kind = \"steps\", ... }` of a link", keys: STEPS },
+    Table { name: "shaper", place: "`shaper` of a link", keys: SHAPER },
     Table { name: "router", place: "`router` of a link", keys: ROUTER },
     Table { name: "flow", place: "`[[flow]]`", keys: FLOW },
     Table { name: "udp", place: "`udp` of a flow", keys: UDP },
@@ -40,6 +50,10 @@ pub const TABLES: &[Table] = &[
     },
     Table { name: "blackout", place: "`loss = { kind = \"blackout\", ... }`", keys: BLACKOUT },
     Table { name: "stall", place: "`loss = { kind = \"stall\", ... }`", keys: STALL },
+    Table { name: "policer", place: "`loss = { kind = \"policer\", ... }`", keys: POLICER },
+    Table { name: "jitter", place: "`loss = { kind = \"jitter\", ... }`", keys: JITTER },
+    Table { name: "reorder", place: "`loss = { kind = \"reorder\", ... }`", keys: REORDER },
+    Table { name: "duplicate", place: "`loss = { kind = \"duplicate\", ... }`", keys: DUPLICATE },
     Table { name: "scripted", place: "`loss = { kind = \"scripted\", ... }`", keys: SCRIPTED },
 ];
 

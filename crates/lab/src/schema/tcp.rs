@@ -231,6 +231,18 @@ pub(super) const TCP: &[Key] = &[
         "data packets are ECN-capable; an echo reduces the window at most once a round trip (RFC 3168)",
     ),
     key(
+        "ecn_feedback",
+        Word(&["classic", "per_packet"]),
+        "\"classic\"",
+        "`\"classic\"`: ACKs echo a mark until CWR (RFC 3168); `\"per_packet\"`: each ACK echoes the marks of the segments that it acknowledges (RFC 8257); dctcp and prague set it",
+    ),
+    key(
+        "l4s",
+        Switch,
+        "false",
+        "ECN-capable packets carry ECT(1) instead of ECT(0) (RFC 9331); prague sets it",
+    ),
+    key(
         "abe",
         Switch,
         "false",

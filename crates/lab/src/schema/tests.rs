@@ -11,7 +11,10 @@ duration = "1s"
 tcp = {}
 link = [
   { name = "l", ends = ["a", "b"], rate = "1Mbps", delay = "1ms", queue = { kind = "red", limit = "9p" }, router = { kind = "rcp" }, back = { queue = { kind = "red", limit = "9p" }, router = { kind = "xcp" } } },
-  { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }, { kind = "blackout", times = [] }, { kind = "stall", times = [] }] },
+  { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }, { kind = "blackout", times = [] }, { kind = "stall", times = [] }, { kind = "policer", rate = "1Mbps", burst = "9kB" }, { kind = "jitter", max = "1ms" }, { kind = "reorder", rate = 0, by = "1ms" }, { kind = "duplicate", rate = 0 }] },
+  { name = "n", ends = ["c", "d"], rate = { kind = "steps", steps = [["0s", "1Mbps"]] }, delay = "1ms", queue = { kind = "codel" }, back = { rate = "9Mbps", shaper = { rate = "1Mbps", burst = "9kB" }, queue = { kind = "fq_codel" } } },
+  { name = "o", ends = ["d", "e"], rate = { kind = "trace", file = "traces/two-steps.down" }, delay = "1ms", queue = { kind = "fq_pie" }, back = { rate = "1Mbps", queue = { kind = "pie" } } },
+  { name = "p", ends = ["e", "g"], rate = "1Mbps", delay = "1ms", queue = { kind = "dualpi2" } },
 ]
 flow = [
   { name = "f", from = "a", to = "b", tcp = {} },
@@ -67,11 +70,27 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "" => "scenario",
             "link.l.queue" | "link.l.back.queue" => "red",
             "link.m.queue" => "droptail",
-            path if path.contains(".loss") => {
-                ["none", "bernoulli", "gilbert_elliott", "scripted", "blackout", "stall"]
-                    [path.as_bytes()[path.len() - 2] as usize - b'0' as usize]
-            }
-            "link.l.back" => "back",
+            "link.n.queue" => "codel",
+            "link.n.back.queue" => "fq_codel",
+            "link.o.queue" => "fq_pie",
+            "link.o.back.queue" => "pie",
+            "link.p.queue" => "dualpi2",
+            "link.n.rate" => "steps",
+            "link.o.rate" => "trace",
+            path if path.ends_with(".shaper") => "shaper",
+            path if path.contains(".loss") => [
+                "none",
+                "bernoulli",
+                "gilbert_elliott",
+                "scripted",
+                "blackout",
+                "stall",
+                "policer",
+                "jitter",
+                "reorder",
+                "duplicate",
+            ][path.as_bytes()[path.len() - 2] as usize - b'0' as usize],
+            path if path.ends_with(".back") => "back",
             path if path.ends_with(".router") => "router",
             "flow.f" | "flow.u" => "flow",
             "flow.u.udp" => "udp",
@@ -120,6 +139,7 @@ fn the_schema_has_the_keys_that_readers_read() {
 fn defaults_of_tcp_are_those_of_the_profiles() {
     let tcp = |text: &str| {
         let text = WIRED.replace("tcp = {} }", &format!("tcp = {{ {text} }} }}")).replace("traffic = ", "#");
+        let text = text.replace("traces/", "../../scenarios/traces/");
         let scenario = Scenario::parse("t", &text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
         let FlowKind::Tcp(tcp) = &scenario.flows[0].kind else { unreachable!("flow f is TCP") };
         (tcp.options.clone(), tcp.control.name().to_string())
@@ -147,8 +167,11 @@ fn defaults_of_tcp_are_those_of_the_profiles() {
     assert!(checked > 50, "{checked}");
 }
 
+/// A scenario with a queue of the kind of its table.
+const QUEUE_OF_KIND: &str = "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", queue = { kind = \"KIND\", KEY } }]\nflow = [FLOW]";
+
 /// Scenarios in which a key of a table stands in place of `KEY`; under both profiles if `PROFILE` stands there.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 16] = [
     ("scenario", "KEY\n\"duration\" = \"1s\"\nlink = [LINK]\nflow = [FLOW]"),
     (
         "red",
@@ -157,6 +180,19 @@ const PLACES: [(&str, &str); 9] = [
     (
         "gilbert_elliott",
         "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", loss = { kind = \"gilbert_elliott\", p = 0.1, r = 0.1, KEY } }]\nflow = [FLOW]",
+    ),
+    ("codel", QUEUE_OF_KIND),
+    ("fq_codel", QUEUE_OF_KIND),
+    ("pie", QUEUE_OF_KIND),
+    ("fq_pie", QUEUE_OF_KIND),
+    ("dualpi2", QUEUE_OF_KIND),
+    (
+        "jitter",
+        "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", loss = { kind = \"jitter\", max = \"9ms\", KEY } }]\nflow = [FLOW]",
+    ),
+    (
+        "trace",
+        "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = { kind = \"trace\", file = \"../../scenarios/traces/two-steps.down\", KEY }, delay = \"1ms\" }]\nflow = [FLOW]",
     ),
     ("flow", "duration = \"1s\"\nlink = [LINK]\nflow = [{ from = \"a\", to = \"b\", KEY }]"),
     (
@@ -192,6 +228,7 @@ fn defaults_are_those_of_the_readers() {
     let mut checked = 0;
     for (name, place) in PLACES {
         let text = place
+            .replace("KIND", name)
             .replace("RADIO_FLOW", "{ from = \"n0\", to = \"n1\" }")
             .replace("FLOW", "{ from = \"a\", to = \"b\" }")
             .replace("LINK", "{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\" }")

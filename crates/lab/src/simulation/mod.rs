@@ -12,7 +12,8 @@ mod satellites;
 mod warmup;
 
 pub use outcome::{
-    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, SatelliteOutcome, to_json,
+    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
+    SatelliteOutcome, to_json,
 };
 pub use recorder::{PacketLog, RadioLog, Recording, TraceMode, WindowLog};
 

@@ -129,12 +129,26 @@ pub struct LinkOutcome {
     pub mean_queue_packets: f64,
     /// Mean time that a packet waits before its transmission, seconds.
     pub mean_sojourn_s: Option<f64>,
+    /// The low-latency queue of DualPI2; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_latency: Option<LowLatencyOutcome>,
     /// Packets accepted by the queue: the denominator of the mean sojourn time.
     #[serde(skip)]
     pub accepted_packets: u64,
     /// Whether it is a satellite link without packets; the outcome omits such links.
     #[serde(skip)]
     pub unused: bool,
+}
+
+/// What the low-latency queue of DualPI2 has sent.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct LowLatencyOutcome {
+    /// Packets that it sent.
+    pub sent_packets: u64,
+    /// Those that it marked (ECN).
+    pub marked_packets: u64,
+    /// Mean time that they waited, seconds.
+    pub mean_sojourn_s: Option<f64>,
 }
 
 /// Packets dropped, by reason.

@@ -7,7 +7,7 @@ use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
 use cc::Controller;
 use net::radio::{FrameContents, FrameKind, RadioEvent, RadioStep};
-use net::{Packet, PacketEvent, PacketKind, PacketStep, Tap};
+use net::{Ecn, Packet, PacketEvent, PacketKind, PacketStep, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -398,6 +398,6 @@ impl PacketLog {
         self.kind.push((event.packet.kind == PacketKind::Ack) as u8);
         self.seq.push(seq);
         self.size.push(event.packet.size as i32);
-        self.marked.push(event.packet.marked);
+        self.marked.push(event.packet.ecn == Ecn::Ce);
     }
 }

@@ -4,7 +4,8 @@ use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
 use crate::simulation::memory;
 use crate::simulation::outcome::{
-    Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, MAC_DROPS, Outcome, RadioOutcome, jain,
+    Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS, Outcome,
+    RadioOutcome, jain,
 };
 use net::LinkId;
 use net::radio::PacketFate;
@@ -109,6 +110,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 utilisation: a.utilisation,
                 mean_queue_packets: a.mean_queue_packets,
                 mean_sojourn_s: a.mean_sojourn_s,
+                low_latency: a.low_latency.as_ref().map(|low| LowLatencyOutcome {
+                    sent_packets: low.packets,
+                    marked_packets: low.marked,
+                    mean_sojourn_s: (low.packets > 0).then(|| low.mean_wait_s()),
+                }),
                 accepted_packets: a.accepted,
                 unused: self.satellites.is_some() && a.offered == 0,
             })

@@ -78,7 +78,7 @@ pub(super) fn lay_out<'a>(
     let mut add = |from: NodeId, to: NodeId, transmitter: &Transmitter| {
         topology.add_link(from, to, Span::ZERO);
         let Transmitter { rate, queue, losses } = transmitter.clone();
-        directions.push(Direction { rate, delay: Span::ZERO, queue, losses, router: None });
+        directions.push(Direction { rate, delay: Span::ZERO, queue, losses, router: None, variation: None });
     };
     // In the order of `orbit::Graph`.
     for isl in &system.constellation.isls {

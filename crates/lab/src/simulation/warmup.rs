@@ -111,6 +111,12 @@ impl Cut {
     }
 
     fn link(&self, link: &mut LinkOutcome, early: &LinkOutcome) {
+        if let (Some(low), Some(early)) = (&mut link.low_latency, &early.low_latency) {
+            low.mean_sojourn_s =
+                late_mean((low.mean_sojourn_s, low.sent_packets), (early.mean_sojourn_s, early.sent_packets));
+            low.sent_packets -= early.sent_packets;
+            low.marked_packets -= early.marked_packets;
+        }
         link.mean_sojourn_s = late_mean(
             (link.mean_sojourn_s, link.accepted_packets),
             (early.mean_sojourn_s, early.accepted_packets),

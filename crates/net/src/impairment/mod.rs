@@ -2,17 +2,20 @@
 
 mod bernoulli;
 mod gilbert_elliott;
+mod jitter;
 mod outage;
 mod scripted;
 
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
+pub use jitter::Jitter;
 pub use outage::Outages;
 pub use scripted::{Action, Scripted, Selection};
 
 use crate::model::Model;
 use crate::packet::{Packet, PacketKind};
 use crate::tap::DropReason;
+use crate::transmitter::TokenBucket;
 use units::{Span, Time};
 
 /// Something that happens to packets on a link besides its queue. A link can have several, which act independently.
@@ -28,6 +31,12 @@ pub enum Impairment {
     Blackout(Outages),
     /// No transmission begins during an outage; packets wait.
     Stall(Outages),
+    /// Packets without tokens are dropped before the queue.
+    Policer(TokenBucket),
+    /// Packets arrive later.
+    Jitter(Jitter),
+    /// Copies follow packets at random, with the loss process as the draw.
+    Duplicate(Bernoulli),
 }
 
 /// What impairments do to a packet that is not dropped.
@@ -35,6 +44,8 @@ pub enum Impairment {
 pub(crate) struct Effect {
     /// Additional propagation delay.
     pub delay: Span,
+    /// The packet does not overtake others.
+    pub ordered: bool,
     /// A CE mark.
     pub mark: bool,
     /// A copy follows.
@@ -44,7 +55,7 @@ pub(crate) struct Effect {
 impl Effect {
     /// Whether the packet arrives in another way than the others.
     pub fn displaces(&self) -> bool {
-        self.duplicate || self.delay > Span::ZERO
+        self.duplicate || self.ordered || self.delay > Span::ZERO
     }
 }
 
@@ -55,10 +66,20 @@ impl Impairment {
         match self {
             Impairment::Scripted(scripted) => match scripted.action(packet)? {
                 Action::Drop => return Some(DropReason::List),
-                Action::Mark => effect.mark = packet.ecn && packet.kind == PacketKind::Data,
+                Action::Mark => effect.mark = packet.ecn.capable(),
                 Action::Delay(by) => effect.delay = effect.delay + by,
                 Action::Duplicate => effect.duplicate = packet.kind != PacketKind::Ack,
             },
+            Impairment::Policer(bucket) => {
+                return (!bucket.police(now, packet.size)).then_some(DropReason::Policer);
+            }
+            Impairment::Jitter(jitter) => {
+                effect.delay = effect.delay + jitter.delay();
+                effect.ordered |= jitter.ordered();
+            }
+            Impairment::Duplicate(draw) => {
+                effect.duplicate |= draw.loses() && packet.kind != PacketKind::Ack;
+            }
             Impairment::Blackout(outages) => return outages.end(now).map(|_| DropReason::List),
             _ => {}
         }
@@ -71,7 +92,7 @@ impl Impairment {
         match self {
             Impairment::Bernoulli(b) => b.loses(),
             Impairment::GilbertElliott(g) => g.loses(),
-            Impairment::Scripted(_) | Impairment::Blackout(_) | Impairment::Stall(_) => false,
+            _ => false,
         }
     }
 
@@ -86,7 +107,12 @@ impl Impairment {
 
     /// Whether packets can overtake each other.
     pub(crate) fn reorders(&self) -> bool {
-        matches!(self, Impairment::Scripted(scripted) if scripted.displaces())
+        match self {
+            Impairment::Scripted(scripted) => scripted.displaces(),
+            Impairment::Jitter(jitter) => !jitter.ordered(),
+            Impairment::Duplicate(_) => true,
+            _ => false,
+        }
     }
 }
 
@@ -105,5 +131,17 @@ pub const IMPAIRMENTS: &[Model] = &[
         source: "",
     },
     Model { name: "blackout", summary: "drops packets that arrive at given times", source: "" },
+    Model {
+        name: "policer",
+        summary: "drops packets for which a token bucket has no tokens, before the queue",
+        source: "RFC 2697",
+    },
+    Model { name: "jitter", summary: "delays packets after their transmission, at random", source: "" },
+    Model {
+        name: "reorder",
+        summary: "delays a part of the packets, so that others overtake them",
+        source: "",
+    },
+    Model { name: "duplicate", summary: "sends copies of data packets at random", source: "" },
     Model { name: "stall", summary: "begins no transmission at given times; packets wait", source: "" },
 ];

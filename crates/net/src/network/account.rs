@@ -63,7 +63,10 @@ impl Network {
                 *count += 1;
             }
         }
-        let seconds = duration.seconds();
+        for (count, link) in in_flight.iter_mut().zip(&self.links) {
+            *count += self.ingress.get(link.ingress as usize).map_or(0, IngressState::waiting);
+        }
+        let (seconds, end) = (duration.seconds(), Time::ZERO + duration);
         let (none, nothing) = (IngressState::default(), Beyond::default());
         self.links
             .iter()
@@ -78,7 +81,8 @@ impl Network {
                     let wanted = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
                     wanted.map(|reason| ingress.drops[reason as usize]).sum()
                 };
-                let waited = (link.waited - beyond.waited) / units::PS_PER_S as f64;
+                let waiting = ingress.service.as_ref().map_or(0.0, |service| service.waited(end));
+                let waited = (link.waited - beyond.waited + waiting) / units::PS_PER_S as f64;
                 let delivered =
                     link.accepted - flying - dropped(true) - ingress.lost_later - beyond.delivered;
                 let drops = std::array::from_fn(|reason| ingress.drops[reason] - beyond.dropped[reason]);
@@ -92,6 +96,7 @@ impl Network {
                     marked: ingress.marked,
                     utilisation: if seconds > 0.0 { busy.seconds() / seconds } else { 0.0 },
                     mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
+                    low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()).cloned(),
                     mean_sojourn_s: (accepted > 0).then(|| waited / accepted as f64),
                 }
             })

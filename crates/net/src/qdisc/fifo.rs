@@ -23,7 +23,7 @@ pub(super) struct Fifo {
 impl Fifo {
     /// Removes packets whose transmission starts before `now`, or, with `also_now`, at `now`.
     #[inline]
-    fn depart(&mut self, now: Time, also_now: bool) {
+    pub(super) fn depart(&mut self, now: Time, also_now: bool) {
         while let Some(&(start, size)) = self.waiting.front()
             && (start < now || also_now && start == now)
         {

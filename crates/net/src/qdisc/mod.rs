@@ -1,15 +1,18 @@
 //! Queue disciplines, one file each.
 //!
-//! A discipline here decides at the arrival of a packet and serves first in, first out, so the start of the
-//! transmission is known at the arrival.
+//! A discipline in this folder decides at the arrival of a packet and serves first in, first out, so the start of the
+//! transmission is known at the arrival. Those in `scheduled` decide at each departure.
 
 mod droptail;
 mod fifo;
 mod offer;
+mod pie;
 mod red;
+pub mod scheduled;
 
 pub use droptail::DropTail;
 pub use offer::{Admission, Offer};
+pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};
 
 use crate::model::Model;
@@ -24,6 +27,8 @@ pub enum Qdisc {
     DropTail(DropTail),
     /// Marks or drops packets before the queue is full.
     Red(Box<Red>),
+    /// Drops at arrival with a probability set from the delay.
+    Pie(Box<Pie>),
 }
 
 impl Qdisc {
@@ -40,6 +45,7 @@ impl Qdisc {
                 }
             }
             Qdisc::Red(queue) => queue.admit(offer, ect),
+            Qdisc::Pie(queue) => queue.admit(offer, ect),
         }
     }
 }
@@ -51,5 +57,26 @@ pub const QDISCS: &[Model] = &[
         name: "red",
         summary: "random early detection, gentle, adaptive, with ECN marks",
         source: "Floyd and Jacobson 1993; as in ns-2.35",
+    },
+    Model {
+        name: "codel",
+        summary: "controlled delay: drops at the head while packets wait too long",
+        source: "RFC 8289",
+    },
+    Model { name: "fq_codel", summary: "one CoDel queue for each flow, served in turns", source: "RFC 8290" },
+    Model {
+        name: "pie",
+        summary: "proportional integral controller enhanced: drops by a probability from the delay",
+        source: "RFC 8033",
+    },
+    Model {
+        name: "fq_pie",
+        summary: "one PIE queue for each flow, served in turns",
+        source: "RFC 8033 and RFC 8290; as in Linux",
+    },
+    Model {
+        name: "dualpi2",
+        summary: "coupled queues for classic and low-latency (L4S) traffic",
+        source: "RFC 9332; as in Linux",
     },
 ];

@@ -9,7 +9,7 @@ use super::{LastReduction, RecoveryState, Sender};
 use crate::context::FlowContext;
 use crate::options::StackProfile;
 use cc::{Cause, Congestion, Controller, EcnResponse, Phase, Signals};
-use net::{Packet, QUICK_START_LEAST, RateHeader, RouterReply, XcpHeader};
+use net::{Ecn, Packet, QUICK_START_LEAST, RateHeader, RouterReply, XcpHeader};
 use units::{Span, Time};
 
 impl Sender {
@@ -90,7 +90,7 @@ impl Sender {
     ) {
         // The recovery `rack` reduces the window by itself.
         let rack = matches!(self.recovery_state, RecoveryState::Rack(_));
-        if packet.ecn
+        if packet.ece
             && self.answers_echoes()
             && !(rack && self.controller.ecn_response() == EcnResponse::Reduce)
         {
@@ -133,7 +133,12 @@ impl Sender {
     /// request.
     #[cold]
     pub(super) fn set_request_headers(&mut self, mut packet: Packet, syn: bool, again: bool) -> Packet {
-        packet.ecn = self.options.ecn && !(syn || again && self.options.stack == StackProfile::Linux);
+        let capable = self.options.ecn && !(syn || again && self.options.stack == StackProfile::Linux);
+        packet.ecn = match (capable, self.options.l4s) {
+            (false, _) => Ecn::NotEct,
+            (true, false) => Ecn::Ect0,
+            (true, true) => Ecn::Ect1,
+        };
         packet.cwr = self.options.ecn && !again && std::mem::take(&mut self.cwr);
         let round_trip = || self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO);
         if self.needs.has(Signals::ROUTER_RATE) {

@@ -2,7 +2,7 @@
 //! and delays from a fixed generator.
 
 use cc::{AnyController, FlowInfo, Params};
-use net::Packet;
+use net::{Ecn, Packet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -156,12 +156,14 @@ impl Exchange {
                 self.waiting.push(start);
             }
             self.free_at = start + SERVICE;
-            packet.marked = packet.ecn && self.chance(self.path.mark);
+            if packet.ecn.capable() && self.chance(self.path.mark) {
+                packet.ecn = Ecn::Ce;
+            }
             let late = if self.chance(self.path.late) { Span::from_ms(7) } else { Span::ZERO };
             self.fly(self.free_at + DELAY + late, (packet, options), true);
         }
         for (packet, options) in std::mem::take(&mut self.peer.out) {
-            self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.ecn as u64) << 62);
+            self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.ece as u64) << 62);
             self.digest.add(packet.size as u64);
             for block in options.blocks.as_slice() {
                 self.digest.add((block.start as u64) << 32 | block.end as u64);

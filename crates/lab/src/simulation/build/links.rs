@@ -3,11 +3,13 @@
 use super::plan::{Layout, Plan};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
-use crate::scenario::{Direction, FlowKind, Loss};
-use engine::Stream;
-use net::impairment::{Action, Bernoulli, GilbertElliott, Impairment, Outages, Scripted, Selection};
-use net::{LinkId, LinkSpec, Network};
-use units::{Span, Time};
+use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation};
+use crate::simulation::endpoints::TimerOwner;
+use engine::{EventQueue, Stream};
+use net::impairment::{Action, Bernoulli, GilbertElliott, Impairment, Jitter, Outages, Scripted, Selection};
+use net::qdisc::Qdisc;
+use net::{LinkId, LinkSpec, Network, Packet, TokenBucket, Topology, TraceCursor, Transmitter};
+use units::{Limit, Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
 pub(super) fn add_links(
@@ -25,21 +27,21 @@ pub(super) fn add_links(
     let mut audited = Vec::new();
     for (i, (direction, rtt)) in directions.iter().zip(round_trips).enumerate() {
         let link = LinkId(i as u32);
-        let stream = |purpose: &str| {
-            // Parallel links have the same name: the later ones add their number.
-            let twin = (0..i).any(|other| topology.ends(LinkId(other as u32)) == topology.ends(link));
-            let number = if twin { format!("#{i}") } else { String::new() };
-            Stream::new(plan.seed, purpose, &format!("{}{number}", topology.link_name(link)))
+        let stream = |purpose: &str| stream(plan, topology, link, purpose);
+        let (rate, delay) = (direction.mean_rate(plan.end), direction.delay);
+        let qdisc = match is_scheduled(direction) {
+            true => Qdisc::Unlimited, // replaced by `schedule_links`
+            false => direction.queue.build(rate, delay, rtt, || stream(direction.queue.purpose())),
         };
-        let (rate, delay) = (direction.rate, direction.delay);
-        let qdisc = direction.queue.build(rate, delay, rtt, || stream("red"));
-        // Each random loss has a stream of its own; the first one's has the name that it has alone.
-        let mut random = 0;
+        // Each random process has a stream of its own; the first one's has the name that it has alone.
         let mut impairments = Vec::new();
+        let mut used: Vec<&str> = Vec::new();
         for loss in &direction.losses {
-            random += matches!(loss, Loss::Bernoulli { .. } | Loss::GilbertElliott { .. }) as u32;
-            let purpose = if random <= 1 { "loss".to_string() } else { format!("loss {random}") };
-            impairments.extend(impairment(plan, loss, || stream(&purpose)));
+            let kind = purpose(loss);
+            used.push(kind);
+            let count = used.iter().filter(|other| **other == kind).count();
+            let name = if count <= 1 { kind.to_string() } else { format!("{kind} {count}") };
+            impairments.extend(impairment(plan, loss, || stream(&name)));
         }
         network.add_link(LinkSpec { rate, delay, qdisc, impairments, router: direction.router.clone() });
         if plan.settings.recording.audit {
@@ -47,6 +49,62 @@ pub(super) fn add_links(
         }
     }
     (network, audited)
+}
+
+/// Whether the queue of a direction is asked at each departure.
+fn is_scheduled(direction: &Direction) -> bool {
+    direction.queue.scheduled() || direction.variation.is_some()
+}
+
+/// Gives the scheduled links their disciplines and transmitters, each with a timer of its own.
+pub(super) fn schedule_links(
+    plan: &Plan<'_>,
+    layout: &Layout<'_>,
+    directions: &[&Direction],
+    network: &mut Network,
+    event_queue: &mut EventQueue<Packet>,
+) -> Vec<TimerOwner> {
+    let round_trips = longest_round_trips(layout, directions);
+    let mut timers = Vec::new();
+    for (i, (direction, rtt)) in directions.iter().zip(round_trips).enumerate() {
+        if !is_scheduled(direction) {
+            continue;
+        }
+        let (link, rate) = (LinkId(i as u32), direction.mean_rate(plan.end));
+        let purpose = direction.queue.purpose();
+        let scheduler =
+            direction.queue.build_scheduled(rate, rtt, || stream(plan, &layout.topology, link, purpose));
+        let transmitter = match &direction.variation {
+            None => Transmitter::Constant(rate),
+            Some(RateVariation::Steps(steps)) => Transmitter::Steps(steps.clone()),
+            Some(RateVariation::Trace(trace)) => Transmitter::Trace(TraceCursor::new(trace.clone())),
+            Some(RateVariation::Shaper { line, burst }) => {
+                Transmitter::Shaper(*line, TokenBucket::new(rate, *burst))
+            }
+        };
+        network.set_scheduler(link, scheduler, transmitter, event_queue.add_timers(1));
+        timers.push(TimerOwner::Link(link));
+    }
+    timers
+}
+
+/// The random stream of a link for a purpose.
+fn stream(plan: &Plan<'_>, topology: &Topology, link: LinkId, purpose: &str) -> Stream {
+    // Parallel links have the same name: the later ones add their number.
+    let twin = (0..link.0).any(|other| topology.ends(LinkId(other)) == topology.ends(link));
+    let number = if twin { format!("#{}", link.0) } else { String::new() };
+    Stream::new(plan.seed, purpose, &format!("{}{number}", topology.link_name(link)))
+}
+
+/// The name of the random stream of an impairment.
+fn purpose(loss: &Loss) -> &'static str {
+    match loss {
+        Loss::Jitter { .. } => "jitter",
+        Loss::Reorder { .. } => "reorder",
+        Loss::Duplicate { .. } => "duplicate",
+        Loss::Bernoulli { .. } | Loss::GilbertElliott { .. } => "loss",
+        _ => "",
+    }
 }
 
 /// For each link, the longest round-trip propagation delay of the flows over it; without a flow, that of its own two
@@ -89,12 +147,16 @@ fn audited_link(
             ..AuditedLink::default()
         },
     };
-    let limit = direction.queue.limit(direction.rate, rtt);
+    let rate = direction.mean_rate(plan.end);
+    let limit = direction.queue.limit(rate, rtt);
     // A scripted delay is added to that of the link; during a stall the transmitter pauses.
     let (mut delay, mut pause) = (known.delay, known.pause);
     for loss in &direction.losses {
         match loss {
-            Loss::Scripted { action: Action::Delay(by), .. } => delay.1 = delay.1 + *by,
+            Loss::Scripted { action: Action::Delay(by), .. } | Loss::Reorder { by, .. } => {
+                delay.1 = delay.1 + *by;
+            }
+            Loss::Jitter { max, .. } => delay.1 = delay.1 + *max,
             Loss::Stall { times } => {
                 pause = times.iter().fold(pause, |sum, (begin, end)| sum + (*end - *begin));
             }
@@ -102,7 +164,22 @@ fn audited_link(
         }
     }
     let limit_before = direction.queue.limits_before();
-    AuditedLink { rate: direction.rate, limit, limit_before, delay, pause, ..known }
+    // A fair queue accepts a packet before it drops others.
+    let limit = match (&direction.queue, limit) {
+        (Queue::Fair { .. }, Some(Limit::Packets(n))) => Some(Limit::Packets(n + 1)),
+        (Queue::Fair { .. }, _) => None,
+        (_, limit) => limit,
+    };
+    AuditedLink {
+        rate,
+        limit,
+        limit_before,
+        delay,
+        pause,
+        scheduled: is_scheduled(direction),
+        varies: direction.variation.is_some(),
+        ..known
+    }
 }
 
 /// None if a scripted loss names a flow that is not of this run.
@@ -122,6 +199,10 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
             let selection = Selection { segments: segments.collect(), ..selection.clone() };
             Impairment::Scripted(Scripted::new(plan.order[index], selection, *action))
         }
+        Loss::Policer { rate, burst } => Impairment::Policer(TokenBucket::new(*rate, *burst)),
+        Loss::Jitter { min, max, ordered } => Impairment::Jitter(Jitter::new(*min, *max, *ordered, stream())),
+        Loss::Reorder { rate, by } => Impairment::Jitter(Jitter::reorder(*rate, *by, stream())),
+        Loss::Duplicate { rate } => Impairment::Duplicate(Bernoulli::new(*rate, stream())),
         Loss::Blackout { times } => Impairment::Blackout(outages(times)),
         Loss::Stall { times } => Impairment::Stall(outages(times)),
     })

@@ -1,0 +1,56 @@
+//! The keys of rates that vary, of token buckets, and of random delays.
+
+use super::form::Form::{Array, Bytes, Number, Quantity, Switch, Text, Word};
+use super::form::{Key, key};
+
+pub(super) const TRACE: &[Key] = &[
+    key("kind", Word(&["trace"]), "", "delivery opportunities of a trace in Mahimahi's format"),
+    key(
+        "file",
+        Text,
+        "",
+        "the trace, relative to the scenario: in each line the time of an opportunity, ms, not decreasing; the last one is the period; gzip is allowed",
+    ),
+    key("unit", Bytes, "\"1504B\"", "bytes that one opportunity delivers"),
+    key("repeat", Switch, "true", "the trace starts again after its last time"),
+];
+
+pub(super) const STEPS: &[Key] = &[
+    key("kind", Word(&["steps"]), "", "a rate that changes at given times"),
+    key(
+        "steps",
+        Array("[[\"0s\", \"10Mbps\"], [\"5s\", \"2Mbps\"]]"),
+        "",
+        "times from the start, and the rate from there on",
+    ),
+    key("repeat", Quantity("20s"), "none", "time after which the steps start again"),
+];
+
+const BURST: Key = key("burst", Bytes, "", "largest number of tokens, at least 1500 bytes");
+
+pub(super) const SHAPER: &[Key] =
+    &[key("rate", Quantity("1Mbps"), "", "rate of the tokens; a limit in `bdp` refers to it"), BURST];
+
+pub(super) const POLICER: &[Key] = &[
+    key("kind", Word(&["policer"]), "", "drops packets for which there are no tokens, before the queue"),
+    key("rate", Quantity("1Mbps"), "", "rate of the tokens"),
+    BURST,
+];
+
+pub(super) const JITTER: &[Key] = &[
+    key("kind", Word(&["jitter"]), "", "delays packets after their transmission, uniformly distributed"),
+    key("min", Quantity("0ms"), "\"0ms\"", "least delay"),
+    key("max", Quantity("10ms"), "", "largest delay"),
+    key("order", Switch, "true", "no packet arrives before the one in front of it"),
+];
+
+pub(super) const REORDER: &[Key] = &[
+    key("kind", Word(&["reorder"]), "", "delays a part of the packets, so that others overtake them"),
+    key("rate", Number(0.0, 1.0), "", "probability per packet"),
+    key("by", Quantity("5ms"), "", "the delay"),
+];
+
+pub(super) const DUPLICATE: &[Key] = &[
+    key("kind", Word(&["duplicate"]), "", "sends copies of data packets"),
+    key("rate", Number(0.0, 1.0), "", "probability per packet"),
+];

@@ -1,0 +1,253 @@
+//! PIE (RFC 8033): drops at arrival with a probability that a proportional-integral controller sets from the delay.
+
+use super::fifo::Fifo;
+use super::offer::{Admission, Offer};
+use engine::Stream;
+use std::collections::VecDeque;
+use units::{Span, Time};
+
+/// The configuration of PIE.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PieConfig {
+    /// Delay at which the controller aims.
+    pub target: Span,
+    /// Time between two updates of the probability.
+    pub update_interval: Span,
+    /// Gains for the distance of the delay from the target and for its change, 1/s.
+    pub alpha: f64,
+    /// See `alpha`.
+    pub beta: f64,
+    /// Time after an empty queue in which nothing is dropped.
+    pub max_burst: Span,
+    /// Bytes of a typical packet; up to two of them in the queue are never dropped.
+    pub mean_packet: u32,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Above this probability ECN-capable packets are dropped too.
+    pub mark_p: f64,
+    /// Spread the drops evenly (RFC 8033 section 5.4).
+    pub derandomise: bool,
+}
+
+/// The controller of PIE, without the queue.
+#[derive(Clone, Debug)]
+pub struct PieControl {
+    /// Drop probability.
+    p: f64,
+    last_delay: Span,
+    burst: Span,
+    accumulated: f64,
+    next_update: Time,
+}
+
+/// The factor of an update for small probabilities: without it the controller would overshoot (RFC 8033 section 4.2).
+fn scale(p: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] =
+        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
+    STEPS.iter().find(|(bound, _)| p < *bound).map_or(1.0, |(_, divisor)| 1.0 / divisor)
+}
+
+impl PieControl {
+    /// The state of an empty queue at the start of a run.
+    pub fn new(config: &PieConfig) -> PieControl {
+        PieControl {
+            p: 0.0,
+            last_delay: Span::ZERO,
+            burst: config.max_burst,
+            accumulated: 0.0,
+            next_update: Time::ZERO + config.update_interval,
+        }
+    }
+
+    fn update(&mut self, config: &PieConfig, delay: Span) {
+        let (now, before, target) = (delay.seconds(), self.last_delay.seconds(), config.target.seconds());
+        let mut change = scale(self.p) * (config.alpha * (now - target) + config.beta * (now - before));
+        if self.p >= 0.1 {
+            change = change.min(0.02);
+        }
+        self.p += change;
+        let idle = delay == Span::ZERO && self.last_delay == Span::ZERO;
+        if idle {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        self.burst = Span::from_ps(self.burst.ps().saturating_sub(config.update_interval.ps()));
+        self.last_delay = delay;
+        if self.p == 0.0 && now < target / 2.0 && before < target / 2.0 {
+            self.burst = config.max_burst;
+        }
+    }
+
+    /// Performs the updates up to `now`. `delay_at` returns the delay of the queue at the time of an update.
+    pub fn catch_up(&mut self, config: &PieConfig, now: Time, mut delay_at: impl FnMut(Time) -> Span) {
+        while self.next_update <= now {
+            let at = self.next_update;
+            let delay = delay_at(at);
+            self.update(config, delay);
+            self.next_update = at + config.update_interval;
+            let settled = self.p == 0.0 && delay == Span::ZERO && self.burst == config.max_burst;
+            if settled && self.next_update <= now {
+                // Nothing changes until the next packet arrives.
+                let step = config.update_interval.ps();
+                let missed = now.since(self.next_update).ps() / step + 1;
+                self.next_update += Span::from_ps(missed * step);
+            }
+        }
+    }
+
+    /// Decides on a packet in front of `bytes` waiting bytes; `ect` is true if it is ECN-capable.
+    pub fn decide(&mut self, config: &PieConfig, bytes: u64, ect: bool, stream: &mut Stream) -> Admission {
+        let small_delay = self.last_delay.ps() < config.target.ps() / 2 && self.p < 0.2;
+        if self.burst > Span::ZERO || small_delay || bytes <= 2 * config.mean_packet as u64 {
+            return Admission::Take;
+        }
+        if config.derandomise {
+            self.accumulated = if self.p == 0.0 { 0.0 } else { self.accumulated + self.p };
+            if self.accumulated < 0.85 {
+                return Admission::Take;
+            }
+        }
+        let forced = config.derandomise && self.accumulated >= 8.5;
+        if !forced && stream.uniform() >= self.p {
+            return Admission::Take;
+        }
+        self.accumulated = 0.0;
+        if config.ecn && ect && self.p <= config.mark_p { Admission::Mark } else { Admission::Refuse }
+    }
+}
+
+/// A first-in-first-out queue with PIE.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    config: PieConfig,
+    packets: u64,
+    bytes: u64,
+    control: PieControl,
+    queue: Fifo,
+    /// Times of arrival of the waiting packets.
+    arrivals: VecDeque<Time>,
+    stream: Stream,
+}
+
+impl Pie {
+    /// A queue in which at most `packets` packets and `bytes` bytes wait, with random numbers from `stream`.
+    pub fn new(config: PieConfig, packets: u64, bytes: u64, stream: Stream) -> Pie {
+        let control = PieControl::new(&config);
+        Pie { config, packets, bytes, control, queue: Fifo::default(), arrivals: VecDeque::new(), stream }
+    }
+
+    /// Decides on a packet; `ect` is true if it is ECN-capable.
+    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
+        let Pie { control, queue, arrivals, config, .. } = self;
+        control.catch_up(config, offer.now, |at| {
+            queue.depart(at, true);
+            arrivals.drain(..arrivals.len() - queue.packets() as usize);
+            arrivals.front().map_or(Span::ZERO, |first| at.since(*first))
+        });
+        let idle = queue.settle(offer);
+        arrivals.drain(..arrivals.len() - queue.packets() as usize);
+        let full = queue.packets() >= self.packets || queue.bytes() + offer.size as u64 > self.bytes;
+        if full && !idle {
+            control.accumulated = 0.0;
+            return Admission::Refuse;
+        }
+        let decision = control.decide(config, queue.bytes(), ect, &mut self.stream);
+        if decision != Admission::Refuse {
+            queue.take(offer, idle);
+            if !idle {
+                arrivals.push_back(offer.now);
+            }
+        }
+        decision
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub fn config() -> PieConfig {
+        PieConfig {
+            target: Span::from_ms(15),
+            update_interval: Span::from_ms(15),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Span::from_ms(150),
+            mean_packet: 1000,
+            ecn: false,
+            mark_p: 0.1,
+            derandomise: false,
+        }
+    }
+
+    #[test]
+    fn probabilities_have_the_values_of_the_reference() {
+        let mut control = PieControl { burst: Span::ZERO, ..PieControl::new(&config()) };
+        let expected = [9.155e-06, 4.9438e-05, 6.4087e-05, 7.8735e-05, 2.54517e-04];
+        for (delay, expected) in [15, 30, 30, 30, 45].into_iter().zip(expected) {
+            control.update(&config(), Span::from_ms(delay));
+            assert!((control.p / expected - 1.0).abs() < 1e-4, "{} {expected}", control.p);
+        }
+        control = PieControl { p: 0.3, last_delay: Span::from_ms(30), ..control };
+        control.update(&config(), Span::from_ms(200));
+        assert_eq!(control.p, 0.32);
+        control = PieControl { p: 0.3, last_delay: Span::ZERO, ..control };
+        control.update(&config(), Span::ZERO);
+        assert!((control.p - (0.3 - 0.001875) * 0.98).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_burst_is_taken_for_ten_updates() {
+        let mut control = PieControl::new(&config());
+        let updates = (1..20).find(|_| {
+            control.update(&config(), Span::from_ms(30));
+            control.burst == Span::ZERO
+        });
+        assert_eq!(updates, Some(10));
+    }
+
+    #[test]
+    fn a_long_idle_time_costs_few_updates() {
+        let mut control = PieControl { p: 0.5, ..PieControl::new(&config()) };
+        let mut updates = 0;
+        control.catch_up(&config(), Time::ZERO + Span::from_ms(1_000_000_000), |_| {
+            updates += 1;
+            Span::ZERO
+        });
+        assert!(updates < 1000 && control.p == 0.0, "{updates} updates");
+        assert!(control.next_update > Time::ZERO + Span::from_ms(1_000_000_000));
+    }
+
+    #[test]
+    fn derandomised_drops_are_never_close() {
+        let derandomised = PieConfig { derandomise: true, ..config() };
+        let mut control = PieControl {
+            p: 0.1,
+            burst: Span::ZERO,
+            last_delay: Span::from_ms(20),
+            ..PieControl::new(&config())
+        };
+        let mut stream = Stream::new(1, "pie", "test");
+        let drops: Vec<u32> = (0..10_000)
+            .filter(|_| control.decide(&derandomised, 1_000_000, false, &mut stream) == Admission::Refuse)
+            .collect();
+        assert!(drops.len() > 300);
+        assert!(drops.windows(2).all(|pair| (9..=86).contains(&(pair[1] - pair[0]))));
+    }
+
+    #[test]
+    fn the_delay_is_the_waiting_time_of_the_head() {
+        // A packet of 1,000 bytes takes 10 ms; one arrives every 5 ms: the delay grows by 5 ms each 10 ms.
+        let mut queue = Pie::new(config(), 1000, u64::MAX, Stream::new(1, "pie", "test"));
+        let mut free_at = Time::ZERO;
+        for n in 0..40u64 {
+            let now = Time::ZERO + Span::from_ms(5 * n);
+            let offer = Offer { now, free_at, size: 1000, cause: now };
+            if queue.admit(&offer, false) != Admission::Refuse {
+                free_at = free_at.max(now) + Span::from_ms(10);
+            }
+        }
+        // The 40th arrives at 195 ms, the last update was at 195 ms: the packet that arrived at 100 ms is the head.
+        assert_eq!(queue.control.last_delay, Span::from_ms(95));
+    }
+}

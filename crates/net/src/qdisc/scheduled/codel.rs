@@ -1,0 +1,261 @@
+//! CoDel (RFC 8289): drops at the head of the queue while packets wait longer than a target for a whole interval.
+
+use super::{TailDrop, Waiting};
+use units::{Span, Time};
+
+/// The configuration of CoDel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodelConfig {
+    /// Acceptable waiting time.
+    pub target: Span,
+    /// Time for which packets wait longer than the target before the first drop.
+    pub interval: Span,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Mark ECN-capable packets that wait longer than this; none if it is zero.
+    pub ce_threshold: Span,
+    /// Largest packet, bytes: with no more than this in the queue nothing is dropped.
+    pub largest: u64,
+}
+
+/// Intervals after which CoDel forgets how fast it dropped (RFC 8289 section 5.5).
+const RESUME: u64 = 16;
+
+/// The state of CoDel's control law, without the queue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ControlLaw {
+    /// The time from which a packet that waited too long may be dropped; zero if the last packet did not.
+    first_above: Time,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+/// interval / sqrt(count), to the picosecond.
+fn spacing(config: &CodelConfig, count: u32) -> Span {
+    Span::from_ps((config.interval.ps() as f64 / f64::from(count).sqrt()) as u64)
+}
+
+impl ControlLaw {
+    /// Removes the head of the queue. Returns it, and whether it may be dropped.
+    fn pop(&mut self, config: &CodelConfig, queue: &mut TailDrop, now: Time) -> (Option<Waiting>, bool) {
+        let Some(packet) = queue.dequeue() else {
+            self.first_above = Time::ZERO;
+            return (None, false);
+        };
+        if packet.sojourn(now) < config.target || queue.bytes() <= config.largest {
+            self.first_above = Time::ZERO;
+            return (Some(packet), false);
+        }
+        if self.first_above == Time::ZERO {
+            self.first_above = now + config.interval;
+            return (Some(packet), false);
+        }
+        (Some(packet), now >= self.first_above)
+    }
+
+    /// Drops or marks `packet`. Returns it if it is marked.
+    fn signal(config: &CodelConfig, mut packet: Waiting, drops: &mut Vec<Waiting>) -> Option<Waiting> {
+        if config.ecn && packet.mark() {
+            return Some(packet);
+        }
+        drops.push(packet);
+        None
+    }
+
+    /// Removes the packet that leaves now.
+    pub fn dequeue(
+        &mut self,
+        config: &CodelConfig,
+        queue: &mut TailDrop,
+        now: Time,
+        drops: &mut Vec<Waiting>,
+    ) -> Option<Waiting> {
+        let (first, droppable) = self.pop(config, queue, now);
+        let Some(packet) = first else {
+            self.dropping = false;
+            return None;
+        };
+        let packet = if self.dropping {
+            self.continue_dropping(config, queue, now, drops, packet, droppable)
+        } else if droppable {
+            self.start_dropping(config, queue, now, drops, packet)
+        } else {
+            Some(packet)
+        };
+        let mut packet = packet?;
+        if config.ce_threshold > Span::ZERO && packet.sojourn(now) > config.ce_threshold {
+            packet.mark();
+        }
+        Some(packet)
+    }
+
+    fn continue_dropping(
+        &mut self,
+        config: &CodelConfig,
+        queue: &mut TailDrop,
+        now: Time,
+        drops: &mut Vec<Waiting>,
+        mut packet: Waiting,
+        droppable: bool,
+    ) -> Option<Waiting> {
+        self.dropping = droppable;
+        while self.dropping && now >= self.drop_next {
+            let marked = ControlLaw::signal(config, packet, drops);
+            self.count += 1;
+            if marked.is_some() {
+                self.drop_next += spacing(config, self.count);
+                return marked;
+            }
+            let (next, droppable) = self.pop(config, queue, now);
+            if droppable {
+                self.drop_next += spacing(config, self.count);
+            } else {
+                self.dropping = false;
+            }
+            packet = next?;
+        }
+        Some(packet)
+    }
+
+    fn start_dropping(
+        &mut self,
+        config: &CodelConfig,
+        queue: &mut TailDrop,
+        now: Time,
+        drops: &mut Vec<Waiting>,
+        packet: Waiting,
+    ) -> Option<Waiting> {
+        let marked = ControlLaw::signal(config, packet, drops);
+        let packet = if marked.is_some() { marked } else { self.pop(config, queue, now).0 };
+        self.dropping = true;
+        // A new series of drops soon after the last one begins at the rate that controlled the queue then.
+        let since = self.count - self.last_count;
+        let soon = now < self.drop_next + Span::from_ps(RESUME * config.interval.ps());
+        self.count = if since > 1 && soon { since } else { 1 };
+        self.drop_next = now + spacing(config, self.count);
+        self.last_count = self.count;
+        packet
+    }
+}
+
+/// A CoDel queue.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    config: CodelConfig,
+    queue: TailDrop,
+    law: ControlLaw,
+}
+
+impl Codel {
+    /// A queue in which at most `packets` packets and `bytes` bytes wait.
+    pub fn new(config: CodelConfig, packets: u64, bytes: u64) -> Codel {
+        Codel { config, queue: TailDrop::new(packets, bytes), law: ControlLaw::default() }
+    }
+
+    /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
+    pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
+        self.queue.enqueue(packet, idle)
+    }
+
+    /// Removes the packet that leaves now, and what is dropped before it.
+    pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
+        self.law.dequeue(&self.config, &mut self.queue, now, drops)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Ecn, Packet, PacketKind};
+
+    fn us(n: u64) -> Time {
+        Time::from_ps(n * 1_000_000)
+    }
+
+    fn config(ecn: bool) -> CodelConfig {
+        CodelConfig {
+            target: Span::from_ms(5),
+            interval: Span::from_ms(100),
+            ecn,
+            ce_threshold: Span::ZERO,
+            largest: 1514,
+        }
+    }
+
+    fn packet(arrived: Time, seq: u32, ecn: Ecn) -> Waiting {
+        let packet = Packet { ecn, ..Packet::new(PacketKind::Data, 0, 0, seq, 1000, arrived) };
+        Waiting { packet, arrived, late: Span::ZERO, ordered: false, marked: false }
+    }
+
+    /// A packet of 1,000 bytes every 2/3 ms into a link that sends one a millisecond: times of drops and of marks, ms.
+    fn overload(ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
+        let mut queue = Codel::new(config(true), 1000, u64::MAX);
+        let (mut drops, mut dropped, mut marked) = (Vec::new(), Vec::new(), Vec::new());
+        let mut arrivals = (0u64..).map(|n| n * 2000 / 3).peekable();
+        for ms in 0..=650u64 {
+            while let Some(at) = arrivals.next_if(|at| *at <= ms * 1000) {
+                queue.enqueue(packet(us(at), at as u32, ecn), false);
+            }
+            let sent = queue.dequeue(us(ms * 1000), &mut drops);
+            dropped.extend(drops.drain(..).map(|_| ms));
+            marked.extend(sent.filter(|sent| sent.marked).map(|_| ms));
+        }
+        (dropped, marked)
+    }
+
+    #[test]
+    fn drops_come_at_the_published_times() {
+        let expected = [115, 215, 286, 344, 394, 439, 479, 517, 553, 586, 618, 648];
+        assert_eq!(overload(Ecn::NotEct), (expected.to_vec(), vec![]));
+        assert_eq!(overload(Ecn::Ect0), (vec![], expected.to_vec()));
+    }
+
+    #[test]
+    fn drops_follow_the_square_root() {
+        let spacings: Vec<u64> = (1..=8).map(|n| spacing(&config(false), n).ps() / 1_000_000).collect();
+        assert_eq!(spacings, [100_000, 70_710, 57_735, 50_000, 44_721, 40_824, 37_796, 35_355]);
+    }
+
+    #[test]
+    fn a_new_series_resumes_the_old_rate_or_not() {
+        for (drop_next, count) in [(10_000, 8), (8_000, 1)] {
+            let mut queue = Codel::new(config(false), 1000, u64::MAX);
+            (0..9).for_each(|n| {
+                queue.enqueue(packet(us(10_000_000), n, Ecn::NotEct), false);
+            });
+            let law = &mut queue.law;
+            (law.count, law.last_count, law.drop_next) = (12, 4, us(drop_next * 1000));
+            law.first_above = us(10_400_000);
+            queue.dequeue(us(10_500_000), &mut Vec::new());
+            assert_eq!(queue.law.count, count);
+        }
+    }
+
+    #[test]
+    fn a_short_queue_is_never_dropped() {
+        let mut queue = Codel::new(config(false), 1000, u64::MAX);
+        let mut drops = Vec::new();
+        for n in 0..10u64 {
+            queue.enqueue(packet(us(n * 1_000_000), 2 * n as u32, Ecn::NotEct), false);
+            queue.enqueue(packet(us(n * 1_000_000), 2 * n as u32 + 1, Ecn::NotEct), false);
+            (0..2).for_each(|_| {
+                queue.dequeue(us(n * 1_000_000 + 900_000), &mut drops);
+            });
+        }
+        assert!(drops.is_empty());
+    }
+
+    #[test]
+    fn above_the_threshold_every_capable_packet_is_marked() {
+        let threshold = CodelConfig { ce_threshold: Span::from_ms(1), ..config(false) };
+        let mut queue = Codel::new(threshold, 1000, u64::MAX);
+        for (seq, ecn) in [(0, Ecn::Ect1), (1, Ecn::NotEct)] {
+            queue.enqueue(packet(us(0), seq, ecn), false);
+        }
+        let marks: Vec<bool> =
+            (0..2).map(|_| queue.dequeue(us(1001), &mut Vec::new()).unwrap().marked).collect();
+        assert_eq!(marks, [true, false]);
+    }
+}

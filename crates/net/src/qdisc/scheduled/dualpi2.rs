@@ -1,0 +1,340 @@
+//! DualPI2 (RFC 9332): a queue for classic traffic and one for low-latency traffic (L4S), coupled so that flows of both
+//! kinds have about the same rate.
+
+use super::{TailDrop, Waiting};
+use engine::Stream;
+use units::{Span, Time};
+
+/// The marking of the low-latency queue by its own delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ramp {
+    /// Delay below which no packet is marked.
+    pub min: Span,
+    /// Width of the range above `min` in which the probability rises from 0 to 1; zero: a step.
+    pub range: Span,
+}
+
+/// How the two queues share the link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DualPi2Scheduler {
+    /// Weighted round robin: this part of the bytes is for the classic queue if both have packets (Linux).
+    WeightedRoundRobin(f64),
+    /// The low-latency queue goes first unless the head of the classic one waits this much longer (RFC 9332).
+    TimeShiftedFifo(Span),
+}
+
+/// The configuration of DualPI2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualPi2Config {
+    /// Packets that may wait in both queues.
+    pub packets: u64,
+    /// Bytes that may wait in both queues.
+    pub bytes: u64,
+    /// Delay at which the controller aims.
+    pub target: Span,
+    /// Time between two updates of the probability.
+    pub update_interval: Span,
+    /// Gain for the distance of the delay from the target, 1/s.
+    pub alpha: f64,
+    /// Gain for the change of the delay, 1/s.
+    pub beta: f64,
+    /// Ratio of the low-latency marking probability to the square root of the classic one.
+    pub coupling: f64,
+    /// Marking of the low-latency queue by its own delay.
+    pub ramp: Ramp,
+    /// How the two queues share the link.
+    pub scheduler: DualPi2Scheduler,
+}
+
+/// Counters of the low-latency queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LowLatency {
+    /// Packets that left it.
+    pub packets: u64,
+    /// Packets marked in it.
+    pub marked: u64,
+    /// Sum of their waiting times, ps.
+    waited: f64,
+}
+
+impl LowLatency {
+    /// Mean waiting time, seconds; not a number if no packet has left the queue.
+    pub fn mean_wait_s(&self) -> f64 {
+        self.waited / self.packets as f64 / units::PS_PER_S as f64
+    }
+}
+
+/// A dual queue.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    config: DualPi2Config,
+    classic: TailDrop,
+    low: TailDrop,
+    /// p': the output of the controller.
+    base: f64,
+    last_delay: Span,
+    next_update: Time,
+    /// Sum of the probabilities since the last mark in the low-latency queue: marks come at even distances.
+    recurrence: f64,
+    /// Bytes that the classic queue may send before the low-latency one.
+    credit: f64,
+    stream: Stream,
+    counts: LowLatency,
+}
+
+/// The credit of empty queues: the low-latency queue may send some packets first.
+fn first_credit(scheduler: DualPi2Scheduler) -> f64 {
+    match scheduler {
+        DualPi2Scheduler::WeightedRoundRobin(part) => (2.0 * part - 1.0) * 1514.0,
+        DualPi2Scheduler::TimeShiftedFifo(_) => 0.0,
+    }
+}
+
+/// Probability above which ECN marks are not enough, and packets of both queues are dropped.
+const OVERLOAD: f64 = 0.25;
+
+impl DualPi2 {
+    /// An empty dual queue with random numbers from `stream`.
+    pub fn new(config: DualPi2Config, stream: Stream) -> DualPi2 {
+        let unlimited = || TailDrop::new(u64::MAX, u64::MAX);
+        DualPi2 {
+            config,
+            classic: unlimited(),
+            low: unlimited(),
+            base: 0.0,
+            last_delay: Span::ZERO,
+            next_update: Time::ZERO + config.update_interval,
+            recurrence: 0.0,
+            credit: first_credit(config.scheduler),
+            stream,
+            counts: LowLatency::default(),
+        }
+    }
+
+    /// What the low-latency queue has done.
+    pub fn low_latency(&self) -> &LowLatency {
+        &self.counts
+    }
+
+    fn update(&mut self, delay: Span) {
+        let (now, before) = (delay.seconds(), self.last_delay.seconds());
+        let change =
+            self.config.alpha * (now - self.config.target.seconds()) + self.config.beta * (now - before);
+        self.base = (self.base + change).clamp(0.0, 1.0);
+        self.last_delay = delay;
+    }
+
+    /// Performs the updates up to `now`; nothing has left the queues since the last call.
+    fn catch_up(&mut self, now: Time) {
+        while self.next_update <= now {
+            let at = self.next_update;
+            let wait = |queue: &TailDrop| queue.head().map_or(Span::ZERO, |head| at.since(head.arrived));
+            let delay = wait(&self.classic).max(wait(&self.low));
+            self.update(delay);
+            self.next_update = at + self.config.update_interval;
+            if self.base == 0.0 && delay == Span::ZERO && self.next_update <= now {
+                // Nothing changes until the next packet arrives.
+                let step = self.config.update_interval.ps();
+                let missed = now.since(self.next_update).ps() / step + 1;
+                self.next_update += Span::from_ps(missed * step);
+            }
+        }
+    }
+
+    /// Accepts the packet into the queue of its kind if there is room for it.
+    pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
+        self.catch_up(packet.arrived);
+        let packets = (self.classic.len() + self.low.len()) as u64;
+        let bytes = self.classic.bytes() + self.low.bytes() + packet.packet.size as u64;
+        if (packets >= self.config.packets || bytes > self.config.bytes) && !idle {
+            return false;
+        }
+        let queue = if packet.packet.ecn.l4s() { &mut self.low } else { &mut self.classic };
+        queue.enqueue(packet, true)
+    }
+
+    /// Whether the low-latency queue goes next; both have packets.
+    fn low_goes_first(&self, now: Time, low: &Waiting, classic: &Waiting) -> bool {
+        match self.config.scheduler {
+            DualPi2Scheduler::WeightedRoundRobin(_) => self.credit <= 0.0,
+            DualPi2Scheduler::TimeShiftedFifo(shift) => low.sojourn(now) + shift >= classic.sojourn(now),
+        }
+    }
+
+    /// Accounts the bytes that a queue sends in competition with the other one.
+    fn charge(&mut self, low: bool, bytes: u32) {
+        if let DualPi2Scheduler::WeightedRoundRobin(part) = self.config.scheduler {
+            self.credit += if low { part * bytes as f64 } else { (part - 1.0) * bytes as f64 };
+        }
+    }
+
+    /// Removes the packet that leaves now, and what is dropped before it.
+    pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
+        self.catch_up(now);
+        loop {
+            let low = match (self.low.head(), self.classic.head()) {
+                (Some(low), Some(classic)) => self.low_goes_first(now, low, classic),
+                (low, _) => low.is_some(),
+            };
+            let contended = self.low.len() > 0 && self.classic.len() > 0;
+            let packet = if low { self.low.dequeue() } else { self.classic.dequeue() };
+            let Some(packet) = packet else {
+                self.credit = first_credit(self.config.scheduler);
+                return None;
+            };
+            if contended {
+                self.charge(low, packet.packet.size);
+            }
+            let signalled = if low { self.signal_low(now, packet) } else { self.signal_classic(packet) };
+            match signalled {
+                Ok(packet) => return Some(packet),
+                Err(dropped) => drops.push(dropped),
+            }
+        }
+    }
+
+    fn overloaded(&self) -> bool {
+        self.base * self.base >= OVERLOAD
+    }
+
+    /// The probability of a mark by the own delay of the low-latency queue.
+    fn ramp(&self, delay: Span) -> f64 {
+        let Ramp { min, range } = self.config.ramp;
+        if delay <= min {
+            0.0
+        } else if delay >= min + range {
+            1.0
+        } else {
+            (delay - min).seconds() / range.seconds()
+        }
+    }
+
+    /// A classic packet: dropped or marked with the square of p'. `Err`: it is dropped.
+    fn signal_classic(&mut self, mut packet: Waiting) -> Result<Waiting, Waiting> {
+        if self.stream.uniform() >= self.base * self.base {
+            return Ok(packet);
+        }
+        if !self.overloaded() && packet.mark() { Ok(packet) } else { Err(packet) }
+    }
+
+    /// A low-latency packet: marked by the coupled probability or its own delay; in overload it can be dropped. `Err`: it
+    /// is dropped.
+    fn signal_low(&mut self, now: Time, mut packet: Waiting) -> Result<Waiting, Waiting> {
+        if self.overloaded() && self.stream.uniform() < self.base * self.base {
+            return Err(packet);
+        }
+        let coupled = (self.config.coupling * self.base).min(1.0);
+        let delay = packet.sojourn(now);
+        self.recurrence += self.ramp(delay).max(coupled);
+        if self.recurrence > 1.0 {
+            self.recurrence -= 1.0;
+            packet.mark();
+            self.counts.marked += 1;
+        }
+        self.counts.packets += 1;
+        self.counts.waited += delay.ps() as f64;
+        Ok(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Ecn, Packet, PacketKind};
+
+    fn config() -> DualPi2Config {
+        DualPi2Config {
+            packets: 1000,
+            bytes: u64::MAX,
+            target: Span::from_ms(15),
+            update_interval: Span::from_ms(16),
+            alpha: 0.16,
+            beta: 3.2,
+            coupling: 2.0,
+            ramp: Ramp { min: Span::from_ms(1), range: Span::ZERO },
+            scheduler: DualPi2Scheduler::WeightedRoundRobin(0.1),
+        }
+    }
+
+    fn queue(config: DualPi2Config) -> DualPi2 {
+        DualPi2::new(config, Stream::new(1, "dualpi2", "test"))
+    }
+
+    fn packet(arrived: Time, ecn: Ecn) -> Waiting {
+        let packet = Packet { ecn, ..Packet::new(PacketKind::Data, 0, 0, 0, 1000, arrived) };
+        Waiting { packet, arrived, late: Span::ZERO, ordered: false, marked: false }
+    }
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Span::from_ms(n)
+    }
+
+    #[test]
+    fn probabilities_have_the_values_of_the_reference() {
+        let mut q = queue(config());
+        for (delay, expected) in [(15, 0.048), (30, 0.0984), (30, 0.1008), (20, 0.0696)] {
+            q.update(Span::from_ms(delay));
+            assert!((q.base - expected).abs() < 1e-12, "{} {expected}", q.base);
+        }
+        assert!((q.base * q.base - 0.00484416).abs() < 1e-12 && !q.overloaded());
+        q.base = 0.6;
+        assert!(q.overloaded());
+    }
+
+    #[test]
+    fn marks_follow_the_ramp_and_come_at_even_distances() {
+        let ramp = Ramp { min: Span::from_ps(800_000_000), range: Span::from_ps(400_000_000) };
+        let q = queue(DualPi2Config { ramp, ..config() });
+        let at = |us: u64| q.ramp(Span::from_ps(us * 1_000_000));
+        assert_eq!([800, 1000, 1200, 2000].map(at), [0.0, 0.5, 1.0, 1.0]);
+        let mut q = DualPi2 { base: 0.15, ..queue(config()) };
+        let marked: Vec<usize> =
+            (1..=11).filter(|_| q.signal_low(ms(0), packet(ms(0), Ecn::Ect1)).unwrap().marked).collect();
+        assert_eq!(marked, [4, 7, 11]);
+    }
+
+    #[test]
+    fn classic_packets_are_dropped_or_marked_and_overload_drops_all_kinds() {
+        let share = |ecn: Ecn, base: f64| {
+            let mut q = DualPi2 { base, ..queue(config()) };
+            let sent: Vec<_> = (0..10_000)
+                .map(|_| match ecn {
+                    Ecn::Ect1 => q.signal_low(ms(0), packet(ms(0), ecn)),
+                    _ => q.signal_classic(packet(ms(0), ecn)),
+                })
+                .collect();
+            let dropped = sent.iter().filter(|sent| sent.is_err()).count();
+            let marked = sent.iter().flatten().filter(|sent| sent.marked).count();
+            (dropped as f64 / 1e4, marked as f64 / 1e4)
+        };
+        let near = |a: f64, b: f64| (a - b).abs() < 0.015;
+        let (dropped, marked) = share(Ecn::NotEct, 0.3);
+        assert!(near(dropped, 0.09) && marked == 0.0);
+        let (dropped, marked) = share(Ecn::Ect0, 0.3);
+        assert!(dropped == 0.0 && near(marked, 0.09));
+        let (dropped, marked) = share(Ecn::Ect1, 0.3);
+        assert!(dropped == 0.0 && near(marked, 0.6));
+        let (dropped, _) = share(Ecn::Ect1, 0.6);
+        assert!(near(dropped, 0.36));
+    }
+
+    #[test]
+    fn both_kinds_are_served() {
+        let served = |scheduler, classic_waits: u64| {
+            let mut q = queue(DualPi2Config { scheduler, ..config() });
+            for _ in 0..200 {
+                q.enqueue(packet(ms(100 - classic_waits), Ecn::NotEct), false);
+            }
+            for _ in 0..200 {
+                q.enqueue(packet(ms(100), Ecn::Ect1), false);
+            }
+            q.next_update = Time::NEVER; // the probabilities stay zero
+            let mut drops = Vec::new();
+            (0..100).filter(|_| q.dequeue(ms(100), &mut drops).unwrap().packet.ecn != Ecn::NotEct).count()
+        };
+        let low = served(DualPi2Scheduler::WeightedRoundRobin(0.1), 1);
+        assert!((89..=92).contains(&low), "{low}");
+        let shifted = DualPi2Scheduler::TimeShiftedFifo(Span::from_ms(30));
+        assert_eq!((served(shifted, 29), served(shifted, 31)), (100, 0));
+    }
+}

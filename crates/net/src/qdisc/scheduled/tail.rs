@@ -1,0 +1,50 @@
+//! Drop-tail on a scheduled link: for links whose rate follows a trace.
+
+use super::Waiting;
+use std::collections::VecDeque;
+
+/// A first-in-first-out queue with a limit on the waiting packets; the packet in transmission does not count.
+#[derive(Clone, Debug)]
+pub struct TailDrop {
+    most_packets: u64,
+    most_bytes: u64,
+    bytes: u64,
+    waiting: VecDeque<Waiting>,
+}
+
+impl TailDrop {
+    /// At most `packets` packets and `bytes` bytes wait.
+    pub fn new(packets: u64, bytes: u64) -> TailDrop {
+        TailDrop { most_packets: packets, most_bytes: bytes, bytes: 0, waiting: VecDeque::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    pub(crate) fn head(&self) -> Option<&Waiting> {
+        self.waiting.front()
+    }
+
+    /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
+    pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
+        let size = packet.packet.size as u64;
+        let full = self.waiting.len() as u64 >= self.most_packets
+            || self.bytes.saturating_add(size) > self.most_bytes;
+        if full && !idle {
+            return false;
+        }
+        self.bytes += size;
+        self.waiting.push_back(packet);
+        true
+    }
+
+    /// Removes the oldest packet.
+    pub fn dequeue(&mut self) -> Option<Waiting> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= packet.packet.size as u64;
+        Some(packet)
+    }
+}

@@ -1,0 +1,376 @@
+//! Transmitters whose rate changes: by a schedule, by a trace of delivery opportunities, or by a token bucket.
+
+use std::fmt;
+use std::sync::Arc;
+use units::{PS_PER_S, Rate, Span, Time};
+
+/// A far time for what is never transmitted.
+const FAR: Time = Time::from_ps(u64::MAX / 4);
+
+/// The transmitter of a scheduled link.
+#[derive(Clone, Debug)]
+pub enum Transmitter {
+    /// A constant rate.
+    Constant(Rate),
+    /// A rate that is constant between given times.
+    Steps(RateSteps),
+    /// Delivery opportunities at given times.
+    Trace(TraceCursor),
+    /// A constant rate behind a token bucket.
+    Shaper(Rate, TokenBucket),
+}
+
+impl Transmitter {
+    /// The earliest time from `now` on at which a transmission can start.
+    pub fn ready_at(&self, now: Time) -> Time {
+        if let Transmitter::Trace(cursor) = self { cursor.ready_at(now) } else { now }
+    }
+
+    /// Transmits `bytes` from `now` on, when the transmitter is ready. Returns the time at which the last bit has left.
+    pub fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+        match self {
+            Transmitter::Constant(rate) => now + rate.time_for(bytes as u64),
+            Transmitter::Steps(steps) => steps.finish(now, bytes).unwrap_or(FAR),
+            Transmitter::Trace(cursor) => cursor.transmit(now, bytes),
+            Transmitter::Shaper(rate, bucket) => bucket.wait(now, bytes) + rate.time_for(bytes as u64),
+        }
+    }
+
+    /// Whether the transmission time of a packet depends on its size alone.
+    pub fn constant(&self) -> bool {
+        matches!(self, Transmitter::Constant(_))
+    }
+}
+
+/// A rate that changes at given times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateSteps {
+    /// Times from the start of the run (or of the period), increasing from zero, with the rate from there on.
+    pub steps: Vec<(Time, Rate)>,
+    /// After this time the steps start again; none if it is zero.
+    pub period: Span,
+}
+
+impl RateSteps {
+    /// The rate at `at`, and the time until which it holds.
+    fn at(&self, at: Time) -> (Rate, Time) {
+        let period = self.period.ps();
+        let begin = at.ps().checked_div(period).map_or(0, |round| round * period);
+        let within = Time::from_ps(at.ps() - begin);
+        let next = self.steps.partition_point(|(from, _)| *from <= within);
+        let rate = self.steps[next.saturating_sub(1)].1;
+        let until = match self.steps.get(next) {
+            Some((from, _)) => Time::from_ps(begin + from.ps()),
+            None if period > 0 => Time::from_ps(begin + period),
+            None => Time::NEVER,
+        };
+        (rate, until)
+    }
+
+    /// The time at which the last bit of `bytes` leaves if the first one leaves at `start`; none if it never does.
+    pub fn finish(&self, start: Time, bytes: u32) -> Option<Time> {
+        // In bits times picoseconds per second, which no division rounds.
+        let mut left = bytes as u128 * 8 * PS_PER_S as u128;
+        let mut at = start;
+        let mut silent = 0;
+        loop {
+            let (rate, until) = self.at(at);
+            let bps = rate.bps() as u128;
+            let needed = if bps > 0 { left.div_ceil(bps) } else { u128::MAX };
+            let available = if until == Time::NEVER { u128::MAX } else { until.since(at).ps() as u128 };
+            if needed <= available {
+                return (needed < u64::MAX as u128).then(|| at + Span::from_ps(needed as u64));
+            }
+            if until == Time::NEVER || until > FAR {
+                return None;
+            }
+            silent = if bps > 0 { 0 } else { silent + 1 };
+            if silent > self.steps.len() {
+                return None; // a period without a rate
+            }
+            left -= bps * available;
+            at = until;
+        }
+    }
+
+    /// The mean rate from the start until `end`.
+    pub fn mean(&self, end: Time) -> Rate {
+        let end = if self.period > Span::ZERO { Time::ZERO + self.period } else { end };
+        let (mut at, mut bits) = (Time::ZERO, 0u128);
+        while at < end {
+            let (rate, until) = self.at(at);
+            let until = until.min(end);
+            bits += rate.bps() as u128 * until.since(at).ps() as u128;
+            at = until;
+        }
+        Rate::from_bps((bits / end.since(Time::ZERO).ps().max(1) as u128) as u64)
+    }
+}
+
+/// The times at which a link can deliver a unit of bytes (the format of Mahimahi).
+#[derive(Clone, PartialEq)]
+pub struct DeliveryTrace {
+    /// Times of the opportunities, ms, not decreasing. The last one is the period.
+    times: Vec<u32>,
+    /// Bytes that one opportunity delivers.
+    unit: u32,
+    /// Whether the trace starts again after its last time.
+    repeat: bool,
+}
+
+/// Prints a hash of the times: a trace can have millions, and the text identifies runs.
+impl fmt::Debug for DeliveryTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let step =
+            |hash: u64, time: &u32| (hash ^ *time as u64).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+        let hash = self.times.iter().fold(0xcbf2_9ce4_8422_2325, step);
+        let DeliveryTrace { times, unit, repeat } = self;
+        write!(f, "DeliveryTrace({} times, {hash:016x}, {unit} B, repeat {repeat})", times.len())
+    }
+}
+
+impl DeliveryTrace {
+    /// Parses a trace: one whole number in a line, ms, not decreasing. Fails with the number of the line and the reason.
+    pub fn parse(text: &str, unit: u32, repeat: bool) -> Result<DeliveryTrace, String> {
+        let mut times: Vec<u32> = Vec::with_capacity(text.len() / 6);
+        let text = text.strip_suffix('\n').unwrap_or(text).as_bytes();
+        for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let at = || format!("line {}", number + 1);
+            let time = whole_number(line).ok_or_else(|| {
+                format!(
+                    "{}: \"{}\" is not a whole number of milliseconds",
+                    at(),
+                    String::from_utf8_lossy(line)
+                )
+            })?;
+            if times.last().is_some_and(|last| time < *last) {
+                return Err(format!("{}: {time} is before the time of the line above it", at()));
+            }
+            times.push(time);
+        }
+        match times.last() {
+            None | Some(0) => Err("ends at 0 ms; the last time is the period".into()),
+            Some(_) => Ok(DeliveryTrace { times, unit, repeat }),
+        }
+    }
+
+    /// The mean rate over one period.
+    pub fn mean(&self) -> Rate {
+        let last = self.times[self.times.len() - 1] as u64;
+        Rate::from_bps(self.times.len() as u64 * self.unit as u64 * 8 * 1000 / last)
+    }
+
+    /// The time of opportunity `index`.
+    fn time(&self, index: u64) -> Option<Time> {
+        let count = self.times.len() as u64;
+        if index >= count && !self.repeat {
+            return None;
+        }
+        let period = self.times[count as usize - 1] as u64;
+        let ms = index / count * period + self.times[(index % count) as usize] as u64;
+        Some(Time::ZERO + Span::from_ms(ms))
+    }
+
+    /// The first opportunity from `from` on that is at `at` or later.
+    fn first_from(&self, from: u64, at: Time) -> u64 {
+        if self.time(from).is_none_or(|time| time >= at) {
+            return from;
+        }
+        let (count, ms) = (self.times.len() as u64, at.ps().div_ceil(PS_PER_S / 1000));
+        let period = self.times[count as usize - 1] as u64;
+        // An opportunity at the end of one period precedes those at the start of the next one.
+        let round = if self.repeat { ms.saturating_sub(1) / period } else { 0 };
+        let within = ms - round * period;
+        let index = round * count + self.times.partition_point(|time| (*time as u64) < within) as u64;
+        index.max(from)
+    }
+}
+
+/// The number that decimal digits represent, if they do.
+fn whole_number(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 9 {
+        return None;
+    }
+    digits.iter().try_fold(0u32, |n, digit| digit.is_ascii_digit().then(|| 10 * n + (digit - b'0') as u32))
+}
+
+/// The position of a link in its trace.
+#[derive(Clone, Debug)]
+pub struct TraceCursor {
+    trace: Arc<DeliveryTrace>,
+    /// The opportunity in use, and the bytes that it has left.
+    index: u64,
+    left: u32,
+}
+
+impl TraceCursor {
+    /// At the start of a trace.
+    pub fn new(trace: Arc<DeliveryTrace>) -> TraceCursor {
+        TraceCursor { left: trace.unit, index: 0, trace }
+    }
+
+    /// The opportunity for a byte that is sent at `now` or later, and the bytes that it has left.
+    fn next(&self, now: Time) -> (u64, u32) {
+        let used = self.left == 0 || self.trace.time(self.index).is_none_or(|time| time < now);
+        if used {
+            (self.trace.first_from(self.index + (self.left == 0) as u64, now), self.trace.unit)
+        } else {
+            (self.index, self.left)
+        }
+    }
+
+    fn ready_at(&self, now: Time) -> Time {
+        self.trace.time(self.next(now).0).unwrap_or(FAR).max(now)
+    }
+
+    fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+        let mut bytes = bytes;
+        let mut at = now;
+        loop {
+            (self.index, self.left) = self.next(at);
+            let Some(time) = self.trace.time(self.index) else { return FAR };
+            let taken = bytes.min(self.left);
+            (bytes, self.left) = (bytes - taken, self.left - taken);
+            at = time;
+            if bytes == 0 {
+                return at;
+            }
+        }
+    }
+}
+
+/// A token bucket: tokens in bytes, filled at a rate up to a burst.
+#[derive(Clone, Debug)]
+pub struct TokenBucket {
+    rate: Rate,
+    /// The time for which the bucket must fill to be full.
+    depth: Span,
+    /// The time at which it was or will be empty, if nothing more is taken.
+    empty_at: i128,
+}
+
+impl TokenBucket {
+    /// A full bucket of `burst` bytes.
+    pub fn new(rate: Rate, burst: u64) -> TokenBucket {
+        let depth = rate.time_for(burst);
+        TokenBucket { rate, depth, empty_at: -(depth.ps() as i128) }
+    }
+
+    /// The time at which the bucket was empty, given that it does not overflow before `now`.
+    fn filled(&self, now: Time) -> i128 {
+        self.empty_at.max(now.ps() as i128 - self.depth.ps() as i128)
+    }
+
+    /// Takes tokens for `bytes` at `now` if there are enough. Returns whether there are.
+    pub fn police(&mut self, now: Time, bytes: u32) -> bool {
+        let after = self.filled(now) + self.rate.time_for(bytes as u64).ps() as i128;
+        let enough = after <= now.ps() as i128;
+        if enough {
+            self.empty_at = after;
+        }
+        enough
+    }
+
+    /// Takes tokens for `bytes`. Returns the time from `now` on at which there are enough.
+    pub fn wait(&mut self, now: Time, bytes: u32) -> Time {
+        let after = self.filled(now) + self.rate.time_for(bytes as u64).ps() as i128;
+        self.empty_at = after;
+        now.max(Time::from_ps(after.max(0) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Span::from_ms(n)
+    }
+
+    fn trace(text: &str) -> TraceCursor {
+        TraceCursor::new(Arc::new(DeliveryTrace::parse(text, 1504, true).unwrap()))
+    }
+
+    /// Times, ms, at which packets leave a queue in front of a trace, given their arrivals and sizes.
+    fn departures(packets: &[(u64, u32)]) -> Vec<u64> {
+        let mut cursor = trace("0\n4\n4\n10\n");
+        let mut free = Time::ZERO;
+        let leave = |(arrival, size): &(u64, u32)| {
+            let start = cursor.ready_at(free.max(ms(*arrival)));
+            free = cursor.transmit(start, *size);
+            free.ps() / 1_000_000_000
+        };
+        packets.iter().map(leave).collect()
+    }
+
+    #[test]
+    fn a_trace_repeats_after_its_last_time() {
+        let cursor = trace("0\n4\n4\n10\n");
+        let times: Vec<_> = (0..10).map(|n| cursor.trace.time(n).unwrap()).collect();
+        assert_eq!(times, [0, 4, 4, 10, 10, 14, 14, 20, 20, 24].map(ms));
+        for (at, index) in [(0, 0), (1, 1), (4, 1), (5, 3), (10, 3), (11, 5), (20, 7), (21, 9)] {
+            assert_eq!(cursor.trace.first_from(0, ms(at)), index, "{at}");
+        }
+        let once = DeliveryTrace::parse("1\n2\n", 1504, false).unwrap();
+        assert_eq!((once.time(1), once.time(2), once.first_from(0, ms(3))), (Some(ms(2)), None, 2));
+        assert_eq!(cursor.trace.mean(), Rate::from_bps(4 * 1504 * 8 * 100));
+    }
+
+    #[test]
+    fn packets_leave_with_their_last_byte() {
+        assert_eq!(departures(&[(0, 1504), (0, 1504), (1, 1504), (5, 1504)]), [0, 4, 4, 10]);
+        assert_eq!(departures(&[(0, 752), (0, 752), (0, 752)]), [0, 0, 4]);
+        assert_eq!(departures(&[(0, 2000), (0, 1000)]), [4, 4]);
+        assert_eq!(departures(&[(1, 100), (11, 100)]), [4, 14]);
+        assert_eq!(departures(&[(10, 1504), (10, 1504), (10, 1504)]), [10, 10, 14]);
+    }
+
+    #[test]
+    fn a_trace_that_cannot_be_is_refused() {
+        for (text, expected) in [
+            ("1\nx\n", "line 2: \"x\" is not a whole number of milliseconds"),
+            ("5\n4\n", "line 2: 4 is before the time of the line above it"),
+            ("", "line 1: \"\" is not a whole number of milliseconds"),
+            ("0\n0\n", "ends at 0 ms; the last time is the period"),
+        ] {
+            assert_eq!(DeliveryTrace::parse(text, 1504, true).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn a_transmission_goes_on_at_the_new_rate() {
+        let steps = |list: &[(u64, u64)]| RateSteps {
+            steps: list.iter().map(|(at, bps)| (ms(*at), Rate::from_bps(*bps))).collect(),
+            period: Span::ZERO,
+        };
+        let halved = steps(&[(0, 8_000_000), (1, 4_000_000)]);
+        assert_eq!(halved.finish(ms(0), 1000), Some(ms(1)));
+        let half = Time::from_ps(500_000_000);
+        assert_eq!(halved.finish(half, 1000), Some(ms(2)));
+        let paused = steps(&[(0, 1_000_000), (1000, 0), (2000, 1_000_000)]);
+        assert_eq!(
+            paused.finish(Time::from_ps(999_500_000_000), 125),
+            Some(Time::from_ps(2_000_500_000_000))
+        );
+        assert_eq!(steps(&[(0, 1_000_000), (1000, 0)]).finish(ms(1000), 1), None);
+        let period = RateSteps { period: Span::from_ms(2000), ..steps(&[(0, 2_000_000), (1000, 0)]) };
+        assert_eq!(period.finish(ms(1000), 125), Some(Time::from_ps(2_000_500_000_000)));
+        assert_eq!(period.mean(Time::NEVER), Rate::from_bps(1_000_000));
+        assert_eq!(RateSteps { period: Span::from_ms(2), ..steps(&[(0, 0)]) }.finish(ms(0), 1), None);
+    }
+
+    #[test]
+    fn a_token_bucket_polices_and_shapes() {
+        let bucket = || TokenBucket::new(Rate::from_bps(1_000_000), 3000);
+        let mut policer = bucket();
+        assert_eq!([0, 0, 0, 6, 12].map(|at| policer.police(ms(at), 1500)), [true, true, false, false, true]);
+        let mut shaper = bucket();
+        let mut at = ms(0);
+        let times = [0; 4].map(|_| {
+            at = shaper.wait(at, 1500);
+            at
+        });
+        assert_eq!(times, [0, 0, 12, 24].map(ms));
+    }
+}
