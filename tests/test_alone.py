@@ -39,8 +39,13 @@ CONTROLLERS = [entry["name"] for entry in entries("controllers") if entry["name"
 
 @pytest.mark.parametrize(
     ("control", "profile"),
-    # `bbr` needs the recovery of the profile linux.
-    [(name, profile) for name in CONTROLLERS for profile in ("ns2", "linux") if (name, profile) != ("bbr", "ns2")],
+    # Both versions of BBR need the recovery of the profile linux.
+    [
+        (name, profile)
+        for name in CONTROLLERS
+        for profile in ("ns2", "linux")
+        if (name, profile) not in {("bbr", "ns2"), ("bbr3", "ns2")}
+    ],
 )
 def test_a_controller_alone_fills_an_empty_path(control: str, profile: str) -> None:
     found = {}

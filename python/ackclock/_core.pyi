@@ -137,6 +137,23 @@ class TransmitStart:
     app_limited: bool
     """Whether the application had too little to send before it."""
 
+class Lost:
+    """A segment that the sender has marked as lost."""
+
+    now_s: float
+    seq: int
+    """Number of the segment."""
+    tx_in_flight: int
+    """Segments in flight when it was last sent, with it."""
+    lost: int
+    """Segments marked as lost since it was last sent, with it."""
+    delivered_total: int
+    """Segments delivered since the start."""
+    app_limited: bool
+    """Whether the application had too little data when it was last sent."""
+    starts_range: bool
+    """The segment before it was not marked at the same time."""
+
 class PathHint:
     """Information from lower layers."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
 
-from ackclock._core import Ack, Congestion, FlowInfo, PathHint, Restart, Timeout, TransmitStart
+from ackclock._core import Ack, Congestion, FlowInfo, Lost, PathHint, Restart, Timeout, TransmitStart
 
 
 class Controller:
@@ -60,6 +60,9 @@ class Controller:
     def on_congestion(self, event: Congestion) -> None:
         """Called on a loss or an ECN echo, at most once per window of data and cause: reduce window and threshold."""
         raise NotImplementedError
+
+    def on_lost(self, lost: Lost) -> None:
+        """Called for each segment that is marked as lost, before `on_ack` of the same ACK; needs `losses`."""
 
     def on_rto(self, event: Timeout) -> None:
         """Called on a retransmission timeout: restart with a window of one segment."""

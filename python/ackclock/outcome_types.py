@@ -173,7 +173,7 @@ class LinkOutcome(TypedDict):
     """Time average of the number of packets waiting, without the one in transmission."""
     mean_sojourn_s: float | None
     """Mean time that a packet waits before its transmission, seconds."""
-    low_latency: LowLatencyOutcome | None
+    low_latency: NotRequired[LowLatencyOutcome | None]
     """The low-latency queue of DualPI2; absent without one."""
 
 

@@ -1,7 +1,7 @@
 //! The interface of a congestion controller.
 
 use crate::descriptor::Descriptor;
-use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout, TransmitStart};
+use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Timeout, TransmitStart};
 use crate::flow::{FlowInfo, Signals};
 use crate::params::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};
@@ -17,6 +17,9 @@ pub trait Controller {
     fn on_open(&mut self, _now: Time) {}
     /// Called for every ACK, also during recovery.
     fn on_ack(&mut self, ack: &Ack);
+    /// Called for each segment that the sender marks as lost, before [`Controller::on_ack`] of the same ACK (only with
+    /// [`Signals::LOSSES`]; `recovery = "rack"`).
+    fn on_lost(&mut self, _lost: &Lost) {}
     /// Called when the window and the threshold must be reduced.
     fn on_congestion(&mut self, event: &Congestion);
     /// How the transport responds to an ECN echo.

@@ -139,6 +139,25 @@ pub struct Congestion {
     pub dupacks: u32,
 }
 
+/// A segment that the sender has given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// When.
+    pub now: Time,
+    /// Number of the segment.
+    pub seq: u64,
+    /// Segments in flight when it was last sent, with it.
+    pub tx_in_flight: u32,
+    /// Segments marked as lost since it was last sent, with it.
+    pub lost: u64,
+    /// Segments delivered since the start.
+    pub delivered_total: u64,
+    /// The application had too little data when it was last sent.
+    pub app_limited: bool,
+    /// The segment before it was not marked at the same time: it starts a run of lost segments.
+    pub starts_range: bool,
+}
+
 /// A retransmission timeout with data outstanding.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout {

@@ -1,7 +1,7 @@
 //! Controllers outside the registry, for example in Python: the same trait as a trait object.
 
 use crate::controller::Controller;
-use crate::events::{Ack, Congestion, EcnResponse, PathHint, Restart, Timeout, TransmitStart};
+use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Timeout, TransmitStart};
 use crate::flow::{FlowInfo, Signals};
 use std::any::Any;
 use std::fmt::Debug;
@@ -72,6 +72,9 @@ impl Controller for CachedExternal {
     }
     fn on_ack(&mut self, ack: &Ack) {
         self.notify(|inner| inner.on_ack(ack));
+    }
+    fn on_lost(&mut self, lost: &Lost) {
+        self.notify(|inner| inner.on_lost(lost));
     }
     fn on_congestion(&mut self, event: &Congestion) {
         self.notify(|inner| inner.on_congestion(event));

@@ -28,7 +28,7 @@ mod window;
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Status};
 pub use events::{
-    Ack, Cause, Congestion, EcnResponse, PathHint, Phase, RateSample, Restart, Timeout, TransmitStart,
+    Ack, Cause, Congestion, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Timeout, TransmitStart,
 };
 pub use external::{CachedExternal, ExternalController, ExternalFactory, Failure};
 pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
@@ -42,6 +42,9 @@ registry::controllers! {
     veno: Veno,
     cubic: Cubic,
     bbr: Bbr,
+    bbr3: Bbr3,
+    dctcp: Dctcp,
+    prague: Prague,
     westwood: Westwood,
     westwood_plus: WestwoodPlus,
     ca_artt: CaArtt,

@@ -49,7 +49,7 @@ fn profiles() -> Vec<String> {
     let mut found = Vec::new();
     for d in cc::CONTROLLERS {
         for recovery in transport::Recovery::ALL {
-            if d.name == "bbr" && recovery.1 != "rack" {
+            if ["bbr", "bbr3"].contains(&d.name) && recovery.1 != "rack" {
                 continue; // refused: it needs the counts of that recovery
             }
             for profile in ["ns2", "linux"] {

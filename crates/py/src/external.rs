@@ -4,7 +4,7 @@ use cc::{
     Ack, Arithmetic, Congestion, Controller, EcnResponse, ExternalController, ExternalFactory, Failure,
     FlowInfo, Growth, PathHint,
 };
-use cc::{Restart, Signals, Timeout, TransmitStart};
+use cc::{Lost, Restart, Signals, Timeout, TransmitStart};
 use lab::ExternalSource;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -130,6 +130,18 @@ pub struct PyRestart {
     window: f64,
 }
 
+/// A segment that the sender has given up.
+#[pyclass(frozen, get_all, module = "ackclock._core", name = "Lost")]
+pub struct PyLost {
+    now_s: f64,
+    seq: u64,
+    tx_in_flight: u32,
+    lost: u64,
+    delivered_total: u64,
+    app_limited: bool,
+    starts_range: bool,
+}
+
 /// The first transmission after all data in flight was acknowledged.
 #[pyclass(frozen, get_all, module = "ackclock._core", name = "TransmitStart")]
 pub struct PyTransmitStart {
@@ -158,7 +170,7 @@ impl PyHint {
     }
 }
 
-const SIGNALS: [(&str, Signals); 8] = [
+const SIGNALS: [(&str, Signals); 11] = [
     ("rate", Signals::RATE),
     ("receiver_time", Signals::RECEIVER_TIME),
     ("fine_clock", Signals::FINE_CLOCK),
@@ -166,6 +178,9 @@ const SIGNALS: [(&str, Signals); 8] = [
     ("timer", Signals::TIMER),
     ("router_rate", Signals::ROUTER_RATE),
     ("router_feedback", Signals::ROUTER_FEEDBACK),
+    ("ecn_per_packet", Signals::ECN_PER_PACKET),
+    ("l4s", Signals::L4S),
+    ("losses", Signals::SEGMENT_COUNTS.and(Signals::RATE).and(Signals::LOSSES)),
     ("segment_counts", Signals::SEGMENT_COUNTS),
 ];
 
@@ -480,6 +495,18 @@ impl Controller for PyController {
     }
     fn ecn_response(&self) -> EcnResponse {
         self.shown.echo.unwrap_or(EcnResponse::Reduce)
+    }
+    fn on_lost(&mut self, lost: &Lost) {
+        let told = PyLost {
+            now_s: lost.now.seconds(),
+            seq: lost.seq,
+            tx_in_flight: lost.tx_in_flight,
+            lost: lost.lost,
+            delivered_total: lost.delivered_total,
+            app_limited: lost.app_limited,
+            starts_range: lost.starts_range,
+        };
+        self.call_optional(lost.now, method!("on_lost"), |py| told.into_bound_py_any(py));
     }
     fn on_rto(&mut self, event: &Timeout) {
         let told = PyTimeout { now_s: event.now.seconds(), window: event.window, repeated: event.repeated };

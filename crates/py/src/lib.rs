@@ -65,7 +65,9 @@ mod _core {
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]
-    use super::external::{PyAck, PyCongestion, PyFlowInfo, PyHint, PyRestart, PyTimeout, PyTransmitStart};
+    use super::external::{
+        PyAck, PyCongestion, PyFlowInfo, PyHint, PyLost, PyRestart, PyTimeout, PyTransmitStart,
+    };
     #[pymodule_export]
     use super::replay::PyScriptedSender;
     #[pymodule_export]

@@ -59,6 +59,14 @@ impl RateSampler {
         };
     }
 
+    /// The state when segment `seq`, which is outstanding, was last sent: segments in flight with it, segments marked as
+    /// lost until then (the lower 32 bits), and whether the application limited the sender.
+    pub fn sent_state(&self, seq: u32) -> (u32, u32, bool) {
+        let mask = self.ring.len().wrapping_sub(1);
+        let sent = self.ring.get(seq as usize & mask).copied().unwrap_or_default();
+        (sent.in_flight, sent.lost, sent.app_limited)
+    }
+
     /// Whether the samples of segments sent now are limited by the application.
     pub fn app_limited(&self) -> bool {
         self.app_limited_until > 0

@@ -146,7 +146,9 @@ impl Sender {
             Recovery::NewReno => RecoveryState::NewReno { partial: false },
             Recovery::Sack => RecoveryState::Sack(Box::default()),
             Recovery::WestwoodModule => RecoveryState::WestwoodModule,
-            Recovery::Rack => RecoveryState::Rack(Some(Box::new(Rack::new(&options)))),
+            Recovery::Rack => {
+                RecoveryState::Rack(Some(Box::new(Rack::new(&options, needs.has(Signals::LOSSES)))))
+            }
         };
         let syn = options.syn as u32;
         Sender {

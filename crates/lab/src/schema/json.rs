@@ -34,10 +34,15 @@ pub fn outcome_schema() -> Value {
     schema
 }
 
-/// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`.
+/// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`, a link
+/// without DualPI2 no `low_latency`.
 fn require_all(object: &mut Value) {
     if let Some(properties) = object["properties"].as_object() {
-        object["required"] = properties.keys().filter(|key| *key != "warmup_s").cloned().collect();
+        object["required"] = properties
+            .keys()
+            .filter(|key| !["warmup_s", "low_latency"].contains(&key.as_str()))
+            .cloned()
+            .collect();
     }
 }
 

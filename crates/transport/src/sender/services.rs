@@ -2,7 +2,7 @@
 
 use super::{LastReduction, Sender};
 use crate::recovery::Rack;
-use cc::{Cause, Congestion, Controller, Phase, RateSample, Timeout, TransmitStart};
+use cc::{Cause, Congestion, Controller, Lost, Phase, RateSample, Timeout, TransmitStart};
 use units::{Span, Time};
 
 impl Sender {
@@ -80,6 +80,27 @@ impl Sender {
         self.stats.cwnd_reductions += cut as u32;
         self.set_cwr_pending();
         self.controller.on_rto(event);
+    }
+
+    /// Tells the controller about segments that were marked as lost; `lost` and `delivered` are the counts after it.
+    pub(crate) fn tell_losses(&mut self, now: Time, segments: &[u32], lost: u64, delivered: u64) {
+        let before = lost - segments.len() as u64;
+        for (index, seq) in segments.iter().enumerate() {
+            let Some((tx_in_flight, earlier, app_limited)) = self.rate.as_ref().map(|r| r.sent_state(*seq))
+            else {
+                return;
+            };
+            let total = before + 1 + index as u64;
+            self.controller.on_lost(&Lost {
+                now,
+                seq: *seq as u64,
+                tx_in_flight,
+                lost: (total as u32).wrapping_sub(earlier) as u64,
+                delivered_total: delivered,
+                app_limited,
+                starts_range: index == 0 || segments[index - 1] + 1 != *seq,
+            });
+        }
     }
 
     /// Tells the controller that transmission starts with nothing in flight.

@@ -75,6 +75,8 @@ pub(crate) struct Segments {
     /// No segment below it awaits retransmission.
     lost_from: u32,
     reports: Scoreboard,
+    /// The segments marked as lost that the controller has not heard of; only if it asks for them.
+    newly_lost: Option<Vec<u32>>,
 }
 
 impl Default for Segments {
@@ -93,6 +95,7 @@ impl Default for Segments {
             highest_sacked: 0,
             lost_from: 0,
             reports: Scoreboard::default(),
+            newly_lost: None,
         }
     }
 }
@@ -230,6 +233,20 @@ impl Segments {
         self.at(seq).flags = (kept | LOST) & !LISTED;
         self.lost += 1;
         self.lost_from = self.lost_from.min(seq);
+        if let Some(newly_lost) = &mut self.newly_lost {
+            newly_lost.push(seq);
+        }
+    }
+
+    /// Keeps the numbers of segments that are marked as lost from now on.
+    pub fn record_losses(&mut self) {
+        self.newly_lost = Some(Vec::new());
+    }
+
+    /// The segments marked as lost since the last call.
+    #[inline]
+    pub fn take_losses(&mut self) -> Vec<u32> {
+        self.newly_lost.as_mut().map_or(Vec::new(), std::mem::take)
     }
 
     /// Takes all losses back.

@@ -123,9 +123,14 @@ pub(crate) struct Rack {
 const MIN_RTT_WINDOW: Span = Span::from_ms(300_000);
 
 impl Rack {
-    pub(crate) fn new(options: &Options) -> Rack {
+    /// `losses`: the controller asks for each loss.
+    pub(crate) fn new(options: &Options, losses: bool) -> Rack {
+        let mut segments = Segments::default();
+        if losses {
+            segments.record_losses();
+        }
         Rack {
-            segments: Segments::default(),
+            segments,
             state: State::Open,
             high_seq: 0,
             detection: Detection::default(),
