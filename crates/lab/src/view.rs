@@ -121,7 +121,7 @@ impl SatelliteView {
         let mut links: Vec<(usize, usize)> =
             isls.iter().zip(far).filter_map(|(isl, far)| far.map(|far| (isl.a, far))).collect();
         for terminal in 0..system.terminals.len() {
-            if let Some(satellite) = self.line.attached(terminal, at) {
+            for satellite in self.line.usable(terminal, at) {
                 links.push((system.constellation.len() + terminal, satellite));
             }
         }

@@ -307,6 +307,7 @@ impl Tables {
     #[inline]
     pub fn not_before(&mut self, port: u32, at: Time) -> Time {
         match self.terminal(port) {
+            _ if self.net.line.uses_every() => at,
             Some(terminal) if self.net.pause > Span::ZERO || self.net.loss == HandoffLoss::Lossless => {
                 let mut held = self.held(terminal, at);
                 let waits = held.satellite.is_none() && held.until != Time::NEVER;
@@ -336,12 +337,19 @@ impl Tables {
     #[inline]
     pub fn transit(&mut self, port: u32, start: Time, places: impl FnMut(u32) -> u32) -> LinkTransit {
         let Some(terminal) = self.terminal(port) else { return LinkTransit::Arrives(port) };
-        let held = self.held(terminal, start);
         let OutgoingLink { ends, head, .. } = self.outgoing[port as usize];
         let addressed = match ends {
             Ends::Down { satellite } => satellite,
             _ => head as usize,
         };
+        if self.net.line.uses_every() {
+            let usable = self.net.line.usable(terminal, start);
+            if usable.contains(&addressed) {
+                return LinkTransit::Arrives(port);
+            }
+            return self.moved(port, usable.first().copied(), places);
+        }
+        let held = self.held(terminal, start);
         if held.satellite == Some(addressed) {
             return LinkTransit::Arrives(port);
         }
@@ -373,6 +381,9 @@ impl Tables {
             return false;
         }
         let Some(terminal) = self.terminal(port) else { return false };
+        if self.net.line.uses_every() {
+            return false; // a satellite that sets can be heard until then
+        }
         self.held(terminal, start).until <= arrival
     }
 }

@@ -65,7 +65,7 @@ impl Graph {
         }
         let down = first + 2 * isls.len() as u32;
         for terminal in 0..system.terminals.len() {
-            if let Some(satellite) = line.attached(terminal, at) {
+            for satellite in line.usable(terminal, at) {
                 let node = satellites + terminal;
                 let delay = delay(node, satellite);
                 graph.add(satellite, node, delay, down + satellite as u32);
@@ -158,5 +158,51 @@ mod tests {
         assert!((graph.path(wired, 66).unwrap().delay - path.delay - 0.3).abs() < 1e-12);
         let alone = graph.add_node();
         assert_eq!(graph.path(66, alone), None);
+    }
+
+    /// Starlink's first shell, from London to New York for 600 s: one-way delays in ms, once a second.
+    fn transatlantic(rule: Rule) -> Vec<f64> {
+        let terminal = |lat, lon| Terminal { name: String::new(), lat, lon };
+        let walker = Walker {
+            altitude: 550.0,
+            inclination: 53.0,
+            planes: 72,
+            per_plane: 22,
+            plane_spacing: 5.0,
+            phasing: 39.0 / 72.0,
+            alternate: false,
+            rounded: false,
+            ..Walker::iridium()
+        };
+        let system = SatelliteSystem {
+            constellation: Constellation::walker(&walker, false),
+            terminals: vec![terminal(51.5, -0.1), terminal(40.7, -74.0)],
+            epoch: 0.0,
+        };
+        let rules = Rules {
+            mask: 25.0,
+            isl_latitude: 90.0,
+            cross_seam_longitude: 10.0,
+            rule,
+            check: Span::from_ms(5_000),
+            jitter: Span::ZERO,
+        };
+        let until = Time::ZERO + Span::from_ms(600_000);
+        let line = Timeline::new(&system, &rules, until, &std::sync::atomic::AtomicBool::new(false), |_| 0.0);
+        let (london, new_york) = (system.constellation.len(), system.constellation.len() + 1);
+        (0..=600)
+            .map(|s| Time::ZERO + Span::from_ms(1000 * s))
+            .map(|at| Graph::new(&system, &line, at, 0).path(london, new_york).unwrap().delay * 1e3)
+            .collect()
+    }
+
+    #[test]
+    fn with_every_visible_satellite_the_path_is_never_the_long_way_round() {
+        let delays = transatlantic(Rule::Every);
+        let (least, most) = delays.iter().fold((f64::MAX, 0.0f64), |(a, b), d| (a.min(*d), b.max(*d)));
+        // 5,570 km apart: two rays at 25 degrees and the arc between their satellites take 20.7 ms.
+        assert!(least >= 20.7 && most <= 40.0, "{least} to {most} ms");
+        let highest = transatlantic(Rule::Best).into_iter().fold(0.0, f64::max);
+        assert!(highest > 100.0, "{highest}: ascending and descending satellites");
     }
 }

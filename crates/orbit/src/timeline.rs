@@ -17,6 +17,8 @@ pub enum Rule {
     Ns2,
     /// Always the highest.
     Best,
+    /// Every satellite above the mask: the shortest path decides which one a packet takes.
+    Every,
 }
 
 /// The rules for hand-offs and for links between satellites.
@@ -87,6 +89,9 @@ pub struct Timeline {
     pub attachments: Vec<Vec<Attachment>>,
     /// Changes of links between satellites, in order of time.
     pub isls: Vec<IslChange>,
+    /// With [`Rule::Every`], for each terminal the satellites that it can use from a time on, in the order of time; empty
+    /// with the other rules.
+    pub visible: Vec<Vec<(Time, Vec<usize>)>>,
 }
 
 /// Sampling interval for changes at exact times, s. A change between two samples is located by bisection. A state
@@ -137,6 +142,9 @@ impl Timeline {
             let satellite = state.choose(terminal, 0.0);
             state.attached[terminal] = satellite;
             line.attachments.push(vec![Attachment { at: Time::ZERO, satellite }]);
+            if rules.rule == Rule::Every {
+                line.visible.push(vec![(Time::ZERO, state.visible(terminal, 0.0))]);
+            }
         }
         if rules.check == Span::ZERO {
             line.run_exactly(&mut state, until, stop);
@@ -176,8 +184,7 @@ impl Timeline {
             }
             following.push((next(node, at), node));
             if let Some(terminal) = node.checked_sub(satellites) {
-                let satellite = state.choose(terminal, at.seconds());
-                self.attach(state, at, terminal, satellite);
+                self.check_terminal(state, at, terminal, at.seconds());
             } else {
                 for &isl in &owned[node] {
                     let now = state.isl(isl, at.seconds());
@@ -204,8 +211,12 @@ impl Timeline {
                 }
             }
             for terminal in 0..state.attached.len() {
-                if state.wants(terminal, to) {
-                    found.push((halve(from, to, |t| state.wants(terminal, t)), terminal, false));
+                let wants = |t: f64| match self.visible.get(terminal).and_then(|list| list.last()) {
+                    Some((_, seen)) => state.visible(terminal, t) != *seen,
+                    None => state.wants(terminal, t),
+                };
+                if wants(to) {
+                    found.push((halve(from, to, wants), terminal, false));
                 }
             }
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -215,11 +226,22 @@ impl Timeline {
                     let now = state.isl(number, at);
                     self.link(state, time, number, now);
                 } else {
-                    let satellite = state.choose(number, at);
-                    self.attach(state, time, number, satellite);
+                    self.check_terminal(state, time, number, at);
                 }
             }
             from = to;
+        }
+    }
+
+    /// Checks which satellites a terminal uses; `t` is the exact time, s.
+    fn check_terminal(&mut self, state: &mut State<'_>, at: Time, terminal: usize, t: f64) {
+        let Some(list) = self.visible.get_mut(terminal) else {
+            let satellite = state.choose(terminal, t);
+            return self.attach(state, at, terminal, satellite);
+        };
+        let seen = state.visible(terminal, t);
+        if list.last().is_none_or(|(_, before)| *before != seen) {
+            list.push((at, seen));
         }
     }
 
@@ -251,6 +273,20 @@ impl Timeline {
         self.held(terminal, at).satellite
     }
 
+    /// Whether terminals can use every visible satellite, so that there are no hand-offs.
+    pub fn uses_every(&self) -> bool {
+        !self.visible.is_empty()
+    }
+
+    /// The satellites that a terminal can use at a time, in the order of their numbers.
+    pub fn usable(&self, terminal: usize, at: Time) -> Vec<usize> {
+        let Some(list) = self.visible.get(terminal) else {
+            return self.attached(terminal, at).into_iter().collect();
+        };
+        let next = list.partition_point(|(from, _)| *from <= at);
+        list[next - 1].1.clone()
+    }
+
     /// The far end of each link at a time, after the changes of that time; `None` if the link is down.
     pub fn isls_at(&self, at: Time, count: usize) -> Vec<Option<usize>> {
         let mut far = vec![None; count];
@@ -263,7 +299,8 @@ impl Timeline {
     /// The times after the start at which a change happens.
     pub fn changes(&self) -> Vec<Time> {
         let attached = self.attachments.iter().flatten().map(|a| a.at);
-        let all: BTreeSet<Time> = attached.chain(self.isls.iter().map(|c| c.at)).collect();
+        let visible = self.visible.iter().flatten().map(|(at, _)| *at);
+        let all: BTreeSet<Time> = attached.chain(visible).chain(self.isls.iter().map(|c| c.at)).collect();
         all.into_iter().filter(|at| *at > Time::ZERO).collect()
     }
 
@@ -332,6 +369,13 @@ impl State<'_> {
 
     fn usable(&self, satellite: usize, ground: Vector, t: f64) -> bool {
         sin_elevation(self.system.position(satellite, t), ground) > self.sin_mask
+    }
+
+    /// The satellites above the mask of a terminal.
+    fn visible(&self, terminal: usize, t: f64) -> Vec<usize> {
+        let satellites = self.system.constellation.len();
+        let ground = self.system.position(satellites + terminal, t);
+        (0..satellites).filter(|satellite| self.usable(*satellite, ground, t)).collect()
     }
 
     /// Whether the satellite of a terminal would change at `t`.

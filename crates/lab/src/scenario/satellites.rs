@@ -49,15 +49,20 @@ impl Satellites {
         let cross_seam_longitude = degrees("cross_seam_longitude", 180.0, 10.0)?;
         let cross_seam = table.switch("cross_seam")?.unwrap_or(false);
         let epoch: Span = table.quantity("epoch", "600s")?.unwrap_or(Span::ZERO);
-        let constellation = if kind == "tle" {
+        let mut constellation = if kind == "tle" {
             read_tle(&table, epoch, until, cross_seam)?
         } else {
             Constellation::walker(&read_walker(&table, iridium)?, cross_seam)
         };
+        // Bent-pipe: each path goes over one satellite.
+        let bent_pipe = table.switch("bent_pipe")?.unwrap_or(false);
+        if bent_pipe {
+            constellation.isls.clear();
+        }
         let transmitter =
             |key: &'static str, rate: u64| read_transmitter(&table, key, iridium.then_some(rate));
-        let (isl, up, down) =
-            (transmitter("isl", 25_000_000)?, transmitter("up", 1_500_000)?, transmitter("down", 1_500_000)?);
+        let (up, down) = (transmitter("up", 1_500_000)?, transmitter("down", 1_500_000)?);
+        let isl = if bent_pipe { up.clone() } else { transmitter("isl", 25_000_000)? };
         let header = table.integer("link_header", 0, 1000)?.unwrap_or(if iridium { 16 } else { 0 }) as u32;
         let recompute = read_recompute(&table)?;
         let handoff = read_handoff(&table)?;
@@ -228,9 +233,12 @@ fn read_handoff(table: &TableReader<'_>) -> Result<HandoffKeys> {
     keys.rule = match handoff.text("rule")? {
         None | Some("ns2") => Rule::Ns2,
         Some("best") => Rule::Best,
+        Some("every") => Rule::Every,
         Some(other) => {
-            return Err(handoff
-                .error("rule", format!("unknown rule \"{other}\"; {}", nearest(other, ["ns2", "best"]))));
+            return Err(handoff.error(
+                "rule",
+                format!("unknown rule \"{other}\"; {}", nearest(other, ["ns2", "best", "every"])),
+            ));
         }
     };
     let losses = [

@@ -278,6 +278,7 @@ pub(super) const CONSTELLATION: &[Key] = &[
     ),
     key("epoch", Quantity("600s"), "\"0s\"", "time of the constellation at the start of the run"),
     key("isl", Table("transmitter"), "25 Mb/s (Iridium)", "transmitters between satellites"),
+    key("bent_pipe", Switch, "false", "no links between satellites: each path goes over one satellite"),
     key("up", Table("transmitter"), "1.5 Mb/s (Iridium)", "transmitters of the terminals"),
     key("down", Table("transmitter"), "1.5 Mb/s (Iridium)", "transmitters of the satellites to terminals"),
     key("link_header", Integer(0, 1000), "16 (Iridium), 0", "bytes added to each packet on a satellite link"),
@@ -297,7 +298,12 @@ pub(super) const TRANSMITTER: &[Key] = &[
 ];
 
 pub(super) const HANDOFF: &[Key] = &[
-    key("rule", Word(&["ns2", "best"]), "\"ns2\"", "the satellite that a terminal changes to"),
+    key(
+        "rule",
+        Word(&["ns2", "best", "every"]),
+        "\"ns2\"",
+        "the satellite that a terminal changes to: as in ns-2, or the highest; `\"every\"`: it uses all visible ones, and the shortest path decides",
+    ),
     key("check", Quantity("10s"), "\"10s\"", "interval of the checks; 0 for the exact time"),
     key(
         "jitter",
