@@ -4,7 +4,7 @@
 
 use cc::{
     Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Params,
-    Phase,
+    Phase, RateSample, Signals,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,6 +16,7 @@ fn run(controller: &mut AnyController) -> f64 {
     let begin = Instant::now();
     let mut now = Time::ZERO;
     controller.on_open(now);
+    let rates = controller.needs().has(Signals::RATE);
     for i in 0..ACKS {
         now += Span::from_ps(100_000_000);
         let window = controller.cwnd();
@@ -24,7 +25,7 @@ fn run(controller: &mut AnyController) -> f64 {
             newly_acked: 1,
             delivered: 1,
             newly_lost: 0,
-            delivered_total: 0,
+            delivered_total: i,
             lost_total: 0,
             prior_in_flight: 0.0,
             dupacks: 0,
@@ -34,7 +35,14 @@ fn run(controller: &mut AnyController) -> f64 {
             rtt: Some(Span::from_ps(20_000_000_000 + i % 1000)),
             receiver_time: None,
             ece: false,
-            rate: None,
+            rate: rates.then_some(RateSample {
+                delivered: window as u64,
+                interval: Span::from_ps(20_000_000_000),
+                app_limited: false,
+                prior_delivered: i.saturating_sub(window as u64),
+                tx_in_flight: window as u32,
+                lost: 0,
+            }),
             phase: Phase::Open,
             may_grow: true,
             paced: false,

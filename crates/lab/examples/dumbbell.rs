@@ -1,8 +1,10 @@
 //! The dumbbell of the speed benchmark in one process: `dumbbell FLOWS [SECONDS] [RATE] [QUEUE]`. It prints one line
 //! of JSON. With `red` or `droptail` every queue is of that kind; RED's thresholds are never reached, so the packets
-//! are the same with another queue. benches/ uses it (callgrind counts its instructions).
+//! are the same with another queue. With `codel` the bottleneck has CoDel with a target that is never reached.
+//! benches/ uses it (callgrind counts its instructions).
 
 use lab::{Queue, RedQueue, Run, Settings, dumbbell};
+use net::qdisc::scheduled::CodelConfig;
 use units::{Limit, Rate, Span};
 
 fn main() {
@@ -17,7 +19,11 @@ fn main() {
             Queue::DropTail { limit, .. } => limit,
             _ => Limit::Packets(1 << 40), // bounded all the same, so that both are asked
         };
+        let bounded = matches!(direction.queue, Queue::DropTail { .. });
         match queue.as_deref() {
+            Some("codel") if bounded => {
+                direction.queue = Queue::Codel { limit, config: never_reached() };
+            }
             Some("red") => direction.queue = Queue::Red(out_of_reach(limit)),
             Some("droptail") => direction.queue = Queue::DropTail { limit, departures_first: false },
             _ => {}
@@ -36,6 +42,11 @@ fn main() {
         cost.cpu_s,
         cost.packet_hops as f64 / cost.cpu_s
     );
+}
+
+fn never_reached() -> CodelConfig {
+    let never = Span::from_ms(1_000_000_000);
+    CodelConfig { target: never, interval: never, ecn: false, ce_threshold: Span::ZERO, largest: 1514 }
 }
 
 fn out_of_reach(limit: Limit) -> RedQueue {

@@ -299,7 +299,7 @@ impl Network {
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
-        mut route: u32,
+        route: u32,
         packet: &Packet,
     ) -> bool {
         let now = event_queue.now();
@@ -307,7 +307,7 @@ impl Network {
         let Some(link) = self.links.get(hop.index()) else {
             return self.enqueue_at_source(event_queue, tap, hop, packet);
         };
-        let mut id = hop.index() as u32;
+        let id = hop.index() as u32;
         let mut lost = false;
         let copy;
         let mut packet = packet;
@@ -325,11 +325,25 @@ impl Network {
                 return self.enqueue_displaced(event_queue, tap, route, packet);
             }
         }
-        let mut start = self.transmit(tap, id, now, packet, 0);
+        let start = self.transmit(tap, id, now, packet, 0);
         if lost {
             self.lose(tap, id, packet, DropReason::Loss);
             return false;
         }
+        self.propagate(event_queue, tap, (route, id, start), packet);
+        true
+    }
+
+    /// Schedules the arrival of a packet whose transmission over link `id`, index `route` of its route, started at `start`
+    /// and ends at the link's `free_at`: at the end of that link, or of the last of the fused links that follow it.
+    #[inline(always)] // or a packet pays a call for it
+    fn propagate<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        (mut route, mut id, mut start): (u32, u32, Time),
+        packet: &Packet,
+    ) {
         loop {
             let link = &mut self.links[id as usize];
             let arrival = link.free_at + link.delay;
@@ -338,11 +352,10 @@ impl Network {
             let Some(next) = fused.filter(|_| arrival <= self.border || !self.arrives_late(id, arrival))
             else {
                 let link = &mut self.links[id as usize];
-                event_queue.push(arrival, packet, &mut link.hint, |packet| {
+                return event_queue.push(arrival, packet, &mut link.hint, |packet| {
                     packet.began = start;
                     packet.route = route;
                 });
-                return true;
             };
             if T::PACKETS {
                 tap.packet(&PacketEvent {

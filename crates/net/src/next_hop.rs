@@ -36,6 +36,8 @@ pub(crate) enum NextHop {
     Radio(u32),
     /// Entry of this number into the satellite network, see `Tables::add`.
     Satellites(u32),
+    /// No packet: the next transmission of this scheduled link can start.
+    Service(u32),
 }
 
 /// A next hop in four bytes: every packet reads one at every hop.
@@ -44,6 +46,7 @@ pub(crate) struct Hop(u32);
 
 const RADIO: u32 = 1 << 31;
 const SATELLITES: u32 = 3 << 30;
+const SERVICE: u32 = 7 << 29;
 const LOOKUP: u32 = u32::MAX - 1;
 const DELIVER: u32 = u32::MAX;
 
@@ -61,6 +64,10 @@ impl Hop {
         Hop(SATELLITES + entry)
     }
 
+    pub fn service(link: u32) -> Hop {
+        Hop(SERVICE + link)
+    }
+
     /// The number of the link; none if it is another hop.
     #[inline]
     pub fn as_link(self) -> Option<u32> {
@@ -75,6 +82,7 @@ impl Hop {
         match self.0 {
             DELIVER => NextHop::Deliver,
             LOOKUP => NextHop::Lookup,
+            hop if hop >= SERVICE => NextHop::Service(hop - SERVICE),
             hop if hop >= SATELLITES => NextHop::Satellites(hop - SATELLITES),
             hop if hop >= RADIO => NextHop::Radio(hop - RADIO),
             link => NextHop::Link(link),
@@ -106,6 +114,8 @@ mod tests {
             (Hop::radio(2_000_000), NextHop::Radio(2_000_000)),
             (Hop::satellites(0), NextHop::Satellites(0)),
             (Hop::satellites(2_000_000), NextHop::Satellites(2_000_000)),
+            (Hop::service(0), NextHop::Service(0)),
+            (Hop::service(5_000_000), NextHop::Service(5_000_000)),
             (Hop::LOOKUP, NextHop::Lookup),
             (Hop::DELIVER, NextHop::Deliver),
         ] {

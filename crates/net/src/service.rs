@@ -1,7 +1,9 @@
 //! The queue and the transmitter of a scheduled link.
 
+use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::transmitter::Transmitter;
+use engine::{EventQueue, LaneHint};
 use units::{Rate, Time};
 
 /// The queue and the transmitter of a scheduled link.
@@ -11,21 +13,42 @@ pub(crate) struct Service {
     pub transmitter: Transmitter,
     /// The mean rate of the transmitter: what counts as its full use.
     pub mean: Rate,
-    pub timer: u32,
+    /// When the next transmission can start; `NEVER` if no packet waits.
+    pub due: Time,
     /// Start of the current transmission.
     pub serving_since: Time,
+    /// The packets that the discipline has just dropped.
+    pub drops: Vec<Waiting>,
     /// Number of waiting packets, and the sum of their times of arrival, ps.
     waiting: u64,
     arrivals: u128,
-    /// The packets that the discipline has just dropped.
-    pub drops: Vec<Waiting>,
+    /// The item that stands in the event queue for the start of the next transmission.
+    item: Packet,
+    hint: LaneHint,
 }
 
 impl Service {
-    /// An empty queue in front of an idle transmitter of mean rate `mean`.
-    pub fn new(scheduler: Scheduler, transmitter: Transmitter, mean: Rate, timer: u32) -> Service {
-        let (serving_since, drops) = (Time::ZERO, Vec::new());
-        Service { scheduler, transmitter, mean, timer, serving_since, waiting: 0, arrivals: 0, drops }
+    /// An empty queue in front of an idle transmitter of mean rate `mean`. `route` is the index of a route whose second hop
+    /// is the service of this link.
+    pub fn new(scheduler: Scheduler, transmitter: Transmitter, mean: Rate, route: u32) -> Service {
+        Service {
+            scheduler,
+            transmitter,
+            mean,
+            due: Time::NEVER,
+            serving_since: Time::ZERO,
+            drops: Vec::new(),
+            waiting: 0,
+            arrivals: 0,
+            item: Packet::new(PacketKind::Udp, 0, route, 0, 0, Time::ZERO),
+            hint: LaneHint::default(),
+        }
+    }
+
+    /// Schedules the start of the next transmission. An earlier item in the event queue becomes void.
+    pub fn schedule(&mut self, event_queue: &mut EventQueue<Packet>, at: Time) {
+        self.due = at;
+        event_queue.push(at, &self.item, &mut self.hint, |_| {});
     }
 
     /// The time that the waiting packets have waited until `end`, ps.

@@ -2,7 +2,7 @@
 
 use super::recorder::Recorder;
 use engine::EventQueue;
-use net::{LinkId, Network, Packet};
+use net::{Network, Packet};
 use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, WindowRow};
 use units::Time;
 
@@ -24,8 +24,6 @@ pub(super) enum TimerOwner {
     Radio,
     /// The end of the warm-up.
     Warmup,
-    /// A scheduled link: its next transmission can start.
-    Link(LinkId),
 }
 
 /// Start and stop of a flow, and the payload of its last segment.

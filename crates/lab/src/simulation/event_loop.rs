@@ -149,6 +149,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                             Packet::NO_OPTIONS => &AckOptions::NONE,
                             place => {
                                 taken = self.ack_options.take(place);
+                                while let Some(dropped) = self.network.dropped_options() {
+                                    self.ack_options.take(dropped);
+                                }
                                 &taken
                             }
                         };
@@ -182,17 +185,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// Processes a timer that belongs to no flow.
+    #[cold]
     fn network_event(&mut self, id: u32) {
         match self.network_timers[(id - self.first_network_timer()) as usize] {
             TimerOwner::Satellites => self.satellite_event(),
             TimerOwner::Warmup => self.end_warmup(),
             TimerOwner::Radio => self.radio_event(),
-            TimerOwner::Link(link) => {
-                self.network.serve(&mut self.event_queue, &mut self.recorder, link);
-                while let Some(options) = self.network.dropped_options() {
-                    self.ack_options.take(options);
-                }
-            }
         }
     }
 

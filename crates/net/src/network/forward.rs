@@ -16,6 +16,10 @@ impl Network {
         hop: Hop,
         packet: &Packet,
     ) -> Arrival {
+        if let NextHop::Service(link) = hop.decode() {
+            self.serve(event_queue, tap, link);
+            return Arrival::Forwarded;
+        }
         let Some(tables) = &self.tables else {
             if let (NextHop::Radio(path), Some(radio)) = (hop.decode(), &mut self.radio) {
                 radio.send(event_queue, packet, path);
@@ -32,7 +36,7 @@ impl Network {
                 }
                 return Arrival::Forwarded;
             }
-            NextHop::Link(_) | NextHop::Deliver => return Arrival::Delivered,
+            NextHop::Link(_) | NextHop::Deliver | NextHop::Service(_) => return Arrival::Delivered,
         };
         if tables.is_target(row, node) {
             let Some(after) = tables.after(row) else { return Arrival::Delivered };

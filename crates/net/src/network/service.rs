@@ -1,12 +1,14 @@
 //! Scheduled links: the discipline is asked at each departure which packet leaves next.
 //!
-//! A timer stands for the end of the transmission, or for the next time at which the transmitter is ready. If a packet
-//! arrives at that very time, the rule of [`crate::qdisc::Offer::before_departure`] defines which comes first, as on other
-//! links.
+//! An item in the event queue stands for the end of the transmission, or for the next time at which the transmitter is
+//! ready. If a packet arrives at that very time, the rule of [`crate::qdisc::Offer::before_departure`] defines which comes
+//! first, as on other links.
 
-use super::Network;
+use super::{NO_INGRESS, Network};
 use crate::ids::LinkId;
+use crate::impairment::Effect;
 use crate::link::IngressState;
+use crate::next_hop::Hop;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::service::Service;
@@ -16,28 +18,17 @@ use engine::EventQueue;
 use units::{Span, Time};
 
 impl Network {
-    /// Replaces the queue of link `link` by a discipline that is asked at each departure. `timer` is a timer of the event
-    /// queue; when it expires, call [`Network::serve`]. Call it before adding routes.
-    pub fn set_scheduler(
-        &mut self,
-        link: LinkId,
-        scheduler: Scheduler,
-        transmitter: Transmitter,
-        timer: u32,
-    ) {
+    /// Replaces the queue of link `link` by a discipline that is asked at each departure. Call it before adding routes.
+    pub fn set_scheduler(&mut self, link: LinkId, scheduler: Scheduler, transmitter: Transmitter) {
         let number = link.0 as usize;
-        if self.links[number].ingress == super::NO_INGRESS {
+        if self.links[number].ingress == NO_INGRESS {
             self.links[number].ingress = self.ingress.len() as u32;
             self.ingress.push(IngressState::default());
         }
-        self.ingress[self.links[number].ingress as usize].service =
-            Some(Box::new(Service::new(scheduler, transmitter, self.rates[number], timer)));
-    }
-
-    fn service(&mut self, id: u32) -> (&mut Service, &mut crate::link::Link) {
-        let link = &mut self.links[id as usize];
-        let service = self.ingress[link.ingress as usize].service.as_deref_mut();
-        (service.unwrap_or_else(|| unreachable!("the link is scheduled")), link)
+        let route = self.routes.len() as u32;
+        self.routes.extend([Hop::LOOKUP, Hop::service(link.0)]);
+        let service = Service::new(scheduler, transmitter, self.rates[number], route);
+        self.ingress[self.links[number].ingress as usize].service = Some(Box::new(service));
     }
 
     /// Enqueues a packet at the scheduled link with index `route` of its route. Returns whether the queue has accepted it.
@@ -49,70 +40,86 @@ impl Network {
         route: u32,
         packet: &Packet,
     ) -> bool {
-        let (id, now, cause) = (self.routes[route as usize].index() as u32, event_queue.now(), self.cause);
+        let (id, now) = (self.routes[route as usize].index() as u32, event_queue.now());
+        let ingress = self.links[id as usize].ingress as usize;
         let mut packet = Packet { route, ..*packet };
-        let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
-        if let Some(reason) = ingress.impair(now, &packet, self.copying, &mut self.effect) {
-            self.drop_packet(tap, id, now, &packet, reason);
-            return false;
+        let mut effect = Effect::default();
+        if !self.ingress[ingress].impairments.is_empty() {
+            let refused = self.ingress[ingress].impair(now, &packet, self.copying, &mut effect);
+            if let Some(reason) = refused {
+                self.drop_packet(tap, id, now, &packet, reason);
+                return false;
+            }
+            if effect.mark {
+                packet.ecn = Ecn::Ce;
+            }
         }
-        let effect = self.effect;
-        if effect.mark {
-            packet.ecn = Ecn::Ce;
-        }
-        let (service, _) = self.service(id);
-        let after_departure = cause >= service.serving_since;
-        if after_departure && event_queue.timer(service.timer) == now {
-            self.serve(event_queue, tap, LinkId(id));
-        }
-        let (service, link) = self.service(id);
-        let free = link.free_at < now || link.free_at == now && cause >= service.serving_since;
-        let idle = free && service.waiting() == 0;
+        let Some(mut service) = self.ingress[ingress].service.take() else { return false };
         let waiting =
             Waiting { packet, arrived: now, late: effect.delay, ordered: effect.ordered, marked: false };
-        if !service.scheduler.enqueue(waiting, idle, &mut service.drops) {
-            self.drop_packet(tap, id, now, &packet, DropReason::Queue);
+        let accepted = self.offer(event_queue, tap, &mut service, id, waiting);
+        self.ingress[ingress].service = Some(service);
+        if accepted && effect.duplicate {
+            self.copying = true;
+            self.enqueue_scheduled(event_queue, tap, route, &packet);
+            self.copying = false;
+        }
+        accepted
+    }
+
+    /// Offers a packet to the discipline, and starts its transmission if the transmitter is idle.
+    #[inline(always)] // or a packet pays a call for it
+    fn offer<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        service: &mut Service,
+        id: u32,
+        packet: Waiting,
+    ) -> bool {
+        let now = packet.arrived;
+        let after_departure = self.cause >= service.serving_since;
+        if after_departure && service.due == now {
+            self.start(event_queue, tap, service, id);
+        }
+        let link = &mut self.links[id as usize];
+        let free = link.free_at < now || link.free_at == now && self.cause >= service.serving_since;
+        let idle = free && service.waiting() == 0;
+        if !service.scheduler.enqueue(packet, idle, &mut service.drops) {
+            self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
             return false;
         }
         service.arrived(now);
         link.accepted += 1;
         if T::PACKETS {
             let step = PacketStep::Enqueue;
-            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet, node: None });
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
         }
-        self.discard(tap, id, now);
-        let (service, link) = self.service(id);
-        if event_queue.timer(service.timer) == Time::NEVER {
-            let ready = service.transmitter.ready_at(now.max(link.free_at));
+        if !service.drops.is_empty() {
+            self.discard(tap, service, id, now);
+        }
+        if service.due == Time::NEVER && service.waiting() > 0 {
+            let ready = service.transmitter.ready_at(now.max(self.links[id as usize].free_at));
             if idle && ready == now {
-                self.serve(event_queue, tap, LinkId(id));
+                self.start(event_queue, tap, service, id);
             } else {
-                event_queue.set_timer(service.timer, ready);
+                service.schedule(event_queue, ready);
             }
-        }
-        if effect.duplicate {
-            self.copying = true;
-            self.enqueue_scheduled(event_queue, tap, route, &packet);
-            self.copying = false;
         }
         true
     }
 
     /// Accounts and reports the packets that the discipline of link `id` has dropped.
-    fn discard<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time) {
-        let (service, _) = self.service(id);
-        if service.drops.is_empty() {
-            return;
-        }
+    #[cold]
+    fn discard<T: Tap>(&mut self, tap: &mut T, service: &mut Service, id: u32, now: Time) {
         let mut drops = std::mem::take(&mut service.drops);
         for dropped in drops.drain(..) {
-            let (service, link) = self.service(id);
             service.left(&dropped);
-            link.waited += dropped.sojourn(now).ps() as f64;
+            self.links[id as usize].waited += dropped.sojourn(now).ps() as f64;
             self.drop_packet(tap, id, now, &dropped.packet, DropReason::Aqm);
             self.forget_options(&dropped.packet);
         }
-        self.service(id).0.drops = drops;
+        service.drops = drops;
     }
 
     /// Keeps the options of a packet that was dropped after its queue had accepted it.
@@ -127,20 +134,40 @@ impl Network {
         self.dropped_options.pop()
     }
 
-    /// Starts the transmission of the next packet of scheduled link `link`, whose timer has expired.
-    pub fn serve<T: Tap>(&mut self, event_queue: &mut EventQueue<Packet>, tap: &mut T, link: LinkId) {
-        let (id, now) = (link.0, event_queue.now());
-        let ingress = &self.ingress[self.links[id as usize].ingress as usize];
-        let resumed = ingress.after_stalls(now);
-        let (service, _) = self.service(id);
-        let timer = service.timer;
-        if resumed > now {
-            return event_queue.set_timer(timer, resumed);
+    /// Starts the transmission of the next packet of link `id`, if its time has come; the item can be void.
+    pub(super) fn serve<T: Tap>(&mut self, event_queue: &mut EventQueue<Packet>, tap: &mut T, id: u32) {
+        let ingress = self.links[id as usize].ingress as usize;
+        let Some(mut service) = self.ingress[ingress].service.take() else { return };
+        if service.due == event_queue.now() {
+            self.start(event_queue, tap, &mut service, id);
         }
+        self.ingress[ingress].service = Some(service);
+    }
+
+    /// Starts the transmission of the next packet now.
+    #[inline(never)]
+    fn start<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        service: &mut Service,
+        id: u32,
+    ) {
+        let now = event_queue.now();
+        let ingress = self.links[id as usize].ingress as usize;
+        let impaired = !self.ingress[ingress].impairments.is_empty();
+        if impaired {
+            let resumed = self.ingress[ingress].after_stalls(now);
+            if resumed > now {
+                return service.schedule(event_queue, resumed);
+            }
+        }
+        service.due = Time::NEVER;
         let next = service.scheduler.dequeue(now, &mut service.drops);
-        self.discard(tap, id, now);
-        let Some(next) = next else { return event_queue.set_timer(timer, Time::NEVER) };
-        let (service, state) = self.service(id);
+        if !service.drops.is_empty() {
+            self.discard(tap, service, id, now);
+        }
+        let Some(next) = next else { return };
         service.left(&next);
         service.serving_since = now;
         let depart = service.transmitter.transmit(now, next.packet.size);
@@ -148,44 +175,47 @@ impl Network {
             true => depart.since(now),
             false => service.mean.time_for(next.packet.size as u64),
         };
-        state.free_at = depart;
-        state.waited += next.sojourn(now).ps() as f64;
-        let again = service.waiting() > 0;
-        event_queue.set_timer(timer, if again { service.transmitter.ready_at(depart) } else { Time::NEVER });
-        self.count_busy(id, now, depart, busy);
-        let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
-        ingress.marked += next.marked as u64;
-        let lost = ingress.loses();
+        if service.waiting() > 0 {
+            let ready = service.transmitter.ready_at(depart);
+            service.schedule(event_queue, ready);
+        }
+        let link = &mut self.links[id as usize];
+        link.free_at = depart;
+        link.waited += next.sojourn(now).ps() as f64;
+        if depart <= self.border {
+            link.busy = link.busy + busy;
+        } else {
+            self.count_late(id, now, depart, busy);
+        }
         if T::PACKETS {
             let step = PacketStep::Depart;
-            tap.packet(&PacketEvent { at: depart, link, step, packet: next.packet, node: None });
+            tap.packet(&PacketEvent { at: depart, link: LinkId(id), step, packet: next.packet, node: None });
         }
-        if lost {
+        let ingress = &mut self.ingress[ingress];
+        ingress.marked += next.marked as u64;
+        if impaired && ingress.loses() {
             self.lose(tap, id, &next.packet, DropReason::Loss);
             return self.forget_options(&next.packet);
         }
-        let state = &mut self.links[id as usize];
-        let arrival = ingress.in_order(depart + state.delay + next.late, next.ordered);
-        event_queue.push(arrival, &next.packet, &mut state.hint, |packet| {
-            packet.began = now;
-        });
+        if next.late == Span::ZERO && !next.ordered && self.tables.is_none() {
+            return self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
+        }
+        let link = &mut self.links[id as usize];
+        let arrival = ingress.in_order(depart + link.delay + next.late, next.ordered);
+        event_queue.push(arrival, &next.packet, &mut link.hint, |packet| packet.began = now);
     }
 
-    /// Counts the transmission of a packet: `busy` of the time from `start` to `depart`.
-    fn count_busy(&mut self, id: u32, start: Time, depart: Time, busy: Span) {
-        let link = &mut self.links[id as usize];
-        if depart <= self.border {
-            link.busy = link.busy + busy;
-            return;
-        }
+    /// Counts the transmission of a packet that ends after the warm-up or after the run: `busy` of the time from `start` to
+    /// `depart`.
+    #[cold]
+    fn count_late(&mut self, id: u32, start: Time, depart: Time, busy: Span) {
+        let whole = depart.since(start).ps().max(1) as u128;
         let before = |end: Time| {
-            let whole = depart.since(start).ps().max(1);
-            Span::from_ps(
-                (busy.ps() as u128 * end.since(start.min(end)).ps().min(whole) as u128 / whole as u128)
-                    as u64,
-            )
+            let passed = (end.since(start.min(end)).ps() as u128).min(whole);
+            Span::from_ps((busy.ps() as u128 * passed / whole) as u64)
         };
         let counted = before(self.horizon);
+        let link = &mut self.links[id as usize];
         link.busy = link.busy + counted;
         if let Some(beyond) = self.beyond.get_mut(id as usize) {
             beyond.busy = beyond.busy + (counted - before(self.border));

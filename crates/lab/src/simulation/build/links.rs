@@ -4,12 +4,11 @@ use super::plan::{Layout, Plan};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation};
-use crate::simulation::endpoints::TimerOwner;
-use engine::{EventQueue, Stream};
+use engine::Stream;
 use net::impairment::{Action, Bernoulli, GilbertElliott, Impairment, Jitter, Outages, Scripted, Selection};
 use net::qdisc::Qdisc;
-use net::{LinkId, LinkSpec, Network, Packet, TokenBucket, Topology, TraceCursor, Transmitter};
-use units::{Limit, Span, Time};
+use net::{LinkId, LinkSpec, Network, TokenBucket, Topology, TraceCursor, Transmitter};
+use units::{Limit, Rate, Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
 pub(super) fn add_links(
@@ -30,7 +29,7 @@ pub(super) fn add_links(
         let stream = |purpose: &str| stream(plan, topology, link, purpose);
         let (rate, delay) = (direction.mean_rate(plan.end), direction.delay);
         let qdisc = match is_scheduled(direction) {
-            true => Qdisc::Unlimited, // replaced by `schedule_links`
+            true => Qdisc::Unlimited, // replaced by its scheduler
             false => direction.queue.build(rate, delay, rtt, || stream(direction.queue.purpose())),
         };
         // Each random process has a stream of its own; the first one's has the name that it has alone.
@@ -44,6 +43,10 @@ pub(super) fn add_links(
             impairments.extend(impairment(plan, loss, || stream(&name)));
         }
         network.add_link(LinkSpec { rate, delay, qdisc, impairments, router: direction.router.clone() });
+        if is_scheduled(direction) {
+            let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
+            network.set_scheduler(link, scheduler, transmitter(direction, rate));
+        }
         if plan.settings.recording.audit {
             audited.push(audited_link(plan, layout, link, direction, rtt));
         }
@@ -56,36 +59,16 @@ fn is_scheduled(direction: &Direction) -> bool {
     direction.queue.scheduled() || direction.variation.is_some()
 }
 
-/// Gives the scheduled links their disciplines and transmitters, each with a timer of its own.
-pub(super) fn schedule_links(
-    plan: &Plan<'_>,
-    layout: &Layout<'_>,
-    directions: &[&Direction],
-    network: &mut Network,
-    event_queue: &mut EventQueue<Packet>,
-) -> Vec<TimerOwner> {
-    let round_trips = longest_round_trips(layout, directions);
-    let mut timers = Vec::new();
-    for (i, (direction, rtt)) in directions.iter().zip(round_trips).enumerate() {
-        if !is_scheduled(direction) {
-            continue;
+/// The transmitter of a scheduled link of mean rate `rate`.
+fn transmitter(direction: &Direction, rate: Rate) -> Transmitter {
+    match &direction.variation {
+        None => Transmitter::Constant(rate),
+        Some(RateVariation::Steps(steps)) => Transmitter::Steps(steps.clone()),
+        Some(RateVariation::Trace(trace)) => Transmitter::Trace(TraceCursor::new(trace.clone())),
+        Some(RateVariation::Shaper { line, burst }) => {
+            Transmitter::Shaper(*line, TokenBucket::new(rate, *burst))
         }
-        let (link, rate) = (LinkId(i as u32), direction.mean_rate(plan.end));
-        let purpose = direction.queue.purpose();
-        let scheduler =
-            direction.queue.build_scheduled(rate, rtt, || stream(plan, &layout.topology, link, purpose));
-        let transmitter = match &direction.variation {
-            None => Transmitter::Constant(rate),
-            Some(RateVariation::Steps(steps)) => Transmitter::Steps(steps.clone()),
-            Some(RateVariation::Trace(trace)) => Transmitter::Trace(TraceCursor::new(trace.clone())),
-            Some(RateVariation::Shaper { line, burst }) => {
-                Transmitter::Shaper(*line, TokenBucket::new(rate, *burst))
-            }
-        };
-        network.set_scheduler(link, scheduler, transmitter, event_queue.add_timers(1));
-        timers.push(TimerOwner::Link(link));
     }
-    timers
 }
 
 /// The random stream of a link for a purpose.

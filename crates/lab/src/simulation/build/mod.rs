@@ -1,5 +1,5 @@
 //! Builds a simulation from a scenario in six steps: number the flows and lay out nodes and paths; add links; add
-//! satellites, radio, warm-up and scheduled links; add flows; create the recorder; set the first timers. The order determines the
+//! satellites, radio and warm-up; add flows; create the recorder; set the first timers. The order determines the
 //! numbers, and the numbers determine the order of ties.
 
 mod flows;
@@ -17,7 +17,7 @@ use crate::scenario::paths::{FlowPath, radio_names};
 use crate::scenario::{Direction, Scenario};
 use engine::EventQueue;
 use flows::{Flows, add_flows};
-use links::{add_links, schedule_links};
+use links::add_links;
 use net::radio::Radio;
 use net::{LinkId, Network, Packet};
 use plan::{Layout, Plan};
@@ -123,9 +123,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let (mut network, audited) = add_links(&plan, &layout, &directions);
         let mut event_queue = EventQueue::new();
         event_queue.add_timers(plan.numbered.len() as u32 * FlowTimer::COUNT);
-        let mut media = add_media(&plan, &mut layout, &mut network, &mut event_queue, PACKETS);
-        let scheduled = schedule_links(&plan, &layout, &directions, &mut network, &mut event_queue);
-        media.timers.extend(scheduled);
+        let media = add_media(&plan, &mut layout, &mut network, &mut event_queue, PACKETS);
         let flows = add_flows(&plan, &layout, &directions, &mut network);
         network.reroute(Time::ZERO);
         let recorder = recorder(&plan, &layout, &flows, audited);

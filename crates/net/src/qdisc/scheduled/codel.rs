@@ -65,7 +65,30 @@ impl ControlLaw {
     }
 
     /// Removes the packet that leaves now.
+    #[inline]
     pub fn dequeue(
+        &mut self,
+        config: &CodelConfig,
+        queue: &mut TailDrop,
+        now: Time,
+        drops: &mut Vec<Waiting>,
+    ) -> Option<Waiting> {
+        let Some(head) = queue.head() else {
+            (self.first_above, self.dropping) = (Time::ZERO, false);
+            return None;
+        };
+        let short = queue.bytes() - head.packet.size as u64 <= config.largest;
+        if !self.dropping && config.ce_threshold == Span::ZERO && (short || head.sojourn(now) < config.target)
+        {
+            self.first_above = Time::ZERO;
+            return queue.dequeue();
+        }
+        self.control(config, queue, now, drops)
+    }
+
+    /// Removes the packet that leaves now from a queue that may need control.
+    #[inline(never)] // keeps the path of uncontrolled queues short
+    fn control(
         &mut self,
         config: &CodelConfig,
         queue: &mut TailDrop,
@@ -155,11 +178,13 @@ impl Codel {
     }
 
     /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
+    #[inline]
     pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
         self.queue.enqueue(packet, idle)
     }
 
     /// Removes the packet that leaves now, and what is dropped before it.
+    #[inline]
     pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
         self.law.dequeue(&self.config, &mut self.queue, now, drops)
     }

@@ -62,6 +62,7 @@ pub enum Scheduler {
 impl Scheduler {
     /// Offers a packet at its arrival, to a transmitter that is `idle` or not. Returns whether the queue has accepted it.
     /// `drops` receives packets that were accepted before and are dropped now; the packet itself can be among them.
+    #[inline(always)] // or a packet pays a call and a copy for it
     pub fn enqueue(&mut self, packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool {
         match self {
             Scheduler::TailDrop(queue) => queue.enqueue(packet, idle),
@@ -72,6 +73,7 @@ impl Scheduler {
     }
 
     /// Removes the packet whose transmission starts now. `drops` receives the packets that are dropped before it.
+    #[inline(always)] // or a packet pays a call and a copy for it
     pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
         match self {
             Scheduler::TailDrop(queue) => queue.dequeue(),

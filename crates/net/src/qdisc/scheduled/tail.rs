@@ -18,17 +18,21 @@ impl TailDrop {
         TailDrop { most_packets: packets, most_bytes: bytes, bytes: 0, waiting: VecDeque::new() }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
+    #[inline]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
+    #[inline]
     pub(crate) fn head(&self) -> Option<&Waiting> {
         self.waiting.front()
     }
 
     /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
+    #[inline]
     pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
         let size = packet.packet.size as u64;
         let full = self.waiting.len() as u64 >= self.most_packets
@@ -42,6 +46,7 @@ impl TailDrop {
     }
 
     /// Removes the oldest packet.
+    #[inline]
     pub fn dequeue(&mut self) -> Option<Waiting> {
         let packet = self.waiting.pop_front()?;
         self.bytes -= packet.packet.size as u64;

@@ -1,0 +1,131 @@
+"""The networks of docs/validation-queues.md: queue disciplines, BBR, DCTCP and L4S against theory and references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock import Scenario, stats
+
+DISCIPLINES = {
+    "drop-tail": '{ kind = "droptail", limit = "400p" }',
+    "RED": '{ kind = "red", limit = "400p", min = "auto", weight = "auto", adaptive = true }',
+    "PIE": '{ kind = "pie" }',
+    "CoDel": '{ kind = "codel" }',
+    "FQ-CoDel": '{ kind = "fq_codel", ecn = false }',
+}
+"""Discipline by name, for the bottleneck of scenarios/bufferbloat.toml."""
+
+
+@dataclass(frozen=True)
+class Bloat:
+    """A bulk flow and a sparse flow behind a discipline: goodput, Mb/s; 95th percentiles of the queueing delay, ms."""
+
+    goodput: stats.Estimate
+    bulk_delay: stats.Estimate
+    sparse_delay: stats.Estimate
+
+
+def bufferbloat(root: str, discipline: str, seeds: range) -> Bloat:
+    """The scenario of this name behind a discipline; the start of the bulk flow depends on the seed."""
+    scenario = Scenario.load(
+        f"{root}/scenarios/bufferbloat.toml",
+        [f"link.bottleneck.queue={DISCIPLINES[discipline]}", "flow.bulk.start_jitter=2s"],
+    )
+    goodputs, bulk, sparse = [], [], []
+    for seed in seeds:
+        flows = scenario.run(seed=seed).outcome["flows"]
+        goodputs.append(flows[0]["goodput_bps"] / 1e6)
+        for flow, delays in zip(flows, (bulk, sparse), strict=True):
+            delays.append(1e3 * (flow["p95_delay_s"] - flow["base_delay_s"]))
+    return Bloat(stats.mean(goodputs), stats.mean(bulk), stats.mean(sparse))
+
+
+def star(flows: int, control: str, queue: str, *, rate: str, access: str, delays: tuple[str, str], **top: str) -> str:
+    """Flows from hosts of their own over one bottleneck `r->d`; `delays` are those of access and of the bottleneck."""
+    text = "".join(f'{key} = "{value}"\n' for key, value in top.items())
+    text += f'[tcp]\ncongestion_control = "{control}"\nreceive_window = 20000\n'
+    for i in range(flows):
+        text += f'[[link]]\nends = ["s{i}", "r"]\nrate = "{access}"\ndelay = "{delays[0]}"\n'
+    text += f'[[link]]\nname = "bottleneck"\nends = ["r", "d"]\nrate = "{rate}"\ndelay = "{delays[1]}"\nqueue = {queue}\n'
+    text += 'back = { queue = { kind = "droptail", limit = "10000p" } }\n'
+    for i in range(flows):
+        text += f'[[flow]]\nname = "f{i}"\nfrom = "s{i}"\nto = "d"\nstart_jitter = "1s"\n'
+    return text
+
+
+def bottleneck(outcome: Any) -> Any:
+    """The outcome of the bottleneck of `star`."""
+    return next(link for link in outcome["links"] if link["name"] == "r->d")
+
+
+def cubic_behind(queue: str, flows: int, seed: int) -> tuple[float, float]:
+    """CUBIC flows over 10 Mb/s and 40 ms: goodput of all, Mb/s, and mean wait at the bottleneck, ms."""
+    text = star(
+        flows, "cubic", queue, rate="10Mbps", access="100Mbps", delays=("2ms", "18ms"), duration="60s", warmup="5s"
+    )
+    outcome = Scenario.parse(text).run(seed=seed).outcome
+    goodput = sum(flow["goodput_bps"] for flow in outcome["flows"]) / 1e6
+    return goodput, 1e3 * bottleneck(outcome)["mean_sojourn_s"]
+
+
+def dctcp_queue(threshold: int, seed: int) -> tuple[float, float]:
+    """Two DCTCP flows over 10 Gb/s whose packets are marked behind `threshold` packets: mean queue, and utilisation.
+
+    A threshold on the waiting time stands for one on the number of packets, all of 1500 bytes.
+    """
+    wait_us = threshold * 1500 * 8 / 10e9 * 1e6
+    queue = f'{{ kind = "codel", limit = "2000p", target = "1s", ce_threshold = "{wait_us:g}us" }}'
+    text = star(
+        2, "dctcp", queue, rate="10Gbps", access="40Gbps", delays=("15us", "20us"), duration="1200ms", warmup="1100ms"
+    )
+    link = bottleneck(Scenario.parse(text).run(seed=seed).outcome)
+    return link["mean_queue_packets"], link["utilisation"]
+
+
+@dataclass(frozen=True)
+class Coexistence:
+    """A low-latency flow and a classic flow behind DualPI2."""
+
+    ratio: float
+    """Goodput of the low-latency flow over that of the classic one."""
+    low_ms: float
+    """99th percentile of the queueing delay of the low-latency flow."""
+    classic_ms: float
+
+
+def coexistence(root: str, control: str, rtt_ms: float, seed: int) -> Coexistence:
+    """The scenario `l4s` with a round-trip time and a low-latency controller."""
+    tcp = '{ congestion_control = "dctcp", l4s = true }' if control == "dctcp" else '{ congestion_control = "prague" }'
+    scenario = Scenario.load(
+        f"{root}/scenarios/l4s.toml", [f"link.bottleneck.delay={rtt_ms / 2}ms", f"flow.prague.tcp={tcp}"]
+    )
+    low, classic = scenario.run(seed=seed).outcome["flows"]
+    delays = [1e3 * (flow["p99_delay_s"] - flow["base_delay_s"]) for flow in (low, classic)]
+    return Coexistence(low["goodput_bps"] / classic["goodput_bps"], *delays)
+
+
+def bbr3_alone(buffer: int, loss: float, seed: int, rate: str = "12Mbps") -> Any:
+    """One flow of version 3 over a path of 40 ms for 21 s: the run, with its trace."""
+    text = f"""
+duration = "21s"
+[[link]]
+name  = "l"
+ends  = ["a", "b"]
+rate  = "{rate}"
+delay = "20ms"
+queue = {{ kind = "droptail", limit = "{buffer}p" }}
+loss  = {{ kind = "bernoulli", rate = {loss} }}
+back  = {{ loss = {{ kind = "none" }} }}
+[[flow]]
+name = "f"
+from = "a"
+to   = "b"
+tcp  = {{ congestion_control = "bbr3" }}
+"""
+    return Scenario.parse(text).run(seed=seed, trace="changes")
+
+
+def used(run: Any, rate_bps: float) -> float:
+    """Segments delivered over those that the link could carry."""
+    return run.outcome["flows"][0]["goodput_bps"] / rate_bps * 1500 / 1448

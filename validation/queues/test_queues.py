@@ -1,0 +1,90 @@
+"""Queue disciplines, DCTCP, L4S and BBR version 3 against theory and independent models (docs/validation-queues.md)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from situations import (
+    DISCIPLINES,
+    bbr3_alone,
+    bufferbloat,
+    coexistence,
+    cubic_behind,
+    dctcp_queue,
+    used,
+)
+
+HERE = Path(__file__).parent
+NS3 = HERE / "ns3_aqm.json"
+
+
+ROOT = str(HERE.parents[1])
+
+
+@pytest.fixture(scope="module")
+def bloat() -> dict[str, tuple[float, float, float]]:
+    found = {name: bufferbloat(ROOT, name, range(1, 4)) for name in DISCIPLINES}
+    return {name: (b.goodput.value, b.bulk_delay.value, b.sparse_delay.value) for name, b in found.items()}
+
+
+def test_disciplines_in_the_order_of_the_textbook(bloat: dict[str, tuple[float, float, float]]) -> None:
+    """Drop-tail fills its buffer; PIE holds its target, CoDel less; a fair queue spares the sparse flow the wait."""
+    delay = {name: values[1] for name, values in bloat.items()}
+    assert delay["drop-tail"] > 300
+    assert delay["drop-tail"] > 10 * max(delay["RED"], delay["PIE"])
+    assert min(delay["RED"], delay["PIE"]) > 1.5 * max(delay["CoDel"], delay["FQ-CoDel"])
+    sparse = {name: values[2] for name, values in bloat.items()}
+    assert sparse["FQ-CoDel"] < 2 < sparse["CoDel"] < sparse["PIE"]
+    assert min(values[0] for values in bloat.values()) > 0.9 * bloat["drop-tail"][0]
+
+
+def test_pie_holds_its_target_with_ten_flows() -> None:
+    assert mean(cubic_behind('{ kind = "pie" }', 10, seed)[1] for seed in (1, 2, 3)) == pytest.approx(15, rel=0.1)
+
+
+@pytest.mark.parametrize("threshold", [20, 65, 100])
+def test_dctcp_keeps_the_queue_at_the_threshold(threshold: int) -> None:
+    queue, utilisation = dctcp_queue(threshold, 1)
+    assert queue == pytest.approx(threshold, rel=0.2)
+    assert utilisation > 0.99
+
+
+@pytest.mark.parametrize("rtt_ms", [10, 20, 50, 100])
+def test_low_latency_and_classic_flows_share_behind_dualpi2(rtt_ms: float) -> None:
+    """RFC 9332: about equal rates at equal round-trip times, and a wait below 2 ms for the low-latency flow."""
+    for control in ("prague", "dctcp"):
+        found = coexistence(ROOT, control, rtt_ms, 1)
+        assert 0.5 < found.ratio < 2, (control, found)
+        assert found.low_ms < 2 < 10 < found.classic_ms, (control, found)
+
+
+def test_bbr3_runs_as_the_independent_model() -> None:
+    """The model's figures: 96.4 % of the rate, a mean wait of 4.5 ms, ProbeRTT every 5.2 s; 1 % of random losses: 89 %."""
+    run = bbr3_alone(80, 0.0, 1)
+    assert used(run, 12e6) == pytest.approx(0.964, rel=0.02)
+    assert 1e3 * run.outcome["links"][0]["mean_sojourn_s"] == pytest.approx(4.5, rel=0.1)
+    trace = run.trace.select("time_s", "state").drop_nulls()
+    times = [
+        time
+        for (time, state), (_, before) in zip(trace.rows()[1:], trace.rows(), strict=False)
+        if state == 6 and before != 6
+    ]
+    assert times == pytest.approx([5.04, 10.27, 15.49, 20.72], abs=0.1)
+    lossy = [used(bbr3_alone(80, 0.01, seed, "6Mbps"), 6e6) for seed in range(1, 13)]
+    assert mean(lossy) == pytest.approx(0.889, rel=0.05)
+
+
+def test_ns3_agrees() -> None:
+    """CUBIC behind CoDel, FQ-CoDel and PIE: goodput within 3 %, mean waits as docs/validation-queues.md says."""
+    recorded = json.loads(NS3.read_text())
+    for case in recorded["tcp"]:
+        if case["queue"] == "fifo":
+            continue
+        queue = {"codel": "codel", "fq_codel": "fq_codel", "pie": "pie"}[case["queue"]]
+        ecn = ", ecn = false" if queue == "fq_codel" else ""
+        runs = [cubic_behind(f'{{ kind = "{queue}"{ecn} }}', case["flows"], seed) for seed in range(1, 6)]
+        goodput = mean(goodput for goodput, _ in runs)
+        assert goodput == pytest.approx(case["goodput_mbps"], rel=0.03), case
