@@ -62,7 +62,7 @@ def bottleneck(outcome: Any) -> Any:
 def cubic_behind(queue: str, flows: int, seed: int) -> tuple[float, float]:
     """CUBIC flows over 10 Mb/s and 40 ms: goodput of all, Mb/s, and mean wait at the bottleneck, ms."""
     text = star(
-        flows, "cubic", queue, rate="10Mbps", access="100Mbps", delays=("2ms", "18ms"), duration="60s", warmup="5s"
+        flows, "cubic", queue, rate="10Mbps", access="100Mbps", delays=("2ms", "18ms"), duration="60s", warmup="10s"
     )
     outcome = Scenario.parse(text).run(seed=seed).outcome
     goodput = sum(flow["goodput_bps"] for flow in outcome["flows"]) / 1e6

@@ -21,6 +21,15 @@ pub struct CodelConfig {
 /// Intervals after which CoDel forgets how fast it dropped (RFC 8289 section 5.5).
 const RESUME: u64 = 16;
 
+/// What the control law needs besides its state.
+#[derive(Clone, Copy)]
+pub(super) struct Control<'a> {
+    pub config: &'a CodelConfig,
+    /// Bytes that wait in other queues of the same link.
+    pub others: u64,
+    pub now: Time,
+}
+
 /// The state of CoDel's control law, without the queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ControlLaw {
@@ -39,12 +48,13 @@ fn spacing(config: &CodelConfig, count: u32) -> Span {
 
 impl ControlLaw {
     /// Removes the head of the queue. Returns it, and whether it may be dropped.
-    fn pop(&mut self, config: &CodelConfig, queue: &mut TailDrop, now: Time) -> (Option<Waiting>, bool) {
+    fn pop(&mut self, control: Control<'_>, queue: &mut TailDrop) -> (Option<Waiting>, bool) {
+        let Control { config, others, now } = control;
         let Some(packet) = queue.dequeue() else {
             self.first_above = Time::ZERO;
             return (None, false);
         };
-        if packet.sojourn(now) < config.target || queue.bytes() <= config.largest {
+        if packet.sojourn(now) < config.target || queue.bytes() + others <= config.largest {
             self.first_above = Time::ZERO;
             return (Some(packet), false);
         }
@@ -68,42 +78,42 @@ impl ControlLaw {
     #[inline]
     pub fn dequeue(
         &mut self,
-        config: &CodelConfig,
+        control: Control<'_>,
         queue: &mut TailDrop,
-        now: Time,
         drops: &mut Vec<Waiting>,
     ) -> Option<Waiting> {
         let Some(head) = queue.head() else {
             (self.first_above, self.dropping) = (Time::ZERO, false);
             return None;
         };
-        let short = queue.bytes() - head.packet.size as u64 <= config.largest;
+        let Control { config, others, now } = control;
+        let short = queue.bytes() + others - head.packet.size as u64 <= config.largest;
         if !self.dropping && config.ce_threshold == Span::ZERO && (short || head.sojourn(now) < config.target)
         {
             self.first_above = Time::ZERO;
             return queue.dequeue();
         }
-        self.control(config, queue, now, drops)
+        self.control(control, queue, drops)
     }
 
     /// Removes the packet that leaves now from a queue that may need control.
     #[inline(never)] // keeps the path of uncontrolled queues short
     fn control(
         &mut self,
-        config: &CodelConfig,
+        control: Control<'_>,
         queue: &mut TailDrop,
-        now: Time,
         drops: &mut Vec<Waiting>,
     ) -> Option<Waiting> {
-        let (first, droppable) = self.pop(config, queue, now);
+        let Control { config, now, .. } = control;
+        let (first, droppable) = self.pop(control, queue);
         let Some(packet) = first else {
             self.dropping = false;
             return None;
         };
         let packet = if self.dropping {
-            self.continue_dropping(config, queue, now, drops, packet, droppable)
+            self.continue_dropping(control, queue, drops, packet, droppable)
         } else if droppable {
-            self.start_dropping(config, queue, now, drops, packet)
+            self.start_dropping(control, queue, drops, packet)
         } else {
             Some(packet)
         };
@@ -116,13 +126,13 @@ impl ControlLaw {
 
     fn continue_dropping(
         &mut self,
-        config: &CodelConfig,
+        control: Control<'_>,
         queue: &mut TailDrop,
-        now: Time,
         drops: &mut Vec<Waiting>,
         mut packet: Waiting,
         droppable: bool,
     ) -> Option<Waiting> {
+        let Control { config, now, .. } = control;
         self.dropping = droppable;
         while self.dropping && now >= self.drop_next {
             let marked = ControlLaw::signal(config, packet, drops);
@@ -131,7 +141,7 @@ impl ControlLaw {
                 self.drop_next += spacing(config, self.count);
                 return marked;
             }
-            let (next, droppable) = self.pop(config, queue, now);
+            let (next, droppable) = self.pop(control, queue);
             if droppable {
                 self.drop_next += spacing(config, self.count);
             } else {
@@ -144,14 +154,14 @@ impl ControlLaw {
 
     fn start_dropping(
         &mut self,
-        config: &CodelConfig,
+        control: Control<'_>,
         queue: &mut TailDrop,
-        now: Time,
         drops: &mut Vec<Waiting>,
         packet: Waiting,
     ) -> Option<Waiting> {
+        let Control { config, now, .. } = control;
         let marked = ControlLaw::signal(config, packet, drops);
-        let packet = if marked.is_some() { marked } else { self.pop(config, queue, now).0 };
+        let packet = if marked.is_some() { marked } else { self.pop(control, queue).0 };
         self.dropping = true;
         // A new series of drops soon after the last one begins at the rate that controlled the queue then.
         let since = self.count - self.last_count;
@@ -186,7 +196,7 @@ impl Codel {
     /// Removes the packet that leaves now, and what is dropped before it.
     #[inline]
     pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
-        self.law.dequeue(&self.config, &mut self.queue, now, drops)
+        self.law.dequeue(Control { config: &self.config, others: 0, now }, &mut self.queue, drops)
     }
 }
 

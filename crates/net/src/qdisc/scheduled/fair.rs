@@ -1,6 +1,6 @@
 //! One queue for each flow, served in deficit round robin, with CoDel or PIE in each: FQ-CoDel (RFC 8290), FQ-PIE.
 
-use super::codel::{CodelConfig, ControlLaw};
+use super::codel::{CodelConfig, Control, ControlLaw};
 use super::{TailDrop, Waiting};
 use crate::packet::PacketKind;
 use crate::qdisc::offer::Admission;
@@ -162,7 +162,9 @@ impl FairQueue {
             let (count, bytes) = (queue.waiting.len(), queue.waiting.bytes());
             let packet = match (&self.config.inner, &mut queue.state) {
                 (PerFlow::Codel(config), State::Codel(law)) => {
-                    law.dequeue(config, &mut queue.waiting, now, drops)
+                    // As in Linux, the bytes in all queues decide whether the queue is short.
+                    let control = Control { config, others: self.bytes - bytes, now };
+                    law.dequeue(control, &mut queue.waiting, drops)
                 }
                 (PerFlow::Pie(config), State::Pie(control)) => {
                     let head = queue.waiting.head().map(|head| head.arrived);
