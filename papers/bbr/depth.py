@@ -1,8 +1,7 @@
 """The share of one BBR flow beside one CUBIC flow, by the depth of the buffer."""
 
-from matplotlib.figure import Figure
-
 import polars as pl
+from matplotlib.figure import Figure
 
 from ackclock import stats
 from ackclock.papers import draw as common

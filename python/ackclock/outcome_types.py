@@ -168,7 +168,7 @@ class LinkOutcome(TypedDict):
     marked_packets: int
     """Packets marked (ECN)."""
     utilisation: float
-    """Busy time over duration."""
+    """Busy time over duration; with a rate that varies, bits sent over bits that the link could have sent."""
     mean_queue_packets: float
     """Time average of the number of packets waiting, without the one in transmission."""
     mean_sojourn_s: float | None

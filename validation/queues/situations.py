@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from ackclock import Scenario, stats
@@ -32,7 +36,9 @@ def bufferbloat(root: str, discipline: str, seeds: range) -> Bloat:
         f"{root}/scenarios/bufferbloat.toml",
         [f"link.bottleneck.queue={DISCIPLINES[discipline]}", "flow.bulk.start_jitter=2s"],
     )
-    goodputs, bulk, sparse = [], [], []
+    goodputs: list[float] = []
+    bulk: list[float] = []
+    sparse: list[float] = []
     for seed in seeds:
         flows = scenario.run(seed=seed).outcome["flows"]
         goodputs.append(flows[0]["goodput_bps"] / 1e6)
@@ -47,7 +53,9 @@ def star(flows: int, control: str, queue: str, *, rate: str, access: str, delays
     text += f'[tcp]\ncongestion_control = "{control}"\nreceive_window = 20000\n'
     for i in range(flows):
         text += f'[[link]]\nends = ["s{i}", "r"]\nrate = "{access}"\ndelay = "{delays[0]}"\n'
-    text += f'[[link]]\nname = "bottleneck"\nends = ["r", "d"]\nrate = "{rate}"\ndelay = "{delays[1]}"\nqueue = {queue}\n'
+    text += (
+        f'[[link]]\nname = "bottleneck"\nends = ["r", "d"]\nrate = "{rate}"\ndelay = "{delays[1]}"\nqueue = {queue}\n'
+    )
     text += 'back = { queue = { kind = "droptail", limit = "10000p" } }\n'
     for i in range(flows):
         text += f'[[flow]]\nname = "f{i}"\nfrom = "s{i}"\nto = "d"\nstart_jitter = "1s"\n'
@@ -128,4 +136,33 @@ tcp  = {{ congestion_control = "bbr3" }}
 
 def used(run: Any, rate_bps: float) -> float:
     """Segments delivered over those that the link could carry."""
-    return run.outcome["flows"][0]["goodput_bps"] / rate_bps * 1500 / 1448
+    return float(run.outcome["flows"][0]["goodput_bps"]) / rate_bps * 1500 / 1448
+
+
+@dataclass(frozen=True)
+class Ns3Case:
+    """CUBIC flows behind a discipline in ns-3: means over five seeds."""
+
+    name: str
+    queue: str
+    """The discipline as in a scenario."""
+    flows: int
+    goodput: float
+    """Of all flows, from 10 to 60 s, Mb/s."""
+    wait: float
+    """Mean wait in the queue discipline, ms."""
+
+
+def ns3_cases() -> list[Ns3Case]:
+    """The recording of ns-3 (ns3_aqm.py) with the recovery that sets the window to ssthresh at once."""
+    recorded = json.loads(gzip.decompress((Path(__file__).parent / "ns3_aqm.json.gz").read_bytes()))
+    runs = [run for run in recorded["runs"] if run["case"] == "B" and "Classic" in run["recovery"]]
+    found = []
+    for name in ("codel", "fq_codel", "pie"):
+        for flows in (1, 10):
+            same = [run for run in runs if (run["queue"], run["flows"]) == (name, flows)]
+            goodput = mean(run["goodput_steady_mbps"] for run in same)
+            wait = mean(run["sojourn_steady"]["mean_ms"] for run in same)
+            ecn = ", ecn = false" if name == "fq_codel" else ""
+            found.append(Ns3Case(name, f'{{ kind = "{name}"{ecn} }}', flows, goodput, wait))
+    return found

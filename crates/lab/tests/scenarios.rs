@@ -63,7 +63,7 @@ fn errors_name_line_key_and_remedy() {
         (
             "kind = \"droptail\"",
             "kind = \"codel\", target = \"0ms\"",
-            "s.toml:11: link.bottleneck.queue.target: must be more than zero",
+            "s.toml:11: link.bottleneck.queue.target: must be from 1us to 10000s",
         ),
         (
             "kind = \"droptail\"",

@@ -197,3 +197,61 @@ fn rates_that_cannot_be_are_refused() {
         assert!(message.starts_with(expected), "{error}\nexpected {expected}");
     }
 }
+
+#[test]
+fn low_latency_flows_with_retransmissions_pass_the_audit() {
+    // Retransmissions are not ECN-capable, so they go to the classic queue and are overtaken.
+    for rate in ["200kbps", "1Mbps"] {
+        let link = format!(
+            "rate = \"{rate}\"\nqueue = {{ kind = \"dualpi2\" }}\nloss = {{ kind = \"bernoulli\", rate = 0.01 }}"
+        );
+        let text = single(&link)
+            + "tcp = { congestion_control = \"prague\" }\n[[flow]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\n";
+        let outcome = audited(&text);
+        assert!(outcome.links[0].low_latency.as_ref().unwrap().sent_packets > 20);
+    }
+}
+
+#[test]
+fn the_utilisation_of_a_varying_rate_is_relative_to_what_it_offers() {
+    let queue = "queue = { kind = \"droptail\", limit = \"50p\" }\nback = { rate = \"50Mbps\" }";
+    let steps =
+        |list: &str, more: &str| format!("rate = {{ kind = \"steps\", steps = {list}{more} }}\n{queue}");
+    for (link, warmup) in [
+        (steps("[[\"0s\", \"10Mbps\"], [\"30s\", \"1Mbps\"]]", ", repeat = \"60s\""), "0s"),
+        (steps("[[\"0s\", \"10Mbps\"], [\"10s\", \"2Mbps\"]]", ""), "10s"),
+        (steps("[[\"0s\", \"2Mbps\"], [\"10s\", \"10Mbps\"]]", ""), "10s"),
+        (format!("rate = \"9Mbps\"\nshaper = {{ rate = \"3Mbps\", burst = \"9kB\" }}\n{queue}"), "3s"),
+    ] {
+        let text = format!("warmup = \"{warmup}\"\n{}", single(&link));
+        let utilisation = audited(&text).links[0].utilisation;
+        assert!(utilisation > 0.9 && utilisation < 1.002, "{utilisation}\n{text}");
+    }
+}
+
+/// A UDP flow of 2 Mb/s over a link with these keys, its packets in the order of arrival.
+fn udp(link: &str) -> Outcome {
+    let flow = "udp = { rate = \"2Mbps\", packet = 500 }\n";
+    audited(&(single(&format!("rate = \"10Mbps\"\n{link}")) + flow))
+}
+
+#[test]
+fn impairments_act_on_their_own() {
+    // A dropped packet takes no tokens: after a blackout the bucket is full.
+    let policer = "{ kind = \"policer\", rate = \"500kbps\", burst = \"250kB\" }";
+    let blackout = "{ kind = \"blackout\", times = [[\"1s\", \"9s\"]] }";
+    let alone = udp(&format!("loss = [{policer}]")).links[0].dropped_packets[net::DropReason::Policer];
+    let both =
+        udp(&format!("loss = [{blackout}, {policer}]")).links[0].dropped_packets[net::DropReason::Policer];
+    assert!(alone > 7000 && both < alone - 3000, "{alone} {both}");
+    // Jitter in order does not undo a reordering beside it.
+    let reorder = "{ kind = \"reorder\", rate = 0.1, by = \"20ms\" }";
+    let jitter = "{ kind = \"jitter\", max = \"1ms\" }";
+    let late = |losses: &str| {
+        let outcome = udp(&format!("loss = [{losses}]"));
+        let flow = &outcome.flows[0];
+        (flow.p50_delay_s.unwrap(), flow.p99_delay_s.unwrap())
+    };
+    let (alone, beside) = (late(reorder), late(&format!("{jitter}, {reorder}")));
+    assert!(beside.0 - alone.0 < 0.0011 && (beside.1 - alone.1).abs() < 0.0011, "{alone:?} {beside:?}");
+}

@@ -92,6 +92,8 @@ pub(crate) struct Link {
     pub ingress: u32,
     /// Whether all packets come from one other link, so the hop needs no event: see `Network::enqueue`.
     pub fused: bool,
+    /// Whether a discipline is asked at each departure.
+    pub scheduled: bool,
     /// Packets accepted.
     pub accepted: u64,
     /// Transmission time of what was accepted, up to the horizon.
@@ -121,6 +123,7 @@ impl Link {
             hint,
             ingress: NO_INGRESS,
             fused: false,
+            scheduled: false,
             accepted: 0,
             busy: Span::ZERO,
             waited: 0.0,
@@ -175,10 +178,16 @@ impl IngressState {
         copy: bool,
         effect: &mut Effect,
     ) -> Option<DropReason> {
+        if copy {
+            // It follows its original: `effect` is that of the original.
+            (effect.duplicate, effect.mark) = (false, false);
+            return None;
+        }
         *effect = Effect::default();
         let mut refused = None;
         for impairment in &mut self.impairments {
-            if !copy {
+            // A dropped packet takes no tokens.
+            if refused.is_none() || !matches!(impairment, Impairment::Policer(_)) {
                 refused = refused.or(impairment.before(now, packet, effect));
             }
         }
@@ -196,14 +205,13 @@ impl IngressState {
         self.service.as_ref().map_or(0, |service| service.waiting())
     }
 
-    /// The time at which a packet arrives at the far end that would arrive at `arrival`; with `ordered`, not before the one
-    /// in front of it.
-    pub fn in_order(&mut self, arrival: Time, ordered: bool) -> Time {
-        if !ordered {
-            return arrival;
+    /// The time at which a packet arrives at the far end that would arrive at `arrival` without `effect`.
+    pub fn displaced(&mut self, arrival: Time, effect: &Effect) -> Time {
+        if !effect.ordered {
+            return arrival + effect.delay;
         }
-        self.last_arrival = self.last_arrival.max(arrival);
-        self.last_arrival
+        self.last_arrival = self.last_arrival.max(arrival + effect.jitter);
+        self.last_arrival + effect.delay
     }
 
     /// Whether packets can overtake each other on the link.
@@ -227,8 +235,10 @@ pub struct LinkAccount {
     pub in_flight: u64,
     /// Packets marked (ECN).
     pub marked: u64,
-    /// Busy time over duration, 0 to 1.
+    /// Busy time over duration, 0 to 1; of a varying transmitter the bits sent over those that it could have sent.
     pub utilisation: f64,
+    /// The denominator of the utilisation: the duration, or the time that those bits take at the nominal rate, s.
+    pub offered_s: f64,
     /// Time mean of the number of packets waiting.
     pub mean_queue_packets: f64,
     /// Mean time that accepted packets waited before transmission, seconds; none if none was accepted.

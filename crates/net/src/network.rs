@@ -312,7 +312,7 @@ impl Network {
         let copy;
         let mut packet = packet;
         if link.ingress != NO_INGRESS {
-            if self.ingress[link.ingress as usize].service.is_some() {
+            if link.scheduled {
                 return self.enqueue_scheduled(event_queue, tap, route, packet);
             }
             let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
@@ -422,8 +422,7 @@ impl Network {
         let (now, id, effect) = (event_queue.now(), self.routes[route as usize].index() as u32, self.effect);
         let start = self.transmit(tap, id, now, packet, 0);
         let link = &mut self.links[id as usize];
-        let arrival = link.free_at + link.delay + effect.delay;
-        let arrival = self.ingress[link.ingress as usize].in_order(arrival, effect.ordered);
+        let arrival = self.ingress[link.ingress as usize].displaced(link.free_at + link.delay, &effect);
         event_queue.push(arrival, packet, &mut link.hint, |packet| {
             packet.began = start;
             packet.route = route;

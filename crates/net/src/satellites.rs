@@ -343,11 +343,14 @@ impl Tables {
             _ => head as usize,
         };
         if self.net.line.uses_every() {
-            let usable = self.net.line.usable(terminal, start);
-            if usable.contains(&addressed) {
+            let visible = self.net.line.visible_at(terminal, start);
+            if visible.binary_search(&addressed).is_ok() {
                 return LinkTransit::Arrives(port);
             }
-            return self.moved(port, usable.first().copied(), places);
+            let node = self.net.system.constellation.len() + terminal;
+            let delay = |satellite: usize| self.net.system.delay(node, satellite, start.seconds());
+            let nearest = visible.iter().copied().min_by(|a, b| delay(*a).total_cmp(&delay(*b)));
+            return self.moved(port, nearest, places);
         }
         let held = self.held(terminal, start);
         if held.satellite == Some(addressed) {

@@ -11,8 +11,8 @@ use units::{Rate, Time};
 pub(crate) struct Service {
     pub scheduler: Scheduler,
     pub transmitter: Transmitter,
-    /// The mean rate of the transmitter: what counts as its full use.
-    pub mean: Rate,
+    /// The rate by which the busy time of a varying transmitter is counted.
+    pub nominal: Rate,
     /// When the next transmission can start; `NEVER` if no packet waits.
     pub due: Time,
     /// Start of the current transmission.
@@ -28,13 +28,13 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// An empty queue in front of an idle transmitter of mean rate `mean`. `route` is the index of a route whose second hop
-    /// is the service of this link.
-    pub fn new(scheduler: Scheduler, transmitter: Transmitter, mean: Rate, route: u32) -> Service {
+    /// An empty queue in front of an idle transmitter. `nominal`: the rate by which busy time is counted. `route` is the
+    /// index of a route whose second hop is the service of this link.
+    pub fn new(scheduler: Scheduler, transmitter: Transmitter, nominal: Rate, route: u32) -> Service {
         Service {
             scheduler,
             transmitter,
-            mean,
+            nominal,
             due: Time::NEVER,
             serving_since: Time::ZERO,
             drops: Vec::new(),

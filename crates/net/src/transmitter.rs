@@ -36,6 +36,16 @@ impl Transmitter {
         }
     }
 
+    /// The bits that it could have sent until `end`.
+    pub fn offered(&self, end: Time) -> f64 {
+        match self {
+            Transmitter::Constant(rate) => rate.bps() as f64 * end.seconds(),
+            Transmitter::Steps(steps) => steps.bits(end),
+            Transmitter::Trace(cursor) => cursor.trace.bits(end),
+            Transmitter::Shaper(line, bucket) => bucket.bits(end).min(line.bps() as f64 * end.seconds()),
+        }
+    }
+
     /// Whether the transmission time of a packet depends on its size alone.
     pub fn constant(&self) -> bool {
         matches!(self, Transmitter::Constant(_))
@@ -72,6 +82,12 @@ impl RateSteps {
         // In bits times picoseconds per second, which no division rounds.
         let mut left = bytes as u128 * 8 * PS_PER_S as u128;
         let mut at = start;
+        let in_period = if self.period > Span::ZERO { self.units(Time::ZERO + self.period) } else { 0 };
+        if let Some(periods) = left.checked_div(in_period).filter(|periods| *periods > 1) {
+            // Whole periods at once.
+            left -= (periods - 1) * in_period;
+            at += Span::from_ps(u64::try_from((periods - 1) * self.period.ps() as u128).ok()?);
+        }
         let mut silent = 0;
         loop {
             let (rate, until) = self.at(at);
@@ -93,17 +109,28 @@ impl RateSteps {
         }
     }
 
-    /// The mean rate from the start until `end`.
+    /// The mean rate from the start until `end`, or over one period.
     pub fn mean(&self, end: Time) -> Rate {
         let end = if self.period > Span::ZERO { Time::ZERO + self.period } else { end };
-        let (mut at, mut bits) = (Time::ZERO, 0u128);
-        while at < end {
-            let (rate, until) = self.at(at);
-            let until = until.min(end);
-            bits += rate.bps() as u128 * until.since(at).ps() as u128;
-            at = until;
-        }
-        Rate::from_bps((bits / end.since(Time::ZERO).ps().max(1) as u128) as u64)
+        Rate::from_bps((self.units(end) / end.ps().max(1) as u128) as u64)
+    }
+
+    /// The bits that it sends from the start until `end`.
+    fn bits(&self, end: Time) -> f64 {
+        let whole = end.ps().checked_div(self.period.ps()).unwrap_or(0);
+        let rest = Time::from_ps(end.ps() - whole * self.period.ps());
+        let units = whole as f64 * self.units(Time::ZERO + self.period) as f64 + self.units(rest) as f64;
+        units / PS_PER_S as f64
+    }
+
+    /// The same within the first period, in bits times picoseconds per second.
+    fn units(&self, end: Time) -> u128 {
+        let ends = self.steps.iter().skip(1).map(|step| step.0).chain([Time::NEVER]);
+        let each = self.steps.iter().zip(ends).map(|((from, rate), until)| {
+            let from = (*from).min(end);
+            rate.bps() as u128 * until.min(end).since(from).ps() as u128
+        });
+        each.sum()
     }
 }
 
@@ -159,6 +186,13 @@ impl DeliveryTrace {
     pub fn mean(&self) -> Rate {
         let last = self.times[self.times.len() - 1] as u64;
         Rate::from_bps(self.times.len() as u64 * self.unit as u64 * 8 * 1000 / last)
+    }
+
+    /// The bits that it delivers until `end`.
+    fn bits(&self, end: Time) -> f64 {
+        let next = self.first_from(0, Time::from_ps(end.ps() + 1));
+        let count = if self.repeat { next } else { next.min(self.times.len() as u64) };
+        count as f64 * self.unit as f64 * 8.0
     }
 
     /// The time of opportunity `index`.
@@ -257,6 +291,11 @@ impl TokenBucket {
         TokenBucket { rate, depth, empty_at: -(depth.ps() as i128) }
     }
 
+    /// The bits for which there are tokens until `end`.
+    fn bits(&self, end: Time) -> f64 {
+        self.rate.bps() as f64 * (end.seconds() + self.depth.seconds())
+    }
+
     /// The time at which the bucket was empty, given that it does not overflow before `now`.
     fn filled(&self, now: Time) -> i128 {
         self.empty_at.max(now.ps() as i128 - self.depth.ps() as i128)
@@ -314,6 +353,8 @@ mod tests {
         }
         let once = DeliveryTrace::parse("1\n2\n", 1504, false).unwrap();
         assert_eq!((once.time(1), once.time(2), once.first_from(0, ms(3))), (Some(ms(2)), None, 2));
+        assert_eq!([3, 4, 10, 14].map(|at| cursor.trace.bits(ms(at)) / 12032.0), [1.0, 3.0, 5.0, 7.0]);
+        assert_eq!(once.bits(ms(9)), 2.0 * 12032.0);
         assert_eq!(cursor.trace.mean(), Rate::from_bps(4 * 1504 * 8 * 100));
     }
 
@@ -354,6 +395,10 @@ mod tests {
             Some(Time::from_ps(2_000_500_000_000))
         );
         assert_eq!(steps(&[(0, 1_000_000), (1000, 0)]).finish(ms(1000), 1), None);
+        let fast = RateSteps { period: Span::from_ps(1000), ..steps(&[(0, 1_000_000)]) };
+        assert_eq!(fast.finish(ms(0), 125), Some(ms(1)));
+        assert_eq!([500, 1000, 2500].map(|at| halved.bits(ms(at))), [2_004_000.0, 4_004_000.0, 10_004_000.0]);
+        assert_eq!(RateSteps { period: Span::from_ms(4), ..halved }.bits(ms(10)), 52_000.0);
         let period = RateSteps { period: Span::from_ms(2000), ..steps(&[(0, 2_000_000), (1000, 0)]) };
         assert_eq!(period.finish(ms(1000), 125), Some(Time::from_ps(2_000_500_000_000)));
         assert_eq!(period.mean(Time::NEVER), Rate::from_bps(1_000_000));

@@ -280,11 +280,16 @@ impl Timeline {
 
     /// The satellites that a terminal can use at a time, in the order of their numbers.
     pub fn usable(&self, terminal: usize, at: Time) -> Vec<usize> {
-        let Some(list) = self.visible.get(terminal) else {
-            return self.attached(terminal, at).into_iter().collect();
-        };
-        let next = list.partition_point(|(from, _)| *from <= at);
-        list[next - 1].1.clone()
+        if self.uses_every() {
+            return self.visible_at(terminal, at).to_vec();
+        }
+        self.attached(terminal, at).into_iter().collect()
+    }
+
+    /// With [`Rule::Every`], the satellites that a terminal can use at a time, in the order of their numbers.
+    pub fn visible_at(&self, terminal: usize, at: Time) -> &[usize] {
+        let list = &self.visible[terminal];
+        &list[list.partition_point(|(from, _)| *from <= at) - 1].1
     }
 
     /// The far end of each link at a time, after the changes of that time; `None` if the link is down.

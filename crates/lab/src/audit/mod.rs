@@ -56,6 +56,8 @@ pub struct AuditedLink {
     pub limit_before: bool,
     /// Whether a discipline decides at each departure: it drops waiting packets, and flows can overtake each other.
     pub scheduled: bool,
+    /// Whether it keeps the order of the packets of a flow.
+    pub keeps_flow_order: bool,
     /// Whether the rate varies; then the times of transmissions are not checked.
     pub varies: bool,
 }
@@ -282,8 +284,11 @@ impl Auditor {
         let state = &mut self.link_states[link];
         // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
         let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
-        // On a scheduled link only the packets of one flow and direction keep their order.
-        let same = |(other, _): &(Id, Time)| other.flow == id.flow && other.kind == id.kind;
+        // A scheduled link can send any packet that waits; only one queue for each flow keeps the order of a flow.
+        let same = |(other, _): &(Id, Time)| match spec.keeps_flow_order {
+            true => other.flow == id.flow && other.kind == id.kind,
+            false => *other == id,
+        };
         let place = if spec.scheduled { state.queue.iter().position(same).unwrap_or(0) } else { 0 };
         let first = state.queue.remove(place);
         let (expected, offered) = first.unwrap_or((id, Time::NEVER));

@@ -28,10 +28,16 @@ fn limit(queue: &TableReader<'_>, packets: u64) -> Result<Limit> {
     Ok(queue.quantity("limit", "1000p")?.unwrap_or(Limit::Packets(packets)))
 }
 
-/// A time above zero.
+/// The least time between two updates of a probability: each costs some instructions.
+const SHORTEST: Span = Span::from_ps(1_000_000);
+const LONGEST: Span = Span::from_ms(10_000_000);
+
+/// A time from a microsecond to ten thousand seconds.
 fn span(queue: &TableReader<'_>, key: &'static str, default: Span) -> Result<Span> {
     match queue.quantity::<Span>(key, "5ms")? {
-        Some(Span::ZERO) => Err(queue.error(key, "must be more than zero")),
+        Some(given) if !(SHORTEST..=LONGEST).contains(&given) => {
+            Err(queue.error(key, format!("must be from {SHORTEST} to {LONGEST}")))
+        }
         given => Ok(given.unwrap_or(default)),
     }
 }
@@ -73,8 +79,14 @@ fn fair(queue: &TableReader<'_>, inner: PerFlow) -> Result<Queue> {
 
 fn dualpi2(queue: &TableReader<'_>) -> Result<DualPi2Config> {
     let share = queue.number("classic_share", 0.0, 1.0)?;
-    let shift = queue.quantity("shift", "30ms")?;
+    let shift: Option<Span> = queue.quantity("shift", "30ms")?;
     let scheduler = match queue.text("scheduler")? {
+        None | Some("wrr") if shift.is_some() => {
+            return Err(queue.error("shift", "is for scheduler = \"tsfifo\" only"));
+        }
+        Some("tsfifo") if share.is_some() => {
+            return Err(queue.error("classic_share", "is for scheduler = \"wrr\" only"));
+        }
         None | Some("wrr") => DualPi2Scheduler::WeightedRoundRobin(share.unwrap_or(0.1)),
         Some("tsfifo") => DualPi2Scheduler::TimeShiftedFifo(shift.unwrap_or(Span::from_ms(30))),
         Some(other) => {

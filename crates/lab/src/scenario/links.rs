@@ -3,16 +3,13 @@
 use super::document::{TomlItem, TomlValue};
 use super::loss::read_losses;
 use super::model::{Direction, Duplex, Queue};
-use super::rate;
+use super::rate::{self, LONGEST_DELAY};
 use super::router::read_router;
 use super::table::TableReader;
 use crate::error::ScenarioError;
 use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// Eleven days.
-const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     let plain = TableReader::new(format!("link[{index}]"), item)?;
@@ -65,6 +62,9 @@ fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
     if varies && direction.queue.decides_at_arrival() {
         let message = "RED and PIE need a constant rate; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"";
         return Err(reader.error("queue", message));
+    }
+    if varies && matches!(direction.queue, Queue::DropTail { departures_first: true, .. }) {
+        return Err(reader.error("queue", "departures_first needs a constant rate"));
     }
     if direction.router.is_some() && (varies || direction.queue.scheduled()) {
         let message =

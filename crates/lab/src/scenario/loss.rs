@@ -62,7 +62,7 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
         "jitter" => Some(read_jitter(&loss)?),
         "reorder" => Some(Loss::Reorder {
             rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
-            by: loss.need("by", loss.quantity("by", "5ms")?, "the additional delay, such as by = \"5ms\"")?,
+            by: read_delay(&loss, "by", "the additional delay, such as by = \"5ms\"")?,
         }),
         "duplicate" => Some(Loss::Duplicate {
             rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.001")?,
@@ -77,9 +77,18 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
     Ok(read)
 }
 
+/// Reads a delay, which must be there.
+fn read_delay(loss: &TableReader<'_>, key: &'static str, remedy: &str) -> Result<Span> {
+    let delay: Span = loss.need(key, loss.quantity(key, "10ms")?, remedy)?;
+    if delay > rate::LONGEST_DELAY {
+        return Err(loss.error(key, format!("{delay} is more than {}", rate::LONGEST_DELAY)));
+    }
+    Ok(delay)
+}
+
 fn read_jitter(loss: &TableReader<'_>) -> Result<Loss> {
     let min = loss.quantity("min", "0ms")?.unwrap_or(Span::ZERO);
-    let max = loss.need("max", loss.quantity("max", "10ms")?, "the largest delay, such as max = \"10ms\"")?;
+    let max = read_delay(loss, "max", "the largest delay, such as max = \"10ms\"")?;
     if min > max {
         return Err(loss.error("min", format!("must not be above max, which is {max}")));
     }

@@ -65,7 +65,7 @@ pub struct Direction {
     pub losses: Vec<Loss>,
     /// The router in front of the link, if it sends feedback to senders.
     pub router: Option<RouterConfig>,
-    /// How the transmission rate varies; `rate` is then its mean.
+    /// How the transmission rate varies; `rate` is then its mean over a period, or the largest rate of steps without one.
     pub variation: Option<RateVariation>,
 }
 

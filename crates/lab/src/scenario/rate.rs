@@ -11,6 +11,9 @@ use units::{Rate, Span, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
+/// Eleven days.
+pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
+
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 
@@ -49,6 +52,9 @@ pub(super) fn read_bucket(table: &TableReader<'_>) -> Result<(Rate, u64)> {
     let rate = table.need("rate", read_rate_key(table, "rate")?, "such as rate = \"1Mbps\"")?;
     let burst = table.bytes("burst", 1, u64::MAX >> 16)?;
     let burst = table.need("burst", burst, "the largest number of tokens, such as burst = \"15kB\"")?;
+    if burst as f64 * 8.0 / rate.bps() as f64 > LONGEST_DELAY.seconds() {
+        return Err(table.error("burst", format!("takes longer than {LONGEST_DELAY} at that rate")));
+    }
     if burst < 1500 {
         return Err(
             table.error("burst", "must be at least 1500 bytes, or a full packet never has enough tokens")
@@ -112,7 +118,7 @@ fn read_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
     if largest.bps() == 0 {
         return Err(table.error("steps", "a rate must be more than zero"));
     }
-    // Without a period the mean depends on the duration of the run: `Direction::mean_rate`.
+    // Without a period the mean depends on the duration of the run (`Direction::mean_rate`); here it is the largest.
     let mean = if period > Span::ZERO { steps.mean(Time::NEVER) } else { largest };
     Ok((mean, RateVariation::Steps(steps)))
 }

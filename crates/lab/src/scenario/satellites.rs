@@ -253,6 +253,14 @@ fn read_handoff(table: &TableReader<'_>) -> Result<HandoffKeys> {
             handoff.error("loss", format!("unknown loss \"{word}\"; {}", nearest(word, names)))
         })?;
     }
+    if keys.rule == Rule::Every {
+        let without = ["time", "guard_before", "guard_after"];
+        let given = without.into_iter().find(|key| handoff.keys().any(|given| given == *key));
+        let in_flight = (keys.loss == HandoffLoss::InFlight).then_some("loss");
+        if let Some(key) = given.or(in_flight) {
+            return Err(handoff.error(key, "has no effect with rule = \"every\", which has no hand-offs"));
+        }
+    }
     keys.check = handoff.quantity("check", "10s")?.unwrap_or(keys.check);
     keys.jitter = handoff.quantity("jitter", "5s")?.unwrap_or(keys.jitter);
     keys.pause = handoff.quantity("time", "100ms")?.unwrap_or(keys.pause);

@@ -121,8 +121,26 @@ impl TcpLayers<'_> {
             flow.options.sack_blocks = if flow.options.timestamps { 3 } else { 4 };
         }
         set_required_ecn(&mut flow, &given);
+        self.check_ecn(&flow)?;
         self.check_signals(&flow)?;
         Ok(flow)
+    }
+
+    /// Fails if an option of ECN is set without ECN.
+    fn check_ecn(&self, flow: &TcpFlow) -> Result<()> {
+        let o = &flow.options;
+        if o.ecn || !(o.l4s || o.per_packet_echo) {
+            return Ok(());
+        }
+        let key = if o.l4s { "l4s" } else { "ecn_feedback" };
+        for (item, path) in [(self.own, self.path.as_str()), (self.defaults, "tcp")] {
+            let Some(item) = item else { continue };
+            let layer = TableReader::new(path, item)?;
+            if layer.keys().any(|given| given == key) {
+                return Err(layer.error(key, "needs ecn = true"));
+            }
+        }
+        Ok(())
     }
 
     /// Fails if the controller requires a signal that the flow does not provide.

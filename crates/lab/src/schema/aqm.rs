@@ -140,7 +140,7 @@ pub(super) const DUALPI2: &[Key] = &[
     key(
         "shift",
         Quantity("30ms"),
-        "\"30ms\"",
+        "30 ms with `tsfifo`",
         "`\"tsfifo\"`: time by which low-latency packets are preferred",
     ),
 ];

@@ -60,6 +60,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
     #[inline]
     fn send(&mut self, mut packet: Packet, options: &AckOptions) {
         if !options.is_empty() {
+            while let Some(dropped) = self.network.dropped_options() {
+                self.ack_options.take(dropped);
+            }
             packet.options = self.ack_options.put(options);
         }
         if PACKETS {

@@ -149,9 +149,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                             Packet::NO_OPTIONS => &AckOptions::NONE,
                             place => {
                                 taken = self.ack_options.take(place);
-                                while let Some(dropped) = self.network.dropped_options() {
-                                    self.ack_options.take(dropped);
-                                }
                                 &taken
                             }
                         };

@@ -123,8 +123,11 @@ pub struct LinkOutcome {
     pub dropped_packets: Drops,
     /// Packets marked (ECN).
     pub marked_packets: u64,
-    /// Busy time over duration.
+    /// Busy time over duration; with a rate that varies, bits sent over bits that the link could have sent.
     pub utilisation: f64,
+    /// The denominator of the utilisation, s.
+    #[serde(skip)]
+    pub offered_s: f64,
     /// Time average of the number of packets waiting, without the one in transmission.
     pub mean_queue_packets: f64,
     /// Mean time that a packet waits before its transmission, seconds.

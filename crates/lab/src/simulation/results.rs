@@ -108,6 +108,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 dropped_packets: Drops(a.dropped),
                 marked_packets: a.marked,
                 utilisation: a.utilisation,
+                offered_s: a.offered_s,
                 mean_queue_packets: a.mean_queue_packets,
                 mean_sojourn_s: a.mean_sojourn_s,
                 low_latency: a.low_latency.as_ref().map(|low| LowLatencyOutcome {

@@ -124,7 +124,12 @@ impl Cut {
         link.delivered_packets -= early.delivered_packets;
         link.marked_packets -= early.marked_packets;
         link.dropped_packets = link.dropped_packets.without(early.dropped_packets);
-        link.utilisation = self.over_time(link.utilisation, early.utilisation);
+        let late = Cut { whole: link.offered_s, warmup: early.offered_s };
+        link.utilisation = if link.offered_s > early.offered_s {
+            late.over_time(link.utilisation, early.utilisation)
+        } else {
+            0.0
+        };
         link.mean_queue_packets = self.over_time(link.mean_queue_packets, early.mean_queue_packets);
     }
 }

@@ -42,9 +42,11 @@ pub enum Impairment {
 /// What impairments do to a packet that is not dropped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Effect {
-    /// Additional propagation delay.
+    /// Additional propagation delay that lets others overtake.
     pub delay: Span,
-    /// The packet does not overtake others.
+    /// Additional propagation delay within the order of the packets.
+    pub jitter: Span,
+    /// The packet arrives after those in front of it, apart from `delay`.
     pub ordered: bool,
     /// A CE mark.
     pub mark: bool,
@@ -73,10 +75,10 @@ impl Impairment {
             Impairment::Policer(bucket) => {
                 return (!bucket.police(now, packet.size)).then_some(DropReason::Policer);
             }
-            Impairment::Jitter(jitter) => {
-                effect.delay = effect.delay + jitter.delay();
-                effect.ordered |= jitter.ordered();
+            Impairment::Jitter(jitter) if jitter.ordered() => {
+                (effect.jitter, effect.ordered) = (effect.jitter + jitter.delay(), true);
             }
+            Impairment::Jitter(jitter) => effect.delay = effect.delay + jitter.delay(),
             Impairment::Duplicate(draw) => {
                 effect.duplicate |= draw.loses() && packet.kind != PacketKind::Ack;
             }

@@ -81,6 +81,10 @@ impl Network {
                     let wanted = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
                     wanted.map(|reason| ingress.drops[reason as usize]).sum()
                 };
+                // A varying transmitter counts as busy as long as the bits take at the nominal rate.
+                let varying = ingress.service.as_ref().filter(|service| !service.transmitter.constant());
+                let offered =
+                    varying.map_or(seconds, |s| s.transmitter.offered(end) / s.nominal.bps() as f64);
                 let waiting = ingress.service.as_ref().map_or(0.0, |service| service.waited(end));
                 let waited = (link.waited - beyond.waited + waiting) / units::PS_PER_S as f64;
                 let delivered =
@@ -94,7 +98,8 @@ impl Network {
                     dropped: drops,
                     in_flight: accepted - delivered - lost,
                     marked: ingress.marked,
-                    utilisation: if seconds > 0.0 { busy.seconds() / seconds } else { 0.0 },
+                    utilisation: if offered > 0.0 { busy.seconds() / offered } else { 0.0 },
+                    offered_s: offered,
                     mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
                     low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()).cloned(),
                     mean_sojourn_s: (accepted > 0).then(|| waited / accepted as f64),

@@ -69,10 +69,7 @@ impl Network {
                 return false;
             }
         };
-        if self.ingress[self.links[tables.outgoing[port as usize].link as usize].ingress as usize]
-            .service
-            .is_some()
-        {
+        if self.links[tables.outgoing[port as usize].link as usize].scheduled {
             let route = tables.outgoing[port as usize].place + 2 * row;
             return self.enqueue_scheduled(event_queue, tap, route, packet);
         }

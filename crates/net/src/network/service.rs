@@ -25,6 +25,7 @@ impl Network {
             self.links[number].ingress = self.ingress.len() as u32;
             self.ingress.push(IngressState::default());
         }
+        self.links[number].scheduled = true;
         let route = self.routes.len() as u32;
         self.routes.extend([Hop::LOOKUP, Hop::service(link.0)]);
         let service = Service::new(scheduler, transmitter, self.rates[number], route);
@@ -43,7 +44,7 @@ impl Network {
         let (id, now) = (self.routes[route as usize].index() as u32, event_queue.now());
         let ingress = self.links[id as usize].ingress as usize;
         let mut packet = Packet { route, ..*packet };
-        let mut effect = Effect::default();
+        let mut effect = if self.copying { self.effect } else { Effect::default() };
         if !self.ingress[ingress].impairments.is_empty() {
             let refused = self.ingress[ingress].impair(now, &packet, self.copying, &mut effect);
             if let Some(reason) = refused {
@@ -55,12 +56,11 @@ impl Network {
             }
         }
         let Some(mut service) = self.ingress[ingress].service.take() else { return false };
-        let waiting =
-            Waiting { packet, arrived: now, late: effect.delay, ordered: effect.ordered, marked: false };
+        let waiting = Waiting { packet, arrived: now, effect, marked: false };
         let accepted = self.offer(event_queue, tap, &mut service, id, waiting);
         self.ingress[ingress].service = Some(service);
         if accepted && effect.duplicate {
-            self.copying = true;
+            (self.copying, self.effect) = (true, effect);
             self.enqueue_scheduled(event_queue, tap, route, &packet);
             self.copying = false;
         }
@@ -170,16 +170,16 @@ impl Network {
         let Some(next) = next else { return };
         service.left(&next);
         service.serving_since = now;
-        let depart = service.transmitter.transmit(now, next.packet.size);
-        let busy = match service.transmitter.constant() {
-            true => depart.since(now),
-            false => service.mean.time_for(next.packet.size as u64),
+        let link = &mut self.links[id as usize];
+        let busy = link.transmission_time(next.packet.size, || service.nominal);
+        let depart = match service.transmitter {
+            Transmitter::Constant(_) => now + busy,
+            ref mut varying => varying.transmit(now, next.packet.size),
         };
         if service.waiting() > 0 {
             let ready = service.transmitter.ready_at(depart);
             service.schedule(event_queue, ready);
         }
-        let link = &mut self.links[id as usize];
         link.free_at = depart;
         link.waited += next.sojourn(now).ps() as f64;
         if depart <= self.border {
@@ -197,11 +197,11 @@ impl Network {
             self.lose(tap, id, &next.packet, DropReason::Loss);
             return self.forget_options(&next.packet);
         }
-        if next.late == Span::ZERO && !next.ordered && self.tables.is_none() {
+        if !next.effect.displaces() && self.tables.is_none() {
             return self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
         }
         let link = &mut self.links[id as usize];
-        let arrival = ingress.in_order(depart + link.delay + next.late, next.ordered);
+        let arrival = ingress.displaced(depart + link.delay, &next.effect);
         event_queue.push(arrival, &next.packet, &mut link.hint, |packet| packet.began = now);
     }
 

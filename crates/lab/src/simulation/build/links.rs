@@ -42,7 +42,9 @@ pub(super) fn add_links(
             let name = if count <= 1 { kind.to_string() } else { format!("{kind} {count}") };
             impairments.extend(impairment(plan, loss, || stream(&name)));
         }
-        network.add_link(LinkSpec { rate, delay, qdisc, impairments, router: direction.router.clone() });
+        let spec =
+            LinkSpec { rate: direction.rate, delay, qdisc, impairments, router: direction.router.clone() };
+        network.add_link(spec);
         if is_scheduled(direction) {
             let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
             network.set_scheduler(link, scheduler, transmitter(direction, rate));
@@ -160,6 +162,7 @@ fn audited_link(
         delay,
         pause,
         scheduled: is_scheduled(direction),
+        keeps_flow_order: !matches!(direction.queue, Queue::DualPi2 { .. }),
         varies: direction.variation.is_some(),
         ..known
     }

@@ -221,7 +221,7 @@ mod tests {
 
     fn packet(arrived: Time, seq: u32, ecn: Ecn) -> Waiting {
         let packet = Packet { ecn, ..Packet::new(PacketKind::Data, 0, 0, seq, 1000, arrived) };
-        Waiting { packet, arrived, late: Span::ZERO, ordered: false, marked: false }
+        Waiting { packet, arrived, effect: Default::default(), marked: false }
     }
 
     /// A packet of 1,000 bytes every 2/3 ms into a link that sends one a millisecond: times of drops and of marks, ms.

@@ -82,10 +82,13 @@ pub struct DualPi2 {
     counts: LowLatency,
 }
 
+/// Bytes of a full packet.
+const LARGEST: u64 = 1514;
+
 /// The credit of empty queues: the low-latency queue may send some packets first.
 fn first_credit(scheduler: DualPi2Scheduler) -> f64 {
     match scheduler {
-        DualPi2Scheduler::WeightedRoundRobin(part) => (2.0 * part - 1.0) * 1514.0,
+        DualPi2Scheduler::WeightedRoundRobin(part) => (2.0 * part - 1.0) * LARGEST as f64,
         DualPi2Scheduler::TimeShiftedFifo(_) => 0.0,
     }
 }
@@ -193,6 +196,12 @@ impl DualPi2 {
         }
     }
 
+    /// Whether `packet` left no more than two full packets, itself included: then the controller signals nothing, as in
+    /// Linux.
+    fn short(&self, packet: &Waiting) -> bool {
+        self.classic.bytes() + self.low.bytes() + (packet.packet.size as u64) < 2 * LARGEST
+    }
+
     fn overloaded(&self) -> bool {
         self.base * self.base >= OVERLOAD
     }
@@ -211,7 +220,7 @@ impl DualPi2 {
 
     /// A classic packet: dropped or marked with the square of p'. `Err`: it is dropped.
     fn signal_classic(&mut self, mut packet: Waiting) -> Result<Waiting, Waiting> {
-        if self.stream.uniform() >= self.base * self.base {
+        if self.short(&packet) || self.stream.uniform() >= self.base * self.base {
             return Ok(packet);
         }
         if !self.overloaded() && packet.mark() { Ok(packet) } else { Err(packet) }
@@ -220,12 +229,14 @@ impl DualPi2 {
     /// A low-latency packet: marked by the coupled probability or its own delay; in overload it can be dropped. `Err`: it
     /// is dropped.
     fn signal_low(&mut self, now: Time, mut packet: Waiting) -> Result<Waiting, Waiting> {
-        if self.overloaded() && self.stream.uniform() < self.base * self.base {
+        if !self.short(&packet) && self.overloaded() && self.stream.uniform() < self.base * self.base {
             return Err(packet);
         }
-        let coupled = (self.config.coupling * self.base).min(1.0);
+        let coupled = if self.short(&packet) { 0.0 } else { (self.config.coupling * self.base).min(1.0) };
         let delay = packet.sojourn(now);
-        self.recurrence += self.ramp(delay).max(coupled);
+        // A packet alone in its queue is not marked for its delay (RFC 9332: Th_len).
+        let own = if self.low.len() > 0 { self.ramp(delay) } else { 0.0 };
+        self.recurrence += own.max(coupled);
         if self.recurrence > 1.0 {
             self.recurrence -= 1.0;
             packet.mark();
@@ -260,9 +271,18 @@ mod tests {
         DualPi2::new(config, Stream::new(1, "dualpi2", "test"))
     }
 
+    /// With some packets in the low-latency queue.
+    fn filled(config: DualPi2Config, base: f64) -> DualPi2 {
+        let mut queue = DualPi2 { base, ..queue(config) };
+        (0..5).for_each(|_| {
+            queue.low.enqueue(packet(ms(0), Ecn::Ect1), false);
+        });
+        queue
+    }
+
     fn packet(arrived: Time, ecn: Ecn) -> Waiting {
         let packet = Packet { ecn, ..Packet::new(PacketKind::Data, 0, 0, 0, 1000, arrived) };
-        Waiting { packet, arrived, late: Span::ZERO, ordered: false, marked: false }
+        Waiting { packet, arrived, effect: Default::default(), marked: false }
     }
 
     fn ms(n: u64) -> Time {
@@ -287,7 +307,7 @@ mod tests {
         let q = queue(DualPi2Config { ramp, ..config() });
         let at = |us: u64| q.ramp(Span::from_ps(us * 1_000_000));
         assert_eq!([800, 1000, 1200, 2000].map(at), [0.0, 0.5, 1.0, 1.0]);
-        let mut q = DualPi2 { base: 0.15, ..queue(config()) };
+        let mut q = filled(config(), 0.15);
         let marked: Vec<usize> =
             (1..=11).filter(|_| q.signal_low(ms(0), packet(ms(0), Ecn::Ect1)).unwrap().marked).collect();
         assert_eq!(marked, [4, 7, 11]);
@@ -296,7 +316,7 @@ mod tests {
     #[test]
     fn classic_packets_are_dropped_or_marked_and_overload_drops_all_kinds() {
         let share = |ecn: Ecn, base: f64| {
-            let mut q = DualPi2 { base, ..queue(config()) };
+            let mut q = filled(config(), base);
             let sent: Vec<_> = (0..10_000)
                 .map(|_| match ecn {
                     Ecn::Ect1 => q.signal_low(ms(0), packet(ms(0), ecn)),
@@ -316,6 +336,14 @@ mod tests {
         assert!(dropped == 0.0 && near(marked, 0.6));
         let (dropped, _) = share(Ecn::Ect1, 0.6);
         assert!(near(dropped, 0.36));
+    }
+
+    #[test]
+    fn a_short_queue_gets_no_signal() {
+        let mut q = DualPi2 { base: 0.9, ..queue(config()) };
+        assert!((0..100).all(|_| q.signal_classic(packet(ms(0), Ecn::NotEct)).is_ok()));
+        // One packet that waited long, alone in its queue.
+        assert!((0..100).all(|_| !q.signal_low(ms(50), packet(ms(0), Ecn::Ect1)).unwrap().marked));
     }
 
     #[test]

@@ -222,7 +222,7 @@ mod tests {
 
     fn packet(flow: u32, size: u32) -> Waiting {
         let packet = Packet::new(PacketKind::Data, flow, 0, 0, size, Time::ZERO);
-        Waiting { packet, arrived: Time::ZERO, late: Span::ZERO, ordered: false, marked: false }
+        Waiting { packet, arrived: Time::ZERO, effect: Default::default(), marked: false }
     }
 
     fn order(queue: &mut FairQueue, count: usize) -> Vec<u32> {

@@ -12,6 +12,7 @@ pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Scheduler, LowLatency, Ramp};
 pub use fair::{FairConfig, FairQueue, PerFlow};
 pub use tail::TailDrop;
 
+use crate::impairment::Effect;
 use crate::packet::{Ecn, Packet};
 use units::{Span, Time};
 
@@ -22,10 +23,8 @@ pub struct Waiting {
     pub packet: Packet,
     /// When it arrived at the queue.
     pub arrived: Time,
-    /// Additional propagation delay after its transmission.
-    pub late: Span,
-    /// It must not overtake the packets in front of it on the link.
-    pub ordered: bool,
+    /// What impairments do to it after its transmission.
+    pub(crate) effect: Effect,
     /// The discipline has marked it (CE).
     pub marked: bool,
 }

@@ -145,7 +145,7 @@ impl Rack {
     }
 
     /// Tells the controller which segments were marked as lost, if it asks for them.
-    fn tell_losses(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn tell_losses(&mut self, s: &mut Sender, now: Time) {
         let lost = self.segments.take_losses();
         if !lost.is_empty() {
             s.tell_losses(now, &lost, self.segments.lost, self.segments.delivered);
@@ -154,7 +154,7 @@ impl Rack {
 
     /// Passes the ACK to the controller.
     fn notify(&mut self, s: &mut Sender, packet: &Packet, a: &Arrival) {
-        self.tell_losses(s, a.now);
+        self.tell_losses(s, a.now); // before anything is retransmitted
         let segments = &self.segments;
         let delivered = (segments.delivered - a.prior_delivered) as u32;
         let progress = a.advanced || self.reordering.degree() > Reordering::LEAST && a.sacked;
@@ -196,7 +196,6 @@ fn with<W: FlowContext>(s: &mut Sender, context: &mut W, event: impl FnOnce(&mut
     let RecoveryState::Rack(slot) = &mut s.recovery_state else { unreachable!("the recovery is rack") };
     let mut rack = slot.take().expect("the recovery is at rest between events");
     event(&mut rack, s, context);
-    rack.tell_losses(s, context.now()); // those that a timer has found
     (s.una, s.next, s.high) = (rack.segments.una, rack.segments.next, rack.segments.next);
     s.set_phase(rack.state.phase());
     if s.finished(s.una) {

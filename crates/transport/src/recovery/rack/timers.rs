@@ -130,6 +130,7 @@ impl Rack {
         let before = self.segments.in_flight();
         let lost = self.segments.lost;
         self.detect(s, now);
+        self.tell_losses(s, now);
         if self.segments.in_flight() != before {
             if self.state != State::Recovery {
                 self.enter_recovery(s, now, false);
@@ -180,6 +181,7 @@ impl Rack {
         let now = context.now();
         let fresh = self.state < State::Recovery;
         self.mark_for_rto(s, now);
+        self.tell_losses(s, now);
         let una = self.segments.una;
         let cut = self.state <= State::Disorder
             || self.high_seq <= una
