@@ -159,22 +159,22 @@ impl fmt::Debug for DeliveryTrace {
 impl DeliveryTrace {
     /// Parses a trace: one whole number in a line, ms, not decreasing. Fails with the number of the line and the reason.
     pub fn parse(text: &str, unit: u32, repeat: bool) -> Result<DeliveryTrace, String> {
-        let mut times: Vec<u32> = Vec::with_capacity(text.len() / 6);
-        let text = text.strip_suffix('\n').unwrap_or(text).as_bytes();
-        for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let at = || format!("line {}", number + 1);
-            let time = whole_number(line).ok_or_else(|| {
-                format!(
-                    "{}: \"{}\" is not a whole number of milliseconds",
-                    at(),
-                    String::from_utf8_lossy(line)
-                )
-            })?;
-            if times.last().is_some_and(|last| time < *last) {
-                return Err(format!("{}: {time} is before the time of the line above it", at()));
+        let mut times: Vec<u32> = Vec::with_capacity(text.len() / 7);
+        let (mut number, mut digits, mut last) = (0u32, 0, 0);
+        let ended = (!text.ends_with('\n')).then_some(b'\n');
+        for byte in text.bytes().chain(ended) {
+            match byte {
+                b'0'..=b'9' if digits < 9 => {
+                    number = 10 * number + (byte - b'0') as u32;
+                    digits += 1;
+                }
+                b'\n' if digits > 0 && number >= last => {
+                    times.push(number);
+                    (last, number, digits) = (number, 0, 0);
+                }
+                b'\r' => {}
+                _ => return Err(misplaced(text, times.len(), last)),
             }
-            times.push(time);
         }
         match times.last() {
             None | Some(0) => Err("ends at 0 ms; the last time is the period".into()),
@@ -221,12 +221,16 @@ impl DeliveryTrace {
     }
 }
 
-/// The number that decimal digits represent, if they do.
-fn whole_number(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() || digits.len() > 9 {
-        return None;
+/// The message about line `index` of a trace, from 0, after a line with time `last`.
+#[cold]
+fn misplaced(text: &str, index: usize, last: u32) -> String {
+    let line = text.lines().nth(index).unwrap_or_default().trim_end();
+    match line.parse::<u32>() {
+        Ok(time) if time < last => {
+            format!("line {}: {time} is before the time of the line above it", index + 1)
+        }
+        _ => format!("line {}: \"{line}\" is not a whole number of milliseconds", index + 1),
     }
-    digits.iter().try_fold(0u32, |n, digit| digit.is_ascii_digit().then(|| 10 * n + (digit - b'0') as u32))
 }
 
 /// The position of a link in its trace.
