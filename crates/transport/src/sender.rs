@@ -493,7 +493,7 @@ impl Sender {
     }
 
     /// Called after an event: integrates the window over time and writes the window trace.
-    #[inline]
+    #[inline(always)] // or an ACK pays a call for it
     fn note<W: FlowContext>(&mut self, context: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
         let changed = window != self.seen || matches!(trigger, Trigger::Start | Trigger::Handoff);
