@@ -1,6 +1,6 @@
 //! A description of the network of a scenario for drawings: nodes, links with rate, delay, queue and loss, flows.
 
-use super::model::{Direction, FlowKind, Loss, Scenario};
+use super::model::{Direction, FlowKind, Loss, RateVariation, Scenario};
 use net::RouterConfig;
 use net::impairment::Action;
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct DirectionDescription {
     pub rate_bps: u64,
     /// Propagation delay, s.
     pub delay_s: f64,
-    /// Discipline and limit, such as "drop-tail 50p".
+    /// Discipline and limit, such as "drop-tail 50p", after the way in which the rate varies, if it does.
     pub queue: String,
     /// Losses as text; empty for none.
     pub loss: String,
@@ -120,7 +120,12 @@ fn describe_direction(direction: &Direction) -> DirectionDescription {
     DirectionDescription {
         rate_bps: direction.rate.bps(),
         delay_s: direction.delay.seconds(),
-        queue: direction.queue.describe(),
+        queue: match &direction.variation {
+            None => direction.queue.describe(),
+            Some(RateVariation::Trace(_)) => format!("rate by a trace, {}", direction.queue.describe()),
+            Some(RateVariation::Steps(_)) => format!("rate in steps, {}", direction.queue.describe()),
+            Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.describe()),
+        },
         loss: describe_losses(&direction.losses),
         router: match &direction.router {
             None => "",
