@@ -4,7 +4,7 @@ use super::document::{TomlItem, TomlValue};
 use super::model::{Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
 use super::rate::FASTEST;
-use super::table::{TableReader, quantity};
+use super::table::{TableReader, pair, quantity};
 use super::tcp::TcpLayers;
 use crate::error::ScenarioError;
 use std::sync::Arc;
@@ -77,8 +77,7 @@ fn read_writes(reader: &TableReader<'_>) -> Result<Vec<(Span, u64)>> {
     let mut writes: Vec<(Span, u64)> = Vec::new();
     for item in reader.list("writes")?.unwrap_or(&[]) {
         let refuse = |message: &str| ScenarioError::new(&item.origin, &path, message);
-        let TomlValue::List(pair) = &item.value else { return Err(refuse(example)) };
-        let [at, bytes] = &pair[..] else { return Err(refuse(example)) };
+        let [at, bytes] = pair(item, &path, example)?;
         let at: Span = quantity(at, &path, "2s")?;
         let Limit::Bytes(bytes @ 1..) = quantity::<Limit>(bytes, &path, "10kB")? else {
             return Err(refuse(example));

@@ -3,11 +3,10 @@
 use super::document::{TomlItem, TomlValue};
 use super::loss::read_losses;
 use super::model::{Direction, Duplex, Queue};
-use super::rate::{self, LONGEST_DELAY};
+use super::rate::{self, read_delay_key};
 use super::router::read_router;
 use super::table::TableReader;
 use crate::error::ScenarioError;
-use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -34,7 +33,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     let forward = Direction {
         rate,
         variation,
-        delay: reader.need("delay", read_delay(&reader)?, "such as delay = \"10ms\"")?,
+        delay: reader.need("delay", read_delay_key(&reader, "delay")?, "such as delay = \"10ms\"")?,
         queue: Queue::read(&reader)?.unwrap_or(Queue::Unlimited),
         losses: read_losses(&reader)?.unwrap_or_default(),
         router: read_router(&reader)?,
@@ -44,7 +43,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
         if let Some((rate, variation)) = rate::read(&differs)? {
             (back.rate, back.variation) = (rate, variation);
         }
-        back.delay = read_delay(&differs)?.unwrap_or(back.delay);
+        back.delay = read_delay_key(&differs, "delay")?.unwrap_or(back.delay);
         back.queue = Queue::read(&differs)?.unwrap_or(back.queue);
         back.losses = read_losses(&differs)?.unwrap_or(back.losses);
         back.router = read_router(&differs)?.or(back.router);
@@ -72,14 +71,4 @@ fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
         return Err(reader.error("router", message));
     }
     Ok(())
-}
-
-fn read_delay(reader: &TableReader<'_>) -> Result<Option<Span>> {
-    let delay: Option<Span> = reader.quantity("delay", "10ms")?;
-    match delay {
-        Some(delay) if delay > LONGEST_DELAY => {
-            Err(reader.error("delay", format!("{delay} is more than {LONGEST_DELAY}")))
-        }
-        delay => Ok(delay),
-    }
 }

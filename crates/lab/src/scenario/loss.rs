@@ -3,8 +3,8 @@
 use super::advice;
 use super::document::{TomlItem, TomlValue};
 use super::model::Loss;
-use super::rate;
-use super::table::{TableReader, quantity};
+use super::rate::{self, read_delay_key};
+use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
 use net::impairment::{Action, Selection};
 use units::Span;
@@ -62,7 +62,11 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
         "jitter" => Some(read_jitter(&loss)?),
         "reorder" => Some(Loss::Reorder {
             rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
-            by: read_delay(&loss, "by", "the additional delay, such as by = \"5ms\"")?,
+            by: loss.need(
+                "by",
+                read_delay_key(&loss, "by")?,
+                "the additional delay, such as by = \"5ms\"",
+            )?,
         }),
         "duplicate" => Some(Loss::Duplicate {
             rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.001")?,
@@ -77,18 +81,9 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
     Ok(read)
 }
 
-/// Reads a delay, which must be there.
-fn read_delay(loss: &TableReader<'_>, key: &'static str, remedy: &str) -> Result<Span> {
-    let delay: Span = loss.need(key, loss.quantity(key, "10ms")?, remedy)?;
-    if delay > rate::LONGEST_DELAY {
-        return Err(loss.error(key, format!("{delay} is more than {}", rate::LONGEST_DELAY)));
-    }
-    Ok(delay)
-}
-
 fn read_jitter(loss: &TableReader<'_>) -> Result<Loss> {
     let min = loss.quantity("min", "0ms")?.unwrap_or(Span::ZERO);
-    let max = read_delay(loss, "max", "the largest delay, such as max = \"10ms\"")?;
+    let max = loss.need("max", read_delay_key(loss, "max")?, "the largest delay, such as max = \"10ms\"")?;
     if min > max {
         return Err(loss.error("min", format!("must not be above max, which is {max}")));
     }
@@ -169,12 +164,7 @@ fn read_times(loss: &TableReader<'_>) -> Result<Vec<(Span, Span)>> {
     let items = loss.need("times", loss.list("times")?, example)?;
     let path = loss.path("times");
     let read = |item: &TomlItem| {
-        let TomlValue::List(pair) = &item.value else {
-            return Err(ScenarioError::new(&item.origin, &path, format!("must be pairs of {example}")));
-        };
-        let [begin, end] = &pair[..] else {
-            return Err(ScenarioError::new(&item.origin, &path, format!("must be pairs of {example}")));
-        };
+        let [begin, end] = pair(item, &path, &format!("must be pairs of {example}"))?;
         let times: (Span, Span) = (quantity(begin, &path, "8s")?, quantity(end, &path, "10s")?);
         if times.0 >= times.1 {
             return Err(ScenarioError::new(&item.origin, &path, "the end must be later than the begin"));

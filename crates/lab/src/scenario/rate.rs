@@ -3,7 +3,7 @@
 use super::document::{TomlItem, TomlValue};
 use super::model::RateVariation;
 use super::movement::read_text;
-use super::table::{TableReader, quantity};
+use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
 use net::{DeliveryTrace, RateSteps};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use units::{Rate, Span, Time};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Eleven days.
-pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
+const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
@@ -23,6 +23,15 @@ pub(super) fn read_rate_key(reader: &TableReader<'_>, key: &'static str) -> Resu
         Some(rate) if rate.bps() == 0 => Err(reader.error(key, "must be more than zero")),
         Some(rate) if rate > FASTEST => Err(reader.error(key, format!("{rate} is more than {FASTEST}"))),
         rate => Ok(rate),
+    }
+}
+
+pub(super) fn read_delay_key(reader: &TableReader<'_>, key: &'static str) -> Result<Option<Span>> {
+    match reader.quantity::<Span>(key, "10ms")? {
+        Some(delay) if delay > LONGEST_DELAY => {
+            Err(reader.error(key, format!("{delay} is more than {LONGEST_DELAY}")))
+        }
+        delay => Ok(delay),
     }
 }
 
@@ -78,12 +87,11 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
 }
 
 fn read_trace(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
-    let file = table.need(
+    let (file, name) = table.need(
         "file",
-        table.get("file"),
+        table.get("file").zip(table.text("file")?),
         "a trace of delivery opportunities, such as file = \"lte.down\"",
     )?;
-    let Some(name) = table.text("file")? else { return Err(table.error("file", "must be text")) };
     let unit = table.bytes("unit", 1, 65_535)?.unwrap_or(1504) as u32;
     let repeat = table.switch("repeat")?.unwrap_or(true);
     let path = table.beside(file, name);
@@ -124,15 +132,10 @@ fn read_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
 }
 
 fn read_step(item: &TomlItem, path: &str, example: &str) -> Result<(Time, Rate)> {
-    let TomlValue::List(pair) = &item.value else {
-        return Err(ScenarioError::new(&item.origin, path, format!("must be pairs of {example}")));
-    };
-    let [at, rate] = &pair[..] else {
-        return Err(ScenarioError::new(&item.origin, path, format!("must be pairs of {example}")));
-    };
+    let [at, rate] = pair(item, path, &format!("must be pairs of {example}"))?;
     let (at, rate): (Span, Rate) = (quantity(at, path, "5s")?, quantity(rate, path, "2Mbps")?);
     if rate > FASTEST {
-        return Err(ScenarioError::new(&item.origin, path, format!("{rate} is more than {}", FASTEST)));
+        return Err(ScenarioError::new(&item.origin, path, format!("{rate} is more than {FASTEST}")));
     }
     Ok((Time::ZERO + at, rate))
 }

@@ -215,6 +215,16 @@ impl<'a> TableReader<'a> {
     }
 }
 
+/// The two entries of an array of two. Fails with `message` if `item` is not one.
+pub fn pair<'a>(item: &'a TomlItem, path: &str, message: &str) -> Result<&'a [TomlItem; 2]> {
+    if let TomlValue::List(entries) = &item.value
+        && let Ok(pair) = <&[TomlItem; 2]>::try_from(&entries[..])
+    {
+        return Ok(pair);
+    }
+    Err(ScenarioError::new(&item.origin, path, message))
+}
+
 /// A quantity with a unit, in quotes.
 pub fn quantity<T: FromStr>(item: &TomlItem, path: &str, example: &str) -> Result<T>
 where

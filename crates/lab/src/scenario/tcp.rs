@@ -133,27 +133,26 @@ impl TcpLayers<'_> {
             return Ok(());
         }
         let key = if o.l4s { "l4s" } else { "ecn_feedback" };
-        for (item, path) in [(self.own, self.path.as_str()), (self.defaults, "tcp")] {
-            let Some(item) = item else { continue };
+        self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, "needs ecn = true")))
+    }
+
+    /// The table that gives `key`: that of the flow before that of all flows.
+    fn layer_with(&self, key: &str) -> Result<Option<TableReader<'_>>> {
+        let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
+        for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
             let layer = TableReader::new(path, item)?;
             if layer.keys().any(|given| given == key) {
-                return Err(layer.error(key, "needs ecn = true"));
+                return Ok(Some(layer));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Fails if the controller requires a signal that the flow does not provide.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
         let Some(lacks) = flow.unmet_option() else { return Ok(()) };
-        let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
-        for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
-            let layer = TableReader::new(path, item)?;
-            if layer.keys().any(|key| key == "congestion_control") {
-                return Err(layer.error("congestion_control", lacks).unmet());
-            }
-        }
-        Ok(())
+        let key = "congestion_control";
+        self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, lacks).unmet()))
     }
 }
 

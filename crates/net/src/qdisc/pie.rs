@@ -47,6 +47,11 @@ fn scale(p: f64) -> f64 {
     STEPS.iter().find(|(bound, _)| p < *bound).map_or(1.0, |(_, divisor)| 1.0 / divisor)
 }
 
+/// The first of the times `next`, `next + interval`, ... after `now`: updates that change nothing are left out.
+pub(super) fn first_after(next: Time, interval: Span, now: Time) -> Time {
+    next + interval * (now.since(next).ps() / interval.ps() + 1)
+}
+
 impl PieControl {
     /// The state of an empty queue at the start of a run.
     pub fn new(config: &PieConfig) -> PieControl {
@@ -87,10 +92,7 @@ impl PieControl {
             self.next_update = at + config.update_interval;
             let settled = self.p == 0.0 && delay == Span::ZERO && self.burst == config.max_burst;
             if settled && self.next_update <= now {
-                // Nothing changes until the next packet arrives.
-                let step = config.update_interval.ps();
-                let missed = now.since(self.next_update).ps() / step + 1;
-                self.next_update += Span::from_ps(missed * step);
+                self.next_update = first_after(self.next_update, config.update_interval, now);
             }
         }
     }

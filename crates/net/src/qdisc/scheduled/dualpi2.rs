@@ -2,6 +2,7 @@
 //! kinds have about the same rate.
 
 use super::{TailDrop, Waiting};
+use crate::qdisc::pie::first_after;
 use engine::Stream;
 use units::{Span, Time};
 
@@ -136,10 +137,7 @@ impl DualPi2 {
             self.update(delay);
             self.next_update = at + self.config.update_interval;
             if self.base == 0.0 && delay == Span::ZERO && self.next_update <= now {
-                // Nothing changes until the next packet arrives.
-                let step = self.config.update_interval.ps();
-                let missed = now.since(self.next_update).ps() / step + 1;
-                self.next_update += Span::from_ps(missed * step);
+                self.next_update = first_after(self.next_update, self.config.update_interval, now);
             }
         }
     }

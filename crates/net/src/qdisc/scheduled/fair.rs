@@ -102,8 +102,7 @@ impl FairQueue {
         let (index, now, size) = (self.index(&packet), packet.arrived, packet.packet.size as u64);
         let queue = &mut self.queues[index as usize];
         if let (PerFlow::Pie(config), State::Pie(control)) = (&self.config.inner, &mut queue.state) {
-            let head = queue.waiting.head().map(|head| head.arrived);
-            control.catch_up(config, now, |at| head.map_or(Span::ZERO, |head| at.since(head)));
+            catch_up(control, config, &queue.waiting, now);
             let ect = packet.packet.ecn.capable();
             match control.decide(config, queue.waiting.bytes(), ect, &mut self.stream) {
                 Admission::Take => {}
@@ -167,8 +166,7 @@ impl FairQueue {
                     law.dequeue(control, &mut queue.waiting, drops)
                 }
                 (PerFlow::Pie(config), State::Pie(control)) => {
-                    let head = queue.waiting.head().map(|head| head.arrived);
-                    control.catch_up(config, now, |at| head.map_or(Span::ZERO, |head| at.since(head)));
+                    catch_up(control, config, &queue.waiting, now);
                     queue.waiting.dequeue()
                 }
                 _ => None,
@@ -189,6 +187,12 @@ impl FairQueue {
             }
         }
     }
+}
+
+/// Performs the updates of PIE up to `now`; nothing has left the queue since the last ones.
+fn catch_up(control: &mut PieControl, config: &PieConfig, queue: &TailDrop, now: Time) {
+    let head = queue.head().map(|head| head.arrived);
+    control.catch_up(config, now, |at| head.map_or(Span::ZERO, |head| at.since(head)));
 }
 
 /// A hash of 64 bits (the finalizer of SplitMix64).
