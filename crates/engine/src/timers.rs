@@ -31,6 +31,8 @@ const BORDER: u32 = FIRST_LANE - 1;
 pub(crate) struct Timers {
     heap: Heap,
     far: Vec<Vec<Key>>,
+    /// One bit for each list of `far`: whether it has entries.
+    occupied: [u64; PLACES / 64],
     far_count: usize,
     /// The first interval that is not in the heap.
     border: u64,
@@ -42,6 +44,7 @@ impl Default for Timers {
         Timers {
             heap: Heap::default(),
             far: vec![Vec::new(); PLACES],
+            occupied: [0; PLACES / 64],
             far_count: 0,
             border: 1,
             timers: Vec::new(),
@@ -86,9 +89,15 @@ impl Timers {
         if stretch < self.border {
             self.heap.push(key);
         } else {
-            self.far[stretch as usize % PLACES].push(key);
-            self.far_count += 1;
+            self.insert_far(key, stretch as usize % PLACES);
         }
+    }
+
+    #[inline(never)] // seldom: keeps the callers short
+    fn insert_far(&mut self, key: Key, place: usize) {
+        self.far[place].push(key);
+        self.occupied[place / 64] |= 1 << (place % 64);
+        self.far_count += 1;
     }
 
     /// The first entry, or the border if the border is earlier.
@@ -141,8 +150,7 @@ impl Timers {
     pub(crate) fn cross_border(&mut self) {
         if self.heap.first() == EMPTY && self.far_count <= FEW {
             // The heap is empty: continue with the interval of the earliest far entry.
-            let stretches = self.far.iter().flatten().map(|key| time_of(*key).ps() >> INTERVAL_BITS);
-            self.border = stretches.min().unwrap_or(self.border);
+            self.border = self.earliest_interval().unwrap_or(self.border);
         }
         let place = self.border as usize % PLACES;
         let mut entries = std::mem::take(&mut self.far[place]);
@@ -157,8 +165,25 @@ impl Timers {
             later
         });
         self.far_count -= before - entries.len();
+        self.occupied[place / 64] &= !((entries.is_empty() as u64) << (place % 64));
         self.far[place] = entries;
         self.border += 1;
+    }
+
+    /// The interval of the earliest far entry.
+    #[inline(never)]
+    fn earliest_interval(&self) -> Option<u64> {
+        let mut earliest = None;
+        for (word, bits) in self.occupied.iter().enumerate() {
+            let mut left = *bits;
+            while left != 0 {
+                let list = &self.far[word * 64 + left.trailing_zeros() as usize];
+                let first = list.iter().map(|key| time_of(*key).ps() >> INTERVAL_BITS).min();
+                earliest = [earliest, first].into_iter().flatten().min();
+                left &= left - 1;
+            }
+        }
+        earliest
     }
 
     #[inline]

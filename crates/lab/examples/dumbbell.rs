@@ -1,10 +1,13 @@
 //! The dumbbell of the speed benchmark in one process: `dumbbell FLOWS [SECONDS] [RATE] [QUEUE]`. It prints one line
 //! of JSON. With `red` or `droptail` every queue is of that kind; RED's thresholds are never reached, so the packets
-//! are the same with another queue. With `codel` the bottleneck has CoDel with a target that is never reached.
+//! are the same with another queue. With `codel` the bottleneck has CoDel with a target that is never reached. With
+//! `sack` or `rack` the senders have the `linux` profile, this recovery and too small a window for losses.
 //! benches/ uses it (callgrind counts its instructions).
 
-use lab::{Queue, RedQueue, Run, Settings, dumbbell};
+use lab::{FlowKind, Queue, RedQueue, Run, Scenario, Settings, dumbbell};
 use net::qdisc::scheduled::CodelConfig;
+use std::sync::Arc;
+use transport::{Options, Recovery};
 use units::{Limit, Rate, Span};
 
 fn main() {
@@ -29,6 +32,11 @@ fn main() {
             _ => {}
         }
     }
+    match queue.as_deref() {
+        Some("sack") => set_recovery(&mut scenario, Recovery::Sack),
+        Some("rack") => set_recovery(&mut scenario, Recovery::Rack),
+        _ => {}
+    }
     let mut run = match Run::new(&scenario, Settings::default()) {
         Ok(run) => run,
         Err(error) => return eprintln!("{error}"),
@@ -42,6 +50,23 @@ fn main() {
         cost.cpu_s,
         cost.packet_hops as f64 / cost.cpu_s
     );
+}
+
+/// Gives the senders the `linux` profile with `recovery`; with their windows together the bottleneck's queue is half full.
+fn set_recovery(scenario: &mut Scenario, recovery: Recovery) {
+    let most = 1125.0 / scenario.flows.len() as f64;
+    for flow in &mut scenario.flows {
+        if let FlowKind::Tcp(tcp) = &mut flow.kind {
+            let tcp = Arc::make_mut(tcp);
+            tcp.options = Options {
+                recovery,
+                packet: tcp.options.packet,
+                max_cwnd: most,
+                initial_ssthresh: most,
+                ..Options::linux()
+            };
+        }
+    }
 }
 
 fn never_reached() -> CodelConfig {

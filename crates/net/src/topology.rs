@@ -132,9 +132,10 @@ impl Topology {
         while let Some(v) = leaves.pop() {
             let standing = |node: NodeId| up[node.0 as usize].is_none();
             let climb = out.of(v).iter().copied().find(|l| standing(self.ends(*l).1));
-            let down: Vec<LinkId> =
-                into.of(v).iter().copied().filter(|l| standing(self.ends(*l).0)).collect();
-            let (Some(climb), &[descend], 1) = (climb, &down[..], degree[v]) else { continue };
+            let mut down = into.of(v).iter().copied().filter(|l| standing(self.ends(*l).0));
+            let (Some(climb), Some(descend), None, 1) = (climb, down.next(), down.next(), degree[v]) else {
+                continue;
+            };
             let parent = self.ends(climb).1;
             if self.ends(descend).0 != parent {
                 continue;
@@ -176,17 +177,18 @@ impl Topology {
                 downs.pop();
             }
         }
-        let mut route: Route = ups.iter().map(|step| step.1).collect();
+        let mut route = Route::with_capacity(ups.len() + downs.len() + 1);
+        route.extend(ups.iter().map(|step| step.1));
         if top != bottom {
             let tree = trees.entry(top).or_insert_with(|| self.search(peeled, top));
-            let mut back = Vec::new();
+            let climbed = route.len();
             let mut at = bottom;
             while at != top {
                 let link = tree[at.0 as usize].ok_or(RouteError { from, to })?;
-                back.push(link);
+                route.push(link);
                 at = self.edges[link.0 as usize].from;
             }
-            route.extend(back.into_iter().rev());
+            route[climbed..].reverse();
         }
         route.extend(downs.iter().rev().map(|step| step.2));
         Ok(route)

@@ -33,9 +33,6 @@ impl Rack {
 
     /// Processes SACK blocks (RFC 2018) and a DSACK block (RFC 2883).
     pub(super) fn process_blocks(&mut self, s: &mut Sender, a: &mut Arrival, ack: u32, blocks: &[Block]) {
-        if blocks.is_empty() || !s.options.sack {
-            return;
-        }
         let mut rest = blocks;
         if let Some(block) = Rack::dsack(ack, blocks) {
             rest = &blocks[1..];

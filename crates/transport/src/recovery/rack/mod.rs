@@ -89,7 +89,9 @@ impl Rack {
         let mut a = self.arrival(s, now, packet);
         let old = packet.seq < self.segments.una;
         let nothing_outstanding = self.segments.packets_out() == 0;
-        self.process_blocks(s, &mut a, packet.seq, blocks);
+        if !blocks.is_empty() && s.options.sack {
+            self.process_blocks(s, &mut a, packet.seq, blocks);
+        }
         if old && !a.sacked && !a.dsack {
             return;
         }
@@ -145,7 +147,11 @@ impl Rack {
     }
 
     /// Tells the controller which segments were marked as lost, if it asks for them.
+    #[inline]
     pub(super) fn tell_losses(&mut self, s: &mut Sender, now: Time) {
+        if !self.segments.records_losses() {
+            return;
+        }
         let lost = self.segments.take_losses();
         if !lost.is_empty() {
             s.tell_losses(now, &lost, self.segments.lost, self.segments.delivered);

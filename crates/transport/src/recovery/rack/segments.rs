@@ -144,9 +144,15 @@ impl Segments {
         if (seq - self.una) as usize >= self.ring.len() {
             self.grow();
         }
-        *self.at(seq) = Segment { sent: now, delivered: self.delivered as u32, ..UNSENT };
+        let older = std::mem::replace(&mut self.newest, seq);
+        let delivered = self.delivered as u32;
+        *self.at(seq) = Segment { sent: now, delivered, older, newer: NONE, flags: LISTED };
         self.next += 1;
-        self.list(seq);
+        if older == NONE {
+            self.oldest = seq;
+        } else {
+            self.at(older).newer = seq;
+        }
     }
 
     #[cold]
@@ -196,9 +202,12 @@ impl Segments {
     #[inline]
     pub fn acknowledge(&mut self, counts_delivery: bool) -> Segment {
         let seq = self.una;
-        self.unlist(seq);
         let segment = self.get(seq);
-        if segment.flags != 0 {
+        if segment.flags == LISTED && segment.older == NONE && segment.newer != NONE {
+            self.oldest = segment.newer; // without losses the oldest segment is the first of the list
+            self.at(segment.newer).older = NONE;
+        } else {
+            self.unlist(seq);
             self.sacked_out -= segment.reported() as u32;
             self.lost_out -= (segment.flags & LOST != 0) as u32;
             self.retrans_out -= segment.retransmitting() as u32;
@@ -243,8 +252,13 @@ impl Segments {
         self.newly_lost = Some(Vec::new());
     }
 
-    /// The segments marked as lost since the last call.
+    /// Whether the controller asks for losses.
     #[inline]
+    pub fn records_losses(&self) -> bool {
+        self.newly_lost.is_some()
+    }
+
+    /// The segments marked as lost since the last call.
     pub fn take_losses(&mut self) -> Vec<u32> {
         self.newly_lost.as_mut().map_or(Vec::new(), std::mem::take)
     }

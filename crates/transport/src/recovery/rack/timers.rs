@@ -161,8 +161,14 @@ impl Rack {
     }
 
     /// The end of a probe's episode (RFC 8985 section 7.4).
+    #[inline]
     pub(super) fn check_probe(&mut self, s: &mut Sender, a: &Arrival, ack: u32) {
-        let Some(probe) = self.probe.filter(|probe| ack >= probe.high) else { return };
+        if let Some(probe) = self.probe.filter(|probe| ack >= probe.high) {
+            self.end_probe(s, a, ack, probe);
+        }
+    }
+
+    fn end_probe(&mut self, s: &mut Sender, a: &Arrival, ack: u32, probe: Probe) {
         if !probe.retransmission || a.dsack_of_probe {
             self.probe = None;
         } else if ack > probe.high {
