@@ -141,8 +141,8 @@ fn describe_losses(losses: &[Loss]) -> String {
         Loss::Bernoulli { rate } => format!("loss {} %", 100.0 * rate),
         Loss::GilbertElliott { p, r, .. } => format!("bursts of loss (p {p}, r {r})"),
         Loss::Scripted { selection, action, .. } => {
-            let transmissions: u32 = selection.segments.iter().map(|segment| segment.1).sum();
-            let listed = selection.packets.len() + selection.acks.len() + transmissions as usize;
+            let transmissions: u64 = selection.segments.iter().map(|s| (s.last - s.first) as u64 + 1).sum();
+            let listed = (selection.packets.len() + selection.acks.len()) as u64 + transmissions;
             let what = match action {
                 Action::Drop => "losses",
                 Action::Mark => "marks",

@@ -6,7 +6,7 @@ use super::model::Loss;
 use super::rate::{self, read_delay_key};
 use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
-use net::impairment::{Action, Selection};
+use net::impairment::{Action, Selection, Transmissions};
 use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -136,24 +136,30 @@ fn read_numbers(loss: &TableReader<'_>, key: &'static str) -> Result<Vec<u64>> {
         .collect()
 }
 
-/// Reads `segments`: pairs of the number of a data segment, from 0 without the SYN, and a number of transmissions.
-fn read_segments(loss: &TableReader<'_>) -> Result<Vec<(u32, u32)>> {
+/// Reads `segments`: the number of a data segment, from 0 without the SYN, with a number of transmissions from the first
+/// on, or with the first and the last transmission.
+fn read_segments(loss: &TableReader<'_>) -> Result<Vec<Transmissions>> {
     let items = loss.list("segments")?.unwrap_or_default();
-    let pair = |item: &TomlItem| {
+    let entry = |item: &TomlItem| {
+        let TomlValue::List(entries) = &item.value else { return None };
         let number = |item: &TomlItem| match item.value {
             TomlValue::Integer(n) => u32::try_from(n).ok(),
             _ => None,
         };
-        match &item.value {
-            TomlValue::List(pair) if pair.len() == 2 => Some((number(&pair[0])?, number(&pair[1])?)),
-            _ => None,
-        }
+        let numbers = entries.iter().map(number).collect::<Option<Vec<u32>>>()?;
+        let (seq, first, last) = match numbers[..] {
+            [seq, last] => (seq, 1, last),
+            [seq, first, last] => (seq, first, last),
+            _ => return None,
+        };
+        (1..=last).contains(&first).then_some(Transmissions { seq, first, last })
     };
-    let message = "must be pairs of a segment and how many of its transmissions, such as [[300, 2]]";
+    let message = "must be a segment with the number of its transmissions, such as [[300, 2]], \
+                   or with the first and the last of them, such as [[300, 2, 2]]";
     items
         .iter()
         .map(|item| {
-            pair(item).ok_or_else(|| ScenarioError::new(&item.origin, &loss.path("segments"), message))
+            entry(item).ok_or_else(|| ScenarioError::new(&item.origin, &loss.path("segments"), message))
         })
         .collect()
 }

@@ -107,7 +107,7 @@ pub(super) const SCRIPTED: &[Key] = &[
         "segments",
         Array("[[300, 2]]"),
         "none",
-        "numbers of its data segments, from 0 without the SYN, each with the number of its transmissions, from the first one on",
+        "numbers of its data segments, from 0 without the SYN, each with the number of its transmissions, from the first one on, or with the first and the last of them (the original is 1): `[300, 2, 2]` is the second alone",
     ),
     key(
         "acks",

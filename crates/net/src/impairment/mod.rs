@@ -10,7 +10,7 @@ pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
 pub use jitter::Jitter;
 pub use outage::Outages;
-pub use scripted::{Action, Scripted, Selection};
+pub use scripted::{Action, Scripted, Selection, Transmissions};
 
 use crate::model::Model;
 use crate::packet::{Packet, PacketKind};

@@ -16,13 +16,24 @@ pub enum Action {
     Duplicate,
 }
 
+/// Transmissions of one segment, as they arrive at the link: from number `first` to number `last`; the original is 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transmissions {
+    /// Number of the packet in its flow.
+    pub seq: u32,
+    /// The first transmission listed.
+    pub first: u32,
+    /// The last transmission listed.
+    pub last: u32,
+}
+
 /// The packets of one flow that a script lists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Data packets by the order of their arrival at the link, from 0, the SYN included.
     pub packets: Vec<u64>,
-    /// Transmissions of segments: number of the packet in its flow, and how many transmissions from the first one on.
-    pub segments: Vec<(u32, u32)>,
+    /// Transmissions of data segments.
+    pub segments: Vec<Transmissions>,
     /// ACKs by the order of their arrival at the link, from 0, the ACK of the SYN included.
     pub acks: Vec<u64>,
 }
@@ -35,6 +46,8 @@ pub struct Scripted {
     action: Action,
     seen: u64,
     seen_acks: u64,
+    /// Arrivals of each segment of the selection.
+    seen_segments: Vec<u32>,
 }
 
 impl Scripted {
@@ -42,7 +55,8 @@ impl Scripted {
     pub fn new(flow: u32, mut selection: Selection, action: Action) -> Scripted {
         selection.packets.sort_unstable();
         selection.acks.sort_unstable();
-        Scripted { flow, selection, action, seen: 0, seen_acks: 0 }
+        let seen_segments = vec![0; selection.segments.len()];
+        Scripted { flow, selection, action, seen: 0, seen_acks: 0, seen_segments }
     }
 
     /// Whether it delays or duplicates packets, which then do not leave the link in the order of their arrival.
@@ -61,15 +75,14 @@ impl Scripted {
         } else {
             self.seen += 1;
             let by_order = self.selection.packets.binary_search(&(self.seen - 1)).is_ok();
-            let segment =
-                self.selection.segments.iter_mut().find(|(seq, left)| *seq == packet.seq && *left > 0);
-            match segment {
-                Some((_, left)) => {
-                    *left -= 1;
-                    true
+            let mut by_segment = false;
+            for (listed, seen) in self.selection.segments.iter().zip(&mut self.seen_segments) {
+                if listed.seq == packet.seq {
+                    *seen += 1;
+                    by_segment |= (listed.first..=listed.last).contains(seen);
                 }
-                None => by_order,
             }
+            by_order || by_segment
         };
         listed.then_some(self.action)
     }
@@ -84,9 +97,17 @@ mod tests {
         Packet::new(kind, flow, 0, seq, 1500, Time::ZERO)
     }
 
+    fn listed(seq: u32, first: u32, last: u32) -> Transmissions {
+        Transmissions { seq, first, last }
+    }
+
     #[test]
     fn selects_by_order_and_by_transmission() {
-        let selection = Selection { packets: vec![3, 1], segments: vec![(7, 2)], acks: vec![0] };
+        let selection = Selection {
+            packets: vec![3, 1],
+            segments: vec![listed(7, 1, 2), listed(9, 2, 2)],
+            acks: vec![0],
+        };
         let mut script = Scripted::new(4, selection, Action::Drop);
         let mut data = |flow, seq| script.action(&packet(PacketKind::Data, flow, seq)).is_some();
         assert_eq!(
@@ -94,6 +115,7 @@ mod tests {
             [false, true, false, false, true, false]
         );
         assert_eq!([data(4, 7), data(4, 8), data(4, 7), data(4, 7)], [true, false, true, false]);
+        assert_eq!([data(4, 9), data(4, 9), data(4, 9)], [false, true, false]);
         let mut ack = || script.action(&packet(PacketKind::Ack, 4, 1)).is_some();
         assert_eq!([ack(), ack()], [true, false]);
     }

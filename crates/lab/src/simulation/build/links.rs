@@ -5,7 +5,9 @@ use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation};
 use engine::Stream;
-use net::impairment::{Action, Bernoulli, GilbertElliott, Impairment, Jitter, Outages, Scripted, Selection};
+use net::impairment::{
+    Action, Bernoulli, GilbertElliott, Impairment, Jitter, Outages, Scripted, Selection, Transmissions,
+};
 use net::qdisc::Qdisc;
 use net::{LinkId, LinkSpec, Network, TokenBucket, Topology, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
@@ -181,7 +183,8 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
                 FlowKind::Tcp(tcp) => tcp.options.syn as u32,
                 FlowKind::Udp { .. } => 0,
             };
-            let segments = selection.segments.iter().map(|(seq, times)| (seq.saturating_add(syn), *times));
+            let segments =
+                selection.segments.iter().map(|s| Transmissions { seq: s.seq.saturating_add(syn), ..*s });
             let selection = Selection { segments: segments.collect(), ..selection.clone() };
             Impairment::Scripted(Scripted::new(plan.order[index], selection, *action))
         }
