@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 
 from ackclock import Controller, ControllerError, Scenario, ScenarioError
+from ackclock._core import Ack, FlowInfo, Sent
 from ackclock.control import load
 
 SCENARIO = """
@@ -126,6 +127,46 @@ class Broken(Fixed):
     def on_ack(self, ack) -> None:  # type: ignore[no-untyped-def]
         if ack.now_s > 2:
             self.cwnd = 1 / (self.ticks - self.ticks)
+
+
+class Observer(Fixed):
+    """A controller with a constant window that records what the transport reports."""
+
+    needs = ("sent",)
+    initial_window = 7
+    sent: ClassVar[list[Sent]] = []
+    acks: ClassVar[list[Ack]] = []
+
+    def __init__(self, flow: FlowInfo) -> None:
+        super().__init__(flow, flow.initial_window)
+        self.sent.clear()
+        self.acks.clear()
+
+    def on_sent(self, sent: Sent) -> None:
+        self.sent.append(sent)
+
+    def on_ack(self, ack: Ack) -> None:
+        self.acks.append(ack)
+
+
+@pytest.mark.parametrize("recovery", ["newreno", "sack", "rack"])
+@pytest.mark.parametrize("profile", ["ns2", "linux"])
+def test_transmissions_and_the_segments_in_flight(profile: str, recovery: str) -> None:
+    """Every transmission is reported. With SACK, in-flight is the pipe: reported segments do not count."""
+    text = scenario('"reno"', profile, f'recovery = "{recovery}"\nsyn = false').replace("0.002", "0.03")
+    made = Scenario.parse(text[: text.rindex("[[flow]]")], controllers={"f": Observer})
+    result = made.run(trace="ack", audit=True)
+    flow = result.outcome["flows"][0]
+    assert result.violation_count == 0
+    assert len(Observer.sent) == flow["sent_packets"]
+    assert sum(sent.retransmission for sent in Observer.sent) == flow["retransmitted_packets"] > 10
+    first = [sent.in_flight for sent in Observer.sent if sent.now_s < Observer.acks[0].now_s]
+    assert first == [1, 2, 3, 4, 5, 6, 7], "the initial window is what the class specifies"
+    acks = [ack for ack in Observer.acks if ack.dupacks >= 3]
+    outstanding = [ack.next - ack.acked_through - 1 for ack in acks]
+    less = [ack for ack, out in zip(acks, outstanding, strict=True) if ack.in_flight < out]
+    assert acks
+    assert bool(less) == (recovery != "newreno")
 
 
 def test_an_error_ends_the_run_with_its_traceback_and_time() -> None:

@@ -154,6 +154,17 @@ class Lost:
     starts_range: bool
     """The segment before it was not marked at the same time."""
 
+class Sent:
+    """A data segment that the sender has transmitted."""
+
+    now_s: float
+    seq: int
+    """Number of the segment."""
+    in_flight: int
+    """Segments in flight, with it."""
+    retransmission: bool
+    """Whether it was sent before."""
+
 class PathHint:
     """Information from lower layers."""
 

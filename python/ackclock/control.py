@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
 
-from ackclock._core import Ack, Congestion, FlowInfo, Lost, PathHint, Restart, Timeout, TransmitStart
+from ackclock._core import Ack, Congestion, FlowInfo, Lost, PathHint, Restart, Sent, Timeout, TransmitStart
 
 
 class Controller:
@@ -28,10 +28,12 @@ class Controller:
 
     needs: ClassVar[Sequence[str]] = ()
     """Required signals: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback,
-    segment_counts."""
+    ecn_per_packet, l4s, losses, sent, segment_counts."""
     probes: ClassVar[Sequence[str]] = ()
     """Attributes that are written to the window trace, one column each; None or a missing attribute is null."""
-    echo_answer: ClassVar[str] = "reduce"
+    initial_window: ClassVar[float | None] = None
+    """Initial window that the algorithm specifies, segments; a value in the scenario has precedence."""
+    ecn_response: ClassVar[str] = "reduce"
     """Response to an ECN echo: reduce (call `on_congestion`, once per window), confirm (send CWR once per window; the
     controller reads `Ack.ece`), ignore (the same without CWR)."""
 
@@ -63,6 +65,9 @@ class Controller:
 
     def on_lost(self, lost: Lost) -> None:
         """Called for each segment that is marked as lost, before `on_ack` of the same ACK; needs `losses`."""
+
+    def on_sent(self, sent: Sent) -> None:
+        """Called after each transmission of a data segment, retransmissions included; needs `sent`."""
 
     def on_rto(self, event: Timeout) -> None:
         """Called on a retransmission timeout: restart with a window of one segment."""

@@ -1,7 +1,7 @@
 //! The interface of a congestion controller.
 
 use crate::descriptor::Descriptor;
-use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Timeout, TransmitStart};
+use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Sent, Timeout, TransmitStart};
 use crate::flow::{FlowInfo, Signals};
 use crate::params::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};
@@ -13,6 +13,11 @@ pub trait Controller {
     fn needs(&self) -> Signals {
         Signals::NONE
     }
+    /// The initial window that the algorithm specifies, segments, read once; `None`: that of the transport. A value in
+    /// the scenario has precedence.
+    fn initial_window(&self) -> Option<Segments> {
+        None
+    }
     /// Called before the first packet is sent.
     fn on_open(&mut self, _now: Time) {}
     /// Called for every ACK, also during recovery.
@@ -20,6 +25,8 @@ pub trait Controller {
     /// Called for each segment that the sender marks as lost, before [`Controller::on_ack`] of the same ACK (only with
     /// [`Signals::LOSSES`]; `recovery = "rack"`).
     fn on_lost(&mut self, _lost: &Lost) {}
+    /// Called after each transmission of a data segment, retransmissions included (only with [`Signals::SENT`]).
+    fn on_sent(&mut self, _sent: &Sent) {}
     /// Called when the window and the threshold must be reduced.
     fn on_congestion(&mut self, event: &Congestion);
     /// How the transport responds to an ECN echo.

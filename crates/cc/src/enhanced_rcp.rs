@@ -9,8 +9,8 @@
 //! - `code_literal`: a loss sets the window to `W/2 + (W/2 - 1)`, that is `W - 1`. The threshold is W - 1 at the
 //!   first reduction, in slow start and after a timeout, otherwise W/2.
 //!
-//! The initial window of the paper is four segments: set `initial_window = 4`. If every router approves a Quick-Start
-//! request, the code starts with 9999 segments: set `initial_window = 9999`, or `quick_start_window = 9999` with a
+//! The initial window of the paper is four segments, unless the scenario gives one. If every router approves a
+//! Quick-Start request, the code starts with 9999 segments: set `initial_window = 9999`, or `quick_start_window = 9999` with a
 //! request. Status: draft.
 
 use crate::descriptor::{Descriptor, Status};
@@ -129,6 +129,9 @@ impl EnhancedRcp {
 }
 
 impl Controller for EnhancedRcp {
+    fn initial_window(&self) -> Option<Segments> {
+        Some(4.0)
+    }
     fn on_open(&mut self, now: Time) {
         self.share.open(now);
     }

@@ -52,8 +52,8 @@ pub struct Ack {
     pub acked_through: u64,
     /// Number of the next segment to send.
     pub next: u64,
-    /// Segments in flight after this ACK, before the sender transmits in response: with `rack` the estimate of RFC 6675
-    /// ("pipe"), otherwise the segments outstanding.
+    /// Segments in flight after this ACK, before the sender transmits in response: with a recovery that uses SACK the
+    /// estimate of RFC 6675 ("pipe"), otherwise the segments outstanding.
     pub in_flight: Segments,
     /// The same before this ACK.
     pub prior_in_flight: Segments,
@@ -129,7 +129,7 @@ pub struct Congestion {
     pub cause: Cause,
     /// The window to be reduced, segments; the profile defines how it is counted.
     pub window: Segments,
-    /// Segments outstanding.
+    /// Segments in flight, counted as in [`Ack::in_flight`].
     pub in_flight: Segments,
     /// When the lost segment was last sent.
     pub segment_sent: Option<Time>,
@@ -156,6 +156,19 @@ pub struct Lost {
     pub app_limited: bool,
     /// The segment before it was not marked at the same time: it starts a run of lost segments.
     pub starts_range: bool,
+}
+
+/// A data segment that the sender has transmitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When.
+    pub now: Time,
+    /// Number of the segment.
+    pub seq: u64,
+    /// Segments in flight, with it.
+    pub in_flight: u32,
+    /// Whether it was sent before.
+    pub retransmission: bool,
 }
 
 /// A retransmission timeout with data outstanding.

@@ -1,7 +1,7 @@
 //! Controllers outside the registry, for example in Python: the same trait as a trait object.
 
 use crate::controller::Controller;
-use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Timeout, TransmitStart};
+use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Sent, Timeout, TransmitStart};
 use crate::flow::{FlowInfo, Signals};
 use std::any::Any;
 use std::fmt::Debug;
@@ -24,6 +24,10 @@ pub trait ExternalFactory: Debug + Send + Sync {
     fn probes(&self) -> &[String];
     /// The signals that its controllers require.
     fn needs(&self) -> Signals;
+    /// The initial window that its controllers specify ([`Controller::initial_window`]).
+    fn initial_window(&self) -> Option<Segments> {
+        None
+    }
     /// Creates a controller. If that fails, the controller's `failure` is set from the start.
     fn make(&self, flow: &FlowInfo) -> Box<dyn ExternalController>;
 }
@@ -75,6 +79,9 @@ impl Controller for CachedExternal {
     }
     fn on_lost(&mut self, lost: &Lost) {
         self.notify(|inner| inner.on_lost(lost));
+    }
+    fn on_sent(&mut self, sent: &Sent) {
+        self.notify(|inner| inner.on_sent(sent));
     }
     fn on_congestion(&mut self, event: &Congestion) {
         self.notify(|inner| inner.on_congestion(event));

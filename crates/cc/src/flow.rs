@@ -33,6 +33,8 @@ impl Signals {
     pub const L4S: Signals = Signals(512);
     /// A call of [`crate::Controller::on_lost`] for each segment that is marked as lost.
     pub const LOSSES: Signals = Signals(1024);
+    /// A call of [`crate::Controller::on_sent`] for each transmission; includes [`Signals::RATE`].
+    pub const SENT: Signals = Signals(2048 | Signals::RATE.0);
 
     /// Whether this set contains every signal of `other`.
     pub const fn has(self, other: Signals) -> bool {

@@ -28,7 +28,8 @@ mod window;
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Status};
 pub use events::{
-    Ack, Cause, Congestion, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Timeout, TransmitStart,
+    Ack, Cause, Congestion, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Sent, Timeout,
+    TransmitStart,
 };
 pub use external::{CachedExternal, ExternalController, ExternalFactory, Failure};
 pub use flow::{Arithmetic, FlowInfo, Growth, Signals};

@@ -51,9 +51,11 @@ macro_rules! controllers {
 
         impl $crate::Controller for AnyController {
             #[inline] fn needs(&self) -> $crate::Signals { match self { $(AnyController::$algorithm(c) => c.needs(),)* AnyController::ExternalController(c) => c.needs() } }
+            #[inline] fn initial_window(&self) -> Option<units::Segments> { match self { $(AnyController::$algorithm(c) => c.initial_window(),)* AnyController::ExternalController(c) => c.initial_window() } }
             #[inline] fn on_open(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_open(now),)* AnyController::ExternalController(c) => c.on_open(now) } }
             #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$algorithm(c) => c.on_ack(ack),)* AnyController::ExternalController(c) => c.on_ack(ack) } }
             #[inline] fn on_lost(&mut self, lost: &$crate::Lost) { match self { $(AnyController::$algorithm(c) => c.on_lost(lost),)* AnyController::ExternalController(c) => c.on_lost(lost) } }
+            #[inline] fn on_sent(&mut self, sent: &$crate::Sent) { match self { $(AnyController::$algorithm(c) => c.on_sent(sent),)* AnyController::ExternalController(c) => c.on_sent(sent) } }
             #[inline] fn on_congestion(&mut self, event: &$crate::Congestion) { match self { $(AnyController::$algorithm(c) => c.on_congestion(event),)* AnyController::ExternalController(c) => c.on_congestion(event) } }
             #[inline] fn ecn_response(&self) -> $crate::EcnResponse { match self { $(AnyController::$algorithm(c) => c.ecn_response(),)* AnyController::ExternalController(c) => c.ecn_response() } }
             #[inline] fn on_rto(&mut self, event: &$crate::Timeout) { match self { $(AnyController::$algorithm(c) => c.on_rto(event),)* AnyController::ExternalController(c) => c.on_rto(event) } }

@@ -1,10 +1,13 @@
 //! External controllers written in Python. python/ackclock/control.py documents the interface of a class.
 
-use cc::{
-    Ack, Arithmetic, Congestion, Controller, EcnResponse, ExternalController, ExternalFactory, Failure,
-    FlowInfo, Growth, PathHint,
+use crate::events::{
+    PyAck, PyCongestion, PyFlowInfo, PyHint, PyLost, PyRestart, PySent, PyTimeout, PyTransmitStart,
 };
-use cc::{Lost, Restart, Signals, Timeout, TransmitStart};
+use cc::{
+    Ack, Congestion, Controller, EcnResponse, ExternalController, ExternalFactory, Failure, FlowInfo,
+    PathHint,
+};
+use cc::{Lost, Restart, Sent, Signals, Timeout, TransmitStart};
 use lab::ExternalSource;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -17,160 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use units::{Rate, Segments, Span, Time};
 
-/// The properties of a flow at the creation of its controller.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "FlowInfo")]
-pub struct PyFlowInfo {
-    packet: u32,
-    initial_window: f64,
-    initial_ssthresh: f64,
-    max_window: f64,
-    counts_segments: bool,
-    integer_windows: bool,
-    reduce_on_every_timeout: bool,
-    fine_clock: bool,
-    abe: bool,
-    seed: u64,
-}
-
-impl From<&FlowInfo> for PyFlowInfo {
-    fn from(flow: &FlowInfo) -> PyFlowInfo {
-        let Arithmetic { growth, integer_windows, reduce_on_every_timeout } = flow.arithmetic;
-        PyFlowInfo {
-            packet: flow.packet,
-            initial_window: flow.initial_window,
-            initial_ssthresh: flow.initial_ssthresh,
-            max_window: flow.max_window,
-            counts_segments: growth == Growth::Counted,
-            integer_windows,
-            reduce_on_every_timeout,
-            fine_clock: flow.fine_clock,
-            abe: flow.abe,
-            seed: flow.seed,
-        }
-    }
-}
-
-/// One acknowledgement.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Ack")]
-pub struct PyAck {
-    now_s: f64,
-    newly_acked: u32,
-    newly_delivered: u32,
-    newly_lost: u32,
-    delivered_total: u64,
-    lost_total: u64,
-    dupacks: u32,
-    acked_through: u64,
-    next: u64,
-    in_flight: f64,
-    prior_in_flight: f64,
-    rtt_s: Option<f64>,
-    receiver_time_s: Option<f64>,
-    ece: bool,
-    delivered: Option<u64>,
-    interval_s: Option<f64>,
-    app_limited: bool,
-    phase: &'static str,
-    may_grow: bool,
-    window_limited: bool,
-}
-
-impl From<&Ack> for PyAck {
-    fn from(ack: &Ack) -> PyAck {
-        PyAck {
-            now_s: ack.now.seconds(),
-            newly_acked: ack.newly_acked,
-            newly_delivered: ack.delivered,
-            newly_lost: ack.newly_lost,
-            delivered_total: ack.delivered_total,
-            lost_total: ack.lost_total,
-            dupacks: ack.dupacks,
-            acked_through: ack.acked_through,
-            next: ack.next,
-            in_flight: ack.in_flight,
-            prior_in_flight: ack.prior_in_flight,
-            rtt_s: ack.rtt.map(Span::seconds),
-            receiver_time_s: ack.receiver_time.map(Time::seconds),
-            ece: ack.ece,
-            delivered: ack.rate.map(|rate| rate.delivered),
-            interval_s: ack.rate.map(|rate| rate.interval.seconds()).filter(|interval| *interval > 0.0),
-            app_limited: ack.rate.is_some_and(|rate| rate.app_limited),
-            phase: ack.phase.name(),
-            may_grow: ack.may_grow,
-            window_limited: ack.window_limited,
-        }
-    }
-}
-
-/// A congestion event: at most one per window of data and cause.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Congestion")]
-pub struct PyCongestion {
-    now_s: f64,
-    cause: &'static str,
-    window: f64,
-    in_flight: f64,
-    segment_sent_s: Option<f64>,
-    retransmitted: bool,
-    dupacks: u32,
-}
-
-/// A retransmission timeout with data outstanding.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Timeout")]
-pub struct PyTimeout {
-    now_s: f64,
-    window: f64,
-    repeated: bool,
-}
-
-/// The first transmission after an idle period.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Restart")]
-pub struct PyRestart {
-    now_s: f64,
-    idle_s: f64,
-    window: f64,
-}
-
-/// A segment that the sender has given up.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Lost")]
-pub struct PyLost {
-    now_s: f64,
-    seq: u64,
-    tx_in_flight: u32,
-    lost: u64,
-    delivered_total: u64,
-    app_limited: bool,
-    starts_range: bool,
-}
-
-/// The first transmission after all data in flight was acknowledged.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "TransmitStart")]
-pub struct PyTransmitStart {
-    now_s: f64,
-    idle_s: f64,
-    app_limited: bool,
-}
-
-/// Information from lower layers.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "PathHint")]
-pub struct PyHint {
-    now_s: f64,
-    kind: &'static str,
-    value: Option<f64>,
-}
-
-impl PyHint {
-    fn new(now: Time, hint: &PathHint) -> PyHint {
-        let (kind, value) = match hint {
-            PathHint::HandoffBegins => ("handoff_begins", None),
-            PathHint::HandoffEnds => ("handoff_ends", None),
-            PathHint::RouterRate(rate) => ("router_rate", Some(rate.bps() as f64)),
-            PathHint::RouterFeedback(feedback) => ("router_feedback", Some(*feedback)),
-        };
-        PyHint { now_s: now.seconds(), kind, value }
-    }
-}
-
-const SIGNALS: [(&str, Signals); 11] = [
+const SIGNALS: [(&str, Signals); 12] = [
     ("rate", Signals::RATE),
     ("receiver_time", Signals::RECEIVER_TIME),
     ("fine_clock", Signals::FINE_CLOCK),
@@ -181,6 +31,7 @@ const SIGNALS: [(&str, Signals); 11] = [
     ("ecn_per_packet", Signals::ECN_PER_PACKET),
     ("l4s", Signals::L4S),
     ("losses", Signals::SEGMENT_COUNTS.and(Signals::RATE).and(Signals::LOSSES)),
+    ("sent", Signals::SENT),
     ("segment_counts", Signals::SEGMENT_COUNTS),
 ];
 
@@ -192,6 +43,7 @@ pub struct PyFactory {
     identity: String,
     probes: Vec<String>,
     needs: Signals,
+    initial_window: Option<Segments>,
 }
 
 impl fmt::Debug for PyFactory {
@@ -222,6 +74,11 @@ impl PyFactory {
             })?;
             needs = needs.and(known.1);
         }
+        let initial_window = number(class, intern!(py, "initial_window"))?;
+        if let Some(window) = initial_window.filter(|window| !(1.0..=1e6).contains(window)) {
+            let message = format!("initial_window is {window}, not a number from 1 to 1000000");
+            return Err(PyValueError::new_err(message));
+        }
         Ok(PyFactory {
             class: class.clone().unbind(),
             arguments,
@@ -229,6 +86,7 @@ impl PyFactory {
             identity,
             probes: words(intern!(py, "probes"))?,
             needs,
+            initial_window,
         })
     }
 
@@ -290,6 +148,9 @@ impl ExternalFactory for PyFactory {
     }
     fn needs(&self) -> Signals {
         self.needs
+    }
+    fn initial_window(&self) -> Option<Segments> {
+        self.initial_window
     }
     fn make(&self, flow: &FlowInfo) -> Box<dyn ExternalController> {
         Python::attach(|py| {
@@ -479,38 +340,19 @@ impl Controller for PyController {
         self.tell(ack.now, method!("on_ack"), |py| PyAck::from(ack).into_bound_py_any(py));
     }
     fn on_congestion(&mut self, event: &Congestion) {
-        let told = PyCongestion {
-            now_s: event.now.seconds(),
-            cause: match event.cause {
-                cc::Cause::FastRetransmit => "fast_retransmit",
-                cc::Cause::Ecn => "ecn",
-            },
-            window: event.window,
-            in_flight: event.in_flight,
-            segment_sent_s: event.segment_sent.map(Time::seconds),
-            retransmitted: event.retransmitted,
-            dupacks: event.dupacks,
-        };
-        self.tell(event.now, method!("on_congestion"), |py| told.into_bound_py_any(py));
+        self.tell(event.now, method!("on_congestion"), |py| PyCongestion::from(event).into_bound_py_any(py));
     }
     fn ecn_response(&self) -> EcnResponse {
         self.shown.echo.unwrap_or(EcnResponse::Reduce)
     }
     fn on_lost(&mut self, lost: &Lost) {
-        let told = PyLost {
-            now_s: lost.now.seconds(),
-            seq: lost.seq,
-            tx_in_flight: lost.tx_in_flight,
-            lost: lost.lost,
-            delivered_total: lost.delivered_total,
-            app_limited: lost.app_limited,
-            starts_range: lost.starts_range,
-        };
-        self.call_optional(lost.now, method!("on_lost"), |py| told.into_bound_py_any(py));
+        self.call_optional(lost.now, method!("on_lost"), |py| PyLost::from(lost).into_bound_py_any(py));
+    }
+    fn on_sent(&mut self, sent: &Sent) {
+        self.call_optional(sent.now, method!("on_sent"), |py| PySent::from(sent).into_bound_py_any(py));
     }
     fn on_rto(&mut self, event: &Timeout) {
-        let told = PyTimeout { now_s: event.now.seconds(), window: event.window, repeated: event.repeated };
-        self.tell(event.now, method!("on_rto"), |py| told.into_bound_py_any(py));
+        self.tell(event.now, method!("on_rto"), |py| PyTimeout::from(event).into_bound_py_any(py));
     }
     fn on_recovery_exit(&mut self, now: Time) {
         self.call_optional(now, method!("on_recovery_exit"), |py| now.seconds().into_bound_py_any(py));
@@ -519,17 +361,12 @@ impl Controller for PyController {
         self.call_optional(now, method!("on_undo"), |py| now.seconds().into_bound_py_any(py));
     }
     fn on_restart(&mut self, event: &Restart) {
-        let told =
-            PyRestart { now_s: event.now.seconds(), idle_s: event.idle.seconds(), window: event.window };
-        self.tell(event.now, method!("on_restart"), |py| told.into_bound_py_any(py));
+        self.tell(event.now, method!("on_restart"), |py| PyRestart::from(event).into_bound_py_any(py));
     }
     fn on_transmit_start(&mut self, event: &TransmitStart) {
-        let told = PyTransmitStart {
-            now_s: event.now.seconds(),
-            idle_s: event.idle.seconds(),
-            app_limited: event.app_limited,
-        };
-        self.call_optional(event.now, method!("on_transmit_start"), |py| told.into_bound_py_any(py));
+        self.call_optional(event.now, method!("on_transmit_start"), |py| {
+            PyTransmitStart::from(event).into_bound_py_any(py)
+        });
     }
     fn on_timer(&mut self, now: Time) {
         self.call_optional(now, method!("on_timer"), |py| now.seconds().into_bound_py_any(py));

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod errors;
+mod events;
 mod external;
 mod replay;
 mod run;
@@ -65,8 +66,8 @@ mod _core {
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]
-    use super::external::{
-        PyAck, PyCongestion, PyFlowInfo, PyHint, PyLost, PyRestart, PyTimeout, PyTransmitStart,
+    use super::events::{
+        PyAck, PyCongestion, PyFlowInfo, PyHint, PyLost, PyRestart, PySent, PyTimeout, PyTransmitStart,
     };
     #[pymodule_export]
     use super::replay::PyScriptedSender;

@@ -434,7 +434,12 @@ impl Sender {
     #[inline(always)]
     fn notify<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress, phase: Phase) {
         let receiver_time = self.receiver_time(packet);
-        let in_flight = (self.next - self.una) as f64;
+        let outstanding = (self.next - self.una) as f64;
+        let before = outstanding + progress.acked as f64;
+        let (prior_in_flight, in_flight) = match &self.recovery_state {
+            RecoveryState::Sack(sack) => (sack.prior_in_flight as f64, sack.in_flight(self) as f64),
+            _ => (before, outstanding),
+        };
         let ece = packet.ece && self.options.ecn;
         self.controller.on_ack(&Ack {
             now: context.now(),
@@ -447,7 +452,7 @@ impl Sender {
             acked_through: (self.una as u64).wrapping_sub(1),
             next: self.next as u64,
             in_flight,
-            prior_in_flight: in_flight + progress.acked as f64,
+            prior_in_flight,
             rtt: self.sample,
             receiver_time,
             ece,
@@ -457,7 +462,7 @@ impl Sender {
             paced: self.paces(),
             pacing_wait: Span::ZERO,
             ack_delayed: false,
-            window_limited: in_flight + progress.acked as f64 + 1.0 > self.controller.cwnd(),
+            window_limited: before + 1.0 > self.controller.cwnd(),
         });
     }
 

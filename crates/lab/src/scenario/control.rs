@@ -10,7 +10,7 @@ use cc::{
 };
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use units::{Rate, Span};
+use units::{Rate, Segments, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -55,6 +55,15 @@ impl CongestionControl {
             CongestionControl::Registered(..) => self.make(flow).needs(),
             CongestionControl::ExternalController(factory) => factory.needs(),
             CongestionControl::ExternalSource(_) => Signals::NONE,
+        }
+    }
+
+    /// The initial window that its controllers specify, segments.
+    pub(crate) fn initial_window(&self, flow: &FlowInfo) -> Option<Segments> {
+        match self {
+            CongestionControl::Registered(..) => self.make(flow).initial_window(),
+            CongestionControl::ExternalController(factory) => factory.initial_window(),
+            CongestionControl::ExternalSource(_) => None,
         }
     }
 

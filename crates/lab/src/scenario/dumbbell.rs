@@ -40,7 +40,11 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         initial_ssthresh: window as f64,
         ..Options::ns2()
     };
-    let tcp = Arc::new(TcpFlow { control: CongestionControl::with_defaults("reno"), options });
+    let tcp = Arc::new(TcpFlow {
+        control: CongestionControl::with_defaults("reno"),
+        options,
+        default_initial_window: true,
+    });
     let flows = (0..flows)
         .map(|i| Flow {
             name: format!("f{i}"),

@@ -67,7 +67,7 @@ impl Scenario {
             return Err(ScenarioError::new(&origin, &key, "a UDP flow has no controller"));
         };
         let mut changed = self.flows[index].clone();
-        changed.kind = FlowKind::Tcp(Arc::new(TcpFlow { control, options: tcp.options.clone() }));
+        changed.kind = FlowKind::Tcp(Arc::new(tcp.with_control(control)));
         if let Some(lacks) = self.lacks(&changed) {
             return Err(ScenarioError::new(&origin, &key, lacks).unmet());
         }
@@ -80,5 +80,5 @@ impl Scenario {
 fn load(tcp: &TcpFlow, source: &ExternalSource) -> Result<TcpFlow> {
     let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
     let factory = factory.map_err(|message| source.refuse(message))?;
-    Ok(TcpFlow { control: CongestionControl::ExternalController(factory), options: tcp.options.clone() })
+    Ok(tcp.with_control(CongestionControl::ExternalController(factory)))
 }

@@ -287,6 +287,8 @@ pub struct TcpFlow {
     pub control: CongestionControl,
     /// Everything else.
     pub options: Options,
+    /// The scenario does not give the initial window, so the controller may.
+    pub default_initial_window: bool,
 }
 
 /// The congestion controller of a flow.

@@ -27,6 +27,21 @@ impl TcpFlow {
         self.control.needs(&flow_info(&self.options, false, 0))
     }
 
+    /// The same flow with another controller, which may specify an initial window.
+    pub(crate) fn with_control(&self, control: CongestionControl) -> TcpFlow {
+        let mut flow = TcpFlow { control, ..self.clone() };
+        flow.set_initial_window();
+        flow
+    }
+
+    /// Sets the initial window that the controller specifies, unless the scenario gives one.
+    fn set_initial_window(&mut self) {
+        let own = self.control.initial_window(&flow_info(&self.options, false, 0));
+        if let Some(window) = own.filter(|_| self.default_initial_window) {
+            self.options.initial_window = window;
+        }
+    }
+
     /// The flow information for its controller.
     pub(crate) fn flow_info(&self, seed: u64) -> FlowInfo {
         let vegas = self.options.recovery == Recovery::Reno && self.needs().has(Signals::FINE_CLOCK);
@@ -102,6 +117,7 @@ impl TcpLayers<'_> {
         let mut flow = TcpFlow {
             control: CongestionControl::with_defaults(if ns2 { "reno" } else { "cubic" }),
             options: if ns2 { Options::ns2() } else { Options::linux() },
+            default_initial_window: true,
         };
         let mut given = ExplicitOptions::default();
         for layer in [defaults, own].into_iter().flatten() {
@@ -121,6 +137,7 @@ impl TcpLayers<'_> {
             flow.options.sack_blocks = if flow.options.timestamps { 3 } else { 4 };
         }
         set_required_ecn(&mut flow, &given);
+        flow.set_initial_window();
         self.check_ecn(&flow)?;
         self.check_signals(&flow)?;
         Ok(flow)
@@ -183,6 +200,7 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
     if let Some(control) = control::read(layer)? {
         flow.control = control;
     }
+    flow.default_initial_window &= !layer.keys().any(|key| key == "initial_window");
     let o = &mut flow.options;
     if let Some(name) = layer.text("recovery")? {
         let known = Recovery::ALL.iter().map(|r| r.1);

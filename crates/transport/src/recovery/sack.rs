@@ -85,7 +85,14 @@ impl Sack {
     }
 }
 
+/// Keeps the number of segments in flight before an ACK is processed, for the controller.
+pub(crate) fn note_in_flight(s: &mut Sender) {
+    let in_flight = s.in_flight();
+    board(s).prior_in_flight = in_flight;
+}
+
 pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
+    note_in_flight(s);
     let (una, high) = (s.una.max(packet.seq), s.high);
     let mut news = false;
     for block in blocks {

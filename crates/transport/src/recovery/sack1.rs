@@ -1,7 +1,7 @@
 //! SACK as in ns-2's Sack1 agent (Fall and Floyd 1996): a pipe counter; retransmissions first, then new data.
 
 use super::DUP_THRESH;
-use super::sack::board;
+use super::sack::{board, note_in_flight};
 use super::state::Sack;
 use crate::blocks::Block;
 use crate::context::{FlowContext, FlowTimer};
@@ -10,6 +10,7 @@ use cc::Controller;
 use net::Packet;
 
 pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
+    note_in_flight(s);
     if !board(s).recovering {
         if packet.seq > s.una {
             let progress = s.new_ack(context, packet);

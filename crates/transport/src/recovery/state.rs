@@ -26,6 +26,8 @@ pub(crate) struct Sack {
     pub recovering: bool,
     /// ns-2: the estimated number of segments in the network.
     pub pipe: i64,
+    /// Segments in flight before the ACK that is processed.
+    pub prior_in_flight: u32,
     /// One past the highest segment retransmitted in this recovery (HighRxt).
     pub retransmitted_to: u32,
     /// ns-2: no new data was acknowledged since a timeout.

@@ -19,7 +19,7 @@ impl Sender {
     pub fn acked_segments(&self) -> u32 {
         self.una - self.options.syn.min(self.una > 0) as u32
     }
-    /// Segments outstanding.
+    /// Segments in flight: with SACK the estimate of the recovery ("pipe"), otherwise the segments outstanding.
     pub fn in_flight(&self) -> u32 {
         match &self.recovery_state {
             RecoveryState::Sack(sack) => sack.in_flight(self),

@@ -100,6 +100,7 @@ impl Sender {
         }
         if let Some(rate) = &mut self.rate {
             rate.on_send(self.una, seq, now, self.high - self.una, 0);
+            self.tell_sent(seq, now, self.in_flight());
         }
         self.segments.sent(self.una, self.high, seq, now);
         if !again {

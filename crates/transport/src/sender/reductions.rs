@@ -31,7 +31,7 @@ impl Sender {
             now: context.now(),
             cause,
             window: self.effective_window(),
-            in_flight: (self.next - self.una) as f64,
+            in_flight: self.in_flight() as f64,
             segment_sent: (lost < self.high).then_some(segment.sent),
             retransmitted: segment.transmits > 1,
             dupacks: self.dupacks,

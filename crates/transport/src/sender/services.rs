@@ -2,7 +2,7 @@
 
 use super::{LastReduction, Sender};
 use crate::recovery::Rack;
-use cc::{Cause, Congestion, Controller, Lost, Phase, RateSample, Timeout, TransmitStart};
+use cc::{Cause, Congestion, Controller, Lost, Phase, RateSample, Sent, Signals, Timeout, TransmitStart};
 use units::{Span, Time};
 
 impl Sender {
@@ -124,6 +124,16 @@ impl Sender {
     pub(crate) fn rate_sent(&mut self, state: (u32, u64), seq: u32, now: Time, in_flight: u32) {
         if let Some(rate) = &mut self.rate {
             rate.on_send(state.0, seq, now, in_flight, state.1);
+            self.tell_sent(seq, now, in_flight + 1);
+        }
+    }
+
+    /// Tells the controller, if it asks for it, that segment `seq` is sent; `in_flight` counts it.
+    #[inline]
+    pub(super) fn tell_sent(&mut self, seq: u32, now: Time, in_flight: u32) {
+        if self.needs.has(Signals::SENT) {
+            let retransmission = seq < self.high;
+            self.controller.on_sent(&Sent { now, seq: seq as u64, in_flight, retransmission });
         }
     }
     /// The rate sampler: segment `seq` is delivered.
