@@ -111,6 +111,8 @@ fn varying_rates_and_impairments_pass_the_audit() {
         format!("rate = \"50Mbps\"\nshaper = {{ rate = \"5Mbps\", burst = \"30kB\" }}\n{queue}"),
         format!("rate = \"50Mbps\"\nloss = {{ kind = \"policer\", rate = \"5Mbps\", burst = \"30kB\" }}\n{queue}"),
         format!("rate = \"5Mbps\"\nloss = [{{ kind = \"jitter\", max = \"8ms\" }}, {{ kind = \"duplicate\", rate = 0.01 }}]\n{queue}"),
+        format!("rate = {{ kind = \"file\", file = \"../../scenarios/traces/steps.csv\", repeat = \"4s\" }}\n{queue}"),
+        format!("rate = \"5Mbps\"\nloss = {{ kind = \"delay\", steps = [[\"0s\", \"0ms\"], [\"1s\", \"40ms\"], [\"2s\", \"5ms\"]], repeat = \"3s\" }}\n{queue}"),
         "rate = \"5Mbps\"\nloss = [{ kind = \"jitter\", max = \"8ms\", order = false }, { kind = \"reorder\", rate = 0.1, by = \"5ms\" }]\nqueue = { kind = \"codel\" }".into(),
     ] {
         let outcome = audited(&single(&link));
@@ -156,7 +158,7 @@ fn rates_that_cannot_be_are_refused() {
         (format!("{}\n{queue}", steps("[]")), "link.l.rate.steps: must not be empty"),
         (
             format!("{}\n{queue}", steps("[[\"1s\", \"1Mbps\"]]")),
-            "link.l.rate.steps: the first time must be \"0s\"",
+            "link.l.rate.steps: the first time must be zero",
         ),
         (
             format!("{}\n{queue}", steps("[[\"0s\", \"1Mbps\"], [\"0s\", \"2Mbps\"]]")),
@@ -169,6 +171,23 @@ fn rates_that_cannot_be_are_refused() {
         (
             format!("{}\n{red}", steps("[[\"0s\", \"1Mbps\"]]")),
             "link.l.queue: RED and PIE need a constant rate",
+        ),
+        (
+            format!("{}\n{queue}", steps("[[\"0s\", \"9e13bps\"]]")),
+            "link.l.rate.steps: 90Tbps is too large",
+        ),
+        ("rate = { kind = \"file\", file = \"missing\" }".into(), "link.l.rate.file: missing: No such file"),
+        (
+            "rate = { kind = \"file\", file = \"../../scenarios/traces/two-steps.down\" }".into(),
+            "link.l.rate.file: ../../scenarios/traces/two-steps.down:1: must be a time in seconds and a rate",
+        ),
+        (
+            "rate = { kind = \"file\", file = \"../../scenarios/traces/steps.csv\", repeat = \"2s\" }".into(),
+            "link.l.rate.repeat: must be after the last step",
+        ),
+        (
+            "rate = \"1Mbps\"\nloss = { kind = \"delay\", steps = [[\"0s\", \"20Ms\"]] }".into(),
+            "link.l.loss.steps: ",
         ),
         ("rate = { kind = \"trace\", file = \"missing\" }".into(), "link.l.rate.file: missing: No such file"),
         (
@@ -233,6 +252,22 @@ fn the_utilisation_of_a_varying_rate_is_relative_to_what_it_offers() {
 fn udp(link: &str) -> Outcome {
     let flow = "udp = { rate = \"2Mbps\", packet = 500 }\n";
     audited(&(single(&format!("rate = \"10Mbps\"\n{link}")) + flow))
+}
+
+#[test]
+fn a_delay_follows_its_schedule() {
+    let delays = |order: bool| {
+        let steps = "[[\"0s\", \"0ms\"], [\"5s\", \"30ms\"], [\"10s\", \"0ms\"]]";
+        let flow = &udp(&format!("loss = {{ kind = \"delay\", steps = {steps}, order = {order} }}")).flows[0];
+        (flow.p50_delay_s.unwrap(), flow.p99_delay_s.unwrap(), flow.mean_delay_s.unwrap())
+    };
+    for order in [true, false] {
+        let (median, highest, mean) = delays(order);
+        // 10 ms of propagation, 0.4 ms of transmission; 30 ms more for 5 of 20 s.
+        assert!((median - 0.0104).abs() < 1e-4, "{median}");
+        assert!((highest - 0.0404).abs() < 1e-4, "{highest}");
+        assert!((mean - 0.0104 - 0.0075).abs() < 1e-4, "{mean}");
+    }
 }
 
 #[test]

@@ -34,5 +34,5 @@ pub use rcp::{RcpConfig, RcpRouter};
 pub use satellites::{Ends, HandoffLoss, SatelliteNetwork};
 pub use tap::{DropReason, NoTap, PacketEvent, PacketStep, Tap};
 pub use topology::{Route, RouteError, Topology};
-pub use transmitter::{DeliveryTrace, RateSteps, TokenBucket, TraceCursor, Transmitter};
+pub use transmitter::{DeliveryTrace, RateSteps, Steps, TokenBucket, TraceCursor, Transmitter};
 pub use xcp::{XcpConfig, XcpRouter};

@@ -52,31 +52,36 @@ impl Transmitter {
     }
 }
 
-/// A rate that changes at given times.
+/// A value that changes at given times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RateSteps {
-    /// Times from the start of the run (or of the period), increasing from zero, with the rate from there on.
-    pub steps: Vec<(Time, Rate)>,
+pub struct Steps<T> {
+    /// Times from the start of the run (or of the period), increasing from zero, with the value from there on.
+    pub steps: Vec<(Time, T)>,
     /// After this time the steps start again; none if it is zero.
     pub period: Span,
 }
 
-impl RateSteps {
-    /// The rate at `at`, and the time until which it holds.
-    fn at(&self, at: Time) -> (Rate, Time) {
+/// A rate that changes at given times.
+pub type RateSteps = Steps<Rate>;
+
+impl<T: Copy> Steps<T> {
+    /// The value at `at`, and the time until which it holds.
+    pub fn at(&self, at: Time) -> (T, Time) {
         let period = self.period.ps();
         let begin = at.ps().checked_div(period).map_or(0, |round| round * period);
         let within = Time::from_ps(at.ps() - begin);
         let next = self.steps.partition_point(|(from, _)| *from <= within);
-        let rate = self.steps[next.saturating_sub(1)].1;
+        let value = self.steps[next.saturating_sub(1)].1;
         let until = match self.steps.get(next) {
             Some((from, _)) => Time::from_ps(begin + from.ps()),
             None if period > 0 => Time::from_ps(begin + period),
             None => Time::NEVER,
         };
-        (rate, until)
+        (value, until)
     }
+}
 
+impl Steps<Rate> {
     /// The time at which the last bit of `bytes` leaves if the first one leaves at `start`; none if it never does.
     pub fn finish(&self, start: Time, bytes: u32) -> Option<Time> {
         // In bits times picoseconds per second, which no division rounds.

@@ -153,6 +153,7 @@ fn describe_losses(losses: &[Loss]) -> String {
         }
         Loss::Policer { rate, burst } => format!("policer {rate}, {burst} B"),
         Loss::Jitter { min, max, .. } => format!("jitter {min} to {max}"),
+        Loss::Delay { steps, .. } => format!("{} steps of delay", steps.steps.len()),
         Loss::Reorder { rate, by } => format!("{} % later by {by}", 100.0 * rate),
         Loss::Duplicate { rate } => format!("{} % duplicates", 100.0 * rate),
         Loss::Blackout { times } => format!("{} blackouts", times.len()),

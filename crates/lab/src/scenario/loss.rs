@@ -3,7 +3,7 @@
 use super::advice;
 use super::document::{TomlItem, TomlValue};
 use super::model::Loss;
-use super::rate::{self, read_delay_key};
+use super::rate::{self, LONGEST_DELAY, read_delay_key, read_steps};
 use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
 use net::impairment::{Action, Selection, Transmissions};
@@ -60,6 +60,10 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
             Some(Loss::Policer { rate, burst })
         }
         "jitter" => Some(read_jitter(&loss)?),
+        "delay" => Some(Loss::Delay {
+            steps: read_steps(&loss, ["20ms", "5ms"], |delay: &Span| *delay <= LONGEST_DELAY)?,
+            ordered: loss.switch("order")?.unwrap_or(true),
+        }),
         "reorder" => Some(Loss::Reorder {
             rate: loss.need("rate", loss.number("rate", 0.0, 1.0)?, "a probability, such as rate = 0.01")?,
             by: loss.need(

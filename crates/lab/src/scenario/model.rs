@@ -6,7 +6,7 @@ use net::impairment::{Action, Selection};
 use net::qdisc::PieConfig;
 use net::qdisc::scheduled::{CodelConfig, DualPi2Config, FairConfig};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
-use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig};
+use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig, Steps};
 use orbit::{Rules, SatelliteSystem};
 use std::fmt;
 use std::path::PathBuf;
@@ -141,6 +141,13 @@ pub enum Loss {
         min: Span,
         /// Largest delay.
         max: Span,
+        /// Whether packets keep their order.
+        ordered: bool,
+    },
+    /// Packets arrive later by a time that changes at given times.
+    Delay {
+        /// The times and the delays, by the arrival of a packet at the link.
+        steps: Steps<Span>,
         /// Whether packets keep their order.
         ordered: bool,
     },

@@ -1,18 +1,20 @@
 //! Reads the rate of a link: a constant, or a schedule, a trace or a token bucket.
 
-use super::document::{TomlItem, TomlValue};
+use super::document::TomlValue;
 use super::model::RateVariation;
 use super::movement::read_text;
 use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
-use net::{DeliveryTrace, RateSteps};
+use net::{DeliveryTrace, RateSteps, Steps};
+use std::fmt::Display;
+use std::str::FromStr;
 use std::sync::Arc;
 use units::{Rate, Span, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Eleven days.
-const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
+pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
@@ -76,9 +78,10 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
     let kind = table.need("kind", table.text("kind")?, "such as kind = \"trace\"")?;
     let read = match kind {
         "trace" => read_trace(&table)?,
-        "steps" => read_steps(&table)?,
+        "steps" => read_rate_steps(&table)?,
+        "file" => read_file(&table)?,
         other => {
-            let message = format!("unknown rate \"{other}\"; {}", nearest(other, ["trace", "steps"]));
+            let message = format!("unknown rate \"{other}\"; {}", nearest(other, ["trace", "steps", "file"]));
             return Err(table.error("kind", message));
         }
     };
@@ -101,41 +104,100 @@ fn read_trace(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
     Ok((trace.mean(), RateVariation::Trace(Arc::new(trace))))
 }
 
-fn read_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
-    let example = "times and rates, such as steps = [[\"0s\", \"10Mbps\"], [\"5s\", \"2Mbps\"]]";
-    let items = table.need("steps", table.list("steps")?, example)?;
-    let path = table.path("steps");
+fn read_rate_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
+    let steps = read_steps(table, ["10Mbps", "2Mbps"], |rate| *rate <= FASTEST)?;
+    mean_of(table, "steps", steps)
+}
+
+/// Reads the steps from a file with lines `time_s,bps`.
+fn read_file(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
+    let example = "lines of time_s,bps, such as file = \"rate.csv\"";
+    let (file, name) = table.need("file", table.get("file").zip(table.text("file")?), example)?;
+    let path = table.beside(file, name);
+    let text = read_text(&path).map_err(|message| table.error("file", message))?;
+    let refuse = |line: usize, message: &str| {
+        table.error("file", format!("{}:{}: {message}", path.display(), line + 1))
+    };
     let mut steps: Vec<(Time, Rate)> = Vec::new();
-    for item in items {
-        let (at, rate) = read_step(item, &path, example)?;
-        let refuse = |message: &str| Err(ScenarioError::new(&item.origin, &path, message));
-        match steps.last() {
-            None if at != Time::ZERO => return refuse("the first time must be \"0s\""),
-            Some((last, _)) if at <= *last => return refuse("the times must increase"),
-            _ => steps.push((at, rate)),
-        }
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    for (number, line) in lines.filter(|(number, line)| *number > 0 || line.trim() != "time_s,bps") {
+        let values = line
+            .split_once(',')
+            .and_then(|(at, bps)| Some((at.trim().parse::<f64>().ok()?, bps.trim().parse::<f64>().ok()?)));
+        let Some((at, bps)) = values.filter(|(at, bps)| {
+            (0.0..=LONGEST_DELAY.seconds()).contains(at) && (0.0..=FASTEST.bps() as f64).contains(bps)
+        }) else {
+            return Err(refuse(
+                number,
+                "must be a time in seconds and a rate in bits per second, such as 0.5,2e6",
+            ));
+        };
+        let at = Time::ZERO + Span::from_seconds(at);
+        check_time(&steps, at).map_err(|message| refuse(number, message))?;
+        steps.push((at, Rate::from_bps(bps as u64)));
     }
-    let Some((last, _)) = steps.last() else { return Err(table.error("steps", "must not be empty")) };
-    let last = *last;
-    let period: Span = table.quantity("repeat", "20s")?.unwrap_or(Span::ZERO);
-    if period > Span::ZERO && Time::ZERO + period <= last {
-        return Err(table.error("repeat", "must be after the last step"));
+    if steps.is_empty() {
+        return Err(table.error("file", format!("{}: has no line", path.display())));
     }
-    let steps = RateSteps { steps, period };
+    let steps = RateSteps { period: read_period(table, &steps)?, steps };
+    mean_of(table, "file", steps)
+}
+
+/// The mean of the steps, which must not all be zero.
+fn mean_of(table: &TableReader<'_>, key: &'static str, steps: RateSteps) -> Result<(Rate, RateVariation)> {
     let largest = steps.steps.iter().map(|step| step.1).max().unwrap_or_default();
     if largest.bps() == 0 {
-        return Err(table.error("steps", "a rate must be more than zero"));
+        return Err(table.error(key, "a rate must be more than zero"));
     }
     // Without a period the mean depends on the duration of the run (`Direction::mean_rate`); here it is the largest.
-    let mean = if period > Span::ZERO { steps.mean(Time::NEVER) } else { largest };
+    let mean = if steps.period > Span::ZERO { steps.mean(Time::NEVER) } else { largest };
     Ok((mean, RateVariation::Steps(steps)))
 }
 
-fn read_step(item: &TomlItem, path: &str, example: &str) -> Result<(Time, Rate)> {
-    let [at, rate] = pair(item, path, &format!("must be pairs of {example}"))?;
-    let (at, rate): (Span, Rate) = (quantity(at, path, "5s")?, quantity(rate, path, "2Mbps")?);
-    if rate > FASTEST {
-        return Err(ScenarioError::new(&item.origin, path, format!("{rate} is more than {FASTEST}")));
+/// Reads `steps`, pairs of a time and a value, and `repeat`. `examples`: two values; `valid`: whether a value is not too
+/// large.
+pub(super) fn read_steps<T: FromStr<Err: Display> + Display + Copy>(
+    table: &TableReader<'_>,
+    examples: [&str; 2],
+    valid: impl Fn(&T) -> bool,
+) -> Result<Steps<T>> {
+    let [first, second] = examples;
+    let example =
+        format!("times and values, such as steps = [[\"0s\", \"{first}\"], [\"5s\", \"{second}\"]]");
+    let items = table.need("steps", table.list("steps")?, &example)?;
+    let path = table.path("steps");
+    let mut steps: Vec<(Time, T)> = Vec::new();
+    for item in items {
+        let [at, value] = pair(item, &path, &format!("must be pairs of {example}"))?;
+        let at = Time::ZERO + quantity::<Span>(at, &path, "5s")?;
+        let value: T = quantity(value, &path, second)?;
+        let refuse = |message: String| ScenarioError::new(&item.origin, &path, message);
+        if !valid(&value) {
+            return Err(refuse(format!("{value} is too large")));
+        }
+        check_time(&steps, at).map_err(|message| refuse(message.into()))?;
+        steps.push((at, value));
     }
-    Ok((Time::ZERO + at, rate))
+    if steps.is_empty() {
+        return Err(table.error("steps", "must not be empty"));
+    }
+    Ok(Steps { period: read_period(table, &steps)?, steps })
+}
+
+/// Fails if a step at `at` may not follow `steps`.
+fn check_time<T>(steps: &[(Time, T)], at: Time) -> std::result::Result<(), &'static str> {
+    match steps.last() {
+        None if at != Time::ZERO => Err("the first time must be zero"),
+        Some((last, _)) if at <= *last => Err("the times must increase"),
+        _ => Ok(()),
+    }
+}
+
+/// Reads `repeat`, the time after which `steps` start again; zero for never.
+fn read_period<T>(table: &TableReader<'_>, steps: &[(Time, T)]) -> Result<Span> {
+    let period: Span = table.quantity("repeat", "20s")?.unwrap_or(Span::ZERO);
+    if period > Span::ZERO && steps.last().is_some_and(|(last, _)| Time::ZERO + period <= *last) {
+        return Err(table.error("repeat", "must be after the last step"));
+    }
+    Ok(period)
 }

@@ -119,7 +119,7 @@ fn value(form: &Form) -> Value {
         Form::Queue => reference("queue"),
         Form::Rate => {
             let text = json!({ "type": "string", "examples": ["10Mbps"] });
-            json!({ "anyOf": [text, reference("trace"), reference("steps")] })
+            json!({ "anyOf": [text, reference("trace"), reference("steps"), reference("file")] })
         }
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })

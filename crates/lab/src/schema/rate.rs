@@ -26,6 +26,17 @@ pub(super) const STEPS: &[Key] = &[
     key("repeat", Quantity("20s"), "none", "time after which the steps start again"),
 ];
 
+pub(super) const RATE_FILE: &[Key] = &[
+    key("kind", Word(&["file"]), "", "a rate that changes at the times of a file"),
+    key(
+        "file",
+        Text,
+        "",
+        "the rates, relative to the scenario: in each line a time in seconds, from 0 on and increasing, a comma, and the rate from there on in bits per second; a first line `time_s,bps` and gzip are allowed",
+    ),
+    key("repeat", Quantity("20s"), "none", "time after which the file starts again"),
+];
+
 const BURST: Key = key("burst", Bytes, "", "largest number of tokens, at least 1500 bytes");
 
 pub(super) const SHAPER: &[Key] =
@@ -41,6 +52,23 @@ pub(super) const JITTER: &[Key] = &[
     key("kind", Word(&["jitter"]), "", "delays packets after their transmission, uniformly distributed"),
     key("min", Quantity("0ms"), "\"0ms\"", "least delay"),
     key("max", Quantity("10ms"), "", "largest delay"),
+    key("order", Switch, "true", "no packet arrives before the one in front of it"),
+];
+
+pub(super) const DELAY: &[Key] = &[
+    key(
+        "kind",
+        Word(&["delay"]),
+        "",
+        "delays packets after their transmission by a time that changes at given times",
+    ),
+    key(
+        "steps",
+        Array("[[\"0s\", \"20ms\"], [\"5s\", \"5ms\"]]"),
+        "",
+        "times from the start, and the additional delay of the packets that arrive at the link from there on",
+    ),
+    key("repeat", Quantity("20s"), "none", "time after which the steps start again"),
     key("order", Switch, "true", "no packet arrives before the one in front of it"),
 ];
 

@@ -7,7 +7,7 @@ use super::keys::{
     ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
 };
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
-use super::rate::{DUPLICATE, JITTER, POLICER, REORDER, SHAPER, STEPS, TRACE};
+use super::rate::{DELAY, DUPLICATE, JITTER, POLICER, RATE_FILE, REORDER, SHAPER, STEPS, TRACE};
 use super::tcp::TCP;
 
 /// Every table of a scenario.
@@ -24,6 +24,7 @@ pub const TABLES: &[Table] = &[
     Table { name: "dualpi2", place: "`queue = { kind = \"dualpi2\", ... }`", keys: DUALPI2 },
     Table { name: "trace", place: "`rate = { kind = \"trace\", ... }` of a link", keys: TRACE },
     Table { name: "steps", place: "`rate = { kind = \"steps\", ... }` of a link", keys: STEPS },
+    Table { name: "file", place: "`rate = { kind = \"file\", ... }` of a link", keys: RATE_FILE },
     Table { name: "shaper", place: "`shaper` of a link", keys: SHAPER },
     Table { name: "router", place: "`router` of a link", keys: ROUTER },
     Table { name: "flow", place: "`[[flow]]`", keys: FLOW },
@@ -52,6 +53,7 @@ pub const TABLES: &[Table] = &[
     Table { name: "stall", place: "`loss = { kind = \"stall\", ... }`", keys: STALL },
     Table { name: "policer", place: "`loss = { kind = \"policer\", ... }`", keys: POLICER },
     Table { name: "jitter", place: "`loss = { kind = \"jitter\", ... }`", keys: JITTER },
+    Table { name: "delay", place: "`loss = { kind = \"delay\", ... }`", keys: DELAY },
     Table { name: "reorder", place: "`loss = { kind = \"reorder\", ... }`", keys: REORDER },
     Table { name: "duplicate", place: "`loss = { kind = \"duplicate\", ... }`", keys: DUPLICATE },
     Table { name: "scripted", place: "`loss = { kind = \"scripted\", ... }`", keys: SCRIPTED },

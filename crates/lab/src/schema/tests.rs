@@ -11,10 +11,10 @@ duration = "1s"
 tcp = {}
 link = [
   { name = "l", ends = ["a", "b"], rate = "1Mbps", delay = "1ms", queue = { kind = "red", limit = "9p" }, router = { kind = "rcp" }, back = { queue = { kind = "red", limit = "9p" }, router = { kind = "xcp" } } },
-  { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }, { kind = "blackout", times = [] }, { kind = "stall", times = [] }, { kind = "policer", rate = "1Mbps", burst = "9kB" }, { kind = "jitter", max = "1ms" }, { kind = "reorder", rate = 0, by = "1ms" }, { kind = "duplicate", rate = 0 }] },
+  { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }, { kind = "blackout", times = [] }, { kind = "stall", times = [] }, { kind = "policer", rate = "1Mbps", burst = "9kB" }, { kind = "jitter", max = "1ms" }, { kind = "reorder", rate = 0, by = "1ms" }, { kind = "duplicate", rate = 0 }, { kind = "delay", steps = [["0s", "1ms"]] }] },
   { name = "n", ends = ["c", "d"], rate = { kind = "steps", steps = [["0s", "1Mbps"]] }, delay = "1ms", queue = { kind = "codel" }, back = { rate = "9Mbps", shaper = { rate = "1Mbps", burst = "9kB" }, queue = { kind = "fq_codel" } } },
-  { name = "o", ends = ["d", "e"], rate = { kind = "trace", file = "traces/two-steps.down" }, delay = "1ms", queue = { kind = "fq_pie" }, back = { rate = "1Mbps", queue = { kind = "pie" } } },
-  { name = "p", ends = ["e", "g"], rate = "1Mbps", delay = "1ms", queue = { kind = "dualpi2" } },
+  { name = "o", ends = ["d", "e"], rate = { kind = "trace", file = "traces/two-steps.down" }, delay = "1ms", queue = { kind = "fq_pie" }, back = { rate = { kind = "file", file = "traces/steps.csv" } } },
+  { name = "p", ends = ["e", "g"], rate = "1Mbps", delay = "1ms", queue = { kind = "dualpi2" }, back = { queue = { kind = "pie" } } },
 ]
 flow = [
   { name = "f", from = "a", to = "b", tcp = {} },
@@ -73,10 +73,11 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "link.n.queue" => "codel",
             "link.n.back.queue" => "fq_codel",
             "link.o.queue" => "fq_pie",
-            "link.o.back.queue" => "pie",
+            "link.p.back.queue" => "pie",
             "link.p.queue" => "dualpi2",
             "link.n.rate" => "steps",
             "link.o.rate" => "trace",
+            "link.o.back.rate" => "file",
             path if path.ends_with(".shaper") => "shaper",
             path if path.contains(".loss") => [
                 "none",
@@ -89,7 +90,8 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
                 "jitter",
                 "reorder",
                 "duplicate",
-            ][path.as_bytes()[path.len() - 2] as usize - b'0' as usize],
+                "delay",
+            ][path[path.rfind('[').unwrap() + 1..path.len() - 1].parse::<usize>().unwrap()],
             path if path.ends_with(".back") => "back",
             path if path.ends_with(".router") => "router",
             "flow.f" | "flow.u" => "flow",
@@ -171,7 +173,7 @@ fn defaults_of_tcp_are_those_of_the_profiles() {
 const QUEUE_OF_KIND: &str = "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", queue = { kind = \"KIND\", KEY } }]\nflow = [FLOW]";
 
 /// Scenarios in which a key of a table stands in place of `KEY`; under both profiles if `PROFILE` stands there.
-const PLACES: [(&str, &str); 16] = [
+const PLACES: [(&str, &str); 18] = [
     ("scenario", "KEY\n\"duration\" = \"1s\"\nlink = [LINK]\nflow = [FLOW]"),
     (
         "red",
@@ -189,6 +191,14 @@ const PLACES: [(&str, &str); 16] = [
     (
         "jitter",
         "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", loss = { kind = \"jitter\", max = \"9ms\", KEY } }]\nflow = [FLOW]",
+    ),
+    (
+        "file",
+        "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = { kind = \"file\", file = \"../../scenarios/traces/steps.csv\", KEY }, delay = \"1ms\" }]\nflow = [FLOW]",
+    ),
+    (
+        "delay",
+        "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", loss = { kind = \"delay\", steps = [[\"0s\", \"1ms\"]], KEY } }]\nflow = [FLOW]",
     ),
     (
         "trace",

@@ -15,7 +15,7 @@ pub use scripted::{Action, Scripted, Selection, Transmissions};
 use crate::model::Model;
 use crate::packet::{Packet, PacketKind};
 use crate::tap::DropReason;
-use crate::transmitter::TokenBucket;
+use crate::transmitter::{Steps, TokenBucket};
 use units::{Span, Time};
 
 /// Something that happens to packets on a link besides its queue. A link can have several, which act independently.
@@ -35,6 +35,8 @@ pub enum Impairment {
     Policer(TokenBucket),
     /// Packets arrive later.
     Jitter(Jitter),
+    /// Packets arrive later by a time that changes at given times; with true, none arrives before the one in front of it.
+    Delay(Steps<Span>, bool),
     /// Copies follow packets at random, with the loss process as the draw.
     Duplicate(Bernoulli),
 }
@@ -79,6 +81,10 @@ impl Impairment {
                 (effect.jitter, effect.ordered) = (effect.jitter + jitter.delay(), true);
             }
             Impairment::Jitter(jitter) => effect.delay = effect.delay + jitter.delay(),
+            Impairment::Delay(steps, true) => {
+                (effect.jitter, effect.ordered) = (effect.jitter + steps.at(now).0, true);
+            }
+            Impairment::Delay(steps, false) => effect.delay = effect.delay + steps.at(now).0,
             Impairment::Duplicate(draw) => {
                 effect.duplicate |= draw.loses() && packet.kind != PacketKind::Ack;
             }
@@ -112,6 +118,7 @@ impl Impairment {
         match self {
             Impairment::Scripted(scripted) => scripted.displaces(),
             Impairment::Jitter(jitter) => !jitter.ordered(),
+            Impairment::Delay(_, ordered) => !ordered,
             Impairment::Duplicate(_) => true,
             _ => false,
         }
@@ -139,6 +146,11 @@ pub const IMPAIRMENTS: &[Model] = &[
         source: "RFC 2697",
     },
     Model { name: "jitter", summary: "delays packets after their transmission, at random", source: "" },
+    Model {
+        name: "delay",
+        summary: "delays packets after their transmission by a time that changes at given times",
+        source: "",
+    },
     Model {
         name: "reorder",
         summary: "delays a part of the packets, so that others overtake them",

@@ -143,6 +143,9 @@ fn audited_link(
             Loss::Scripted { action: Action::Delay(by), .. } | Loss::Reorder { by, .. } => {
                 delay.1 = delay.1 + *by;
             }
+            Loss::Delay { steps, .. } => {
+                delay.1 = delay.1 + steps.steps.iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
+            }
             Loss::Jitter { max, .. } => delay.1 = delay.1 + *max,
             Loss::Stall { times } => {
                 pause = times.iter().fold(pause, |sum, (begin, end)| sum + (*end - *begin));
@@ -190,6 +193,7 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
         }
         Loss::Policer { rate, burst } => Impairment::Policer(TokenBucket::new(*rate, *burst)),
         Loss::Jitter { min, max, ordered } => Impairment::Jitter(Jitter::new(*min, *max, *ordered, stream())),
+        Loss::Delay { steps, ordered } => Impairment::Delay(steps.clone(), *ordered),
         Loss::Reorder { rate, by } => Impairment::Jitter(Jitter::reorder(*rate, *by, stream())),
         Loss::Duplicate { rate } => Impairment::Duplicate(Bernoulli::new(*rate, stream())),
         Loss::Blackout { times } => Impairment::Blackout(outages(times)),
