@@ -26,10 +26,16 @@ run: build
 	@echo "The index: $(abspath out/index.html)"
 
 # Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
-test: build lint
+test: build lint web/ackclock.wasm
 	cargo test --locked --quiet
+	node --test web/tests/core.test.mjs
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python benches/instructions.py
+
+# The simulator as WebAssembly, for browsers.
+web/ackclock.wasm: $(CRATES) Cargo.toml Cargo.lock web/wasm.sh
+	@echo "building the core as WebAssembly: two to five minutes on two cores"
+	web/wasm.sh $@
 
 lint: build
 	cargo fmt --all --check

@@ -21,6 +21,7 @@ ALLOWED = {
     "ackclock-lab": {f"ackclock-{name}" for name in ("units", "engine", "cc", "orbit", "net", "transport")},
     "ackclock": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
     "ackclock-py": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
+    "ackclock-web": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
 }
 # No dependency may bring num-traits or another source of floating-point variation into the core.
 CORE_EXTERNAL = {

@@ -68,7 +68,15 @@ pub(crate) fn run(
             )));
         }
     };
-    let recording = Recording { trace, packets, captures: !captures.is_empty(), audit, fingerprint, radio };
+    let recording = Recording {
+        trace,
+        packets,
+        packets_within: None,
+        captures: !captures.is_empty(),
+        audit,
+        fingerprint,
+        radio,
+    };
     let settings = Settings { seed, recording, unfused: false };
     let made = if scenario.scenario.has_external() {
         py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?

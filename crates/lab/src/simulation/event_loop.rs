@@ -4,10 +4,10 @@ use super::endpoints::{Endpoints, FlowSchedule, SimulationContext, TimerOwner, f
 use super::outcome::Outcome;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
+use crate::clock::{cpu_time, wall_time};
 use engine::{EventQueue, Next};
 use net::radio::RadioOutput;
 use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
-use rustix::time::{ClockId, clock_gettime};
 use transport::{AckOptionPool, AckOptions, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
 use units::{Span, Time};
 
@@ -59,12 +59,14 @@ pub(super) struct Warmup {
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
-    pub(super) fn advance(&mut self, events: u64) -> bool {
+    /// Processes up to `events` events, none after `until`. Returns whether the run has ended.
+    pub(super) fn advance(&mut self, events: u64, until: Time) -> bool {
+        let horizon = until.min(self.end);
         let (cpu, wall) = (cpu_time(), wall_time());
-        let until = self.event_queue.events().saturating_add(events);
+        let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
-        while self.event_queue.events() < until {
-            let next = self.event_queue.pop(self.end);
+        while self.event_queue.events() < last {
+            let next = self.event_queue.pop(horizon);
             if PACKETS {
                 self.recorder.reach(self.event_queue.now());
             }
@@ -76,6 +78,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     self.arrive(&packet);
                 }
                 Next::Timer(id) => self.fire(id),
+                Next::Nothing if horizon < self.end => break,
                 Next::Nothing => {
                     if PACKETS {
                         self.recorder.finish(self.end);
@@ -285,19 +288,4 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, next);
         }
     }
-}
-
-/// CPU time of this thread, ns.
-pub(crate) fn cpu_time() -> u64 {
-    clock(ClockId::ThreadCPUTime)
-}
-
-/// Elapsed time (monotonic clock), ns.
-fn wall_time() -> u64 {
-    clock(ClockId::Monotonic)
-}
-
-fn clock(id: ClockId) -> u64 {
-    let t = clock_gettime(id);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
