@@ -1,12 +1,19 @@
 # %% [markdown]
 # # Add a controller
 #
-# This controller grows its window like Reno, but not while the round-trip time is well above its minimum. It is a
-# Python class. The tutorial compares it with CUBIC, reads its internal values from the trace, and runs it with ten
-# seeds. docs/python-controllers.md describes the interface; CONTRIBUTING.md describes a controller in Rust.
+# A controller is a class with a method for each event: an ACK, a congestion event (a loss or an ECN echo), a
+# retransmission timeout. It sets two attributes, `cwnd` and `ssthresh`, in segments. Loss detection and retransmission
+# are not its task; the TCP sender does them.
+#
+# The controller of this tutorial grows its window like Reno, but not while the round-trip time is well above its
+# minimum. The tutorial compares it with CUBIC, reads its internal values from the trace, and runs it with ten seeds.
+# [Controllers in Python](../../docs/python-controllers.md) describes the interface,
+# [CONTRIBUTING](../../CONTRIBUTING.md) a controller in Rust.
 
 # %%
 from typing import ClassVar
+
+from matplotlib.figure import Figure
 
 from ackclock import Controller, Scenario, stats
 
@@ -40,7 +47,10 @@ class Patient(Controller):
 
 
 # %% [markdown]
-# A single flow on a link with a deep buffer: compare the delays of CUBIC and of the new controller.
+# ## Compare it with CUBIC
+#
+# A single flow on a link with a deep buffer, four bandwidth-delay products. CUBIC fills the buffer; the new controller
+# should reach the same goodput with less delay.
 
 # %%
 TEXT = """
@@ -64,14 +74,35 @@ for name, controllers in (("cubic", None), ("patient", {"f": Patient})):
     print(f"{name:8} {flow['goodput_bps'] / 1e6:5.2f} Mb/s, 95 % of packets within {flow['p95_delay_s'] * 1e3:.1f} ms")
 
 # %% [markdown]
-# The trace has the controller's internal values.
+# ## Look inside
+#
+# The names in `probes` become columns of the trace. The window stays where the queueing delay reaches a quarter of the
+# smallest round-trip time.
 
 # %%
 trace = Scenario.parse(TEXT, controllers={"f": Patient}).run(trace="ack").trace
-print(trace.select("time_s", "cwnd", "base_rtt", "queueing").tail(3))
+trace.select("time_s", "cwnd", "base_rtt", "queueing").tail(3)
+
+# %%
+figure = Figure(figsize=(8, 4), layout="constrained")
+above, below = figure.subplots(2, 1, sharex=True)
+above.plot(trace["time_s"], trace["cwnd"], color="#0072B2", linewidth=1)
+above.set_ylabel("cwnd (segments)")
+below.plot(trace["time_s"], 1e3 * trace["queueing"], color="#D55E00", linewidth=1)
+below.axhline(0.25 * 1e3 * trace["base_rtt"].min(), color="#888888", linestyle="--", linewidth=1, label="limit")
+below.set_ylabel("queueing delay (ms)")
+below.set_xlabel("time (s)")
+below.legend(frameon=False)
+for axes in (above, below):
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+figure
 
 # %% [markdown]
-# Compute its share of the goodput against one CUBIC flow: mean and interval over ten seeds.
+# ## Test it against a competitor
+#
+# A controller that avoids queues shares a link with one that fills them. Its share of the goodput: mean and interval
+# over ten seeds, which move the start times.
 
 # %%
 BESIDE = TEXT + '[[flow]]\nname = "other"\nfrom = "left"\nto = "right"\nstart_jitter = "1s"\n'
@@ -85,6 +116,8 @@ print(f"share beside CUBIC: {share.value:.3f} [{share.low:.3f}, {share.high:.3f}
 print("it gets less than half, as is usual for delay-based algorithms" if share.high < 0.5 else "it gets about half")
 
 # %% [markdown]
+# ## Next
+#
 # Save the class in a file `patient.py`, then run the whole suite and compare the results with those of Reno:
 #
 # ```sh
