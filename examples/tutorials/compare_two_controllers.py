@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Compare two controllers
 #
-# Does CUBIC carry more than Reno on a long path that loses packets at random? One run of each does not answer that: the
-# result depends on which packets are lost. This tutorial runs both with twenty seeds and computes an interval.
+# Does CUBIC carry more than Reno on a long path that loses packets at random? One run of each
+# does not answer that: the result depends on which packets are lost. This tutorial runs both
+# with twenty seeds and computes an interval.
 
 # %%
 from matplotlib.figure import Figure
@@ -31,8 +32,8 @@ SEEDS = range(1, 21)
 # %% [markdown]
 # ## Run both with the same seeds
 #
-# With equal seeds both controllers meet the same random numbers of the link, so their results are compared pair by
-# pair.
+# With equal seeds both controllers meet the same random numbers of the link, so their results
+# are compared pair by pair.
 
 
 # %%
@@ -45,20 +46,24 @@ def goodputs(control, *changes):
 found = {control: goodputs(control) for control in ("reno", "cubic")}
 for control, values in found.items():
     e = stats.mean(values)
-    print(f"{control:6} {e.value:5.2f} Mb/s, 95 % interval [{e.low:.2f}, {e.high:.2f}], {e.n} seeds")
+    print(f"{control:6} {e.value:5.2f} Mb/s [{e.low:.2f}, {e.high:.2f}], {e.n} seeds")
 
 # %% [markdown]
 # ## Decide
 #
-# The ratio is the geometric mean over the pairs. If its interval excludes 1, chance alone does not explain the
-# difference.
+# The ratio is the geometric mean over the pairs. If its interval excludes 1, chance alone does
+# not explain the difference.
 
 
 # %%
 def decide(cubic, reno):
     """Print the ratio with its interval, and what follows."""
     e = stats.ratio(cubic, reno)
-    words = "CUBIC carries more" if e.low > 1 else "CUBIC carries less" if e.high < 1 else "no difference shown"
+    words = "no difference shown"
+    if e.low > 1:
+        words = "CUBIC carries more"
+    elif e.high < 1:
+        words = "CUBIC carries less"
     print(f"CUBIC over Reno: {e.value:.3f} [{e.low:.3f}, {e.high:.3f}]: {words}")
 
 
@@ -88,8 +93,8 @@ figure
 # %% [markdown]
 # ## Try another network
 #
-# The answer holds for this path. On a shorter and slower one CUBIC grows as Reno does, which RFC 9438 calls the
-# Reno-friendly region.
+# The answer holds for this path. On a shorter and slower one CUBIC grows as Reno does, which
+# RFC 9438 calls the Reno-friendly region.
 
 # %%
 SHORT = ("link.path.rate=20Mbps", "link.path.delay=30ms", "link.path.loss.rate=0.001")
@@ -107,4 +112,5 @@ decide(goodputs("cubic", *SHORT), goodputs("reno", *SHORT))
 # ackclock compare out/suites/tcpeval/reno out/suites/tcpeval/cubic
 # ```
 #
-# For many values of a parameter, such as the loss rate, write a study ([studies](../../docs/studies.md)).
+# For many values of a parameter, such as the loss rate, write a study
+# ([studies](../../docs/studies.md)).

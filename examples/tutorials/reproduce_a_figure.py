@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Reproduce a figure
 #
-# A paper shows goodput against the loss rate of a wireless last hop for several controllers (figure 5 of the
-# [SARBE paper](../../papers/sarbe-ecn/README.md)). This tutorial runs the study behind the figure with three seeds,
-# draws it with intervals, and tests one claim.
+# A paper shows goodput against the loss rate of a wireless last hop for several controllers
+# (figure 5 of the [SARBE paper](../../papers/sarbe-ecn/README.md)). This tutorial runs the
+# study behind the figure with three seeds, draws it with intervals, and tests one claim.
 
 # %%
 from pathlib import Path
@@ -27,8 +27,9 @@ OUT.mkdir(parents=True, exist_ok=True)
 # %% [markdown]
 # ## Run the study
 #
-# A study is a scenario with axes: parameters with several values. Every combination is a point, and every point runs
-# with every seed. Finished runs are kept in a folder, so a second run of this cell simulates nothing.
+# A study is a scenario with axes: parameters with several values. Every combination is a point,
+# and every point runs with every seed. Finished runs are kept in a folder, so a second run of
+# this cell simulates nothing.
 
 # %%
 study = Study.load("papers/sarbe-ecn/studies/goodput.toml", ['sweep.seed="1..3"'])
@@ -47,15 +48,16 @@ frame.select("control", "loss", "seed", "fwd.goodput_bps").head(4)
 # %% [markdown]
 # ## Draw it
 #
-# Means with 95 % intervals over the seeds, with the axes of the paper. Three seeds give wide intervals; the paper's own
-# figure has none.
+# Means with 95 % intervals over the seeds, with the axes of the paper. Three seeds give wide
+# intervals; the paper's own figure has none.
 
 # %%
 figure = Figure(figsize=(7, 4.2), layout="constrained")
 axes = figure.subplots()
 for control, (colour, marker) in STYLES.items():
     at, means, halves = [], [], []
-    for (loss,), rows in frame.filter(frame["control"] == control).group_by(["loss"], maintain_order=True):
+    runs = frame.filter(frame["control"] == control)
+    for (loss,), rows in runs.group_by(["loss"], maintain_order=True):
         e = stats.mean((rows["fwd.goodput_bps"] / 1e6).to_list())
         at.append(float(loss))
         means.append(e.value)
@@ -73,17 +75,23 @@ figure
 # %% [markdown]
 # ## Test a claim
 #
-# The paper states that SARBE carries 1.711 times as much as Reno at a loss rate of 1 %. The runs are paired by seed.
+# The paper states that SARBE carries 1.711 times as much as Reno at a loss rate of 1 %. The
+# runs are paired by seed.
 
 # %%
-pairs = frame.filter((frame["loss"] == "0.01") & frame["control"].is_in(["sarbe", "reno"])).sort("seed")
-goodput = {c: pairs.filter(pairs["control"] == c)["fwd.goodput_bps"].to_list() for c in ("sarbe", "reno")}
-ratio = stats.ratio(goodput["sarbe"], goodput["reno"])
+at_1_percent = frame.filter(frame["loss"] == "0.01").sort("seed")
+sarbe, reno = (
+    at_1_percent.filter(at_1_percent["control"] == control)["fwd.goodput_bps"].to_list()
+    for control in ("sarbe", "reno")
+)
+e = stats.ratio(sarbe, reno)
+print("at 1 % loss")
 print(
-    f"at 1 % loss SARBE has {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}] times Reno's goodput (claimed: 1.711)"
+    f"SARBE has {e.value:.2f} [{e.low:.2f}, {e.high:.2f}] times Reno's goodput (claimed: 1.711)"
 )
 
 # %% [markdown]
-# `ackclock paper sarbe-ecn --out out` tests all claims of the paper, with every interpretation of its text, and writes
-# one page. The claims are data: [claims.toml](../../papers/sarbe-ecn/claims.toml). [Papers](../../docs/papers.md)
-# describes the method.
+# `ackclock paper sarbe-ecn --out out` tests all claims of the paper, with every interpretation
+# of its text, and writes one page. The claims are data:
+# [claims.toml](../../papers/sarbe-ecn/claims.toml). [Papers](../../docs/papers.md) describes
+# the method.
