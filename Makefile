@@ -69,9 +69,11 @@ FUZZ ?= scenario
 fuzz:
 	cargo fuzz run --sanitizer none $(FUZZ) -- -max_total_time=60 -max_len=4096
 
-# The site: guides, glossary and the reference from the docstrings, into out/site. A warning fails it.
+# The site: guides, tutorials and a gallery with their outputs, the reference from the docstrings, into out/site. A
+# warning fails it. What the tutorials and the gallery run is kept in out/site-cache.
 docs: build
-	$(BIN)/mkdocs build --quiet --strict --site-dir $(abspath out/site)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(abspath out/site)
+	@echo "The site: $(abspath out/site/index.html)"
 
 # The JSON Schemas that the package ships, and the reference pages made from them.
 reference: build

@@ -164,4 +164,5 @@ def animate(
     """Write an animation of the recording between two times, with one frame for every `every_s` seconds."""
     figure, axes = _figure(recording)
     frames = max(1, int((until_s - from_s) / every_s + 1e-9))
-    save(figure, lambda i: _draw(axes, recording, from_s + i * every_s, every_s), frames, target, progress)
+    title = recording.title or "Radio network"
+    save(figure, lambda i: _draw(axes, recording, from_s + i * every_s, every_s), frames, target, progress, title=title)

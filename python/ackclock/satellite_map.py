@@ -186,4 +186,5 @@ def animate(
         axes.set_title(drawn(_title(seen)), fontsize=11)
         return _draw(axes, seen)
 
-    save(figure, frame, int(satellites.until_s / every_s + 1e-9) + 1, target, progress)
+    frames = int(satellites.until_s / every_s + 1e-9) + 1
+    save(figure, frame, frames, target, progress, title=f"Satellites of {satellites.name}")
