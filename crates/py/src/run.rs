@@ -42,6 +42,18 @@ pub(crate) struct Finished {
     captured: Vec<Py<PyBytes>>,
 }
 
+fn trace_mode(name: &str) -> PyResult<TraceMode> {
+    match name {
+        "off" => Ok(TraceMode::Off),
+        "changes" => Ok(TraceMode::Changes),
+        "ack" => Ok(TraceMode::EveryAck),
+        other => {
+            let message = format!("trace is \"off\", \"changes\" or \"ack\", not \"{other}\"");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
 #[pyfunction]
 #[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, until_s=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
@@ -58,18 +70,8 @@ pub(crate) fn run(
     until_s: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Finished> {
-    let trace = match trace {
-        "off" => TraceMode::Off,
-        "changes" => TraceMode::Changes,
-        "ack" => TraceMode::EveryAck,
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "trace is \"off\", \"changes\" or \"ack\", not \"{other}\""
-            )));
-        }
-    };
     let recording = Recording {
-        trace,
+        trace: trace_mode(trace)?,
         packets,
         packets_within: None,
         captures: !captures.is_empty(),
