@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ackclock.files import svg_text
-from ackclock.papers.draw import COLOURS
+from ackclock.plot.style import COLOURS
 from ackclock.text import drawn
 
 if TYPE_CHECKING:

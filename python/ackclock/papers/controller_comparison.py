@@ -12,7 +12,7 @@ from ackclock import stats
 from ackclock.experiment import allow_code
 from ackclock.files import UnmetNeed, svg_text
 from ackclock.models import models
-from ackclock.papers.draw import COLOURS, MARKERS, tidy
+from ackclock.plot import COLOURS, MARKERS, tidy
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
