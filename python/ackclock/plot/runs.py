@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import polars as pl
 
 from ackclock.files import BadInput
 from ackclock.plot import series
 from ackclock.plot.labels import End, label_ends
 from ackclock.plot.series import Recording, Series
-from ackclock.plot.style import BAND, COLOURS, MOST_CURVES, SOFT, curve, note, panels, title
+from ackclock.plot.style import BAND, COLOURS, MOST_CURVES, SOFT, curve, note, panels, short, title
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ackclock.experiment import Result
-
 BINS = 100
+MOST_BARS = 16
 CLOUD = 6_000
 """Points of all round-trip samples as drawn."""
 UNITS = {"_s": (1e3, "ms"), "_bps": (1e-6, "Mb/s")}
@@ -57,21 +57,67 @@ class Selection:
     end_s: float | None = None
 
 
-def timelines(result: Result, *, title: str = "", flows: Sequence[str] = ()) -> Figure:
-    """Draw window, threshold and round-trip time and, if there are links, queue and goodput, on one time axis.
+class Traced(Protocol):
+    """The result of a run, as far as figures need it."""
 
-    The run must have been made with `trace="ack"` and `packets=True`. With more than seven flows, the figure shows the
-    quantiles over all flows and the flows with the smallest, the median and the largest goodput, or those in `flows`.
-    Raises BadInput for an unknown flow.
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The outcome."""
+
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The window trace; empty if the run was not traced."""
+
+    @property
+    def packets(self) -> pl.DataFrame:
+        """Every packet event; empty if they were not kept."""
+
+
+def timelines(
+    result: Traced,
+    *,
+    title: str = "",
+    columns: Sequence[str] = (),
+    flows: Sequence[str] = (),
+    links: Sequence[str] = (),
+    start_s: float | None = None,
+    end_s: float | None = None,
+) -> Figure:
+    """Draw values of a run over time, a panel for each: by default window, round-trip time, queue and goodput.
+
+    The run must have been made with `trace="ack"` and, for queue and goodput, with `packets=True`. With more than
+    seven flows, the figure shows the quantiles over all flows and the flows with the smallest, the median and the
+    largest goodput, or those in `flows`. Raises BadInput for an unknown column, flow or link, and for a run without
+    a trace.
     """
     outcome = result.outcome
+    if not len(result.trace):
+        raise BadInput('the run was not traced: call run(trace="ack", packets=True)')
     names = [flow["name"] for flow in outcome["flows"]]
     packets = result.packets if outcome["links"] and len(result.packets) else None  # radio packets are not recorded
     recording = Recording("", result.trace, packets, float(outcome["duration_s"]), names)
     chosen = list(flows)
     if not chosen and len(names) > MOST_CURVES:
         chosen = _spanning({flow["name"]: float(flow["goodput_bps"]) for flow in outcome["flows"]})
-    return time_series([recording], Selection(flows=chosen), heading=title or outcome["title"])
+    what = Selection(columns, chosen, links, start_s, end_s)
+    return time_series([recording], what, heading=title or outcome["title"])
+
+
+def goodputs(outcome: Mapping[str, Any]) -> Figure:
+    """Draw the goodput of each flow of a run as a bar; of many flows, the first ones."""
+    flows = outcome["flows"][:MOST_BARS]
+    figure, (axes,) = panels(1, height=0.75 + 0.27 * len(flows), width=7)
+    rates = [flow["goodput_bps"] / 1e6 for flow in flows]
+    axes.barh(range(len(flows)), rates, height=0.66, color=COLOURS[0], alpha=0.75)
+    for place, mbps in enumerate(rates):
+        axes.annotate(f"{mbps:.3g}", (mbps, place), (4, 0), textcoords="offset points", va="center", fontsize=8.5)
+    axes.set_yticks(range(len(flows)), [drawn(short(flow["name"])) for flow in flows])
+    axes.grid(visible=False, axis="y")
+    axes.invert_yaxis()
+    axes.margins(x=0.1)
+    more = len(outcome["flows"]) - len(flows)
+    axes.set_xlabel("goodput (Mb/s)" + (f"; {more} more flows" if more else ""))
+    return figure
 
 
 def time_series(recordings: Sequence[Recording], what: Selection, *, heading: str = "") -> Figure:
