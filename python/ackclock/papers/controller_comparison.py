@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from ackclock import stats
 from ackclock.experiment import allow_code
-from ackclock.files import UnmetNeed, svg_text
+from ackclock.files import UnmetNeed, svg_text, write_text
 from ackclock.models import models
 from ackclock.plot.labels import End, label_points
 from ackclock.plot.style import legend, panels, point
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
+from ackclock.suite.page import render
 from ackclock.suite.result import SuiteResult
 from ackclock.suite.run import run
 from ackclock.suite.situation import Situation
@@ -59,9 +60,11 @@ def compare_controllers(
         name = entry["name"]
         target = out / "comparison" / name
         try:
-            made.append(run(suite, name, target, executor, quick=quick, progress=progress))
+            made.append(run(suite, name, target, executor, quick=quick, page=False, progress=progress))
         except UnmetNeed as error:
             refused[name] = str(error).removeprefix(f"{name}: ")
+    for result in made:  # a page compares with the results of other controllers, so these come first
+        write_text(result.folder / "index.html", render(suite, result))
     return ControllerComparison(suite, made, refused)
 
 
