@@ -18,7 +18,7 @@ from ackclock.files import BadInput, save_figure
 from ackclock.plot import series
 from ackclock.plot.labels import End, label_ends, label_points, spread
 from ackclock.plot.quantities import axis
-from ackclock.plot.runs import Selection, time_series, timelines
+from ackclock.plot.runs import Selection, overview, time_series, timelines
 from ackclock.plot.series import Recording, Series
 from ackclock.plot.style import COLOURS, DASHES, MARKERS, curve, panels, point
 from ackclock.plot.traces import read_recordings
@@ -91,7 +91,7 @@ def test_labels_of_points_do_not_overlap() -> None:
     points = [End(0.5 + 0.01 * i, 0.5, f"point {i}", COLOURS[i]) for i in range(6)]
     axes.plot([p.x for p in points], [p.y for p in points], "o")
     axes.set(xlim=(0, 1), ylim=(0, 1))
-    label_points(figure, axes, points)
+    label_points(figure, {axes: points})
     for a, b in itertools.combinations(boxes(figure, axes), 2):
         assert not (a.x0 < b.x1 - 1 and b.x0 < a.x1 - 1 and a.y0 < b.y1 - 1 and b.y0 < a.y1 - 1)
 
@@ -184,6 +184,23 @@ def test_a_run_as_a_figure_has_its_panels_and_labels(tmp_path: Path) -> None:
         save_figure(timelines(traced(flows(2))), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
+
+
+def test_panels_are_equal_without_drops() -> None:
+    # An empty row of ticks once had its box at the origin of the figure, and the layout collapsed.
+    figure = timelines(traced(NETWORK.replace('"1bdp"', '"1000p"') + '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\n'))
+    heights = [axes.get_window_extent().height for axes in figure.axes]
+    assert max(heights) < 1.02 * min(heights)
+    assert min(heights) > 100
+
+
+def test_runs_without_a_trace_have_a_figure() -> None:
+    udp = NETWORK + '[[flow]]\nname = "u"\nfrom = "a"\nto = "b"\nudp = { rate = "1Mbps", packet = 1000 }\n'
+    figure = overview(traced(udp))
+    assert [axes.get_ylabel().partition("\n")[0] for axes in figure.axes] == ["packets held", "new data at the"]
+    bars = overview(Scenario.parse(flows(3)).run())
+    assert bars.axes[0].get_xlabel() == "goodput (Mb/s)"
+    assert len(bars.axes[0].patches) == 3
 
 
 def test_many_flows_are_a_band_and_a_few_chosen_ones() -> None:

@@ -48,7 +48,7 @@ def scenario_html(title: str, duration_s: float, seed: int, scenario: HasNetwork
 
 def result_html(result: Traced) -> str:
     """The flows and the links of a run, and a figure: values over time if the run was traced, otherwise goodputs."""
-    from ackclock.plot.runs import goodputs, timelines
+    from ackclock.plot.runs import overview
 
     outcome = result.outcome
     flows = [
@@ -73,8 +73,7 @@ def result_html(result: Traced) -> str:
         for link in busy
     ]
     said = f"{outcome['duration_s']:g} s, seed {outcome['seed']}"
-    traced = len(result.trace) > 0 and bool(result.trace["rtt_s"].is_not_null().any())
-    figure = timelines(result) if traced else goodputs(outcome)
+    figure = overview(result)
     heads = ("flow", "control", "goodput (Mb/s)", "mean RTT (ms)", "retransmitted", "completed (s)")
     return _box(
         _head(outcome["title"] or "run", said),

@@ -86,8 +86,7 @@ def draw(comparison: ControllerComparison) -> str:
     for panel in axes[len(situations) :]:
         panel.set_visible(False)
     legend(figure, axes)
-    for panel, ends in zip(axes, best, strict=False):
-        label_points(figure, panel, ends)
+    label_points(figure, dict(zip(axes, best, strict=False)))
     return svg_text(figure, "comparison")
 
 

@@ -11,14 +11,13 @@ import numpy as np
 
 from ackclock import stats
 from ackclock.html import value as number_text
-from ackclock.plot.labels import End, label_points
+from ackclock.plot.labels import End
 from ackclock.plot.means import estimates
 from ackclock.plot.style import COLOURS, INK, SOFT, curve, point
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from ackclock.plot.metrics import Metric
     from ackclock.plot.quantities import Axis
@@ -68,7 +67,7 @@ class Panel:
 
 @dataclass
 class Drawing:
-    """What has been drawn into a panel: the ends of curves, what the figure's note says."""
+    """What has been drawn into a panel: what is to be named, what the figure's note says."""
 
     ends: list[End] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -77,8 +76,8 @@ class Drawing:
     """What a colour bar explains."""
     words: str = ""
     """Label of the colour bar."""
-    finish: Callable[[Figure], object] = lambda figure: None
-    """Called when everything else of the figure is drawn."""
+    points: list[End] = field(default_factory=list)
+    """Points that are to be named."""
 
 
 def draw(kind: Kind, panel: Panel) -> Drawing:
@@ -337,7 +336,7 @@ def _throughput_delay(panel: Panel) -> Drawing:
         notes=[
             "Large marks: means; small: single runs; ellipses: one standard deviation (covariance) around the mean."
         ],
-        finish=lambda figure: label_points(figure, panel.axes, dots) if several else None,
+        points=dots if several else [],
     )
 
 

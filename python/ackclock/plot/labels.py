@@ -101,35 +101,37 @@ def _end_text(axes: Axes, end: End) -> Any:
     )
 
 
-def label_points(figure: Figure, axes: Axes, points: Sequence[End], *, clear: Sequence[Any] = ()) -> None:
-    """Write names beside points of one panel, where they hide no other name and no point. To be called last.
+def label_points(figure: Figure, points: Mapping[Axes, Sequence[End]]) -> None:
+    """Write names beside points, where they hide no other name and no point of their panel. To be called last."""
+    if not any(points.values()):
+        return
+    figure.draw_without_rendering()
+    for axes, own in points.items():
+        _label_panel(axes, own, figure.dpi / 72)
 
-    `clear` holds artists that no label should cover, such as legends.
-    """
+
+def _label_panel(axes: Axes, points: Sequence[End], scale: float) -> None:
     from matplotlib.patheffects import withStroke
 
-    figure.draw_without_rendering()
-    scale = figure.dpi / 72
     frame = axes.get_window_extent()
     dots = [axes.transData.transform((p.x, p.y)) for p in points]
-    taken = [artist.get_window_extent() for artist in clear]
-    boxes = [(box.x0, box.y0, box.x1, box.y1) for box in taken]
+    taken: list[Box] = []
     for p, dot in sorted(zip(points, dots, strict=True), key=lambda pair: -pair[1][1]):
         text = short(drawn(p.text))
         width, height = 0.6 * SIZE * len(text) * scale, 1.15 * SIZE * scale
         best = None
         for distance in (8, 14, 24, 38, 55):
             for angle in (20, -20, 160, -160, 70, -70, 110, -110):
-                reach = distance * scale
-                cx = dot[0] + reach * np.cos(np.radians(angle)) + (width / 2) * np.sign(np.cos(np.radians(angle)))
+                reach, side = distance * scale, np.sign(np.cos(np.radians(angle)))
+                cx = dot[0] + reach * np.cos(np.radians(angle)) + (width / 2) * side
                 cy = dot[1] + reach * np.sin(np.radians(angle))
                 box = (cx - width / 2, cy - height / 2, cx + width / 2, cy + height / 2)
-                cost = _cost(box, boxes, dots, (frame.x0, frame.y0, frame.x1, frame.y1), scale) + 0.02 * distance
+                cost = _cost(box, taken, dots, (frame.x0, frame.y0, frame.x1, frame.y1), scale) + 0.02 * distance
                 if best is None or cost < best[0]:
                     best = (cost, cx, cy, box, distance)
         assert best is not None
         _, cx, cy, box, distance = best
-        boxes.append(box)
+        taken.append(box)
         line = {"arrowstyle": "-", "color": p.colour, "linewidth": 0.6, "alpha": 0.8} if distance > 8 else None
         axes.annotate(
             text,

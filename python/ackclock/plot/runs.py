@@ -91,16 +91,28 @@ def timelines(
     a trace.
     """
     outcome = result.outcome
-    if not len(result.trace):
-        raise BadInput('the run was not traced: call run(trace="ack", packets=True)')
     names = [flow["name"] for flow in outcome["flows"]]
     packets = result.packets if outcome["links"] and len(result.packets) else None  # radio packets are not recorded
-    recording = Recording("", result.trace, packets, float(outcome["duration_s"]), names)
+    trace = result.trace if len(result.trace) else None  # UDP flows have none
+    if trace is None and packets is None:
+        raise BadInput('the run was not traced: call run(trace="ack", packets=True)')
+    longest = (
+        max(outcome["links"], key=lambda link: float(link["mean_queue_packets"]))["name"]
+        if packets is not None
+        else None
+    )
+    recording = Recording("", trace, packets, float(outcome["duration_s"]), names, longest)
     chosen = list(flows)
     if not chosen and len(names) > MOST_CURVES:
         chosen = _spanning({flow["name"]: float(flow["goodput_bps"]) for flow in outcome["flows"]})
     what = Selection(columns, chosen, links, start_s, end_s)
     return time_series([recording], what, heading=title or outcome["title"])
+
+
+def overview(result: Traced, *, title: str = "") -> Figure:
+    """Draw values over time if the run was traced, and otherwise (UDP over radio has no trace) the goodputs."""
+    traced = len(result.trace) or (result.outcome["links"] and len(result.packets))
+    return timelines(result, title=title) if traced else goodputs(result.outcome)
 
 
 def goodputs(outcome: Mapping[str, Any]) -> Figure:
@@ -117,6 +129,7 @@ def goodputs(outcome: Mapping[str, Any]) -> Figure:
     axes.margins(x=0.1)
     more = len(outcome["flows"]) - len(flows)
     axes.set_xlabel("goodput (Mb/s)" + (f"; {more} more flows" if more else ""))
+    title(figure, drawn(outcome["title"]))
     return figure
 
 
@@ -350,8 +363,9 @@ class Scene:
             lost = lost[(lost >= self.start) & (lost <= self.end)]
             dropped += len(lost)
             marks: dict[str, Any] = {"color": COLOURS[1] if alone else colour, "markersize": 7, "clip_on": False}
-            height = np.full(len(lost), 0.99 - 0.07 * number)
-            axes.plot(lost, height, "|", transform=axes.get_xaxis_transform(), **marks)
+            if len(lost):  # an empty line would have its box at the figure's origin, and spoil the layout
+                height = np.full(len(lost), 0.99 - 0.07 * number)
+                axes.plot(lost, height, "|", transform=axes.get_xaxis_transform(), **marks)
             if len(shown.time_s) and not alone:
                 several = f"{recording.label}: {link}" if len(recordings) > 1 else link
                 ends.append(End(shown.time_s[-1], shown.values[-1], several, colour))
@@ -371,7 +385,7 @@ class Scene:
                 near = difflib.get_close_matches(link, known, 1)
                 hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known[:12])}"
                 raise BadInput(f"--link {link}: there is no such link; {hint}")
-        longest = series.longest_queue(recording.packets)
+        longest = recording.link or series.longest_queue(recording.packets)
         return list(self.links) or ([longest] if longest is not None else [])
 
     def _goodputs(self, axes: Axes, recordings: Iterable[Recording]) -> list[End]:

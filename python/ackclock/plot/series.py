@@ -73,6 +73,8 @@ class Recording:
     """End of the run, if it is known."""
     order: Sequence[str] = field(default_factory=tuple)
     """Names of the flows in the order of the scenario, if it is known."""
+    link: str | None = None
+    """The link with the longest queue, if it is known."""
 
     @property
     def end_s(self) -> float:
@@ -115,13 +117,14 @@ def drops(packets: pl.DataFrame, link: str) -> np.ndarray:
 
 
 def longest_queue(packets: pl.DataFrame) -> str | None:
-    """The link with the largest mean queue; none if nothing waited."""
-    found: dict[str, float] = {}
-    for link in packets["link"].unique(maintain_order=True).to_list():
-        length = queue_length(packets, link)
-        if len(length.time_s) > 1:
-            found[link] = float(np.sum(np.diff(length.time_s) * length.values[:-1]))
-    return max(found, key=lambda name: found[name]) if found else None
+    """The link with the largest mean queue; none if nothing was queued."""
+    moves = packets.lazy().filter(pl.col("event").is_in(["enqueue", "depart"]))
+    # The integral of the length over time: a packet adds the time between its two events.
+    end = float(np.max(packets["time_s"].to_numpy())) if len(packets) else 0.0
+    left = end - pl.col("time_s")
+    signed = pl.when(pl.col("event") == "enqueue").then(left).otherwise(-left)
+    found = moves.group_by("link").agg(signed.sum().alias("area")).sort("area", "link").collect()
+    return str(found["link"][-1]) if len(found) else None
 
 
 def arrivals(packets: pl.DataFrame) -> pl.DataFrame:
@@ -129,15 +132,19 @@ def arrivals(packets: pl.DataFrame) -> pl.DataFrame:
 
     The sink is the node that most of a flow's packets reached last. Packets in flight at the end did not arrive.
     """
-    data = packets.filter((pl.col("event") == "deliver") & (pl.col("kind") == "data"))
-    data = data.with_columns(pl.col("link").str.split("->").list.last().alias("node"))
-    last = data.group_by("flow", "seq").agg(pl.col("node").sort_by("time_s").last())
-    sinks = last.group_by("flow").agg(pl.col("node").mode().sort().first().alias("sink"))
-    there = data.join(sinks, on="flow").filter(pl.col("node") == pl.col("sink"))
-    first = there.group_by("flow", "seq").agg(
-        pl.col("time_s").min(), pl.col("size").sort_by("time_s").first().cast(pl.Float64)
-    )
-    return first.sort("time_s", "flow", "seq")
+    links = packets["link"].unique().to_list()
+    ends = [link.rpartition("->")[2] for link in links]
+    number = {node: i for i, node in enumerate(dict.fromkeys(ends))}
+    node = pl.col("link").replace_strict(links, [number[end] for end in ends], return_dtype=pl.Int32)
+    delivered = packets.lazy().filter((pl.col("event") == "deliver") & (pl.col("kind") == "data"))
+    data = delivered.select("time_s", "flow", "seq", "size", node.alias("node")).collect()
+    if not data["time_s"].is_sorted():  # the core writes events in order; a file may have another one
+        data = data.sort("time_s")
+    last = data.lazy().group_by("flow", "seq").agg(pl.col("node").last())
+    sinks = last.group_by("flow").agg(pl.col("node").mode().sort().first())
+    there = data.lazy().join(sinks, on=["flow", "node"], how="semi")
+    first = there.group_by("flow", "seq").agg(pl.col("time_s").min(), pl.col("size").max().cast(pl.Float64))
+    return first.sort("time_s", "flow", "seq").collect()
 
 
 def rate(times: np.ndarray, sizes: np.ndarray, edges: np.ndarray, life: tuple[float, float]) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from ackclock.files import BadInput
 from ackclock.plot import kinds
 from ackclock.plot.kinds import Kind, Panel
-from ackclock.plot.labels import label_ends
+from ackclock.plot.labels import label_ends, label_points
 from ackclock.plot.metrics import metric
 from ackclock.plot.style import key, note, panels, title, wrapped
 from ackclock.plot.table import StudyTable
@@ -105,8 +105,7 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
         explained = [axes[: len(grid)]] if len(facets) > 1 else [[panel] for panel in axes]
         for own, found in zip(explained, drawings, strict=False):
             figure.colorbar(found.image, ax=own, pad=0.015, aspect=25).set_label(found.words, fontsize=9)
-    for found in drawings:
-        found.finish(figure)
+    label_points(figure, {panel: found.points for panel, found in zip(axes, drawings, strict=False)})
     return figure
 
 
