@@ -16,6 +16,7 @@ from matplotlib.text import Text
 from ackclock import Result, Scenario
 from ackclock.files import BadInput, save_figure
 from ackclock.plot import series
+from ackclock.plot.kinds import fill
 from ackclock.plot.labels import End, label_ends, label_points, spread
 from ackclock.plot.quantities import axis
 from ackclock.plot.runs import Selection, overview, time_series, timelines
@@ -99,6 +100,7 @@ def test_labels_of_points_do_not_overlap() -> None:
 def test_no_two_curves_differ_in_colour_alone() -> None:
     assert len({(c["color"], str(c["linestyle"])) for c in map(curve, range(20))}) == 20
     assert len({(p["color"], p["marker"]) for p in map(point, range(20))}) == 20
+    assert len({(f["edgecolor"], f["hatch"]) for f in map(fill, range(20))}) == 20
     for i in range(6):
         assert curve(i)["linestyle"] != curve(i + 1)["linestyle"]
         assert point(i)["marker"] != point(i + 1)["marker"]

@@ -99,16 +99,19 @@ def handles(by: Axis, kind: Kind) -> list[Any]:
     from matplotlib.patches import Patch
 
     if kind in {"bars", "box"}:
-        return [Patch(**_fill(i)) for i in range(len(by.labels))]
+        return [Patch(**fill(i)) for i in range(len(by.labels))]
     both = [{**curve(i), **point(i)} for i in range(len(by.labels))]
     if kind == "ecdf":
         both = [point(i) for i in range(len(by.labels))]
     return [Line2D([], [], markersize=5, **style) for style in both]
 
 
-def _fill(number: int) -> dict[str, Any]:
+def fill(number: int) -> dict[str, Any]:
+    """Colour and hatch of a bar or a box by its number from 0."""
     colour = COLOURS[number % len(COLOURS)]
-    return {"facecolor": f"{colour}55", "edgecolor": colour, "hatch": HATCHES[number % len(HATCHES)], "linewidth": 1}
+    # After a round of colours, the hatches are shifted, so that the pairs differ.
+    hatch = HATCHES[(number + 3 * (number // len(COLOURS))) % len(HATCHES)]
+    return {"facecolor": f"{colour}55", "edgecolor": colour, "hatch": hatch, "linewidth": 1}
 
 
 def _name(label: str | None) -> str:
@@ -206,7 +209,7 @@ def _bars(panel: Panel) -> Drawing:
                 continue
             e = found[x, by]
             at = place + width * (number + 0.5 - len(panel.series) / 2)
-            panel.axes.bar(at, e.value, 0.92 * width, **_fill(number))
+            panel.axes.bar(at, e.value, 0.92 * width, **fill(number))
             if e.low is not None and e.high is not None:
                 ends = [[e.value - e.low], [e.high - e.value]]
                 panel.axes.errorbar([at], [e.value], ends, color=INK, linewidth=1, capsize=2.5)
@@ -237,7 +240,7 @@ def _box(panel: Panel) -> Drawing:
                 continue
             every += values
             at = place + width * (number + 0.5 - len(panel.series) / 2)
-            style: dict[str, Any] = {"boxprops": _fill(number), "medianprops": {"color": INK, "linewidth": 1.6}}
+            style: dict[str, Any] = {"boxprops": fill(number), "medianprops": {"color": INK, "linewidth": 1.6}}
             lines = {"color": COLOURS[number % len(COLOURS)]}
             panel.axes.boxplot(
                 [values],

@@ -140,6 +140,9 @@ def _layout(table: StudyTable, choice: Choice) -> _Layout:
     if x is None and choice.kind not in WITHOUT_X:
         numeric = [own for own in free.values() if own.numbers is not None]
         candidates = numeric or list(free.values())
+        if not candidates and by is not None:  # the only axis
+            free, by = {by.name: by}, None
+            candidates = list(free.values())
         if not candidates:
             raise BadInput(f"--kind {choice.kind}: needs an axis with several labels; use --kind ecdf")
         x = free.pop(max(candidates, key=lambda own: len(own.labels)).name)
