@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
 
-.PHONY: build run test bench lint format validate live fuzz docs reference wheel clean
+.PHONY: build run test bench lint format validate live fuzz docs reference baselines wheel clean
 
 build: $(VENV)/.built
 
@@ -82,6 +82,10 @@ reference: build
 	    $(BIN)/ackclock schema $$of --markdown > docs/$$of-keys.md || exit 1; \
 	done
 	$(BIN)/ackclock schema outcome --types > python/ackclock/outcome_types.py
+
+# The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
+baselines: build
+	$(BIN)/python -m ackclock.suite.ship
 
 # A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
 wheel: build

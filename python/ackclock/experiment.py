@@ -14,6 +14,7 @@ from ackclock.control import check
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 Trace = Literal["off", "changes", "ack"]
 Controllers = Mapping[str, type]
@@ -144,6 +145,19 @@ class Scenario:
             raise refused("run", str(error)) from None
         return Result(finished, list(captures))
 
+    def plot(self) -> Figure:
+        """Draw the network: nodes, links with rate, delay, queue and loss, flows."""
+        from ackclock import notebook, topology
+
+        notebook.show_figures()
+        return topology.draw(self)
+
+    def _repr_html_(self) -> str:
+        """The flows and a picture of the network."""
+        from ackclock import notebook
+
+        return notebook.scenario_html(self.title, self.duration_s, self.seed, self)
+
 
 def allow_code(allowed: bool) -> None:
     """Allow or forbid, in this process, that scenarios name code and base files (`extends`) outside their folder."""
@@ -247,3 +261,32 @@ class Result:
         from ackclock import frames
 
         return frames.packets(self._finished)
+
+    def plot(
+        self,
+        y: str | Sequence[str] = (),
+        *,
+        flows: Sequence[str] = (),
+        links: Sequence[str] = (),
+        from_s: float | None = None,
+        to_s: float | None = None,
+        title: str = "",
+    ) -> Figure:
+        """Draw values over time, a panel for each: by default window, round-trip time, queue and goodput.
+
+        `y` names columns of the trace (`cwnd`, `rtt`, internals of controllers) or `queue` and `goodput`, which need
+        packet events. The run must have been made with `trace="ack"`, and `packets=True` for those two. Raises
+        BadInput for an unknown name, and for a run without a trace.
+        """
+        from ackclock import notebook
+        from ackclock.plot.runs import timelines
+
+        notebook.show_figures()
+        columns = [y] if isinstance(y, str) else list(y)
+        return timelines(self, title=title, columns=columns, flows=flows, links=links, start_s=from_s, end_s=to_s)
+
+    def _repr_html_(self) -> str:
+        """The flows, the links, and a figure."""
+        from ackclock import notebook
+
+        return notebook.result_html(self)

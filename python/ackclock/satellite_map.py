@@ -153,10 +153,8 @@ def _title(seen: dict[str, Any]) -> str:
 
 
 def _figure() -> tuple[Figure, Axes]:
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "ackclock"
     figure = Figure(figsize=(11, 5.9), layout="constrained")
     axes = figure.subplots()
     _base(axes)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ackclock.files import svg_text
-from ackclock.papers.draw import COLOURS
+from ackclock.plot.style import COLOURS
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -19,10 +19,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ackclock.experiment import Scenario
 
 MOST_NODES = 60
 """With more nodes, labels would overlap; equal leaf nodes are then drawn as one."""
+
+
+class HasNetwork(Protocol):
+    """A scenario, as far as its picture needs it."""
+
+    @property
+    def title(self) -> str:
+        """The title of the scenario."""
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """Links, flows, terminals, satellites and radio nodes."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,7 @@ class Edge:
     times: int = 1
 
 
-def draw(scenario: Scenario, title: str = "") -> Figure:
+def draw(scenario: HasNetwork, title: str = "") -> Figure:
     """Draw the network: nodes, links, and one node each for the satellites and the radio channel.
 
     Flows with the same two ends are drawn as one arrow with their number.
@@ -46,7 +57,7 @@ def draw(scenario: Scenario, title: str = "") -> Figure:
     return figure
 
 
-def svg(scenario: Scenario, title: str = "") -> str:
+def svg(scenario: HasNetwork, title: str = "") -> str:
     """The picture as SVG text for a page."""
     return svg_text(draw(scenario, title), "topology" + "".join(c for c in title if c.isalnum()))
 

@@ -26,6 +26,7 @@ COMMANDS = (
     "schema",
     "sweep",
     "results",
+    "plot",
     "suite",
     "compare",
     "paper",

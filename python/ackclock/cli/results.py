@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from ackclock.cli.console import wide_console
+from ackclock.files import check_picture, check_targets, save_figure
 from ackclock.text import say
 
 if TYPE_CHECKING:
     from ackclock.stats import Estimate
+    from ackclock.study import Store
 
 SCALES = {"_bps": (1e-3, "kb/s"), "_s": (1e3, "ms"), "_bytes": (1e-3, "kB")}
 """Factor and unit in which a quantity is printed, by the ending of its name."""
@@ -26,6 +28,7 @@ def command(
     export: Path | None = None,
     metric: list[str] | None = None,
     where: list[str] | None = None,
+    plot: Path | None = None,
 ) -> int:
     """Show the results of a study: mean and 95 % interval over the seeds for each point. Works during a sweep.
 
@@ -41,12 +44,20 @@ def command(
         Metric to show: a number of the outcome, such as fwd.goodput_bps, "r1->r2.utilisation" or jain. May be repeated.
     where
         Show only the points at which an axis has this label: AXIS=LABEL. May be repeated.
+    plot
+        Draw the first metric (default: goodput) with 95 % intervals to this file (.svg, .png or .pdf). For other
+        figures: ackclock plot.
 
     """
     from ackclock.study import Store
     from ackclock.study import results as tables
 
+    if plot is not None:
+        check_picture(plot)
+        check_targets([plot])
     with Store.open(folder) as store:
+        if plot is not None:
+            _draw(store, plot, metric or [], where or [])
         if runs:
             found = list(store.runs())
             keep = tables.matching(where or (), [run["axes"] for run in found])
@@ -60,6 +71,14 @@ def command(
         for note in store.notes:
             say(f"ackclock: {folder}: {note}", error=True)
         return 1 if store.damaged else 0
+
+
+def _draw(store: Store, target: Path, metrics: list[str], where: list[str]) -> None:
+    from ackclock.plot.studies import Choice, study_figure
+    from ackclock.plot.table import StudyTable
+
+    save_figure(study_figure(StudyTable.read(store, where), Choice(y=metrics[:1])), target)
+    say(f"written: {target}", error=True)
 
 
 def study_results(title: str, rows: list[dict[str, Any]]) -> None:

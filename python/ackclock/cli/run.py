@@ -134,9 +134,9 @@ def _write_all(
     if packets is not None:
         write(packets, lambda file: result.packets.write_parquet(file, compression="zstd", compression_level=1))
     if plot is not None:
-        from ackclock.plot import timelines
+        from ackclock.plot.runs import overview
 
-        figure = timelines(result, title=scenario.title)
+        figure = overview(result, title=scenario.title)
         save_figure(figure, plot)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ackclock import _core
 from ackclock.experiment import Scenario, read_text, utf8
@@ -21,7 +21,7 @@ class Run:
     seed: int
 
 
-class Study:
+class StudyPlan:
     """A scenario with axes (`sweep`), or a single run if it has none. docs/studies.md describes the format."""
 
     def __init__(self, parsed: _core.Study, file: str, text: str, overrides: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ class Study:
         self.overrides = list(overrides)
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Study:
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
         """Read a file; every point is checked.
 
         Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read.
@@ -39,13 +39,13 @@ class Study:
         return cls.parse(read_text(path), overrides, file=str(path))
 
     @classmethod
-    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Study:
+    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Self:
         """Create a study from TOML text."""
         utf8(*overrides)
         return cls(_core.parse_study(file, text, list(overrides)), file, text, overrides)
 
     @classmethod
-    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Study:
+    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Self:
         """Create a study from a dictionary of the same structure as the TOML file."""
         import tomli_w
 
