@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.control import check
+from ackclock.shipped import locate
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,12 +36,16 @@ class Scenario:
     def load(
         cls, path: str | Path, overrides: Sequence[str] = (), *, controllers: Controllers | None = None
     ) -> Scenario:
-        """Read a file; `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
+        """Read a file, or a shipped scenario such as `@dumbbell`.
+
+        `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
 
         `controllers` maps flow names to controllers written in Python, which replace those of the file.
-        Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read.
+        Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read, BadInput if no
+        shipped scenario has the name.
         """
-        return cls.parse(read_text(path), overrides, file=str(path), controllers=controllers)
+        file = locate(str(path))
+        return cls.parse(read_text(file), overrides, file=file, controllers=controllers)
 
     @classmethod
     def parse(

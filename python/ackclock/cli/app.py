@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS = (
+    "new",
     "run",
     "check",
     "why",
@@ -34,8 +35,10 @@ COMMANDS = (
     "orbit",
     "radio",
     "bench",
+    "completion",
 )
-"""Names of the commands. Each is the function `command` in the module of the same name."""
+"""Names of the commands. Each is the function `command` in the module of the same name, with the text `EXAMPLE`."""
+EXAMPLE = "ackclock new mine; ackclock check mine.toml; ackclock run mine.toml --plot run.svg"
 
 
 def application(arguments: Sequence[str]) -> App:
@@ -43,6 +46,7 @@ def application(arguments: Sequence[str]) -> App:
     app = App(
         name="ackclock",
         help="A laboratory for congestion control.",
+        help_epilogue=f"Example: {EXAMPLE}",
         version=__version__,
         version_flags=["--version"],
         help_format="plaintext",
@@ -51,7 +55,8 @@ def application(arguments: Sequence[str]) -> App:
         result_action="return_value",
     )
     for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
-        app.command(import_module(f"ackclock.cli.{name}").command, name=name)
+        module = import_module(f"ackclock.cli.{name}")
+        app.command(module.command, name=name, help_epilogue=f"Example: {module.EXAMPLE}")
     return app
 
 

@@ -9,6 +9,7 @@ from ackclock.cli.options import AllowCode, File
 from ackclock.files import BadInput, check_picture, save_figure
 from ackclock.text import advise, say
 
+EXAMPLE = "ackclock check @dumbbell --plot network.svg"
 MOST_REFUSED = 10
 """Points of a study that `check` reports one by one."""
 
@@ -19,7 +20,7 @@ def command(file: File, /, *files: File, plot: Path | None = None, allow_code: A
     Parameters
     ----------
     file
-        Scenario file (TOML).
+        Scenario file (TOML), or @NAME for a shipped scenario.
     files
         More scenario files.
     plot

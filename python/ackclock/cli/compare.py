@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ackclock.suite.difference import Change
     from ackclock.suite.result import SuiteResult
 
+EXAMPLE = "ackclock compare out/suites/tcpeval/reno out/suites/tcpeval/cubic --tolerance 2%"
+
 
 def command(
     a: Path,

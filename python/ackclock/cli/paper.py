@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ackclock.papers.parallel import Options
     from ackclock.papers.reproduce import Reproduction
 
+EXAMPLE = "ackclock paper ca-artt --out out --quick"
+
 
 def command(
     key: str,

@@ -14,6 +14,7 @@ from ackclock.text import say
 if TYPE_CHECKING:
     from ackclock.stats import Estimate
 
+EXAMPLE = "ackclock results out/study --metric jain --export runs.csv"
 SCALES = {"_bps": (1e-3, "kb/s"), "_s": (1e3, "ms"), "_bytes": (1e-3, "kB")}
 """Factor and unit in which a quantity is printed, by the ending of its name."""
 

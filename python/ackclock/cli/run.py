@@ -16,6 +16,7 @@ from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write, write_bytes
 from ackclock.text import PlainConsole, advise, ascii_json, say, shown
 
+EXAMPLE = "ackclock run @dumbbell --set link.bottleneck.rate=5Mbps --plot run.svg"
 MOST_ROWS = 40
 
 
@@ -39,7 +40,7 @@ def command(
     Parameters
     ----------
     file
-        Scenario file (TOML).
+        Scenario file (TOML), or @NAME for a shipped scenario.
     seed
         Seed of all random streams, instead of the file's.
     set_

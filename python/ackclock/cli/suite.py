@@ -15,6 +15,8 @@ from ackclock.text import fail
 if TYPE_CHECKING:
     from ackclock.suite.result import SuiteResult
 
+EXAMPLE = "ackclock suite tcpeval --control mine.py:Mine --quick"
+
 
 def command(
     name: str,
