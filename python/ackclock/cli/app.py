@@ -71,7 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:
         return fail(" ".join(str(error).split()), 2)
-    except (ScenarioError, BadInput) as error:
+    except ScenarioError as error:
+        for other in (str(error), *error.others):
+            fail(other, 2)
+        return 2
+    except BadInput as error:
         return fail(str(error), 2)
     except BrokenPipeError:
         sys.stderr.close()  # the reader closed the pipe: print nothing more

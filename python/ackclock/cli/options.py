@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def _seed(_type: object, tokens: Sequence[object]) -> int:
     text = str(getattr(tokens[0], "value", ""))
     if not text.isdecimal() or int(text) >= 2**63:
-        raise ValueError(f"seed {text} is not a whole number from 0 to 2^63 - 1")
+        raise ValueError(f"{text} is not a whole number from 0 to 2^63 - 1")
     return int(text)
 
 
 def _jobs(_type: object, value: int | None) -> None:
     if value is not None and not 1 <= value <= 1024:
-        raise BadInput("--jobs is a number from 1 to 1024")
+        raise BadInput(f"--jobs {value}: must be a number from 1 to 1024")
 
 
 def _file(_type: object, tokens: Sequence[object]) -> Path:
