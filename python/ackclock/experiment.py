@@ -106,6 +106,15 @@ class Scenario:
         parsed: dict[str, Any] = json.loads(self._parsed.network())
         return parsed
 
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What a run derives from the scenario: paths, empty-path round-trip times, queue limits, flows, traffic.
+
+        Paths are lists of indices of `links`, which are directions; they are empty if a path changes during the run.
+        """
+        parsed: dict[str, Any] = json.loads(self._parsed.resolved())
+        return parsed
+
     def run(
         self,
         *,
@@ -175,7 +184,7 @@ def refused(place: str, message: str) -> ScenarioError:
     """Create a ScenarioError from a place and a message."""
     error = ScenarioError(f"{place}: {message}")
     error.file, error.line, error.key, error.message = place, None, "", message
-    error.unmet_need = False
+    error.others, error.unmet_need = [], False
     return error
 
 
@@ -219,6 +228,17 @@ class Result:
     def captures(self) -> dict[str, bytes]:
         """The requested captures by place, each as the contents of a pcapng file."""
         return dict(zip(self._places, self._finished.captured, strict=True))
+
+    @cached_property
+    def limits(self) -> list[dict[str, float]]:
+        """For each flow, the seconds for which each limit kept its sender from sending more; empty for UDP.
+
+        The limits are handshake, congestion window, receive window, pacing and application (no data). Their sum is
+        the time from the flow's start to its completion or the end of the run, without the warm-up.
+        """
+        names = _core.codes()["limit"]
+        each = [dict(zip(names, times, strict=True)) for times in self._finished.limited_s]
+        return [times if any(times.values()) else {} for times in each]
 
     @cached_property
     def flows(self) -> pl.DataFrame:
