@@ -40,7 +40,12 @@ def common_scale(values: Iterable[float]) -> tuple[float, str]:
 
 
 def decimals(half_width: float) -> int:
-    """Decimals of a value whose interval has this half-width: two significant digits of the half-width, at most 6."""
+    """Decimals of a value whose interval has this half-width, at most 6.
+
+    The half-width has two significant digits if the first one is 1 or 2, otherwise one.
+    """
     if half_width <= 0 or not math.isfinite(half_width):
         return 0
-    return min(6, max(0, 1 - math.floor(math.log10(half_width))))
+    exponent = math.floor(math.log10(half_width))
+    digits = 2 if half_width / 10.0**exponent < 2.95 else 1
+    return min(6, max(0, digits - 1 - exponent))

@@ -10,6 +10,7 @@ from rich.table import Table
 from ackclock.cli.console import named_progress, wide_console
 from ackclock.cli.options import Engine, Jobs
 from ackclock.files import BadInput
+from ackclock.si import digits_of
 from ackclock.text import fail, say
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ def reproduction(made: Reproduction) -> None:
         table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
     for v in made.verdicts:
         j = v.taken
-        shown = "" if j.low is None or j.high is None else f"{j.low:.3g} to {j.high:.3g}"
-        value = "" if j.value is None else f"{j.value:.3g}"
+        shown = "" if j.low is None or j.high is None else f"{digits_of(j.low)} to {digits_of(j.high)}"
+        value = "" if j.value is None else digits_of(j.value)
         mark = " (weak)" if v.weak else ""
         table.add_row(v.claim.id, v.direction + mark, v.size or "", v.claim.metric, value, shown, str(j.n), v.strip)
     console.print(f"calibrated: {made.calibration.chosen.label}")
