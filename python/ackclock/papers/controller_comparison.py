@@ -59,10 +59,27 @@ def compare_controllers(
         name = entry["name"]
         target = out / "comparison" / name
         try:
-            made.append(run(suite, name, target, executor, quick=quick, progress=progress))
+            made.append(run(suite, name, target, executor, quick=quick, progress=_as_one(progress, name)))
         except UnmetNeed as error:
             refused[name] = str(error).removeprefix(f"{name}: ")
     return ControllerComparison(suite, made, refused)
+
+
+def _as_one(progress: Callable[[str], Progress | None] | None, name: str) -> Callable[[str], Progress | None] | None:
+    """Report the studies of a controller as one, called `name`."""
+    if progress is None:
+        return None
+    report, counts = progress(name), dict[str, tuple[int, int]]()
+
+    def advance(study: str) -> Progress:
+        def show(done: int, total: int) -> None:
+            counts[study] = (done, total)
+            if report is not None:
+                report(sum(d for d, _ in counts.values()), sum(t for _, t in counts.values()))
+
+        return show
+
+    return advance
 
 
 def front(points: dict[str, tuple[float, float]]) -> set[str]:
