@@ -7,23 +7,24 @@ CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*
 .PHONY: build run test bench lint format validate live fuzz docs reference baselines wheel clean
 
 build: $(VENV)/.built
+	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
 
 # What is pinned in requirements.lock, with hashes.
 $(VENV)/.installed: requirements.lock
-	@echo "installing the pinned Python packages: a minute or two"
+	@echo "installing the pinned Python packages into $(VENV): a minute or two"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
-	@echo "building the core (release): two to five minutes on two cores"
+	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # The main job, the quick form: all five papers and every controller over their networks, one index.
 run: build
-	$(BIN)/ackclock paper all --out out --quick
-	@echo "The index: $(abspath out/index.html)"
+	@echo "reproducing the papers, quick form, into out: three to six minutes on two cores; can be interrupted and repeated"
+	@$(BIN)/ackclock paper all --out out --quick
 
 # Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
 test: build lint web/ackclock.wasm

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.control import check
+from ackclock.shipped import locate
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,12 +37,16 @@ class Scenario:
     def load(
         cls, path: str | Path, overrides: Sequence[str] = (), *, controllers: Controllers | None = None
     ) -> Scenario:
-        """Read a file; `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
+        """Read a file, or a shipped scenario such as `@dumbbell`.
+
+        `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
 
         `controllers` maps flow names to controllers written in Python, which replace those of the file.
-        Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read.
+        Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read, BadInput if no
+        shipped scenario has the name.
         """
-        return cls.parse(read_text(path), overrides, file=str(path), controllers=controllers)
+        file = locate(str(path))
+        return cls.parse(read_text(file), overrides, file=file, controllers=controllers)
 
     @classmethod
     def parse(
@@ -100,6 +105,15 @@ class Scenario:
     def network(self) -> dict[str, Any]:
         """The network of the scenario: links with rate, delay, queue and loss, flows, terminals, radio nodes."""
         parsed: dict[str, Any] = json.loads(self._parsed.network())
+        return parsed
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What a run derives from the scenario: paths, empty-path round-trip times, queue limits, flows, traffic.
+
+        Paths are lists of indices of `links`, which are directions; they are empty if a path changes during the run.
+        """
+        parsed: dict[str, Any] = json.loads(self._parsed.resolved())
         return parsed
 
     def run(
@@ -184,7 +198,7 @@ def refused(place: str, message: str) -> ScenarioError:
     """Create a ScenarioError from a place and a message."""
     error = ScenarioError(f"{place}: {message}")
     error.file, error.line, error.key, error.message = place, None, "", message
-    error.unmet_need = False
+    error.others, error.unmet_need = [], False
     return error
 
 
@@ -228,6 +242,17 @@ class Result:
     def captures(self) -> dict[str, bytes]:
         """The requested captures by place, each as the contents of a pcapng file."""
         return dict(zip(self._places, self._finished.captured, strict=True))
+
+    @cached_property
+    def limits(self) -> list[dict[str, float]]:
+        """For each flow, the seconds for which each limit kept its sender from sending more; empty for UDP.
+
+        The limits are handshake, congestion window, receive window, pacing and application (no data). Their sum is
+        the time from the flow's start to its completion or the end of the run, without the warm-up.
+        """
+        names = _core.codes()["limit"]
+        each = [dict(zip(names, times, strict=True)) for times in self._finished.limited_s]
+        return [times if any(times.values()) else {} for times in each]
 
     @cached_property
     def flows(self) -> pl.DataFrame:

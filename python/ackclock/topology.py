@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ackclock.files import svg_text
 from ackclock.plot.style import COLOURS
+from ackclock.si import quantity
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -62,20 +63,10 @@ def svg(scenario: HasNetwork, title: str = "") -> str:
     return svg_text(draw(scenario, title), "topology" + "".join(c for c in title if c.isalnum()))
 
 
-def quantity(value: float, unit: str) -> str:
-    """A number of bits per second or of seconds with an SI prefix."""
-    if value == 0:
-        return f"0 {'ms' if unit == 's' else unit}"
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")):
-        if abs(value) >= 0.9999 * factor:
-            return f"{value / factor:.4g} {prefix}{unit}"
-    return f"{value:.3g} {unit}"
-
-
 def _lines(direction: dict[str, Any]) -> tuple[str, ...]:
-    first = quantity(direction["rate_bps"], "b/s")
+    first = quantity(direction["rate_bps"], "b/s", 4)
     if direction["delay_s"] is not None:  # that of a link to satellites varies
-        first += f", {quantity(direction['delay_s'], 's')}"
+        first += f", {quantity(direction['delay_s'], 's', 4)}"
     queue = "" if direction["queue"] == "unlimited" else direction["queue"]
     router = f"{direction['router']} router" if direction["router"] else ""
     return (first, *(text for text in (queue, direction["loss"], router) if text))

@@ -24,6 +24,9 @@ pub(crate) struct Finished {
     flow_names: Vec<String>,
     #[pyo3(get)]
     link_names: Vec<String>,
+    /// For each flow the seconds under each limit (`codes()["limit"]`) that kept its sender from sending more.
+    #[pyo3(get)]
+    limited_s: Vec<[f64; 5]>,
     /// The first violations that the auditor found.
     #[pyo3(get)]
     violations: Vec<String>,
@@ -115,8 +118,10 @@ pub(crate) fn run(
     }
     let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
     let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
+    let outcome = run.outcome();
     Ok(Finished {
-        outcome: run.outcome().to_json(),
+        limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
+        outcome: outcome.to_json(),
         flow_names: run.flow_names(),
         link_names: run.link_names(),
         violations: violations.iter().map(ToString::to_string).collect(),

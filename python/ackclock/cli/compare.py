@@ -32,6 +32,8 @@ BAR = 6
 NARROW = 100
 """In narrower terminals, intervals and bars are omitted."""
 
+EXAMPLE = "ackclock compare out/suites/tcpeval/reno out/suites/tcpeval/cubic --tolerance 2%"
+
 
 def command(
     a: Path,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ackclock.suite.result import SuiteResult
     from ackclock.text import PlainConsole
 
+EXAMPLE = "ackclock suite tcpeval --control mine.py:Mine --quick"
+
 
 def command(
     name: str,

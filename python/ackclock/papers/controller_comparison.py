@@ -60,12 +60,29 @@ def compare_controllers(
         name = entry["name"]
         target = out / "comparison" / name
         try:
-            made.append(run(suite, name, target, executor, quick=quick, page=False, progress=progress))
+            made.append(run(suite, name, target, executor, quick=quick, page=False, progress=_as_one(progress, name)))
         except UnmetNeed as error:
             refused[name] = str(error).removeprefix(f"{name}: ")
     for result in made:  # a page compares with the results of other controllers, so these come first
         write_text(result.folder / "index.html", render(suite, result))
     return ControllerComparison(suite, made, refused)
+
+
+def _as_one(progress: Callable[[str], Progress | None] | None, name: str) -> Callable[[str], Progress | None] | None:
+    """Report the studies of a controller as one, called `name`."""
+    if progress is None:
+        return None
+    report, counts = progress(name), dict[str, tuple[int, int]]()
+
+    def advance(study: str) -> Progress:
+        def show(done: int, total: int) -> None:
+            counts[study] = (done, total)
+            if report is not None:
+                report(sum(d for d, _ in counts.values()), sum(t for _, t in counts.values()))
+
+        return show
+
+    return advance
 
 
 def front(points: dict[str, tuple[float, float]]) -> set[str]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ackclock import _core
 from ackclock.experiment import Scenario, read_text, utf8
+from ackclock.shipped import locate
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,13 @@ class StudyPlan:
 
     @classmethod
     def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
-        """Read a file; every point is checked.
+        """Read a file, or a shipped scenario such as `@dumbbell`; every point is checked.
 
-        Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read.
+        Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read, BadInput
+        if no shipped scenario has the name.
         """
-        return cls.parse(read_text(path), overrides, file=str(path))
+        file = locate(str(path))
+        return cls.parse(read_text(file), overrides, file=file)
 
     @classmethod
     def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Self:

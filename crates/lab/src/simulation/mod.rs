@@ -11,6 +11,7 @@ mod results;
 mod satellites;
 mod warmup;
 
+pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,
