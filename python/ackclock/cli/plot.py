@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]
 
+EXAMPLE = "ackclock plot out/study --x loss --y goodput --by control"
+
 
 def command(
     target: Path,
