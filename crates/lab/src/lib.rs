@@ -23,11 +23,11 @@ pub use scenario::{
     dumbbell, set_external_loader,
 };
 pub use simulation::{
-    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog, Recording,
-    Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
+    EngineCost, Fairness, FlowBounds, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog,
+    Recording, RuleRow, Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
-pub use view::{PathSample, SatelliteSnapshot, SatelliteView};
+pub use view::{Explanation, PathSample, Question, SatelliteSnapshot, SatelliteView, Unanswered, explain};
 
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -223,19 +223,18 @@ fn ms(span: Span) -> String {
     format!("{} ms", Short(1e3 * span.seconds()))
 }
 
-/// The lengths of a queue against those of its limits that hold.
+/// The length of a queue against the limit that it reached.
 fn lengths(
     f: &mut fmt::Formatter<'_>,
     packets: (u64, Option<u64>),
     bytes: (u64, Option<u64>),
 ) -> fmt::Result {
     match (packets.1, bytes.1) {
-        (Some(limit), Some(bound)) => {
-            write!(f, "{} of {limit} packets and {} of {bound} bytes waited", packets.0, bytes.0)
+        (Some(limit), bound) if packets.0 >= limit || bound.is_none() => {
+            write!(f, "{} of {limit} packets waited", packets.0)
         }
-        (None, Some(bound)) => write!(f, "{} of {bound} bytes waited", bytes.0),
-        (Some(limit), None) => write!(f, "{} of {limit} packets waited", packets.0),
-        (None, None) => write!(f, "{} packets waited", packets.0),
+        (_, Some(bound)) => write!(f, "{} of {bound} bytes waited", bytes.0),
+        _ => write!(f, "{} packets waited", packets.0),
     }
 }
 
@@ -246,7 +245,7 @@ impl fmt::Display for Rule {
                 f.write_str("the queue was full: ")?;
                 lengths(f, (packets, packet_limit), (bytes, byte_limit))?;
                 f.write_str(", not counting the one in transmission")?;
-                if byte_limit.is_some() {
+                if byte_limit.is_some() && packet_limit.is_none_or(|limit| packets < limit) {
                     write!(f, "; this packet has {size} bytes")?;
                 }
                 Ok(())

@@ -59,12 +59,14 @@ pub(super) struct Warmup {
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
-    pub(super) fn advance(&mut self, events: u64) -> bool {
+    /// Processes up to `events` events, none after `until`. Returns whether the run has ended.
+    pub(super) fn advance(&mut self, events: u64, until: Time) -> bool {
+        let horizon = until.min(self.end);
         let (cpu, wall) = (cpu_time(), wall_time());
-        let until = self.event_queue.events().saturating_add(events);
+        let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
-        while self.event_queue.events() < until {
-            let next = self.event_queue.pop(self.end);
+        while self.event_queue.events() < last {
+            let next = self.event_queue.pop(horizon);
             if PACKETS {
                 self.recorder.reach(self.event_queue.now());
             }
@@ -76,6 +78,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     self.arrive(&packet);
                 }
                 Next::Timer(id) => self.fire(id),
+                Next::Nothing if horizon < self.end => {
+                    if PACKETS {
+                        self.recorder.finish(horizon);
+                    }
+                    break;
+                }
                 Next::Nothing => {
                     if PACKETS {
                         self.recorder.finish(self.end);

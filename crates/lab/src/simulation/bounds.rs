@@ -1,0 +1,39 @@
+//! What bounds a TCP flow besides its congestion window.
+
+use transport::{Recovery, Sender, StackProfile, Validation};
+use units::Time;
+
+/// What bounds a TCP flow besides its congestion window. Windows in segments.
+#[derive(Clone, Debug)]
+pub struct FlowBounds {
+    /// Name of the congestion controller.
+    pub control: String,
+    /// The receiver's window.
+    pub receive_window: f64,
+    /// The configured bound of the congestion window.
+    pub max_cwnd: Option<f64>,
+    /// Whether the sender paces its packets.
+    pub paced: bool,
+    /// Whether a window that is not used does not grow (RFC 7661).
+    pub validated: bool,
+    /// Whether everything that the application has written so far was sent.
+    pub all_sent: bool,
+    /// When all data was acknowledged.
+    pub completed: Option<Time>,
+}
+
+impl FlowBounds {
+    pub(super) fn of(sender: &Sender) -> FlowBounds {
+        let options = sender.options();
+        FlowBounds {
+            control: sender.controller().name().into(),
+            receive_window: sender.receive_window() as f64,
+            max_cwnd: (options.max_cwnd > 0.0).then_some(options.max_cwnd),
+            paced: sender.paces(),
+            validated: options.stack == StackProfile::Linux
+                && !(options.recovery == Recovery::Rack && options.validation == Validation::None),
+            all_sent: sender.all_sent(),
+            completed: sender.completed(),
+        }
+    }
+}
