@@ -4,6 +4,7 @@
 //! type from then on. This crate depends on no other crate.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod digits;
 mod limit;
 mod parse;
@@ -11,6 +12,7 @@ mod rate;
 mod space;
 mod time;
 
+pub use bytes::ByteCount;
 pub use digits::significant;
 pub use limit::Limit;
 pub use parse::UnitError;

@@ -15,6 +15,8 @@ from ackclock.files import BadInput
 from ackclock.text import advise, say
 from ackclock.why import explain
 
+EXAMPLE = "ackclock why @dumbbell --at 8s --flow cubic --cut"
+
 
 def command(
     file: File,
@@ -36,7 +38,8 @@ def command(
     Parameters
     ----------
     file
-        Scenario file (TOML), or the folder of a study with --run. File and seed reproduce the run exactly.
+        Scenario file (TOML), @NAME for a shipped scenario, or the folder of a study with --run. File and seed reproduce
+        the run exactly.
     at
         Simulated time, such as 3.21s.
     flow

@@ -7,7 +7,7 @@ import json
 from ackclock import _core
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.study.plan import Study
+from ackclock.study.plan import StudyPlan
 from ackclock.study.store import Store
 
 
@@ -24,7 +24,7 @@ def scenario_of(store: Store, run_id: str) -> tuple[Scenario, int]:
             f"{store.folder}: was computed by engine {engine}, and this is {_core.ENGINE}; repeat the sweep with it"
         )
     file, overrides = store.about("file"), json.loads(store.about("set") or "[]")
-    study = Study.parse(store.about("scenario") or "", overrides, file=file or "study")
+    study = StudyPlan.parse(store.about("scenario") or "", overrides, file=file or "study")
     for point in range(study.points):
         if study.labels(point).items() <= axes.items() and study.core.run_ids(point, [seed]) == [full]:
             return study.scenario(point), seed

@@ -1,6 +1,6 @@
 //! What bounds a TCP flow besides its congestion window.
 
-use transport::{Recovery, Sender, StackProfile, Validation};
+use transport::{Recovery, SendLimit, Sender, StackProfile, Validation};
 use units::Time;
 
 /// What bounds a TCP flow besides its congestion window. Windows in segments.
@@ -12,12 +12,10 @@ pub struct FlowBounds {
     pub receive_window: f64,
     /// The configured bound of the congestion window.
     pub max_cwnd: Option<f64>,
-    /// Whether the sender paces its packets.
-    pub paced: bool,
     /// Whether a window that is not used does not grow (RFC 7661).
     pub validated: bool,
-    /// Whether everything that the application has written so far was sent.
-    pub all_sent: bool,
+    /// What keeps the sender from sending more now.
+    pub limited_by: SendLimit,
     /// When all data was acknowledged.
     pub completed: Option<Time>,
 }
@@ -29,10 +27,9 @@ impl FlowBounds {
             control: sender.controller().name().into(),
             receive_window: sender.receive_window() as f64,
             max_cwnd: (options.max_cwnd > 0.0).then_some(options.max_cwnd),
-            paced: sender.paces(),
             validated: options.stack == StackProfile::Linux
                 && !(options.recovery == Recovery::Rack && options.validation == Validation::None),
-            all_sent: sender.all_sent(),
+            limited_by: sender.limited_by(),
             completed: sender.completed(),
         }
     }

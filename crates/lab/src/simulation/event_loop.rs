@@ -4,10 +4,10 @@ use super::endpoints::{Endpoints, FlowSchedule, SimulationContext, TimerOwner, f
 use super::outcome::Outcome;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
+use crate::clock::{cpu_time, wall_time};
 use engine::{EventQueue, Next};
 use net::radio::RadioOutput;
 use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
-use rustix::time::{ClockId, clock_gettime};
 use transport::{AckOptionPool, AckOptions, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
 use units::{Span, Time};
 
@@ -293,19 +293,4 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, next);
         }
     }
-}
-
-/// CPU time of this thread, ns.
-pub(crate) fn cpu_time() -> u64 {
-    clock(ClockId::ThreadCPUTime)
-}
-
-/// Elapsed time (monotonic clock), ns.
-fn wall_time() -> u64 {
-    clock(ClockId::Monotonic)
-}
-
-fn clock(id: ClockId) -> u64 {
-    let t = clock_gettime(id);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

@@ -13,6 +13,7 @@ mod satellites;
 mod warmup;
 
 pub use bounds::FlowBounds;
+pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,
@@ -27,8 +28,6 @@ use event_loop::Simulation;
 use std::sync::atomic::AtomicBool;
 use transport::Sender;
 use units::Time;
-
-pub(crate) use event_loop::cpu_time;
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,6 +235,30 @@ impl Run {
     /// Names of the flows, by the numbers in the logs.
     pub fn flow_names(&self) -> Vec<String> {
         each!(&self.inner, simulation => simulation.names.clone())
+    }
+
+    /// For each flow, by the numbers in the logs, the nodes at which its data starts and ends.
+    pub fn flow_ends(&self) -> Vec<[String; 2]> {
+        each!(&self.inner, simulation => {
+            let name = |node: net::NodeId| simulation.topology.node_name(node).to_string();
+            simulation.ends.iter().map(|ends| ends.map(name)).collect()
+        })
+    }
+
+    /// For each link, by number, the nodes at its begin and its end.
+    pub fn link_ends(&self) -> Vec<[String; 2]> {
+        each!(&self.inner, simulation => {
+            let name = |node: net::NodeId| simulation.topology.node_name(node).to_string();
+            let links = 0..simulation.topology.links() as u32;
+            links.map(|link| simulation.topology.ends(net::LinkId(link))).map(|(a, b)| [name(a), name(b)]).collect()
+        })
+    }
+
+    /// Payload of a full segment of flow `flow`, bytes; `None` for a UDP flow.
+    pub fn segment_bytes(&self, flow: u32) -> Option<u32> {
+        each!(&self.inner, simulation => {
+            simulation.senders.get(flow as usize).map(|sender| sender.options().packet)
+        })
     }
 
     /// Adds a capture at the node or link `place` (`a->b`; `a-b` for both directions), or at all sending hosts if

@@ -30,6 +30,8 @@ pub struct Recording {
     pub trace: TraceMode,
     /// Every packet event.
     pub packets: bool,
+    /// If set, only the packet events of this interval, both ends included.
+    pub packets_within: Option<(Time, Time)>,
     /// Audit the run.
     pub audit: bool,
     /// Packet captures ([`crate::Run::capture`]).
@@ -327,7 +329,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if let Some(auditor) = &mut self.auditor {
             auditor.packet(event);
         }
-        if self.recording.packets {
+        if self.recording.packets
+            && self.recording.packets_within.is_none_or(|(from, to)| (from..=to).contains(&event.at))
+        {
             self.packets.push(event);
         }
         if let Some(captures) = &mut self.captures {

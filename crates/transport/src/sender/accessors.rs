@@ -62,10 +62,6 @@ impl Sender {
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.rtt.smoothed(&self.options)
     }
-    /// Whether everything that the application has written so far was sent.
-    pub fn all_sent(&self) -> bool {
-        self.next >= self.limit
-    }
     /// The TCP options of the flow.
     pub fn options(&self) -> &Options {
         &self.options

@@ -43,7 +43,7 @@ impl Sender {
 
     /// Whether this sender paces its packets.
     #[inline]
-    pub fn paces(&self) -> bool {
+    pub(crate) fn paces(&self) -> bool {
         self.paced
     }
 

@@ -1,6 +1,6 @@
 //! The cause of a change, and the packet behind it.
 
-use super::Explanation;
+use super::explanation::Explanation;
 use super::packets::Packets;
 use transport::WindowCause;
 

@@ -1,8 +1,8 @@
 //! What limits a flow while its window does not change.
 
-use super::Limit;
+use super::explanation::Limit;
 use crate::simulation::{FlowBounds, WindowLog};
-use transport::Trigger;
+use transport::{SendLimit, Trigger};
 use units::significant;
 
 /// What limits the flow at `at_s`, whose window last changed in row `change` and whose last row is `last`; `None` if that
@@ -62,25 +62,33 @@ fn kind(
     }
     let unused = if bounds.validated { "; a window that is not used does not grow" } else { "" };
     let window = bounds.receive_window;
-    if in_flight + 1.0 > cwnd.min(window) {
-        if window <= cwnd {
+    // From the trace alone, data and pacing are not known.
+    let used = in_flight + 1.0 > cwnd.min(window);
+    let by = match exact {
+        true => Some(bounds.limited_by),
+        false if used && window <= cwnd => Some(SendLimit::ReceiveWindow),
+        false => used.then_some(SendLimit::CongestionWindow),
+    };
+    match by {
+        Some(SendLimit::Application) => {
+            ("application", format!("the application has no data to send ({flight}){unused}"))
+        }
+        Some(SendLimit::Pacing) => ("pacing", format!("pacing bounds it ({flight}){unused}")),
+        Some(SendLimit::ReceiveWindow) => {
             let window = significant(window, 6);
-            return (
+            (
                 "receive_window",
                 format!("the receive window of {window} segments bounds it ({flight}){unused}"),
-            );
+            )
         }
-        if let Some(most) = bounds.max_cwnd.filter(|most| cwnd >= *most) {
-            return ("max_cwnd", format!("max_cwnd bounds it to {} segments", significant(most, 6)));
-        }
-        return (
-            "window",
-            format!("the window is used ({flight}), and {} does not change it", bounds.control),
-        );
-    }
-    match (exact, bounds.all_sent, bounds.paced) {
-        (true, true, _) => ("application", format!("the application has no data to send ({flight}){unused}")),
-        (true, false, true) => ("pacing", format!("pacing bounds it ({flight}){unused}")),
-        _ => ("other", format!("the window is not used ({flight}){unused}")),
+        Some(SendLimit::Handshake) => ("handshake", "the SYN is not acknowledged yet".into()),
+        Some(SendLimit::CongestionWindow) => match bounds.max_cwnd.filter(|most| cwnd >= *most) {
+            Some(most) => ("max_cwnd", format!("max_cwnd bounds it to {} segments", significant(most, 6))),
+            None => (
+                "window",
+                format!("the window is used ({flight}), and {} does not change it", bounds.control),
+            ),
+        },
+        None => ("other", format!("the window is not used ({flight}){unused}")),
     }
 }

@@ -1,6 +1,6 @@
 //! The packets of a flow up to a time: their events, the rules that dropped or marked them, the queues they met.
 
-use super::{QueueState, RuleView, Step};
+use super::explanation::{QueueState, RuleView, Step};
 use crate::simulation::{PacketLog, RuleRow, Run};
 use net::DropReason;
 

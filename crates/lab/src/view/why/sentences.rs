@@ -1,6 +1,6 @@
 //! An explanation in words, from the change back to its cause.
 
-use super::Explanation;
+use super::explanation::Explanation;
 use units::significant;
 
 /// The explanation, line by line; `at_s` is the time of the question.
