@@ -130,7 +130,7 @@ impl<'a> Packets<'a> {
                 link: format!("{}{remark}", self.links[link as usize]),
                 event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
                 reason: reason(log.reason[row]).map(DropReason::name),
-                waited_s: (log.event[row] == DEPART).then(|| time_s - since),
+                waited_s: (log.event[row] == DEPART).then_some(time_s - since),
             });
         }
         steps

@@ -102,7 +102,8 @@ impl ControlLaw {
         later: u32,
     ) -> Rule {
         let (sojourn, signalled) = (packet.sojourn(now), self.signalled);
-        if !dropped && !(signalled.marked && signalled.at == now) {
+        let in_dropping_state = dropped || signalled.marked && signalled.at == now;
+        if !in_dropping_state {
             return Rule::Threshold { sojourn, threshold: config.ce_threshold };
         }
         let above = (now + config.interval).since(signalled.since);
