@@ -248,9 +248,25 @@ def test_recordings_are_read_from_files(tmp_path: Path) -> None:
     assert two.packets is None
     assert two.trace is not None
     assert two.trace["cwnd"].to_list() == result.trace["cwnd"].to_list()
+    text = (tmp_path / "two.csv").read_text().splitlines()
+    (tmp_path / "mixed.csv").write_text("\n".join([text[0], *reversed(text[1:])]))
+    (mixed,) = read_recordings([tmp_path / "mixed.csv"])
+    assert mixed.trace is not None
+    assert mixed.trace["time_s"].is_sorted()
+    (tmp_path / "odd.csv").write_text("time_s,flow,cwnd,$x\n0,f,wide,1\n1,f,narrow,2\n")
+    odd = read_recordings([tmp_path / "odd.csv"])
+    with pytest.raises(BadInput, match="no column of numbers"):
+        time_series(odd, Selection())
+    with pytest.raises(BadInput, match="--y cwnd: there is no such column"):
+        time_series(odd, Selection(["cwnd"]))
+    assert time_series(odd, Selection(["$x"])).axes[0].get_ylabel() == r"\$x"
+    (tmp_path / "empty.csv").write_text("time_s,flow,cwnd\n")
+    (tmp_path / "words.csv").write_text("time_s,flow,cwnd\nnow,f,1\n")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     (tmp_path / "broken.parquet").write_text("no")
     for name, message in (
+        ("empty.csv", "has no rows|must hold numbers"),
+        ("words.csv", "the column time_s must hold numbers"),
         ("other.csv", "neither a window trace"),
         ("broken.parquet", "cannot be read"),
         ("missing.csv", "no such file"),

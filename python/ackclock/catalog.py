@@ -71,5 +71,5 @@ def _examples() -> list[dict[str, Any]]:
         text = path.read_text(encoding="utf-8")
         lines = [line.lstrip('# "') for line in text.splitlines()]
         title = next(line for line in lines if line and not line.startswith("%%"))
-        found.append(_entry(str(shipped.short(path)), title.rstrip('"').split(" (")[0].split(";")[0]))
+        found.append(_entry(str(shipped.short(path)), title.rstrip('"').split(";")[0]))
     return found

@@ -67,7 +67,7 @@ class Controller:
         """Called for each segment that is marked as lost, before `on_ack` of the same ACK; needs `losses`."""
 
     def on_sent(self, sent: Sent) -> None:
-        """Called after each transmission of a data segment, retransmissions included; needs `sent`."""
+        """Called at each transmission of a data segment, retransmissions included; needs `sent`."""
 
     def on_rto(self, event: Timeout) -> None:
         """Called on a retransmission timeout: restart with a window of one segment."""

@@ -238,6 +238,20 @@ fn lengths(
     }
 }
 
+/// The processes, any of which may have lost the packet.
+fn losses(f: &mut fmt::Formatter<'_>, processes: &[LossProcess]) -> fmt::Result {
+    for (index, LossProcess { name, probability, bad }) in processes.iter().enumerate() {
+        let state = match bad {
+            Some(true) => " in its bad state",
+            Some(false) => " in its good state",
+            None => "",
+        };
+        let or = if index > 0 { ", or " } else { "" };
+        write!(f, "{or}{name}{state}: loss probability {}", Short(*probability))?;
+    }
+    Ok(())
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -304,19 +318,7 @@ impl fmt::Display for Rule {
             Rule::Policer { tokens, size } => {
                 write!(f, "the policer had tokens for {tokens} bytes, and the packet has {size}")
             }
-            Rule::Loss(ref processes) => {
-                for (index, process) in processes.iter().enumerate() {
-                    let state = match process.bad {
-                        Some(true) => " in its bad state",
-                        Some(false) => " in its good state",
-                        None => "",
-                    };
-                    let or = if index > 0 { ", or " } else { "" };
-                    let LossProcess { name, probability, .. } = process;
-                    write!(f, "{or}{name}{state}: loss probability {}", Short(*probability))?;
-                }
-                Ok(())
-            }
+            Rule::Loss(ref processes) => losses(f, processes),
             Rule::Blackout { until } => write!(f, "a blackout until {} s", until.seconds()),
             Rule::Script => f.write_str("a scripted loss lists it"),
         }

@@ -154,7 +154,7 @@ pub extern "C" fn catalog() {
     with(Session::catalog);
 }
 
-/// Builds the speed benchmark's dumbbell as the run.
+/// Runs the speed benchmark's dumbbell; its cost is the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn bench(flows: u32, seconds: f64, rate_bps: f64) {
     with(|s| s.bench(flows, seconds, rate_bps as u64));

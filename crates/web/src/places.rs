@@ -12,7 +12,7 @@ const RADIO_STEPS: usize = 200;
 impl Session {
     /// Computes the satellites of a scenario.
     pub fn satellites(&mut self) -> i32 {
-        let request = self.request();
+        let Some(request) = self.request() else { return 1 };
         let scenario = match Self::scenario(&request) {
             Err(error) => return self.refuse(&error),
             Ok((scenario, _)) => scenario,
@@ -30,8 +30,16 @@ impl Session {
         match SatelliteView::new(text("file"), text("text"), &assignments, until, seed, &stop) {
             Err(error) => self.refuse(&error),
             Ok(view) => {
-                let end = |key: &str| view.terminal(text(key)).ok();
-                let ends = end("from").zip(end("to"));
+                let named = |key: &str| request[key].as_str();
+                let ends = named("from").zip(named("to"));
+                let ends = ends.map(|(from, to)| Ok((view.terminal(from)?, view.terminal(to)?)));
+                let ends = match ends.transpose() {
+                    Ok(ends) => ends,
+                    Err::<_, String>(message) => {
+                        self.fail::<()>(&message);
+                        return 1;
+                    }
+                };
                 self.reply(&json!({"handoffs": serde_json::to_value(view.handoffs()).unwrap_or_default()}));
                 self.view = Some((view, ends));
                 0
@@ -42,7 +50,10 @@ impl Session {
     /// The state of the satellites at a time: names, links and path as the answer; latitude, longitude (degrees) and
     /// altitude (km) of each satellite, then of each terminal, as numbers.
     pub fn places(&mut self, seconds: f64) {
-        let Some((view, ends)) = &self.view else { return };
+        let Some((view, ends)) = &self.view else {
+            self.fail::<()>("no satellites are computed");
+            return;
+        };
         let found = view.snapshot(Time::ZERO + Span::from_seconds(seconds.max(0.0)), *ends);
         let satellites = found
             .satellites
@@ -64,13 +75,13 @@ impl Session {
 
     /// The radio nodes of a scenario: area, range and times as the answer; x and y of each node, time by time, as numbers.
     pub fn radio(&mut self) -> i32 {
-        let request = self.request();
+        let Some(request) = self.request() else { return 1 };
         let scenario = match Self::scenario(&request) {
             Err(error) => return self.refuse(&error),
             Ok((scenario, _)) => scenario,
         };
         let Some(radio) = &scenario.radio else {
-            self.reply(&json!({"message": "the scenario has no radio nodes"}));
+            self.fail::<()>("the scenario has no radio nodes");
             return 1;
         };
         let seed = request["seed"].as_u64().unwrap_or(scenario.seed);

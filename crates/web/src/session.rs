@@ -32,7 +32,6 @@ pub struct Session {
     pub data: Vec<f64>,
     pub(crate) view: Option<(SatelliteView, Option<(usize, usize)>)>,
     run: Option<Run>,
-    duration: f64,
     fingerprint: bool,
     packet_times: Vec<f64>,
     marked: Vec<u8>,
@@ -45,8 +44,35 @@ impl Session {
         self.request.as_mut_ptr()
     }
 
-    pub(crate) fn request(&self) -> Value {
-        serde_json::from_slice(&self.request).unwrap_or_default()
+    /// The request; the previous answer is forgotten. None, with an error as the answer, if it is not a JSON object.
+    pub(crate) fn request(&mut self) -> Option<Value> {
+        self.clear();
+        match serde_json::from_slice(&self.request) {
+            Ok(request @ Value::Object(_)) => Some(request),
+            Ok(_) => self.fail("the request is not a JSON object"),
+            Err(error) => self.fail(&format!("the request is not JSON: {error}")),
+        }
+    }
+
+    /// Forgets the previous answer.
+    fn clear(&mut self) {
+        self.answer.clear();
+        self.data.clear();
+    }
+
+    /// Makes a message the answer.
+    pub(crate) fn fail<T>(&mut self, message: &str) -> Option<T> {
+        self.reply(&json!({"message": message, "full": message}));
+        None
+    }
+
+    /// The run, with the previous answer forgotten. None, with an error as the answer, if none is open.
+    fn run(&mut self) -> Option<&mut Run> {
+        self.clear();
+        if self.run.is_none() {
+            return self.fail("no run is open");
+        }
+        self.run.as_mut()
     }
 
     pub(crate) fn reply(&mut self, what: &Value) {
@@ -65,10 +91,7 @@ impl Session {
     /// Sets the files.
     pub fn files(&mut self) -> i32 {
         lab::set_file_reader(read_file);
-        let Value::Object(files) = self.request() else {
-            self.reply(&json!({"message": "the files must be an object"}));
-            return 1;
-        };
+        let Some(Value::Object(files)) = self.request() else { return 1 };
         let mut read = BTreeMap::new();
         for (name, content) in files {
             let bytes = match (content["text"].as_str(), content["base64"].as_str()) {
@@ -77,10 +100,10 @@ impl Session {
                 _ => None,
             };
             let Some(bytes) = bytes else {
-                self.reply(&json!({"message": format!("{name}: neither text nor base64")}));
+                self.fail::<()>(&format!("{name}: neither text nor base64"));
                 return 1;
             };
-            read.insert(name, bytes);
+            read.insert(name.trim_start_matches("./").to_string(), bytes);
         }
         FILES.with(|kept| *kept.borrow_mut() = read);
         0
@@ -93,7 +116,11 @@ impl Session {
         let texts = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_str);
         let assignments: Vec<String> = texts("set").map(str::to_string).collect();
         let (read, advice) = lab::advised(|| match request["point"].as_u64() {
-            Some(point) => Study::parse(text("file"), text("text"), &assignments)?.scenario(point as usize),
+            Some(point) => {
+                let study = Study::parse(text("file"), text("text"), &assignments)?;
+                let last = study.points() - 1;
+                study.scenario(usize::try_from(point).unwrap_or(last).min(last))
+            }
             None => Scenario::parse(text("file"), text("text"), &assignments),
         });
         let mut scenario = read?;
@@ -106,7 +133,8 @@ impl Session {
 
     /// Reads the scenario alone.
     pub fn check(&mut self) -> i32 {
-        match Self::scenario(&self.request()) {
+        let Some(request) = self.request() else { return 1 };
+        match Self::scenario(&request) {
             Err(error) => self.refuse(&error),
             Ok((scenario, advice)) => {
                 self.reply(&json!({
@@ -127,7 +155,13 @@ impl Session {
     /// Builds a run.
     pub fn open(&mut self) -> i32 {
         self.run = None;
-        let request = self.request();
+        self.packet_times = Vec::new();
+        self.marked = Vec::new();
+        let Some(request) = self.request() else { return 1 };
+        if let Some(message) = unusable(&request) {
+            self.fail::<()>(&message);
+            return 1;
+        }
         let yes = |key: &str| request[key].as_bool().unwrap_or(false);
         let time = |key: &str| request[key].as_f64().map(|s| Time::ZERO + Span::from_seconds(s.max(0.0)));
         let recording = Recording {
@@ -152,7 +186,7 @@ impl Session {
             Err(error) => return self.refuse(&error),
             Ok(opened) => opened,
         };
-        (self.duration, self.fingerprint) = (duration, recording.fingerprint);
+        self.fingerprint = recording.fingerprint;
         self.reply(&json!({
             "duration_s": duration,
             "flows": run.flow_names(), "flow_ends": run.flow_ends(),
@@ -176,26 +210,28 @@ impl Session {
 
     /// Simulated seconds so far.
     pub fn now(&self) -> f64 {
-        self.run.as_ref().map_or(0.0, |run| run.progress() * self.duration)
+        self.run.as_ref().map_or(0.0, |run| run.now().seconds())
     }
 
     /// The outcome, or the failure of a controller.
     pub fn outcome(&mut self) {
-        let Some(run) = &mut self.run else { return };
+        let Some(run) = self.run() else { return };
         if let Some((flow, failure)) = run.failure() {
             let failed = json!({"failure": failure.message, "flow": flow, "at_s": failure.at.seconds()});
             return self.reply(&failed);
         }
-        self.answer = run.outcome().to_json().into_bytes();
+        let answer = run.outcome().to_json().into_bytes();
         let log = run.packets();
-        self.packet_times = log.time.iter().map(|time| time.seconds()).collect();
-        self.marked = log.marked.iter().map(|marked| *marked as u8).collect();
+        let times = log.time.iter().map(|time| time.seconds()).collect();
+        let marked = log.marked.iter().map(|marked| *marked as u8).collect();
+        (self.answer, self.packet_times, self.marked) = (answer, times, marked);
     }
 
     /// The fingerprint.
     pub fn fingerprint(&mut self) {
-        let Some(run) = &self.run else { return };
-        self.answer = if self.fingerprint { run.fingerprint().into_bytes() } else { Vec::new() };
+        let recorded = self.fingerprint;
+        let Some(run) = self.run() else { return };
+        self.answer = if recorded { run.fingerprint().into_bytes() } else { Vec::new() };
     }
 
     /// Place and length of a column: 0 to 8 of the window trace, 10 to 18 of the packet log (after [`Session::outcome`]),
@@ -237,7 +273,7 @@ impl Session {
 
     /// Curves for a screen.
     pub fn curves(&mut self, from: f64, to: f64, columns: usize) {
-        let Some(run) = &self.run else { return };
+        let Some(run) = self.run() else { return };
         let found = run.curves(from, to, columns);
         self.reply(&json!({"series": serde_json::to_value(&found.series).unwrap_or_default()}));
         self.data = found.data;
@@ -245,7 +281,7 @@ impl Session {
 
     /// Packets on links.
     pub fn flights(&mut self, from: f64, to: f64) {
-        let Some(run) = &self.run else { return };
+        let Some(run) = self.run() else { return };
         let found = run.flights(from, to);
         let columns = lab::Flights::COLUMNS;
         let rows = found.rows.len() / columns.len();
@@ -271,7 +307,7 @@ impl Session {
         }));
     }
 
-    /// The speed benchmark's dumbbell as the run.
+    /// The cost of the speed benchmark's dumbbell.
     pub fn bench(&mut self, flows: u32, seconds: f64, rate_bps: u64) {
         let scenario = lab::dumbbell(flows, Rate::from_bps(rate_bps), Span::from_seconds(seconds));
         let Ok(mut run) = Run::new(&scenario, Settings::default()) else { return };
@@ -281,6 +317,26 @@ impl Session {
     }
 }
 
+/// What is wrong with a request to open a run.
+fn unusable(request: &Value) -> Option<String> {
+    let wrong = |key: &str, what: &str| Some(format!("{key}: {} is not {what}", request[key]));
+    let given = |key: &str| !request[key].is_null();
+    if !matches!(request["trace"].as_str(), Some("off" | "changes" | "ack") | None) {
+        return wrong("trace", "\"off\", \"changes\" or \"ack\"");
+    }
+    for key in ["seed", "point"] {
+        if given(key) && request[key].as_u64().is_none() {
+            return wrong(key, "a whole number from 0 on");
+        }
+    }
+    for key in ["packets_from", "packets_until"] {
+        if given("packets_from") != given("packets_until") || given(key) && request[key].as_f64().is_none() {
+            return Some("packets_from, packets_until: both must be numbers, or none of them given".into());
+        }
+    }
+    None
+}
+
 /// Place and length of a column.
 fn place<T>(column: &[T]) -> (*const u8, usize) {
     (column.as_ptr().cast(), column.len())
@@ -288,7 +344,8 @@ fn place<T>(column: &[T]) -> (*const u8, usize) {
 
 /// Decodes base64 (RFC 4648 section 4); none if the text is not base64.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=').bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let digits = text.trim_end_matches(|c: char| c == '=' || c.is_ascii_whitespace());
+    let digits = digits.bytes().filter(|byte| !byte.is_ascii_whitespace());
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count) = (0u32, 0);
     for digit in digits {

@@ -73,12 +73,13 @@ def command(
             say(f"ackclock: {error}", error=True)
         if study is None or not about["valid"]:
             continue
-        if not as_json:
-            _show(name, about, study, details=not files)
         if plot is not None:
             from ackclock import topology
 
             save_figure(topology.draw(study.scenario(0)), plot)
+        if not as_json:
+            _show(name, about, study, details=not files)
+        if plot is not None:
             say(f"written: {plot}", error=True)
     return 2 if failed else 0
 

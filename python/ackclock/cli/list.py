@@ -6,6 +6,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
+from rich.table import Table
 from rich.text import Text
 
 from ackclock.text import PlainConsole, say, shown
@@ -57,6 +58,14 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
     console = PlainConsole()
     if not entries:
         console.print(f"no {kind} yet")
+    if kind in {"scenarios", "examples"}:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(overflow="fold")
+        table.add_column()
+        for entry in entries:  # the short name of a shipped scenario is its status
+            table.add_row(Text(shown(entry["status"] or entry["name"]), "bold"), entry["summary"])
+        console.print(table)
+        return
     for entry in entries:
         status = Text(f" ({entry['status']}) " if entry["status"] else "", "dim")
         console.print(Text(shown(entry["name"]), "bold"), status, entry["summary"])

@@ -93,9 +93,16 @@ def command(
     if as_json:
         print(ascii_json(result.json))
     else:
-        traffic = [] if all_ else [source["name"] for source in scenario.resolved["traffic"]]
-        summary(result, [str(path) for path in targets], traffic=traffic, most=None if all_ else MOST_ROWS)
+        sources = [] if all_ else _traffic(scenario, result)
+        summary(result, [str(path) for path in targets], traffic=sources, most=None if all_ else MOST_ROWS)
     return _report_violations(result)
+
+
+def _traffic(scenario: Scenario, result: Result) -> list[str]:
+    """Names of the traffic sources. Without flows beyond those of the file there is none, and no value is derived."""
+    if len(result.outcome["flows"]) <= len(scenario.network["flows"]):
+        return []
+    return [source["name"] for source in scenario.resolved["traffic"]]
 
 
 def _report_violations(result: Result) -> int:

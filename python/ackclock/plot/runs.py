@@ -177,14 +177,22 @@ def _columns(recordings: Sequence[Recording], what: Selection) -> list[str]:
     """The columns to draw. Raises BadInput for one that does not exist."""
     traced = [r.trace for r in recordings if r.trace is not None]
     packets = [r.packets for r in recordings if r.packets is not None]
-    columns = dict.fromkeys(c for trace in traced for c in trace.columns if c not in NOT_VALUES)
+    columns = dict.fromkeys(
+        name
+        for trace in traced
+        for name, kind in trace.schema.items()
+        if name not in NOT_VALUES and (kind.is_numeric() or kind == pl.Null)
+    )
     there = ["rtt" if column == "rtt_s" else column for column in columns]
     there += list(FROM_PACKETS) if packets else []
     if not what.columns:
         usual = ["cwnd", "rtt", *FROM_PACKETS]
         if not any(_has_values(trace, "rtt_s") for trace in traced):
             usual.remove("rtt")
-        return [column for column in usual if column in there]
+        found = [column for column in usual if column in there]
+        if not found:
+            raise BadInput("the traces have no column of numbers that is drawn by default; choose one with --y")
+        return found
     wanted = []
     for name in what.columns:
         column = "rtt" if name == "rtt_s" else name
@@ -270,7 +278,7 @@ class Scene:
             return self._windows(axes)
         unit = "segments" if column in {"ssthresh", "in_flight"} else unit
         name = column.removesuffix("_s").removesuffix("_bps").replace("_", " ")
-        axes.set_ylabel(f"{name} ({unit})" if unit else name)
+        axes.set_ylabel(drawn(f"{name} ({unit})" if unit else name))
         return self._curves(axes, column, factor)
 
     def _curves(self, axes: Axes, column: str, factor: float) -> list[End]:

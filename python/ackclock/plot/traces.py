@@ -59,11 +59,12 @@ def _read(path: Path) -> tuple[str, pl.DataFrame]:
         raise BadInput(f"{path}: cannot be read: {' '.join(str(error).split())[:200]}") from None
     for kind, columns in (("packets", PACKETS), ("trace", TRACE)):
         if columns <= set(frame.columns):
-            if frame.is_empty():
-                raise BadInput(f"{path}: has no rows")
             if not frame["time_s"].dtype.is_numeric():
                 raise BadInput(f"{path}: the column time_s must hold numbers")
-            return kind, frame
+            frame = frame.filter(pl.col("time_s").is_not_null())
+            if frame.is_empty():
+                raise BadInput(f"{path}: has no rows")
+            return kind, frame if frame["time_s"].is_sorted() else frame.sort("time_s", maintain_order=True)
     raise BadInput(
         f"{path}: is neither a window trace (ackclock run --trace) nor packet events (--packets): "
         f"its columns are {', '.join(frame.columns[:8])}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from ackclock import _core
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.study.plan import StudyPlan
@@ -18,13 +17,13 @@ def scenario_of(store: Store, run_id: str) -> tuple[Scenario, int]:
     Raises BadInput if there is no such run, or if this engine or a changed file would give another result.
     """
     full, seed, axes = store.planned(run_id)
-    engine = store.about("engine")
-    if engine != _core.ENGINE:
-        raise BadInput(
-            f"{store.folder}: was computed by engine {engine}, and this is {_core.ENGINE}; repeat the sweep with it"
-        )
     file, overrides = store.about("file"), json.loads(store.about("set") or "[]")
     study = StudyPlan.parse(store.about("scenario") or "", overrides, file=file or "study")
+    engine = store.about("engine")
+    if engine != study.engine:
+        raise BadInput(
+            f"{store.folder}: was computed by engine {engine}, and this is {study.engine}; repeat the sweep with it"
+        )
     for point in range(study.points):
         if study.labels(point).items() <= axes.items() and study.core.run_ids(point, [seed]) == [full]:
             return study.scenario(point), seed

@@ -178,7 +178,7 @@ def _draw_multiple(axes: Axes, one: Multiple, estimates: Mapping[str, Mapping[tu
         keys = [(one.situation.id, point, one.metric) for point in one.points]
         shift = 0.6 * ((number + 0.5) / len(estimates) - 0.5)
         places = numbers if numbers is not None else [i + shift for i in range(count)]
-        there = [(x, found[key].value) for x, key in zip(places, keys, strict=True) if key in found]
+        there = sorted((x, found[key].value) for x, key in zip(places, keys, strict=True) if key in found)
         style = _style(number) | ({} if numbers is not None else {"linestyle": "none"})
         axes.plot([x for x, _ in there], [y for _, y in there], **style)
     axes.set_title(drawn(one.situation.title), fontsize=9, loc="left")

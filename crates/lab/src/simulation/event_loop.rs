@@ -46,6 +46,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// The future events of the satellites, if there are any.
     pub(super) satellites: Option<ConstellationSchedule>,
     pub(super) warmup: Option<Warmup>,
+    /// All events up to this time are processed; those at this time too if [`Simulation::advance`] was told so.
+    pub(super) reached: Time,
     /// CPU time of the event loop so far, ns.
     pub(super) cpu: u64,
     pub(super) wall: u64,
@@ -62,6 +64,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Processes up to `events` events, none after `until`. Returns whether the run has ended.
     pub(super) fn advance(&mut self, events: u64, until: Time) -> bool {
         let horizon = until.min(self.end);
+        if let Some(radio) = self.network.radio() {
+            radio.set_horizon(horizon);
+        }
         let (cpu, wall) = (cpu_time(), wall_time());
         let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
@@ -78,21 +83,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     self.arrive(&packet);
                 }
                 Next::Timer(id) => self.fire(id),
-                Next::Nothing if horizon < self.end => {
+                Next::Nothing => {
                     if PACKETS {
                         self.recorder.finish(horizon);
                     }
-                    break;
-                }
-                Next::Nothing => {
-                    if PACKETS {
-                        self.recorder.finish(self.end);
-                    }
-                    ended = true;
+                    self.reached = self.reached.max(horizon);
+                    ended = horizon == self.end;
                     break;
                 }
             }
         }
+        self.reached = self.reached.max(self.event_queue.now());
         self.cpu += cpu_time() - cpu;
         self.wall += wall_time() - wall;
         ended

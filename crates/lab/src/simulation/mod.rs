@@ -155,7 +155,17 @@ impl Run {
 
     /// Simulated time so far over the duration, 0 to 1.
     pub fn progress(&self) -> f64 {
-        each!(&self.inner, simulation => simulation.event_queue.now().seconds() / simulation.end.seconds())
+        each!(&self.inner, simulation => simulation.reached.seconds() / simulation.end.seconds())
+    }
+
+    /// Simulated time so far: all events before it are processed.
+    pub fn now(&self) -> Time {
+        each!(&self.inner, simulation => simulation.reached)
+    }
+
+    /// What is recorded.
+    pub(crate) fn recording(&self) -> Recording {
+        each!(&self.inner, simulation => simulation.recorder.recording)
     }
 
     /// The outcome. Call it after the end of the run.
@@ -183,11 +193,6 @@ impl Run {
     /// The drops and marks with their rules, in the order in which they were decided.
     pub fn rules(&self) -> &[RuleRow] {
         each!(&self.inner, simulation => &simulation.recorder.rules)
-    }
-
-    /// The time of the last event so far.
-    pub fn now(&self) -> Time {
-        each!(&self.inner, simulation => simulation.event_queue.now())
     }
 
     /// The end of the run.

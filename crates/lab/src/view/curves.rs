@@ -1,7 +1,8 @@
 //! Curves of a run for a screen: of each pixel column the first, least, greatest and last value.
 
-use crate::simulation::{PacketLog, Run, WindowLog};
+use crate::simulation::{PacketLog, Run, TraceMode, WindowLog};
 use serde::Serialize;
+use units::Time;
 
 /// Bins of the goodput in the interval shown; a bin is never shorter than two round-trip times.
 const GOODPUT_BINS: f64 = 120.0;
@@ -153,16 +154,33 @@ impl Decimator {
 }
 
 impl Run {
-    /// The curves from `from` to `to`, s, for a screen of `columns` pixel columns. Windows, round-trip times, goodput and
-    /// internal values need a window trace; queues and drops need packet events.
+    /// The curves from `from` to `to`, s, for a screen of `columns` pixel columns; they end at the simulated time so far.
+    /// Windows, round-trip times and internal values need a window trace, goodput needs one with every ACK, queues and
+    /// drops need packet events.
     pub fn curves(&self, from: f64, to: f64, columns: usize) -> Curves {
-        let range = Range { from, to: to.max(from + 1e-9), columns: columns.max(1) };
         let mut curves = Curves::default();
+        let range = Range { from, to: to.min(self.now().seconds()), columns: columns.max(1) };
         let flows = self.flow_names();
-        windows(&mut curves, self.windows(), range, &flows);
-        goodput(&mut curves, self, range, &flows);
-        queues(&mut curves, self.packets(), range, &self.link_names());
+        if range.from < range.to {
+            windows(&mut curves, self.windows(), range, &flows);
+            if self.recording().trace == TraceMode::EveryAck {
+                goodput(&mut curves, self, range, &flows);
+            }
+        }
+        if let Some(range) =
+            self.recorded_packets(range.from, range.to).map(|(from, to)| Range { from, to, ..range })
+        {
+            queues(&mut curves, self.packets(), range, &self.link_names());
+        }
         curves
+    }
+
+    /// The part of an interval, s, in which packet events are recorded; none if there is no such part.
+    pub(super) fn recorded_packets(&self, from: f64, to: f64) -> Option<(f64, f64)> {
+        let recording = self.recording();
+        let (begin, end) = recording.packets_within.unwrap_or((Time::ZERO, Time::NEVER));
+        let part = (from.max(begin.seconds()), to.min(end.seconds()).min(self.now().seconds()));
+        (recording.packets && part.0 < part.1).then_some(part)
     }
 }
 
@@ -270,19 +288,19 @@ impl Drops {
 
 /// Packets held by each link, the packet in transmission included, and drops: a drop's value is the number of its flow.
 fn queues(curves: &mut Curves, log: &PacketLog, range: Range, links: &[String]) {
-    const AQM: u8 = net::DropReason::Aqm as u8;
-    let mut each: Vec<(i64, Decimator)> = vec![(0, Decimator::new(range, true)); links.len()];
+    let held = |link| log.held.get(link).copied().unwrap_or(0);
+    let mut each: Vec<(i64, Decimator)> =
+        (0..links.len()).map(|link| (held(link), Decimator::new(range, true))).collect();
+    for (held, curve) in each.iter_mut().filter(|(held, _)| *held > 0) {
+        curve.push(f64::NEG_INFINITY, *held as f64);
+    }
     let mut drops = vec![Drops { column: usize::MAX, ..Drops::default() }; links.len()];
     for row in 0..log.time.len() {
         let (at, link) = (log.time[row].seconds(), log.link[row] as usize);
         if at > range.to {
             break;
         }
-        let change = match (log.event[row], log.reason[row]) {
-            (0, _) => 1,
-            (2, _) | (1, AQM) => -1,
-            _ => 0,
-        };
+        let change = PacketLog::change(log.event[row], log.reason[row]);
         if change != 0 {
             let (held, curve) = &mut each[link];
             *held += change;
@@ -293,11 +311,7 @@ fn queues(curves: &mut Curves, log: &PacketLog, range: Range, links: &[String]) 
         }
     }
     for (link, ((_, curve), drops)) in each.into_iter().zip(drops).enumerate() {
-        let mut points = curve.finish();
-        // A log that begins within the run does not have what was held before.
-        let least = points.iter().map(|point| point.1).fold(0.0, f64::min);
-        points.iter_mut().for_each(|point| point.1 -= least);
-        curves.of_link(("queue", "packets"), link as u32, &links[link], &points);
+        curves.of_link(("queue", "packets"), link as u32, &links[link], &curve.finish());
         curves.of_link(("drops", ""), link as u32, &links[link], &drops.points);
     }
 }

@@ -51,10 +51,12 @@ struct Flight {
 }
 
 impl Run {
-    /// The packets that are on a link, or in its queue, at some time from `from` to `to`, s. Needs packet events.
+    /// The packets that are on a link, or in its queue, at some time from `from` to `to`, s, up to the simulated time so far.
+    /// Needs packet events. A log that begins within the run does not have the packets that were on links then.
     pub fn flights(&self, from: f64, to: f64) -> Flights {
         let log = self.packets();
         let mut flights = Flights::default();
+        let Some((from, to)) = self.recorded_packets(from, to) else { return flights };
         // Copies of one packet leave a link in the order in which they came.
         let mut open: BTreeMap<(u32, u32, u8, i64), VecDeque<Flight>> = BTreeMap::new();
         for row in 0..log.time.len() {

@@ -159,6 +159,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             network_timers: media.timers,
             satellites: media.satellites,
             warmup: media.warmup,
+            reached: Time::ZERO,
             cpu: 0,
             wall: 0,
         })

@@ -12,6 +12,7 @@ use packets::Packets;
 
 pub use explanation::{Explanation, Question, Unanswered};
 use transport::WindowCause;
+use units::{Span, Time};
 
 /// Two rows of the window trace: a change, and the row before it of the same flow.
 #[derive(Clone, Copy)]
@@ -52,7 +53,7 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
         cause::follow(&mut found, explained(begin));
     }
     if !question.cut {
-        let exact = run.now().seconds() <= question.at_s;
+        let exact = run.now() <= Time::ZERO + Span::from_seconds(question.at_s);
         found.limit = limit::of(log, change.row, last, question.at_s, bounds, exact);
     }
     found.lines = sentences::of(&found, question.at_s);
