@@ -148,8 +148,9 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
         "rtt_s",
         "in_flight",
         "phase",
+        "cause",
     ]
-    assert trace.row(0) == (0.0, "f", "start", 1.0, 100.0, -1, None, 1.0, "open") or trace["cwnd"][0] == 1.0
+    assert trace.row(0) == (0.0, "f", "start", 1.0, 100.0, -1, None, 1.0, "open", None) or trace["cwnd"][0] == 1.0
     assert trace["time_s"].is_sorted()
     # Each row is a change of window or threshold, and each change has a row.
     pairs = trace.select("cwnd", "ssthresh").rows()

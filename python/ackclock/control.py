@@ -101,7 +101,7 @@ class Controller:
         self.ssthresh = ssthresh
 
 
-RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "handoff"}
+RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause", "handoff"}
 """Columns of every window trace."""
 
 _modules: dict[str, ModuleType] = {}

@@ -36,6 +36,7 @@ def windows(finished: _core.Finished) -> pl.DataFrame:
         pl.Series("rtt_s", _numbers(columns["rtt_s"], np.float64), nan_to_null=True),
         pl.Series("in_flight", _numbers(columns["in_flight"], np.float64)),
         _names("phase", _numbers(columns["phase"], np.uint8), codes["phase"]),
+        _names("cause", _numbers(columns["cause"], np.uint8), codes["cause"]),
     ]
     internals = columns["internals"]
     assert isinstance(internals, dict)

@@ -66,6 +66,8 @@ pub struct Codes {
     pub trace_events: Vec<&'static str>,
     /// Of [`crate::WindowLog::phase`].
     pub phases: Vec<&'static str>,
+    /// Of [`crate::WindowLog::cause`]; 255 is none.
+    pub causes: Vec<&'static str>,
     /// Of [`crate::PacketLog::event`].
     pub packet_events: Vec<&'static str>,
     /// Of [`crate::PacketLog::reason`]; 255 is none.
@@ -81,6 +83,7 @@ pub fn codes() -> Codes {
     Codes {
         trace_events: transport::Trigger::ALL.iter().map(|t| t.name()).collect(),
         phases: cc::Phase::ALL.map(cc::Phase::name).to_vec(),
+        causes: transport::WindowCause::ALL.iter().map(|c| c.name()).collect(),
         packet_events: vec!["enqueue", "drop", "depart", "deliver"],
         reasons: net::DropReason::ALL.iter().map(|r| r.name()).collect(),
         reason_words: net::DropReason::ALL.iter().map(|r| r.words()).collect(),

@@ -26,12 +26,15 @@ pub use scenario::{
     dumbbell, set_external_loader,
 };
 pub use simulation::{
-    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog, Recording,
-    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, Run, SatelliteOutcome, Settings, TraceMode,
-    WindowLog, to_json,
+    EngineCost, Fairness, FlowBounds, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog,
+    Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RuleRow, Run, SatelliteOutcome,
+    Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
-pub use view::{Curves, Flights, PacketFate, PathSample, SatelliteSnapshot, SatelliteView, Series};
+pub use view::{
+    Curves, Explanation, Flights, PacketFate, PathSample, Question, SatelliteSnapshot, SatelliteView, Series,
+    Unanswered, explain,
+};
 
 /// Names of the limits in [`FlowOutcome::limited_s`].
 pub const SEND_LIMITS: [&str; 5] = transport::SendLimit::NAMES;

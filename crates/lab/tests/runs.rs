@@ -236,6 +236,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 captures: false,
                 packets_within: None,
                 radio: true,
+                rules: true,
                 trace: TraceMode::EveryAck,
             },
             ..Settings::default()

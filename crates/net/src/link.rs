@@ -6,6 +6,7 @@ use crate::qdisc::Qdisc;
 use crate::qdisc::scheduled::LowLatency;
 use crate::quick_start::{QuickStartConfig, QuickStartRouter};
 use crate::rcp::{RcpConfig, RcpRouter};
+use crate::rule::Rule;
 use crate::service::Service;
 use crate::tap::DropReason;
 use crate::xcp::{XcpConfig, XcpRouter};
@@ -198,6 +199,25 @@ impl IngressState {
     #[inline(never)] // most links have no impairments
     pub fn loses(&mut self) -> bool {
         self.impairments.iter_mut().fold(false, |lost, impairment| impairment.after() | lost)
+    }
+
+    /// Why `packet` was dropped for this reason at `now`, before the queue or on the link, or by a queue that is not asked
+    /// at each departure.
+    pub fn rule(&self, now: Time, packet: &Packet, reason: DropReason) -> Option<Rule> {
+        if reason == DropReason::Queue {
+            return self.qdisc.rule(packet.size, true);
+        }
+        let mut rules = self.impairments.iter().filter_map(|impairment| impairment.rule(now, packet, reason));
+        let mut first = rules.next()?;
+        if let Rule::Loss(processes) = &mut first {
+            // Each process draws for every packet, so any of them may have lost this one.
+            for rule in rules {
+                if let Rule::Loss(others) = rule {
+                    processes.extend(others);
+                }
+            }
+        }
+        Some(first)
     }
 
     /// Number of packets that wait in the queue of a scheduled link.

@@ -11,6 +11,7 @@ use crate::next_hop::{Hop, Segment, Upstream};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
+use crate::rule::{Rule, RuleEvent};
 use crate::satellites::{SatelliteNetwork, Tables};
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
@@ -388,6 +389,9 @@ impl Network {
             }
             refused = ingress.impair(now, packet, self.copying, &mut self.effect);
             marked = self.effect.mark;
+            if T::PACKETS && marked {
+                report(tap, (id, now, false), packet, || Some(Rule::Script));
+            }
         }
         if refused.is_none() {
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
@@ -396,6 +400,9 @@ impl Network {
                 Admission::Mark => {
                     ingress.marked += 1;
                     marked = true;
+                    if T::PACKETS {
+                        report(tap, (id, now, false), packet, || ingress.qdisc.rule(packet.size, false));
+                    }
                 }
                 Admission::Refuse => refused = Some(DropReason::Queue),
             }
@@ -452,6 +459,7 @@ impl Network {
         let ingress = self.links[id as usize].ingress as usize;
         self.ingress[ingress].drops[reason as usize] += 1;
         if T::PACKETS {
+            report(tap, (id, now, true), packet, || self.ingress[ingress].rule(now, packet, reason));
             let step = PacketStep::Drop(reason);
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet, node: None });
         }
@@ -507,6 +515,7 @@ impl Network {
             ingress.lost_later += 1;
         }
         if T::PACKETS {
+            report(tap, (id, depart, true), packet, || ingress.rule(depart, packet, reason));
             tap.packet(&PacketEvent {
                 at: depart,
                 link: LinkId(id),
@@ -515,6 +524,20 @@ impl Network {
                 node: None,
             });
         }
+    }
+}
+
+/// Reports the rule by which link `at.0` drops (`at.2`) or marks a packet at time `at.1`, to an observer that wants it.
+fn report<T: Tap>(
+    tap: &mut T,
+    (id, at, dropped): (u32, Time, bool),
+    packet: &Packet,
+    rule: impl FnOnce() -> Option<Rule>,
+) {
+    if tap.wants_rules()
+        && let Some(rule) = rule()
+    {
+        tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped, rule });
     }
 }
 

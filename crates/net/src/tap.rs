@@ -2,6 +2,7 @@
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
+use crate::rule::RuleEvent;
 use units::Time;
 
 /// Defines the enum of drop reasons with their names and descriptions. Add new reasons here.
@@ -78,6 +79,12 @@ pub trait Tap {
     const PACKETS: bool;
     /// A step of a packet.
     fn packet(&mut self, event: &PacketEvent);
+    /// Whether [`Tap::rule`] is needed; not read unless packet events are needed.
+    fn wants_rules(&self) -> bool {
+        false
+    }
+    /// A packet is dropped or marked by a rule of a queue or an impairment.
+    fn rule(&mut self, _event: RuleEvent) {}
 }
 
 /// An observer that ignores all events.

@@ -315,6 +315,12 @@ impl TokenBucket {
         self.empty_at.max(now.ps() as i128 - self.depth.ps() as i128)
     }
 
+    /// Whole bytes for which there are tokens at `now`.
+    pub(crate) fn tokens(&self, now: Time) -> u64 {
+        let filling = (now.ps() as i128 - self.filled(now)).max(0) as u128;
+        (filling * self.rate.bps() as u128 / (8 * units::PS_PER_S as u128)) as u64
+    }
+
     /// Takes tokens for `bytes` at `now` if there are enough. Returns whether there are.
     pub fn police(&mut self, now: Time, bytes: u32) -> bool {
         let after = self.filled(now) + self.rate.time_for(bytes as u64).ps() as i128;

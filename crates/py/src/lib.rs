@@ -9,6 +9,7 @@ mod run;
 mod satellites;
 mod scenario;
 mod study;
+mod why;
 
 use external::PyFactory;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -53,6 +54,7 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
     let codes = lab::catalog::codes();
     names.set_item("trace_event", codes.trace_events)?;
     names.set_item("phase", codes.phases)?;
+    names.set_item("cause", codes.causes)?;
     names.set_item("packet_event", codes.packet_events)?;
     names.set_item("reason", codes.reasons)?;
     names.set_item("reason_words", codes.reason_words)?;
@@ -80,6 +82,8 @@ mod _core {
     use super::scenario::{PyScenario, parse};
     #[pymodule_export]
     use super::study::{PyPool, PyStudy, parse_study};
+    #[pymodule_export]
+    use super::why::explain;
     use super::*;
     #[pymodule_export]
     use super::{allow_code, catalog, codes, schema, seconds};

@@ -81,41 +81,18 @@ pub(crate) fn run(
         audit,
         fingerprint,
         radio,
+        rules: false,
     };
     let settings = Settings { seed, recording, unfused: false };
-    let made = if scenario.scenario.has_external() {
-        py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?
-    } else {
-        interruptible(py, |stop| Run::stoppable(&scenario.scenario, settings, stop))?
-    };
-    py.check_signals()?;
-    let mut run = made.map_err(|error| scenario_error(py, error))?;
+    let mut run = build(py, scenario, settings)?;
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;
     }
-    let has_external = run.has_external();
-    let chunk = if until_s.is_some() || has_external { FEW } else { CHUNK };
-    loop {
-        // With controllers in Python the run keeps the interpreter lock.
-        let ended = if has_external {
-            guarded(|| run.advance(chunk))
-        } else {
-            py.detach(|| guarded(|| run.advance(chunk)))
-        }?;
-        if let Some((flow, failure)) = run.failure() {
-            return Err(controller_error(py, flow, failure));
-        }
-        let ended = ended
-            || until_s.is_some_and(|until| run.progress() * scenario.scenario.duration.seconds() > until);
-        py.check_signals()?;
-        run.check_memory().map_err(PyMemoryError::new_err)?;
-        if let Some(progress) = &progress {
-            progress.call1(py, (if ended { 1.0 } else { run.progress() },))?;
-        }
-        if ended {
-            break;
-        }
-    }
+    let chunk = if until_s.is_some() || run.has_external() { FEW } else { CHUNK };
+    let duration = scenario.scenario.duration.seconds();
+    let advance =
+        |run: &mut Run| run.advance(chunk) || until_s.is_some_and(|until| run.progress() * duration > until);
+    drive(py, &mut run, advance, progress.as_ref())?;
     let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
     let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
     let outcome = run.outcome();
@@ -134,6 +111,46 @@ pub(crate) fn run(
     })
 }
 
+/// Builds a run; signals interrupt it.
+pub(crate) fn build(py: Python<'_>, scenario: &PyScenario, settings: Settings) -> PyResult<Run> {
+    let made = if scenario.scenario.has_external() {
+        py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?
+    } else {
+        interruptible(py, |stop| Run::stoppable(&scenario.scenario, settings, stop))?
+    };
+    py.check_signals()?;
+    made.map_err(|error| scenario_error(py, error))
+}
+
+/// Calls `advance` until it returns that it is done; checks signals, controllers and memory after each call, and reports the
+/// progress.
+pub(crate) fn drive(
+    py: Python<'_>,
+    run: &mut Run,
+    advance: impl Fn(&mut Run) -> bool + Sync,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<()> {
+    loop {
+        // With controllers in Python the run keeps the interpreter lock.
+        let ended = if run.has_external() {
+            guarded(|| advance(run))
+        } else {
+            py.detach(|| guarded(|| advance(run)))
+        }?;
+        if let Some((flow, failure)) = run.failure() {
+            return Err(controller_error(py, flow, failure));
+        }
+        py.check_signals()?;
+        run.check_memory().map_err(PyMemoryError::new_err)?;
+        if let Some(progress) = progress {
+            progress.call1(py, (if ended { 1.0 } else { run.progress() },))?;
+        }
+        if ended {
+            return Ok(());
+        }
+    }
+}
+
 pub(crate) fn window_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
     let log = run.windows();
     let columns = PyDict::new(py);
@@ -147,6 +164,7 @@ pub(crate) fn window_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> 
     columns.set_item("rtt_s", bytes(bytemuck::cast_slice(&log.rtt_s)))?;
     columns.set_item("in_flight", bytes(bytemuck::cast_slice(&log.in_flight)))?;
     columns.set_item("phase", bytes(&log.phase))?;
+    columns.set_item("cause", bytes(&log.cause))?;
     let internals = PyDict::new(py);
     for (name, column) in &log.internals {
         internals.set_item(name, bytes(bytemuck::cast_slice(column)))?;

@@ -1,6 +1,7 @@
 //! The interface between the simulation and the senders and receivers.
 
 use crate::blocks::AckOptions;
+use crate::change::WindowCause;
 use cc::{AnyController, Phase};
 use net::Packet;
 use units::{Span, Time};
@@ -81,6 +82,8 @@ pub struct WindowRow<'a> {
     pub rtt: Option<Span>,
     /// Whether the window or the threshold changed.
     pub changed: bool,
+    /// Why, if it is a reduction or its undo.
+    pub cause: Option<WindowCause>,
     /// Congestion window, segments.
     pub cwnd: f64,
     /// Slow-start threshold, segments.

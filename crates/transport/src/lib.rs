@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod change;
 mod context;
 mod options;
 mod rate;
@@ -17,6 +18,7 @@ mod sender;
 mod udp;
 
 pub use blocks::{AckOptionPool, AckOptions, Block, Blocks, MAX_BLOCKS};
+pub use change::WindowCause;
 pub use context::{FlowContext, FlowTimer, Trigger, WindowRow};
 pub use options::{
     IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator, StackProfile,

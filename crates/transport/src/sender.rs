@@ -13,6 +13,7 @@ mod samples;
 mod services;
 
 use crate::blocks::AckOptions;
+use crate::change::WindowCause;
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::{Options, Recovery, StackProfile};
 use crate::rate::RateSampler;
@@ -123,6 +124,10 @@ pub struct Sender {
     pub(crate) window_update: bool,
     /// The application will write more data.
     more_to_write: bool,
+    /// The cause of the last reduction or undo that the window trace has not shown.
+    pub(crate) cause: Option<WindowCause>,
+    /// The phase at the last row of the window trace.
+    noted_phase: Phase,
     /// One past the highest segment sent when the last CWR without a reduction was set.
     answered: u32,
 }
@@ -188,6 +193,8 @@ impl Sender {
             receive_window: options.window,
             window_update: false,
             more_to_write: false,
+            cause: None,
+            noted_phase: Phase::Open,
             recovery_state,
             segments: SentSegments::default(),
             rtt: RttEstimator::new(&options, setup.clock_phase),
@@ -306,6 +313,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.stats.cwnd_reductions += 1;
         self.last_reduction = LastReduction::Timeout;
+        self.cause = Some(WindowCause::Rto);
         self.set_cwr_pending();
         self.controller.on_rto(&Timeout { now: context.now(), window, repeated: self.repeated_timeout });
         self.repeated_timeout = true;
@@ -514,19 +522,25 @@ impl Sender {
     #[inline(always)] // or an ACK pays a call for it
     fn note<W: FlowContext>(&mut self, context: &mut W, trigger: Trigger) {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
+        let before = if W::WINDOWS { self.seen } else { window };
         let changed = window != self.seen || matches!(trigger, Trigger::Start | Trigger::Handoff);
         if changed {
             self.integrate(context.now());
             self.seen = window;
         }
         self.note_limit(context.now());
-        if W::WINDOWS && (changed || matches!(trigger, Trigger::Ack | Trigger::DupAck)) {
+        if !W::WINDOWS {
+            return;
+        }
+        let cause = self.take_cause(trigger, before);
+        if changed || matches!(trigger, Trigger::Ack | Trigger::DupAck) {
             let (cwnd, ssthresh) = self.shown_window();
             context.window(&WindowRow {
                 flow: self.flow(),
                 trigger,
                 rtt: self.sample,
                 changed,
+                cause,
                 cwnd,
                 ssthresh,
                 highest_ack: self.highest_ack(),

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod digits;
 mod limit;
 mod parse;
 mod rate;
@@ -12,6 +13,7 @@ mod space;
 mod time;
 
 pub use bytes::ByteCount;
+pub use digits::significant;
 pub use limit::Limit;
 pub use parse::UnitError;
 pub use rate::Rate;

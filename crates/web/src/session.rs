@@ -176,6 +176,7 @@ impl Session {
             captures: false,
             fingerprint: yes("fingerprint"),
             radio: yes("radio"),
+            rules: yes("rules"),
         };
         let opened = Self::scenario(&request).and_then(|(scenario, _)| {
             let settings = Settings { seed: request["seed"].as_u64(), recording, unfused: false };

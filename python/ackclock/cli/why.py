@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -24,23 +25,29 @@ def command(
     at: str,
     flow: str | None = None,
     cut: bool = False,
+    run: str | None = None,
     seed: Seed = None,
     set_: Overrides = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Explain the last change of a window before a time: the event, the ACK or loss, the packet's fate, the queue.
+    """Explain the last change of a window before a time: the event, the ACK or loss, the packet, the rule, the queue.
+
+    If the window has not changed for longer than a round trip, the command also says what limits the flow.
 
     Parameters
     ----------
     file
-        Scenario file (TOML), or @NAME for a shipped scenario. File and seed reproduce the run exactly.
+        Scenario file (TOML), @NAME for a shipped scenario, or the folder of a study with --run. File and seed reproduce
+        the run exactly.
     at
         Simulated time, such as 3.21s.
     flow
         Flow whose window is explained. Default: the flow whose window changed last.
     cut
         Explain the last reduction of the window instead of the last change.
+    run
+        Identity of a run of the study, or its begin (`ackclock results STUDY --runs` lists them).
     seed
         Seed of all random streams, instead of the file's.
     set_
@@ -51,11 +58,17 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    scenario = Scenario.load(file, set_ or ())
-    advise(scenario.advice)
+    if run is not None or Path(file).is_dir():
+        if seed is not None or set_:
+            raise BadInput("--run: a run of a study has its seed and its values; omit --seed and --set")
+        scenario, seed = _stored(Path(file), run)
+    else:
+        scenario = Scenario.load(file, set_ or ())
+        advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(
-            f"{file}: sweep: the file is a study of many runs; remove sweep and select one run with --set and --seed"
+            f"{file}: sweep: the file is a study of many runs; select a run of its results with --run, or "
+            "remove sweep and select one with --set and --seed"
         )
     found = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
     if as_json:
@@ -63,3 +76,15 @@ def command(
     else:
         say("\n".join(found.sentences()))
     return 0
+
+
+def _stored(folder: Path, run: str | None) -> tuple[Scenario, int]:
+    """The scenario and the seed of a run of a study. Raises BadInput."""
+    if run is None:
+        raise BadInput(
+            f"{folder}: is a folder; select a run of the study with --run (ackclock results {folder} --runs lists them)"
+        )
+    from ackclock.study import Store, scenario_of
+
+    with Store.open(folder) as store:
+        return scenario_of(store, run)

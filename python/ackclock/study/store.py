@@ -237,7 +237,7 @@ class Store:
                 raise
 
     def about(self, key: str) -> str | None:
-        """A property of the store: `layout`, `title`, `scenario`, `engine`, `planned`. Raises BadInput."""
+        """A property: `layout`, `title`, `scenario`, `file`, `set`, `engine`, `planned`. Raises BadInput."""
         with self._translate_sqlite_errors():
             row = self._index.execute("SELECT key, value, checksum FROM about WHERE key = ?", (key,)).fetchone()
         if row is None:
@@ -269,6 +269,8 @@ class Store:
     def set_plan(self, study: StudyPlan, runs: Sequence[tuple[Run, dict[str, str]]]) -> None:
         """Set the plan of the study: its runs with their axis labels. Finished runs are kept."""
         about = {"title": study.title, "scenario": study.text, "engine": study.engine, "planned": str(len(runs))}
+        path = Path(study.file)
+        about |= {"file": str(path.absolute()) if path.is_file() else study.file, "set": json.dumps(study.overrides)}
         self._describe(about)
         rows = ((i, run.run_id, run.seed, json.dumps(labels)) for i, (run, labels) in enumerate(runs))
         statement = "INSERT INTO plan VALUES (?, ?, ?, ?, ?)"
@@ -283,6 +285,15 @@ class Store:
         if len(rows) != planned or not all(row[0] == i and is_sound(row) for i, row in enumerate(rows)):
             raise BadInput(f"{self._file}: is damaged (its plan); {REMEDY}")
         return [row[:4] for row in rows]
+
+    def planned(self, run_id: str) -> tuple[str, int, dict[str, str]]:
+        """Identity, seed and axis labels of the planned run whose identity begins with `run_id`. Raises BadInput."""
+        found = {row[1]: row for row in self._plan() if row[1].startswith(run_id)}
+        if len(found) != 1:
+            remark = f"is the begin of {len(found)} identities" if found else "is no run of the plan"
+            raise BadInput(f"--run: {run_id} {remark}; ackclock results {self.folder} --runs lists the runs")
+        [(_, full, seed, axes)] = found.values()
+        return full, seed, json.loads(axes)
 
     def finished(self) -> set[str]:
         """Identities of all runs with an outcome."""

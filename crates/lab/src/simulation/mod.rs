@@ -1,5 +1,6 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
+mod bounds;
 mod build;
 mod endpoints;
 mod event_loop;
@@ -11,12 +12,13 @@ mod results;
 mod satellites;
 mod warmup;
 
+pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,
 };
-pub use recorder::{PacketLog, RadioLog, Recording, TraceMode, WindowLog};
+pub use recorder::{PacketLog, RadioLog, Recording, RuleRow, TraceMode, WindowLog};
 
 use crate::audit::Violation;
 use crate::capture::Captures;
@@ -81,7 +83,7 @@ impl Run {
         let drawn = loaded.drawn(settings.seed.unwrap_or(scenario.seed));
         let scenario = &*drawn;
         let r = settings.recording;
-        let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio {
+        let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio || r.rules {
             Inner::Full(Box::new(Simulation::build(scenario, settings, stop)?))
         } else if r.trace != TraceMode::Off {
             Inner::Windows(Box::new(Simulation::build(scenario, settings, stop)?))
@@ -94,6 +96,15 @@ impl Run {
     /// Processes up to `events` events. Returns whether the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
         each!(&mut self.inner, simulation => simulation.advance(events, Time::NEVER))
+    }
+
+    /// Processes up to `events` events, none after `until`. Returns whether it has processed all of them up to `until`, or
+    /// the run has ended.
+    pub fn advance_within(&mut self, events: u64, until: Time) -> bool {
+        each!(&mut self.inner, simulation => {
+            let before = simulation.event_queue.events();
+            simulation.advance(events, until) || simulation.event_queue.events() - before < events
+        })
     }
 
     /// Processes all events up to and including simulated time `until`. Returns whether the run has ended.
@@ -177,6 +188,21 @@ impl Run {
     /// The packet events so far, in the order of time; complete after the end of the run.
     pub fn packets(&self) -> &PacketLog {
         each!(&self.inner, simulation => &simulation.recorder.packets)
+    }
+
+    /// The drops and marks with their rules, in the order in which they were decided.
+    pub fn rules(&self) -> &[RuleRow] {
+        each!(&self.inner, simulation => &simulation.recorder.rules)
+    }
+
+    /// The end of the run.
+    pub fn end(&self) -> Time {
+        each!(&self.inner, simulation => simulation.end)
+    }
+
+    /// What bounds each TCP flow, by the numbers in the logs.
+    pub fn flow_bounds(&self) -> Vec<FlowBounds> {
+        each!(&self.inner, simulation => simulation.senders.iter().map(FlowBounds::of).collect())
     }
 
     /// All steps of the radio network, in the order of time.

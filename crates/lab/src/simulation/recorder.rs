@@ -7,7 +7,7 @@ use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
 use cc::Controller;
 use net::radio::{FrameContents, FrameKind, RadioEvent, RadioStep};
-use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Tap};
+use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -40,6 +40,8 @@ pub struct Recording {
     pub fingerprint: bool,
     /// All steps of the radio network.
     pub radio: bool,
+    /// The rules of drops and marks.
+    pub rules: bool,
 }
 
 /// Every step of the radio, in columns.
@@ -114,8 +116,10 @@ pub struct WindowLog {
     pub rtt_s: Vec<f64>,
     /// Segments in flight.
     pub in_flight: Vec<f64>,
-    /// Phase: 0 open, 1 recovery, 2 loss.
+    /// Number of the phase in [`cc::Phase::ALL`].
     pub phase: Vec<u8>,
+    /// Number of the cause of a reduction, or of its undo, in [`transport::WindowCause::ALL`]; 255 for none.
+    pub cause: Vec<u8>,
     /// The internal values of the controllers: names and columns.
     pub internals: Vec<(String, Vec<f64>)>,
 }
@@ -145,6 +149,30 @@ pub struct PacketLog {
     pub held: Vec<i64>,
 }
 
+impl WindowLog {
+    /// The code for no cause.
+    pub const NO_CAUSE: u8 = 255;
+}
+
+/// A drop or a mark of a packet, with its rule.
+#[derive(Clone, Debug)]
+pub struct RuleRow {
+    /// When; of a loss on the link the end of the transmission.
+    pub time: Time,
+    /// Number of the link.
+    pub link: u32,
+    /// Number of the flow.
+    pub flow: u32,
+    /// 0 data, 1 ack.
+    pub kind: u8,
+    /// The packet's number, as in [`PacketLog::seq`].
+    pub seq: i64,
+    /// It was dropped; otherwise it was marked.
+    pub dropped: bool,
+    /// Why.
+    pub rule: Rule,
+}
+
 /// Remedies for a log that is too large.
 const SHORTER: [&str; 3] = [
     "shorten the duration, or run without --packets and --plot",
@@ -160,6 +188,7 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
     pub windows: WindowLog,
     pub packets: PacketLog,
+    pub rules: Vec<RuleRow>,
     pub stream: EventOrder,
     pub captures: Option<Captures>,
     pub auditor: Option<Auditor>,
@@ -197,6 +226,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             recording,
             windows,
             packets: PacketLog::default(),
+            rules: Vec::new(),
             stream: EventOrder::new(end),
             captures: None,
             auditor,
@@ -226,6 +256,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         log.rtt_s.push(row.rtt.map_or(f64::NAN, |rtt| rtt.seconds()));
         log.in_flight.push(row.in_flight as f64);
         log.phase.push(row.phase as u8);
+        log.cause.push(row.cause.map_or(WindowLog::NO_CAUSE, |cause| cause as u8));
         if log.internals.is_empty() {
             return;
         }
@@ -376,6 +407,28 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
             self.stream.tell(event);
         }
     }
+
+    fn wants_rules(&self) -> bool {
+        self.recording.rules
+    }
+
+    fn rule(&mut self, event: RuleEvent) {
+        let packet = &event.packet;
+        self.rules.push(RuleRow {
+            time: event.at,
+            link: event.link.0,
+            flow: packet.flow,
+            kind: (packet.kind == PacketKind::Ack) as u8,
+            seq: number(packet),
+            dropped: event.dropped,
+            rule: event.rule,
+        });
+    }
+}
+
+/// The number of a packet; that of an ACK is the number of the segment that it acknowledges.
+fn number(packet: &Packet) -> i64 {
+    packet.seq as i64 - (packet.kind == PacketKind::Ack) as i64
 }
 
 /// The codes of the step and the drop reason in the log, and the packet number.
@@ -386,8 +439,7 @@ fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
         PacketStep::Depart => (2, PacketLog::NO_REASON),
         PacketStep::Deliver => (3, PacketLog::NO_REASON),
     };
-    let packet = &event.packet;
-    (step, reason, if packet.kind == PacketKind::Ack { packet.seq as i64 - 1 } else { packet.seq as i64 })
+    (step, reason, number(&event.packet))
 }
 
 impl PacketLog {

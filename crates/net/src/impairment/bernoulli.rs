@@ -15,6 +15,10 @@ impl Bernoulli {
     pub fn new(rate: f64, stream: Stream) -> Bernoulli {
         Bernoulli { rate, stream }
     }
+    /// The probability of a loss.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
     /// Whether the next packet is lost.
     #[inline]
     pub fn loses(&mut self) -> bool {

@@ -19,6 +19,10 @@ impl GilbertElliott {
     pub fn new(p: f64, r: f64, loss_good: f64, loss_bad: f64, stream: Stream) -> GilbertElliott {
         GilbertElliott { p, r, loss_good, loss_bad, bad: false, stream }
     }
+    /// Whether the chain is in the bad state, and the probability of a loss there.
+    pub(crate) fn state(&self) -> (bool, f64) {
+        (self.bad, if self.bad { self.loss_bad } else { self.loss_good })
+    }
     /// Whether the next packet is lost. Two draws a packet: the state first, then the loss.
     #[inline]
     pub fn loses(&mut self) -> bool {

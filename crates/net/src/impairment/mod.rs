@@ -14,6 +14,7 @@ pub use scripted::{Action, Scripted, Selection, Transmissions};
 
 use crate::model::Model;
 use crate::packet::{Packet, PacketKind};
+use crate::rule::{LossProcess, Rule};
 use crate::tap::DropReason;
 use crate::transmitter::{Steps, TokenBucket};
 use units::{Span, Time};
@@ -101,6 +102,31 @@ impl Impairment {
             Impairment::Bernoulli(b) => b.loses(),
             Impairment::GilbertElliott(g) => g.loses(),
             _ => false,
+        }
+    }
+
+    /// Why it has dropped `packet` for this reason at `now`, if it was this impairment.
+    pub(crate) fn rule(&self, now: Time, packet: &Packet, reason: DropReason) -> Option<Rule> {
+        match (reason, self) {
+            (DropReason::List, Impairment::Scripted(scripted)) => {
+                scripted.listed(packet, Action::Drop).then_some(Rule::Script)
+            }
+            (DropReason::List, Impairment::Blackout(outages)) => {
+                outages.end(now).map(|until| Rule::Blackout { until })
+            }
+            (DropReason::Policer, Impairment::Policer(bucket)) => {
+                let (tokens, size) = (bucket.tokens(now), packet.size);
+                (tokens < size as u64).then_some(Rule::Policer { tokens, size })
+            }
+            (DropReason::Loss, Impairment::Bernoulli(loss)) => {
+                let process = LossProcess { name: "bernoulli", probability: loss.rate(), bad: None };
+                Some(Rule::Loss(vec![process]))
+            }
+            (DropReason::Loss, Impairment::GilbertElliott(chain)) => {
+                let (bad, probability) = chain.state();
+                Some(Rule::Loss(vec![LossProcess { name: "gilbert_elliott", probability, bad: Some(bad) }]))
+            }
+            _ => None,
         }
     }
 

@@ -64,6 +64,21 @@ impl Scripted {
         matches!(self.action, Action::Delay(_) | Action::Duplicate)
     }
 
+    /// Whether it lists `packet`, the last packet of its flow that it counted, for `action`.
+    pub(crate) fn listed(&self, packet: &Packet, action: Action) -> bool {
+        if packet.flow != self.flow || self.action != action {
+            return false;
+        }
+        if packet.kind == PacketKind::Ack {
+            return self.seen_acks > 0 && self.selection.acks.binary_search(&(self.seen_acks - 1)).is_ok();
+        }
+        let by_order = self.seen > 0 && self.selection.packets.binary_search(&(self.seen - 1)).is_ok();
+        let mut segments = self.selection.segments.iter().zip(&self.seen_segments);
+        by_order
+            || segments
+                .any(|(listed, seen)| listed.seq == packet.seq && (listed.first..=listed.last).contains(seen))
+    }
+
     /// The action for `packet`, if it is listed. Counts the packets of the flow.
     pub fn action(&mut self, packet: &Packet) -> Option<Action> {
         if packet.flow != self.flow {

@@ -4,13 +4,14 @@
 //! ready. If a packet arrives at that very time, the rule of [`crate::qdisc::Offer::before_departure`] defines which comes
 //! first, as on other links.
 
-use super::{NO_INGRESS, Network};
+use super::{NO_INGRESS, Network, report};
 use crate::ids::LinkId;
 use crate::impairment::Effect;
 use crate::link::IngressState;
 use crate::next_hop::Hop;
 use crate::packet::{Ecn, Packet};
-use crate::qdisc::scheduled::{Scheduler, Waiting};
+use crate::qdisc::scheduled::{Point, Scheduler, Waiting};
+use crate::rule::Rule;
 use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::transmitter::Transmitter;
@@ -52,6 +53,9 @@ impl Network {
                 return false;
             }
             if effect.mark {
+                if T::PACKETS {
+                    report(tap, (id, now, false), &packet, || Some(Rule::Script));
+                }
                 packet.ecn = Ecn::Ce;
             }
         }
@@ -86,6 +90,10 @@ impl Network {
         let free = link.free_at < now || link.free_at == now && self.cause >= service.serving_since;
         let idle = free && service.waiting() == 0;
         if !service.scheduler.enqueue(packet, idle, &mut service.drops) {
+            if T::PACKETS {
+                let rule = || service.scheduler.rule(&packet, now, Point::Arrival);
+                report(tap, (id, now, true), &packet.packet, rule);
+            }
             self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
             return false;
         }
@@ -94,9 +102,10 @@ impl Network {
         if T::PACKETS {
             let step = PacketStep::Enqueue;
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
+            report(tap, (id, now, false), &packet.packet, || service.scheduler.mark_at_arrival(&packet));
         }
         if !service.drops.is_empty() {
-            self.discard(tap, service, id, now);
+            self.discard(tap, service, id, now, true);
         }
         if service.due == Time::NEVER && service.waiting() > 0 {
             let ready = service.transmitter.ready_at(now.max(self.links[id as usize].free_at));
@@ -109,10 +118,21 @@ impl Network {
         true
     }
 
-    /// Accounts and reports the packets that the discipline of link `id` has dropped.
+    /// Accounts and reports the packets that the discipline of link `id` has dropped: at the arrival of another packet,
+    /// or at a departure.
     #[cold]
-    fn discard<T: Tap>(&mut self, tap: &mut T, service: &mut Service, id: u32, now: Time) {
+    fn discard<T: Tap>(&mut self, tap: &mut T, service: &mut Service, id: u32, now: Time, at_arrival: bool) {
         let mut drops = std::mem::take(&mut service.drops);
+        if T::PACKETS {
+            let last = drops.len() as u32 - 1;
+            for (index, dropped) in drops.iter().enumerate() {
+                let later = last - index as u32;
+                let point =
+                    if at_arrival { Point::Limit { others: last } } else { Point::Departure { later } };
+                let rule = || service.scheduler.rule(dropped, now, point);
+                report(tap, (id, now, true), &dropped.packet, rule);
+            }
+        }
         for dropped in drops.drain(..) {
             service.left(&dropped);
             self.links[id as usize].waited += dropped.sojourn(now).ps() as f64;
@@ -165,7 +185,7 @@ impl Network {
         service.due = Time::NEVER;
         let next = service.scheduler.dequeue(now, &mut service.drops);
         if !service.drops.is_empty() {
-            self.discard(tap, service, id, now);
+            self.discard(tap, service, id, now, false);
         }
         let Some(next) = next else { return };
         service.left(&next);
@@ -188,6 +208,10 @@ impl Network {
             self.count_late(id, now, depart, busy);
         }
         if T::PACKETS {
+            if next.marked {
+                let rule = || service.scheduler.rule(&next, now, Point::Mark);
+                report(tap, (id, now, false), &next.packet, rule);
+            }
             let step = PacketStep::Depart;
             tap.packet(&PacketEvent { at: depart, link: LinkId(id), step, packet: next.packet, node: None });
         }

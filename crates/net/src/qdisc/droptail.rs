@@ -2,6 +2,7 @@
 
 use super::fifo::Fifo;
 use super::offer::Offer;
+use crate::rule::{Rule, limit};
 use units::Time;
 
 /// A first-in-first-out queue with a limit in packets or bytes.
@@ -42,6 +43,17 @@ impl DropTail {
         }
         self.queue.take(offer, idle);
         true
+    }
+
+    /// Why it has just refused a packet of `size` bytes.
+    pub(crate) fn rule(&self, size: u32) -> Rule {
+        Rule::Full {
+            packets: self.queue.packets(),
+            packet_limit: limit(self.packets),
+            bytes: self.queue.bytes(),
+            byte_limit: limit(self.bytes),
+            size,
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};
 
 use crate::model::Model;
+use crate::rule::Rule;
 
 /// The queue of a link.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +47,16 @@ impl Qdisc {
             }
             Qdisc::Red(queue) => queue.admit(offer, ect),
             Qdisc::Pie(queue) => queue.admit(offer, ect),
+        }
+    }
+
+    /// Why it has just marked a packet of `size` bytes, or `dropped` it.
+    pub(crate) fn rule(&self, size: u32, dropped: bool) -> Option<Rule> {
+        match self {
+            Qdisc::Unlimited => None,
+            Qdisc::DropTail(queue) => Some(queue.rule(size)),
+            Qdisc::Red(queue) => Some(queue.rule(size)),
+            Qdisc::Pie(queue) => Some(queue.rule(size, dropped)),
         }
     }
 }

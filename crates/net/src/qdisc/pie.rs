@@ -2,6 +2,7 @@
 
 use super::fifo::Fifo;
 use super::offer::{Admission, Offer};
+use crate::rule::{Rule, limit};
 use engine::Stream;
 use std::collections::VecDeque;
 use units::{Span, Time};
@@ -118,6 +119,13 @@ impl PieControl {
     }
 }
 
+impl PieControl {
+    /// Why it has just refused or marked a packet.
+    pub(crate) fn rule(&self, config: &PieConfig) -> Rule {
+        Rule::Pie { delay: self.last_delay, target: config.target, probability: self.p }
+    }
+}
+
 /// A first-in-first-out queue with PIE.
 #[derive(Clone, Debug)]
 pub struct Pie {
@@ -161,6 +169,15 @@ impl Pie {
             }
         }
         decision
+    }
+
+    /// Why it has just marked a packet of `size` bytes, or `dropped` it.
+    pub(crate) fn rule(&self, size: u32, dropped: bool) -> Rule {
+        let (packets, bytes) = (self.queue.packets(), self.queue.bytes());
+        if !dropped || packets < self.packets && bytes + size as u64 <= self.bytes {
+            return self.control.rule(&self.config);
+        }
+        Rule::Full { packets, packet_limit: limit(self.packets), bytes, byte_limit: limit(self.bytes), size }
     }
 }
 

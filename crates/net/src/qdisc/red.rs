@@ -6,6 +6,7 @@
 
 use super::fifo::Fifo;
 use super::offer::{Admission, Offer};
+use crate::rule::Rule;
 use engine::Stream;
 use units::{Span, Time};
 
@@ -74,6 +75,8 @@ pub struct Red {
     above: bool,
     adapted: Time,
     band: Band,
+    /// The probabilities p_b and p_a of the last drop or mark; `None` if the queue was full.
+    decided: Option<(f64, f64)>,
 }
 
 /// p_b: the drop probability from the average.
@@ -129,6 +132,7 @@ impl Red {
             above: false,
             adapted: Time::ZERO,
             band: Band::Between,
+            decided: None,
         }
     }
 
@@ -167,12 +171,30 @@ impl Red {
         if waiting >= self.config.limit && !idle && verdict != Admission::Refuse {
             self.count = 0;
             self.count_bytes = 0;
+            self.decided = None;
             verdict = Admission::Refuse;
         }
         if verdict != Admission::Refuse {
             self.queue.take(offer, idle);
         }
         verdict
+    }
+
+    /// Why it has just refused or marked a packet of `size` bytes.
+    pub(crate) fn rule(&self, size: u32) -> Rule {
+        let RedConfig { min, max, bytes, limit, .. } = self.config;
+        match self.decided {
+            Some((probability, spread)) => {
+                Rule::Red { average: self.average, min, max, bytes, probability, spread }
+            }
+            None => Rule::Full {
+                packets: self.queue.packets(),
+                packet_limit: (!bytes).then_some(limit),
+                bytes: self.queue.bytes(),
+                byte_limit: bytes.then_some(limit),
+                size,
+            },
+        }
     }
 
     /// Updates the average with the queue length. An idle period counts as a number of arrivals at an empty queue.
@@ -195,6 +217,7 @@ impl Red {
         }
         self.count = 0;
         self.count_bytes = 0;
+        self.decided = Some((p, chance));
         if self.config.ecn && ect && p < self.config.mark_p { Admission::Mark } else { Admission::Refuse }
     }
 

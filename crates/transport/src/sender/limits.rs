@@ -64,6 +64,11 @@ impl Sender {
         }
     }
 
+    /// What keeps the sender from sending more since its last event.
+    pub fn limited_by(&self) -> SendLimit {
+        self.limited_by
+    }
+
     /// The time under each limit, seconds, in the order of [`SendLimit::NAMES`].
     pub fn limited_s(&self) -> [f64; 5] {
         self.stats.limited.map(Span::seconds)

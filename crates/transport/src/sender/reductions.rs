@@ -6,7 +6,8 @@
 //! Difference between both: ns-2 also sets ECT on retransmitted segments, which RFC 3168 section 6.1.5 forbids.
 
 use super::{LastReduction, RecoveryState, Sender};
-use crate::context::FlowContext;
+use crate::change::WindowCause;
+use crate::context::{FlowContext, Trigger};
 use crate::options::StackProfile;
 use cc::{Cause, Congestion, Controller, EcnResponse, Phase, Signals};
 use net::{Ecn, Packet, QUICK_START_LEAST, RateHeader, RouterReply, XcpHeader};
@@ -37,8 +38,30 @@ impl Sender {
             dupacks: self.dupacks,
         };
         self.stats.cwnd_reductions += 1;
+        self.cause = Some(cause.into());
         self.set_cwr_pending();
         self.controller.on_congestion(&event);
+    }
+
+    /// The cause of the change of window and threshold from `before`, if it is a reduction or its undo. Called once for each
+    /// event, if the window trace is recorded. The cause of a reduction whose first step comes with a later ACK is that of
+    /// this step.
+    pub(super) fn take_cause(&mut self, trigger: Trigger, before: (f64, f64)) -> Option<WindowCause> {
+        let repairing = self.phase != Phase::Open || self.noted_phase != Phase::Open;
+        self.noted_phase = self.phase;
+        if self.seen == before && self.cause != Some(WindowCause::Undo) {
+            return None;
+        }
+        let (fell, threshold) = (self.seen.0 < before.0, self.seen.1 != before.1);
+        match self.cause.take() {
+            Some(WindowCause::Undo) => (self.seen != before).then_some(WindowCause::Undo),
+            Some(cause) if fell || threshold => Some(cause),
+            // The first ACK sets the initial window.
+            _ if !fell || trigger == Trigger::Start || self.una <= 1 => None,
+            _ if trigger == Trigger::Handoff => Some(WindowCause::Handoff),
+            _ if repairing => Some(WindowCause::Recovery),
+            _ => Some(WindowCause::Controller),
+        }
     }
 
     /// Starts recovery for the lost segment `lost`. Reduces the window unless an ECN echo has reduced it for this
@@ -158,6 +181,7 @@ impl Sender {
     fn on_echo<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
         let beyond = packet.seq > self.recover + 1;
         if self.controller.ecn_response() != EcnResponse::Reduce {
+            self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
             if packet.seq > self.answered {
                 self.answered = self.high;
                 self.set_cwr_pending();

@@ -1,6 +1,7 @@
 //! What the sender does for a recovery that keeps its own scoreboard: windows, notifications, samples.
 
 use super::{LastReduction, Sender};
+use crate::change::WindowCause;
 use crate::recovery::Rack;
 use cc::{Cause, Congestion, Controller, Lost, Phase, RateSample, Sent, Signals, Timeout, TransmitStart};
 use units::{Span, Time};
@@ -13,7 +14,7 @@ impl Sender {
     }
     /// The receiver's window, segments.
     #[inline]
-    pub(crate) fn receive_window(&self) -> u32 {
+    pub fn receive_window(&self) -> u32 {
         self.receive_window
     }
     /// The most segments that one event may send.
@@ -63,6 +64,7 @@ impl Sender {
         let dupacks = self.dupacks;
         self.stats.cwnd_reductions += 1;
         self.last_reduction = LastReduction::DupAck;
+        self.cause = Some(cause.into());
         self.set_cwr_pending();
         self.controller.on_congestion(&Congestion {
             now,
@@ -78,6 +80,7 @@ impl Sender {
     /// Passes a retransmission timeout to the controller. `cut`: it reduces the threshold.
     pub(crate) fn tell_timeout(&mut self, event: &Timeout, cut: bool) {
         self.stats.cwnd_reductions += cut as u32;
+        self.cause = Some(WindowCause::Rto);
         self.set_cwr_pending();
         self.controller.on_rto(event);
     }

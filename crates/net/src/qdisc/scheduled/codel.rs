@@ -1,6 +1,7 @@
 //! CoDel (RFC 8289): drops at the head of the queue while packets wait longer than a target for a whole interval.
 
-use super::{TailDrop, Waiting};
+use super::{Point, TailDrop, Waiting};
+use crate::rule::Rule;
 use units::{Span, Time};
 
 /// The configuration of CoDel.
@@ -39,6 +40,16 @@ pub(super) struct ControlLaw {
     count: u32,
     last_count: u32,
     dropping: bool,
+    signalled: Signalled,
+}
+
+/// The last drop or mark.
+#[derive(Clone, Copy, Debug, Default)]
+struct Signalled {
+    at: Time,
+    /// From when on packets may be dropped.
+    since: Time,
+    marked: bool,
 }
 
 /// interval / sqrt(count), to the picosecond.
@@ -66,12 +77,38 @@ impl ControlLaw {
     }
 
     /// Drops or marks `packet`. Returns it if it is marked.
-    fn signal(config: &CodelConfig, mut packet: Waiting, drops: &mut Vec<Waiting>) -> Option<Waiting> {
-        if config.ecn && packet.mark() {
+    fn signal(
+        &mut self,
+        control: Control<'_>,
+        mut packet: Waiting,
+        drops: &mut Vec<Waiting>,
+    ) -> Option<Waiting> {
+        let marked = control.config.ecn && packet.mark();
+        self.signalled = Signalled { at: control.now, since: self.first_above, marked };
+        if marked {
             return Some(packet);
         }
         drops.push(packet);
         None
+    }
+
+    /// Why it has just marked `packet`, or `dropped` it and then `later` others.
+    pub(super) fn rule(
+        &self,
+        config: &CodelConfig,
+        packet: &Waiting,
+        now: Time,
+        dropped: bool,
+        later: u32,
+    ) -> Rule {
+        let (sojourn, signalled) = (packet.sojourn(now), self.signalled);
+        let in_dropping_state = dropped || signalled.marked && signalled.at == now;
+        if !in_dropping_state {
+            return Rule::Threshold { sojourn, threshold: config.ce_threshold };
+        }
+        let above = (now + config.interval).since(signalled.since);
+        let number = (self.count + 1).saturating_sub(self.last_count + later);
+        Rule::Codel { sojourn, target: config.target, above, number }
     }
 
     /// Removes the packet that leaves now.
@@ -135,7 +172,7 @@ impl ControlLaw {
         let Control { config, now, .. } = control;
         self.dropping = droppable;
         while self.dropping && now >= self.drop_next {
-            let marked = ControlLaw::signal(config, packet, drops);
+            let marked = self.signal(control, packet, drops);
             self.count += 1;
             if marked.is_some() {
                 self.drop_next += spacing(config, self.count);
@@ -160,7 +197,7 @@ impl ControlLaw {
         packet: Waiting,
     ) -> Option<Waiting> {
         let Control { config, now, .. } = control;
-        let marked = ControlLaw::signal(config, packet, drops);
+        let marked = self.signal(control, packet, drops);
         let packet = if marked.is_some() { marked } else { self.pop(control, queue).0 };
         self.dropping = true;
         // A new series of drops soon after the last one begins at the rate that controlled the queue then.
@@ -197,6 +234,16 @@ impl Codel {
     #[inline]
     pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
         self.law.dequeue(Control { config: &self.config, others: 0, now }, &mut self.queue, drops)
+    }
+
+    /// Why it has just signalled to `packet` at this `point`.
+    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
+        match point {
+            Point::Arrival => Some(self.queue.rule(packet.packet.size)),
+            Point::Departure { later } => Some(self.law.rule(&self.config, packet, now, true, later)),
+            Point::Mark => Some(self.law.rule(&self.config, packet, now, false, 0)),
+            Point::Limit { .. } => None,
+        }
     }
 }
 

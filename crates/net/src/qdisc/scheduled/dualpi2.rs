@@ -1,8 +1,9 @@
 //! DualPI2 (RFC 9332): a queue for classic traffic and one for low-latency traffic (L4S), coupled so that flows of both
 //! kinds have about the same rate.
 
-use super::{TailDrop, Waiting};
+use super::{Point, TailDrop, Waiting};
 use crate::qdisc::pie::first_after;
+use crate::rule::{Rule, limit};
 use engine::Stream;
 use units::{Span, Time};
 
@@ -81,6 +82,8 @@ pub struct DualPi2 {
     credit: f64,
     stream: Stream,
     counts: LowLatency,
+    /// The last mark was in the low-latency queue.
+    marked_low: bool,
 }
 
 /// Bytes of a full packet.
@@ -112,6 +115,7 @@ impl DualPi2 {
             credit: first_credit(config.scheduler),
             stream,
             counts: LowLatency::default(),
+            marked_low: false,
         }
     }
 
@@ -221,7 +225,32 @@ impl DualPi2 {
         if self.short(&packet) || self.stream.uniform() >= self.base * self.base {
             return Ok(packet);
         }
+        self.marked_low = false;
         if !self.overloaded() && packet.mark() { Ok(packet) } else { Err(packet) }
+    }
+
+    /// The probabilities of a mark of a low-latency packet that waited `delay`: by that delay, and from the classic queue.
+    fn mark_probabilities(&self, packet: &Waiting, delay: Span) -> (f64, f64) {
+        let coupled = if self.short(packet) { 0.0 } else { (self.config.coupling * self.base).min(1.0) };
+        // A packet alone in its queue is not marked for its delay (RFC 9332: Th_len).
+        (if self.low.len() > 0 { self.ramp(delay) } else { 0.0 }, coupled)
+    }
+
+    /// Why it has just dropped or marked `packet` at this `point`.
+    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
+        if let Point::Arrival = point {
+            let packets = (self.classic.len() + self.low.len()) as u64;
+            let (packet_limit, byte_limit) = (limit(self.config.packets), limit(self.config.bytes));
+            let (bytes, size) = (self.classic.bytes() + self.low.bytes(), packet.packet.size);
+            return Some(Rule::Full { packets, packet_limit, bytes, byte_limit, size });
+        }
+        let sojourn = packet.sojourn(now);
+        if let (Point::Mark, true) = (point, self.marked_low) {
+            let (own, coupled) = self.mark_probabilities(packet, sojourn);
+            return Some(Rule::LowLatency { sojourn, own, coupled });
+        }
+        let (probability, target) = (self.base * self.base, self.config.target);
+        Some(Rule::DualPi2 { delay: self.last_delay, target, probability, overload: self.overloaded() })
     }
 
     /// A low-latency packet: marked by the coupled probability or its own delay; in overload it can be dropped. `Err`: it
@@ -230,14 +259,13 @@ impl DualPi2 {
         if !self.short(&packet) && self.overloaded() && self.stream.uniform() < self.base * self.base {
             return Err(packet);
         }
-        let coupled = if self.short(&packet) { 0.0 } else { (self.config.coupling * self.base).min(1.0) };
         let delay = packet.sojourn(now);
-        // A packet alone in its queue is not marked for its delay (RFC 9332: Th_len).
-        let own = if self.low.len() > 0 { self.ramp(delay) } else { 0.0 };
+        let (own, coupled) = self.mark_probabilities(&packet, delay);
         self.recurrence += own.max(coupled);
         if self.recurrence > 1.0 {
             self.recurrence -= 1.0;
             packet.mark();
+            self.marked_low = true;
             self.counts.marked += 1;
         }
         self.counts.packets += 1;

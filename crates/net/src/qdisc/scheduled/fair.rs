@@ -1,10 +1,11 @@
 //! One queue for each flow, served in deficit round robin, with CoDel or PIE in each: FQ-CoDel (RFC 8290), FQ-PIE.
 
 use super::codel::{CodelConfig, Control, ControlLaw};
-use super::{TailDrop, Waiting};
+use super::{Point, TailDrop, Waiting};
 use crate::packet::PacketKind;
 use crate::qdisc::offer::Admission;
 use crate::qdisc::pie::{PieConfig, PieControl};
+use crate::rule::{Rule, limit};
 use engine::Stream;
 use std::collections::VecDeque;
 use units::{Span, Time};
@@ -79,13 +80,18 @@ impl FairQueue {
         FairQueue { config, queues, new, old, packets: 0, bytes: 0, stream, perturbation }
     }
 
-    /// The queue of a packet: of its flow and direction.
-    fn index(&mut self, packet: &Waiting) -> u32 {
+    /// Number of the queue of a packet: of its flow and direction.
+    fn number(&self, packet: &Waiting) -> u32 {
         let key = 2 * packet.packet.flow + (packet.packet.kind == PacketKind::Ack) as u32;
-        let index = match self.config.queues {
+        match self.config.queues {
             0 => key,
             count => (mix(key as u64 ^ self.perturbation) % count as u64) as u32,
-        };
+        }
+    }
+
+    /// The same; the queue is created if there is none.
+    fn index(&mut self, packet: &Waiting) -> u32 {
+        let index = self.number(packet);
         while self.queues.len() <= index as usize {
             let state = match &self.config.inner {
                 PerFlow::Codel(_) => State::Codel(ControlLaw::default()),
@@ -185,6 +191,40 @@ impl FairQueue {
             } else {
                 queue.list = List::None;
             }
+        }
+    }
+}
+
+impl FairQueue {
+    /// Why it has just dropped or marked `packet` at this `point`.
+    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
+        let queue = self.queues.get(self.number(packet) as usize)?;
+        match (point, &self.config.inner, &queue.state) {
+            (Point::Limit { others }, ..) => Some(Rule::Longest {
+                packets: self.packets + others as u64 + 1,
+                packet_limit: limit(self.config.packets),
+                bytes: self.bytes,
+                byte_limit: limit(self.config.bytes),
+            }),
+            (Point::Arrival, PerFlow::Pie(config), State::Pie(control)) => Some(control.rule(config)),
+            (Point::Departure { later }, PerFlow::Codel(config), State::Codel(law)) => {
+                Some(law.rule(config, packet, now, true, later))
+            }
+            (Point::Mark, PerFlow::Codel(config), State::Codel(law)) => {
+                Some(law.rule(config, packet, now, false, 0))
+            }
+            _ => None,
+        }
+    }
+
+    /// Why PIE has marked `packet` at its arrival, if it has.
+    pub(crate) fn mark_at_arrival(&self, packet: &Waiting) -> Option<Rule> {
+        let queue = self.queues.get(self.number(packet) as usize)?;
+        match (&self.config.inner, &queue.state) {
+            (PerFlow::Pie(config), State::Pie(control)) if queue.waiting.last()?.marked => {
+                Some(control.rule(config))
+            }
+            _ => None,
         }
     }
 }

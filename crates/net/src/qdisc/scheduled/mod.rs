@@ -14,6 +14,7 @@ pub use tail::TailDrop;
 
 use crate::impairment::Effect;
 use crate::packet::{Ecn, Packet};
+use crate::rule::Rule;
 use units::{Span, Time};
 
 /// A packet in a queue.
@@ -43,6 +44,19 @@ impl Waiting {
         }
         capable
     }
+}
+
+/// Where a discipline has dropped or marked a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Point {
+    /// It refused the packet at its arrival.
+    Arrival,
+    /// It dropped the packet at the arrival of another one, together with `others`.
+    Limit { others: u32 },
+    /// It dropped the packet at a departure, and `later` others after it.
+    Departure { later: u32 },
+    /// It marked the packet that departs.
+    Mark,
 }
 
 /// The discipline of a scheduled link.
@@ -80,6 +94,21 @@ impl Scheduler {
             Scheduler::Fair(queue) => queue.dequeue(now, drops),
             Scheduler::DualPi2(queue) => queue.dequeue(now, drops),
         }
+    }
+
+    /// Why it has just dropped or marked `packet` at this `point`.
+    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
+        match self {
+            Scheduler::TailDrop(queue) => Some(queue.rule(packet.packet.size)),
+            Scheduler::Codel(queue) => queue.rule(packet, now, point),
+            Scheduler::Fair(queue) => queue.rule(packet, now, point),
+            Scheduler::DualPi2(queue) => queue.rule(packet, now, point),
+        }
+    }
+
+    /// Why it has marked `packet` at its arrival, if it has.
+    pub(crate) fn mark_at_arrival(&self, packet: &Waiting) -> Option<Rule> {
+        if let Scheduler::Fair(queue) = self { queue.mark_at_arrival(packet) } else { None }
     }
 
     /// What the low-latency queue has done, if there is one.

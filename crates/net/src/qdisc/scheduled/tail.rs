@@ -1,6 +1,7 @@
 //! Drop-tail on a scheduled link: for links whose rate follows a trace.
 
 use super::Waiting;
+use crate::rule::{Rule, limit};
 use std::collections::VecDeque;
 
 /// A first-in-first-out queue with a limit on the waiting packets; the packet in transmission does not count.
@@ -43,6 +44,22 @@ impl TailDrop {
         self.bytes += size;
         self.waiting.push_back(packet);
         true
+    }
+
+    /// Why it has just refused a packet of `size` bytes.
+    pub(crate) fn rule(&self, size: u32) -> Rule {
+        Rule::Full {
+            packets: self.waiting.len() as u64,
+            packet_limit: limit(self.most_packets),
+            bytes: self.bytes,
+            byte_limit: limit(self.most_bytes),
+            size,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn last(&self) -> Option<&Waiting> {
+        self.waiting.back()
     }
 
     /// Removes the oldest packet.

@@ -2,6 +2,7 @@
 
 use super::prr::Reduction;
 use super::state::{Rack, State};
+use crate::change::WindowCause;
 use crate::options::{ReduceFrom, ReductionKind};
 use crate::sender::Sender;
 use cc::{Cause, Controller};
@@ -105,6 +106,7 @@ impl Rack {
             self.segments.unmark_losses();
         }
         if self.undo.prior_ssthresh > 0.0 {
+            s.cause = Some(WindowCause::Undo);
             s.controller.on_undo(now);
             if !s.controller.owns_window() {
                 let cwnd = s.cwnd().max(self.reduction.prior_cwnd);

@@ -2,6 +2,7 @@
 //! section 4.1, as in Linux).
 
 use super::state::{Rack, State, WindowUse};
+use crate::change::WindowCause;
 use crate::options::{IdleRestart, Validation};
 use crate::sender::Sender;
 use cc::{Controller, Restart};
@@ -60,6 +61,7 @@ impl Rack {
             let used = self.window_use.used.max(s.options.initial_window as u32);
             let cwnd = s.cwnd();
             if used < cwnd {
+                s.cause = Some(WindowCause::Validation);
                 s.controller.set_ssthresh(self.current_ssthresh(s));
                 s.controller.set_window(((cwnd + used) / 2) as f64);
             }
@@ -93,6 +95,7 @@ impl Rack {
                 window = window.max(least);
             }
         }
+        s.cause = Some(WindowCause::Restart);
         s.controller.set_ssthresh(self.current_ssthresh(s));
         s.controller.on_restart(&Restart { now, idle, window: window as f64 });
         self.window_use.changed(now);

@@ -1,0 +1,36 @@
+//! What bounds a TCP flow besides its congestion window.
+
+use transport::{Recovery, SendLimit, Sender, StackProfile, Validation};
+use units::Time;
+
+/// What bounds a TCP flow besides its congestion window. Windows in segments.
+#[derive(Clone, Debug)]
+pub struct FlowBounds {
+    /// Name of the congestion controller.
+    pub control: String,
+    /// The receiver's window.
+    pub receive_window: f64,
+    /// The configured bound of the congestion window.
+    pub max_cwnd: Option<f64>,
+    /// Whether a window that is not used does not grow (RFC 7661).
+    pub validated: bool,
+    /// What keeps the sender from sending more now.
+    pub limited_by: SendLimit,
+    /// When all data was acknowledged.
+    pub completed: Option<Time>,
+}
+
+impl FlowBounds {
+    pub(super) fn of(sender: &Sender) -> FlowBounds {
+        let options = sender.options();
+        FlowBounds {
+            control: sender.controller().name().into(),
+            receive_window: sender.receive_window() as f64,
+            max_cwnd: (options.max_cwnd > 0.0).then_some(options.max_cwnd),
+            validated: options.stack == StackProfile::Linux
+                && !(options.recovery == Recovery::Rack && options.validation == Validation::None),
+            limited_by: sender.limited_by(),
+            completed: sender.completed(),
+        }
+    }
+}

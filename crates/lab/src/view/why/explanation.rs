@@ -1,0 +1,123 @@
+//! Question and answer of an explanation.
+
+use serde::{Serialize, Serializer};
+
+/// What to explain.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Simulated time, seconds.
+    pub at_s: f64,
+    /// Name of the flow; `None`: the TCP flow whose window changed last.
+    pub flow: Option<&'a str>,
+    /// The last reduction, in place of the last change.
+    pub cut: bool,
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// The part of the question: `at`, `flow`, or empty.
+    pub part: &'static str,
+    /// The reason.
+    pub message: String,
+}
+
+/// The packets of each flow at a link at one time, with the packet in transmission.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueState {
+    /// The link.
+    pub link: String,
+    /// When.
+    pub time_s: f64,
+    /// Packets by flow, in the order of their first packet at the link.
+    #[serde(serialize_with = "as_map")]
+    pub packets: Vec<(String, u64)>,
+}
+
+/// An event of a packet at a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// When.
+    pub time_s: f64,
+    /// The link; of an ACK with a remark.
+    pub link: String,
+    /// enqueued, transmitted, delivered, drop.
+    pub event: &'static str,
+    /// Of a drop.
+    pub reason: Option<&'static str>,
+    /// Of a transmission: the time since the arrival at the link.
+    pub waited_s: Option<f64>,
+}
+
+/// The rule that dropped or marked a packet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleView {
+    /// Its name.
+    pub kind: &'static str,
+    /// The link.
+    pub link: String,
+    /// When it decided.
+    pub time_s: f64,
+    /// The values that decided; times in seconds.
+    #[serde(serialize_with = "as_map")]
+    pub values: Vec<(&'static str, f64)>,
+    /// One sentence.
+    pub words: String,
+}
+
+/// What limits a flow while its window does not change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// handshake, complete, no_acks, recovery, application, receive_window, max_cwnd, pacing, window, other.
+    pub kind: &'static str,
+    /// Time since the last change of the window.
+    pub unchanged_s: f64,
+    /// One sentence.
+    pub words: String,
+}
+
+/// A change of a window and its cause. Windows in segments, times in simulated seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The flow.
+    pub flow: String,
+    /// Its congestion controller.
+    pub control: String,
+    /// When the window changed.
+    pub time_s: f64,
+    /// The event, as in the window trace.
+    pub event: &'static str,
+    /// The phase after it.
+    pub phase: &'static str,
+    /// The window before and after it.
+    pub cwnd: [f64; 2],
+    /// The threshold before and after it; `None` for infinite.
+    pub ssthresh: [Option<f64>; 2],
+    /// The round-trip sample.
+    pub rtt_s: Option<f64>,
+    /// Segments in flight after it.
+    pub in_flight: f64,
+    /// Number of the highest packet acknowledged.
+    pub acked: i64,
+    /// The cause of a reduction or its undo, as in the window trace; `None` for growth.
+    pub change: Option<&'static str>,
+    /// The cause in one sentence.
+    pub cause: String,
+    /// The packet that caused the change: the one acknowledged, lost, or marked.
+    pub packet: Option<i64>,
+    /// The events of that packet, of all its copies, up to the change.
+    pub journey: Vec<Step>,
+    /// The rule that dropped or marked it.
+    pub rule: Option<RuleView>,
+    /// The queue that dropped or marked it.
+    pub queue: Option<QueueState>,
+    /// What limits the flow since, if the window has not changed for longer than a round trip.
+    pub limit: Option<Limit>,
+    /// All of it in words, line by line.
+    pub lines: Vec<String>,
+}
+
+/// Serializes pairs as a map in their order.
+fn as_map<K: Serialize, V: Serialize, S: Serializer>(pairs: &[(K, V)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}

@@ -1,0 +1,143 @@
+//! Explanation of a window change: the event, the ACK or loss, the packet and its links, the rule that dropped or marked
+//! it, the queue; and what limits a flow while its window does not change.
+
+mod cause;
+mod explanation;
+mod limit;
+mod packets;
+mod sentences;
+
+use crate::simulation::{FlowBounds, Run, WindowLog};
+use packets::Packets;
+
+pub use explanation::{Explanation, Question, Unanswered};
+use transport::WindowCause;
+use units::{Span, Time};
+
+/// Two rows of the window trace: a change, and the row before it of the same flow.
+#[derive(Clone, Copy)]
+struct Change {
+    row: usize,
+    before: Option<usize>,
+}
+
+/// Explains the last change of a window up to a time. The run has a window trace with a row for each ACK, and records
+/// packets and rules; it stands at that time or after it. (After it, whether the application or pacing limits a flow is
+/// not known.)
+pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswered> {
+    let end = run.end().seconds();
+    if !(0.0..=end).contains(&question.at_s) {
+        return Err(unanswered("at", format!("the run lasts from 0 to {end} s")));
+    }
+    let (bounds, names) = (run.flow_bounds(), run.flow_names());
+    let flow = question.flow.map(|name| number_of(name, &names[..bounds.len()])).transpose()?;
+    if bounds.is_empty() {
+        let message = "the scenario has no TCP flow and so no congestion window";
+        return Err(unanswered("", message.into()));
+    }
+    let log = run.windows();
+    let (change, last) = last_change(log, bounds.len(), question, flow).ok_or_else(|| {
+        let whose = question.flow.map_or("a window".into(), |flow| format!("{flow}'s window"));
+        let verb = if question.cut { "reduced" } else { "changed" };
+        unanswered("at", format!("no event {verb} {whose} until {} s", question.at_s))
+    })?;
+    let bounds = &bounds[log.flow[change.row] as usize];
+    let explained = |change: Change| {
+        let mut found = outline(log, change, &names, bounds);
+        let packets = Packets::new(run, &names, log.flow[change.row], found.time_s);
+        cause::fill(&mut found, &packets);
+        found
+    };
+    let mut found = explained(change);
+    if let Some(begin) = recovery_begin(log, change) {
+        cause::follow(&mut found, explained(begin));
+    }
+    if !question.cut {
+        let exact = run.now() <= Time::ZERO + Span::from_seconds(question.at_s);
+        found.limit = limit::of(log, change.row, last, question.at_s, bounds, exact);
+    }
+    found.lines = sentences::of(&found, question.at_s);
+    Ok(found)
+}
+
+fn unanswered(part: &'static str, message: String) -> Unanswered {
+    Unanswered { part, message }
+}
+
+fn number_of(name: &str, names: &[String]) -> Result<u32, Unanswered> {
+    let found = names.iter().position(|known| known == name);
+    found.map(|number| number as u32).ok_or_else(|| {
+        let known = names.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
+        unanswered("flow", format!("there is no TCP flow {name}; there are {known}"))
+    })
+}
+
+/// The last change (or reduction) up to the time, and the last row of the same flow.
+fn last_change(
+    log: &WindowLog,
+    flows: usize,
+    question: Question<'_>,
+    flow: Option<u32>,
+) -> Option<(Change, usize)> {
+    let rows = log.time_s.partition_point(|time| *time <= question.at_s);
+    let mut latest: Vec<Option<usize>> = vec![None; flows];
+    let mut found = None;
+    for row in 0..rows {
+        let before = latest[log.flow[row] as usize].replace(row);
+        if flow.is_some_and(|flow| flow != log.flow[row]) {
+            continue;
+        }
+        let changed = before.is_none_or(|before| {
+            let hand_off = transport::Trigger::ALL[log.event[row] as usize] == transport::Trigger::Handoff;
+            log.cwnd[row] != log.cwnd[before] || log.ssthresh[row] != log.ssthresh[before] || hand_off
+        });
+        let fell = before.is_some_and(|before| log.cwnd[row] < log.cwnd[before]);
+        if if question.cut { fell } else { changed } {
+            found = Some(Change { row, before });
+        }
+    }
+    let found = found?;
+    Some((found, latest[log.flow[found.row] as usize]?))
+}
+
+/// The reduction that began the recovery which causes this change.
+fn recovery_begin(log: &WindowLog, change: Change) -> Option<Change> {
+    let cause = |row: usize| WindowCause::ALL.get(log.cause[row] as usize).copied();
+    let Change { row, before } = change;
+    if cause(row) != Some(WindowCause::Recovery) {
+        return None;
+    }
+    let of_flow = |row: &usize| log.flow[*row] == log.flow[change.row];
+    let begins = |row: &usize| {
+        matches!(cause(*row), Some(WindowCause::FastRetransmit | WindowCause::Ecn | WindowCause::Rto))
+    };
+    let row = (0..=before?).rev().filter(of_flow).find(begins)?;
+    Some(Change { row, before: (0..row).rev().find(of_flow) })
+}
+
+/// The explanation without its cause.
+fn outline(log: &WindowLog, change: Change, names: &[String], bounds: &FlowBounds) -> Explanation {
+    let Change { row, before } = change;
+    let finite = |x: f64| x.is_finite().then_some(x);
+    let cause = WindowCause::ALL.get(log.cause[row] as usize);
+    Explanation {
+        flow: names[log.flow[row] as usize].clone(),
+        control: bounds.control.clone(),
+        time_s: log.time_s[row],
+        event: transport::Trigger::ALL[log.event[row] as usize].name(),
+        phase: cc::Phase::ALL[log.phase[row] as usize].name(),
+        cwnd: [log.cwnd[before.unwrap_or(row)], log.cwnd[row]],
+        ssthresh: [before.and_then(|before| finite(log.ssthresh[before])), finite(log.ssthresh[row])],
+        rtt_s: finite(log.rtt_s[row]),
+        in_flight: log.in_flight[row],
+        acked: log.ack[row],
+        change: cause.map(|cause| cause.name()),
+        cause: String::new(),
+        packet: None,
+        journey: Vec::new(),
+        rule: None,
+        queue: None,
+        limit: None,
+        lines: Vec::new(),
+    }
+}

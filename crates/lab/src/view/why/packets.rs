@@ -1,0 +1,171 @@
+//! The packets of a flow up to a time: their events, the rules that dropped or marked them, the queues they met.
+
+use super::explanation::{QueueState, RuleView, Step};
+use crate::simulation::{PacketLog, RuleRow, Run};
+use net::DropReason;
+
+const ENQUEUE: u8 = 0;
+const DROP: u8 = 1;
+const DEPART: u8 = 2;
+const DELIVER: u8 = 3;
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+
+/// The packet events of a run, seen from one flow at one time.
+pub(super) struct Packets<'a> {
+    log: &'a PacketLog,
+    rules: &'a [RuleRow],
+    links: Vec<String>,
+    names: &'a [String],
+    flow: u32,
+    /// Number of the events up to the time.
+    events: usize,
+}
+
+/// A drop or a mark of a packet: the row of its event.
+#[derive(Clone, Copy)]
+pub(super) struct Signal {
+    row: usize,
+    /// Number of the packet.
+    pub seq: i64,
+}
+
+impl<'a> Packets<'a> {
+    pub fn new(run: &'a Run, names: &'a [String], flow: u32, until_s: f64) -> Packets<'a> {
+        let (log, rules) = (run.packets(), run.rules());
+        let events = log.time.partition_point(|time| time.seconds() <= until_s);
+        Packets { log, rules, links: run.link_names(), names, flow, events }
+    }
+
+    fn of_flow(&self, kind: u8) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        (0..self.events).filter(move |row| self.log.flow[*row] == self.flow && self.log.kind[*row] == kind)
+    }
+
+    pub fn link(&self, signal: Signal) -> &str {
+        &self.links[self.log.link[signal.row] as usize]
+    }
+
+    pub fn time_s(&self, signal: Signal) -> f64 {
+        self.log.time[signal.row].seconds()
+    }
+
+    /// The description of a drop: of the rule, or of the reason.
+    pub fn words(&self, drop: Signal) -> String {
+        match self.rule(drop, true) {
+            Some(rule) => rule.words,
+            None => reason(self.log.reason[drop.row]).map_or(String::new(), |reason| reason.words().into()),
+        }
+    }
+
+    /// Number of ACKs of the flow that were dropped.
+    pub fn dropped_acks(&self) -> usize {
+        self.of_flow(ACK).filter(|row| self.log.event[*row] == DROP).count()
+    }
+
+    /// The last drop of packet `seq` before time `before_s`.
+    pub fn last_drop(&self, seq: i64, before_s: f64) -> Option<Signal> {
+        let drop = |row: &usize| {
+            self.log.seq[*row] == seq
+                && self.log.event[*row] == DROP
+                && self.log.time[*row].seconds() < before_s
+        };
+        self.of_flow(DATA).rev().find(drop).map(|row| Signal { row, seq })
+    }
+
+    /// The first mark of the last marked packet up to number `acked` that arrived after time `after_s`.
+    pub fn last_mark(&self, acked: i64, after_s: f64) -> Option<Signal> {
+        let arrived = self.of_flow(DATA).rev().find(|row| {
+            self.log.marked[*row]
+                && self.log.event[*row] == DELIVER
+                && self.log.seq[*row] <= acked
+                && self.log.time[*row].seconds() > after_s
+        })?;
+        let seq = self.log.seq[arrived];
+        let row = self.of_flow(DATA).find(|row| self.log.marked[*row] && self.log.seq[*row] == seq)?;
+        Some(Signal { row, seq })
+    }
+
+    /// The rule of a drop or a mark of a data packet.
+    pub fn rule(&self, signal: Signal, dropped: bool) -> Option<RuleView> {
+        let log = self.log;
+        let (time, link) = (log.time[signal.row], log.link[signal.row]);
+        let found = self.rules.iter().rev().find(|rule| {
+            rule.link == link
+                && rule.flow == self.flow
+                && rule.kind == DATA
+                && rule.seq == signal.seq
+                && rule.dropped == dropped
+                && rule.time <= time
+        })?;
+        Some(RuleView {
+            kind: found.rule.name(),
+            link: self.links[link as usize].clone(),
+            time_s: found.time.seconds(),
+            values: found.rule.values(),
+            words: found.rule.to_string(),
+        })
+    }
+
+    /// Events of a packet before `before_s`, and of its ACK with `both_ways`. What is sent in response to a change is not
+    /// part of its cause.
+    pub fn journey(&self, seq: i64, before_s: f64, both_ways: bool) -> Vec<Step> {
+        let log = self.log;
+        let mut arrived: Vec<(u32, f64)> = Vec::new();
+        let mut steps = Vec::new();
+        for row in 0..self.events {
+            let wanted =
+                log.flow[row] == self.flow && log.seq[row] == seq && (both_ways || log.kind[row] == DATA);
+            let time_s = log.time[row].seconds();
+            if !wanted || time_s >= before_s {
+                continue;
+            }
+            let link = log.link[row];
+            let since = arrived.iter().rev().find(|(at, _)| *at == link).map_or(time_s, |(_, time)| *time);
+            if log.event[row] == ENQUEUE {
+                arrived.push((link, time_s));
+            }
+            let remark = if log.kind[row] == ACK { " (its ACK)" } else { "" };
+            steps.push(Step {
+                time_s,
+                link: format!("{}{remark}", self.links[link as usize]),
+                event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
+                reason: reason(log.reason[row]).map(DropReason::name),
+                waited_s: (log.event[row] == DEPART).then_some(time_s - since),
+            });
+        }
+        steps
+    }
+
+    /// Packets of each flow that the link of a drop or mark holds at that time: enqueued, and neither sent nor dropped.
+    /// `None` if its queue had no part in it.
+    pub fn queue(&self, signal: Signal) -> Option<QueueState> {
+        let log = self.log;
+        let why = reason(log.reason[signal.row]);
+        if why.is_some_and(|reason| !matches!(reason, DropReason::Queue | DropReason::Aqm)) {
+            return None;
+        }
+        let (link, time) = (log.link[signal.row], log.time[signal.row]);
+        let mut counts: Vec<(u32, i64)> = Vec::new();
+        for row in (0..self.events).filter(|row| log.link[*row] == link && log.time[*row] <= time) {
+            let change = match (log.event[row], reason(log.reason[row])) {
+                (ENQUEUE, _) => 1,
+                (DEPART, _) | (DROP, Some(DropReason::Aqm)) => -1,
+                _ => 0,
+            };
+            match counts.iter_mut().find(|(flow, _)| *flow == log.flow[row]) {
+                Some((_, count)) => *count += change,
+                None => counts.push((log.flow[row], change)),
+            }
+        }
+        let waiting = counts.into_iter().filter(|(_, count)| *count > 0);
+        Some(QueueState {
+            link: self.links[link as usize].clone(),
+            time_s: time.seconds(),
+            packets: waiting.map(|(flow, count)| (self.names[flow as usize].clone(), count as u64)).collect(),
+        })
+    }
+}
+
+fn reason(code: u8) -> Option<DropReason> {
+    DropReason::ALL.get(code as usize).copied()
+}

@@ -1,0 +1,31 @@
+//! Explanations of window changes.
+
+use crate::run::{FEW, build, drive};
+use crate::scenario::PyScenario;
+use lab::{Question, Recording, Run, Settings, TraceMode};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use units::{Span, Time};
+
+/// Runs a scenario up to `at_s` and explains the last change of a window, or with `cut` the last reduction, as JSON. Raises
+/// ValueError with the part of the question (`at`, `flow` or empty) and the reason if there is none.
+#[pyfunction]
+#[pyo3(signature = (scenario, at_s, *, flow=None, seed=None, cut=false))]
+pub(crate) fn explain(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    at_s: f64,
+    flow: Option<&str>,
+    seed: Option<u64>,
+    cut: bool,
+) -> PyResult<String> {
+    let recording =
+        Recording { trace: TraceMode::EveryAck, packets: true, rules: true, ..Recording::default() };
+    let mut run = build(py, scenario, Settings { seed, recording, unfused: false })?;
+    let until = Time::ZERO + Span::from_seconds(at_s);
+    drive(py, &mut run, |run: &mut Run| run.advance_within(FEW, until), None)?;
+    let found = lab::explain(&run, Question { at_s, flow, cut });
+    found
+        .map(|found| lab::to_json(&found))
+        .map_err(|unanswered| PyValueError::new_err((unanswered.part, unanswered.message)))
+}
