@@ -22,6 +22,8 @@ COMMANDS = (
     "run",
     "check",
     "why",
+    "view",
+    "link",
     "list",
     "schema",
     "sweep",

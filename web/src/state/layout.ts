@@ -10,12 +10,12 @@ export function layout(links: readonly (readonly [string, string])[], flows: rea
   const columns: string[][] = Array.from({ length: most + 1 }, () => []);
   for (const n of nodes) columns[depth.get(n)!]!.push(n);
   const row = new Map<string, number>();
-  for (const column of columns) column.forEach((n, i) => row.set(n, (i + 1) / (column.length + 1)));
+  for (const column of columns) column.forEach((n, i) => row.set(n, (i + 0.5) / column.length));
   for (let pass = 0; pass < 6; pass++) {
     for (const column of pass % 2 ? columns.toReversed() : columns) {
       const mean = new Map(column.map((n) => { const around = near.get(n)!; return [n, around.reduce((sum, m) => sum + row.get(m)!, 0) / (around.length || 1)] as const; }));
       column.sort((a, b) => mean.get(a)! - mean.get(b)! || nodes.indexOf(a) - nodes.indexOf(b));
-      column.forEach((n, i) => row.set(n, (i + 1) / (column.length + 1)));
+      column.forEach((n, i) => row.set(n, (i + 0.5) / column.length));
     }
   }
   return new Map(nodes.map((n) => [n, [most ? depth.get(n)! / most : 0.5, row.get(n)!] as const]));

@@ -11,7 +11,8 @@ export const time = $state({
   speed: 0.1,
 });
 export function resetTime(duration: number): void {
-  Object.assign(time, { duration, from: 0, to: duration, cursor: null, playhead: 0, playing: false });
+  // Where a run has begun in earnest.
+  Object.assign(time, { duration, from: 0, to: duration, cursor: null, playhead: duration * 0.1, playing: false });
 }
 const LEAST = 1e-6;
 export function zoom(from: number, to: number): void {
