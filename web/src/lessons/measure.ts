@@ -11,11 +11,12 @@ export function parseMeasure(line: string): Measure {
   return { name: m[1]!, run: m[2] ?? '', what: m[3]!, written: m[4]! };
 }
 
-/** The value of a measure: `outcome flows.f.goodput_bps * 1e-6`, `max cwnd f 0 3`, `falls f 10 60`, or a formula of other measures. */
+/** The value of a measure: `outcome flows.f.goodput_bps * 1e-6`, `max cwnd f 0 3`, `falls f 10 60`, `total timeouts`, or a formula of other measures. */
 export function value(what: string, of: Measured, known: ReadonlyMap<string, number>): number {
   const [, body, factor] = /^(.*?)(?:\s*\*\s*([\d.e+-]+))?$/.exec(what)!;
   const words = body!.trim().split(/\s+/), scale = factor === undefined ? 1 : Number(factor);
   if (words[0] === 'outcome') return scale * outcome(of.outcome, words[1]!);
+  if (words[0] === 'total' || words[0] === 'greatest') return scale * over(of.outcome, words);
   if (/^(max|min|mean|last|falls|when_max)$/.test(words[0]!) && words.length >= 3) return scale * curve(of.curves, words);
   return formula(what, known);
 }
@@ -29,6 +30,12 @@ function outcome(from: Outcome, path: string): number {
   return found;
 }
 
+/** Over all flows: their total, or the greatest of them. */
+function over(from: Outcome, [how, key]: string[]): number {
+  const values = from.flows.map((f) => f[key!]).filter((v): v is number => typeof v === 'number');
+  if (values.length < from.flows.length) throw new Error(`not every flow has a number ${key}`);
+  return how === 'total' ? values.reduce((a, b) => a + b, 0) : Math.max(...values);
+}
 function curve(curves: Curves, words: string[]): number {
   const [kind, panel, name, from = '0', to = 'Infinity'] = words[0] === 'falls' ? ['falls', 'cwnd', ...words.slice(1)] : words;
   const info = curves.series.find((s) => s.panel === panel && s.name === name);

@@ -106,9 +106,12 @@ await test('play moves packets', async () => {
   await page.waitForFunction((t) => document.querySelector('.clock').textContent.trim() !== t.trim(), stopped);
 });
 await test('a link gives another page the same fingerprint', async () => {
+  await page.locator('.pick select').selectOption('asymmetric'); // random losses: the seed decides
+  await page.waitForFunction((f) => document.documentElement.dataset.state === 'ended' && document.documentElement.dataset.fingerprint !== f, first);
+  const one = await print(page);
   await page.locator('.seed input').fill('7');
   await page.locator('.seed input').press('Enter');
-  await page.waitForFunction((f) => document.documentElement.dataset.state === 'ended' && document.documentElement.dataset.fingerprint !== f, first);
+  await page.waitForFunction((f) => document.documentElement.dataset.state === 'ended' && document.documentElement.dataset.fingerprint !== f, one);
   const own = await print(page);
   await page.getByRole('button', { name: 'Share' }).click();
   const link = await page.getByTestId('link').inputValue();
