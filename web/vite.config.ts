@@ -11,14 +11,25 @@ const page = resolve(process.env.ACKCLOCK_PAGE ?? join(root, '../python/ackclock
 /** `import wasm from 'virtual:core'`: the core, gzip in base64, so that the page opens from disk. */
 const core = (): Plugin => ({
   name: 'ackclock-core',
-  resolveId: (id) => (id === 'virtual:core' || id === 'virtual:scenarios' ? `\0${id}` : undefined),
+  resolveId: (id) => (id === 'virtual:core' || id === 'virtual:scenarios' || id === 'virtual:notices' ? `\0${id}` : undefined),
   load(id) {
     if (id === '\0virtual:core') return `export default ${JSON.stringify(gzipSync(readFileSync(wasm), { level: 9 }).toString('base64'))}`;
     if (id === '\0virtual:scenarios') return `export default ${JSON.stringify(scenarios())}`;
+    if (id === '\0virtual:notices') return `export default ${JSON.stringify(notices())}`;
     return undefined;
   },
 });
 
+/** The licences of what the page contains. */
+const BUNDLED = ['svelte', 'uplot', 'fflate', 'd3-geo', 'd3-array', 'internmap', 'topojson-client', 'style-mod', 'w3c-keyname', 'crelt', '@marijn/find-cluster-break', '@lezer/common', '@lezer/highlight',
+  ...['autocomplete', 'commands', 'language', 'legacy-modes', 'lint', 'state', 'view'].map((name) => `@codemirror/${name}`)];
+function notices(): { name: string; version: string; text: string }[] {
+  return BUNDLED.map((name) => {
+    const folder = join(root, 'node_modules', name), file = readdirSync(folder).find((f) => /^licen[cs]e/i.test(f));
+    const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string; license: string };
+    return { name, version: about.version, text: file ? readFileSync(join(folder, file), 'utf8').trim() : about.license };
+  });
+}
 /** The scenarios of the repository, with the files that they name. */
 function scenarios(): { name: string; text: string; files: Record<string, { base64: string }> }[] {
   const folder = join(root, '../scenarios');

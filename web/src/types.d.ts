@@ -8,3 +8,8 @@ declare module 'virtual:scenarios' {
   const scenarios: { name: string; text: string; files: Record<string, { base64: string }> }[];
   export default scenarios;
 }
+declare module 'virtual:notices' {
+  /** The licences of what the page contains. */
+  const notices: { name: string; version: string; text: string }[];
+  export default notices;
+}

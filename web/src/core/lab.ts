@@ -58,6 +58,12 @@ export class Lab {
   }
   #answer<T>(): T { return JSON.parse(this.#text(this.#core.answer(), this.#core.answer_length())) as T; }
   #data(): Float64Array { return new Float64Array(this.#core.memory.buffer, this.#core.data(), this.#core.data_length()).slice(); }
+  /** The answer with its numbers; a message in place of an answer is an error. */
+  #withData<T extends { data: Float64Array }>(): T {
+    const answer = this.#answer<T & { message?: string }>();
+    if (answer.message !== undefined) throw new Refused({ message: answer.message });
+    return { ...answer, data: this.#data() };
+  }
   #ask<T>(what: Call, request: unknown): T {
     return this.#guard(() => {
       if (this.#call(what, request) !== 0) throw new Refused(this.#answer<Problem>());
@@ -92,16 +98,16 @@ export class Lab {
   curves(from: number, to: number, px: number): Curves {
     return this.#guard(() => {
       this.#core.curves(from, to, px);
-      return { ...this.#answer<Omit<Curves, 'data'>>(), data: this.#data() };
+      return this.#withData<Curves>();
     });
   }
   flights(from: number, to: number): Flights {
     return this.#guard(() => {
       this.#core.flights(from, to);
-      return { ...this.#answer<Omit<Flights, 'data'>>(), data: this.#data() };
+      return this.#withData<Flights>();
     });
   }
-  places(seconds: number): Places { return this.#guard(() => { this.#core.places(seconds); return { ...this.#answer<Omit<Places, 'data'>>(), data: this.#data() }; }); }
+  places(seconds: number): Places { return this.#guard(() => { this.#core.places(seconds); return this.#withData<Places>(); }); }
   radio(request: ScenarioRequest): RadioPlaces { const answer = this.#ask<Omit<RadioPlaces, 'data'>>('radio', request); return { ...answer, data: this.#data() }; }
   /** A column of the trace as f64; copied. */
   column(number: number): Float64Array { return this.#guard(() => new Float64Array(this.#core.memory.buffer, this.#core.column(number), this.#core.column_length(number)).slice()); }

@@ -7,6 +7,8 @@ export interface RunRequest extends ScenarioRequest {
   packets: boolean;
   packets_from?: number;
   packets_until?: number;
+  /** Record why queues and impairments dropped or marked. */
+  rules?: boolean;
   fingerprint: boolean;
   controllers?: Record<string, string>;
 }
@@ -41,10 +43,15 @@ export interface Curves { series: SeriesInfo[]; data: Float64Array }
 export interface Flights { rows: number; left_out: number; data: Float64Array }
 export const FLIGHT = { link: 0, start: 1, depart: 2, arrive: 3, flow: 4, kind: 5, seq: 6, fate: 7, width: 8 } as const;
 export interface WhyStep { time_s: number; link: string; event: string; reason: string | null; waited_s: number | null }
+export interface WhyRule { kind: string; link: string; time_s: number; values: Record<string, number>; words: string }
 export interface Why {
   flow: string; control: string; time_s: number; event: string; phase: string; cwnd: [number, number]; ssthresh: [number | null, number | null];
   rtt_s: number | null; in_flight: number; acked: number; cause: string; packet: number | null; journey: WhyStep[];
   queue: { link: string; time_s: number; packets: Record<string, number> } | null;
+  /** The rule that dropped or marked the packet. */
+  rule?: WhyRule | null;
+  /** What limits the flow since, if its window does not change. */
+  limit?: { kind: string; unchanged_s: number; words: string } | null;
 }
 export interface Catalog {
   version: string; engine: string;

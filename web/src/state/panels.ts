@@ -1,7 +1,7 @@
 /** The series of the core, as panels of a chart. Pure. */
 import type { Curves, PanelName, SeriesInfo } from '../core/types';
 
-export interface Curve { label: string; flow: number | null; kind: 'step' | 'dots' | 'line'; role: PanelName; x: Float64Array; y: Float64Array; run?: number }
+export interface Curve { label: string; flow: number | null; kind: 'step' | 'dots' | 'line'; role: PanelName; x: Float64Array; y: Float64Array; run?: number; hue?: number }
 export interface PanelData { id: string; title: string; unit: string; curves: Curve[]; ticks: Float64Array; top: number | null }
 export interface Wanted { link: number | null; hidden: ReadonlySet<number>; inFlight: boolean; internals: readonly string[] }
 

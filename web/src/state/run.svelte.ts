@@ -90,7 +90,7 @@ export async function compute(packets?: [number, number]): Promise<void> {
     const ended = await client.call(
       'run',
       {
-        ...request(), trace: 'ack', packets: true, fingerprint: true, ...(packets ? { packets_from: packets[0], packets_until: packets[1] } : {}),
+        ...request(), trace: 'ack', packets: true, rules: true, fingerprint: true, ...(packets ? { packets_from: packets[0], packets_until: packets[1] } : {}),
         ...(scenario.controlled.length ? { controllers: controlled } : {}),
       },
       (now, duration, bytes) => { if (mine === turn) Object.assign(run, { now, duration, bytes, seconds: (performance.now() - began) / 1000 }); },

@@ -8,7 +8,7 @@ export const root = join(import.meta.dirname, '../..');
 export const module = new WebAssembly.Module(readFileSync(process.env.ACKCLOCK_WASM ?? join(root, 'ackclock.wasm')));
 export const lab = (tell?: Tell): Lab => new Lab(module, tell);
 export function finish(core: Lab, request: Partial<RunRequest> & { text: string }) {
-  core.open({ file: 'scenario.toml', set: [], trace: 'ack', packets: true, fingerprint: true, ...request });
+  core.open({ file: 'scenario.toml', set: [], trace: 'ack', packets: true, rules: true, fingerprint: true, ...request });
   while (!core.advance(1e6));
   return { outcome: core.outcome(), fingerprint: core.fingerprint() };
 }
