@@ -4,32 +4,39 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
 
-.PHONY: build run test bench lint format validate live fuzz docs reference wheel clean
+.PHONY: build run test bench lint format validate live fuzz docs reference baselines wheel clean
 
 build: $(VENV)/.built
+	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
 
 # What is pinned in requirements.lock, with hashes.
 $(VENV)/.installed: requirements.lock
-	@echo "installing the pinned Python packages: a minute or two"
+	@echo "installing the pinned Python packages into $(VENV): a minute or two"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
-	@echo "building the core (release): two to five minutes on two cores"
+	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # The main job, the quick form: all five papers and every controller over their networks, one index.
 run: build
-	$(BIN)/ackclock paper all --out out --quick
-	@echo "The index: $(abspath out/index.html)"
+	@echo "reproducing the papers, quick form, into out: three to six minutes on two cores; can be interrupted and repeated"
+	@$(BIN)/ackclock paper all --out out --quick
 
 # Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
-test: build lint
+test: build lint web/ackclock.wasm
 	cargo test --locked --quiet
+	node --test web/tests/core.test.mjs
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python benches/instructions.py
+
+# The simulator as WebAssembly, for browsers.
+web/ackclock.wasm: $(CRATES) Cargo.toml Cargo.lock web/wasm.sh
+	@echo "building the core as WebAssembly: two to five minutes on two cores"
+	web/wasm.sh $@
 
 lint: build
 	cargo fmt --all --check
@@ -63,9 +70,11 @@ FUZZ ?= scenario
 fuzz:
 	cargo fuzz run --sanitizer none $(FUZZ) -- -max_total_time=60 -max_len=4096
 
-# The site: guides, glossary and the reference from the docstrings, into out/site. A warning fails it.
+# The site: guides, tutorials and a gallery with their outputs, the reference from the docstrings, into out/site. A
+# warning fails it. What the tutorials and the gallery run is kept in out/site-cache.
 docs: build
-	$(BIN)/mkdocs build --quiet --strict --site-dir $(abspath out/site)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(abspath out/site)
+	@echo "The site: $(abspath out/site/index.html)"
 
 # The JSON Schemas that the package ships, and the reference pages made from them.
 reference: build
@@ -74,6 +83,10 @@ reference: build
 	    $(BIN)/ackclock schema $$of --markdown > docs/$$of-keys.md || exit 1; \
 	done
 	$(BIN)/ackclock schema outcome --types > python/ackclock/outcome_types.py
+
+# The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
+baselines: build
+	$(BIN)/python -m ackclock.suite.ship
 
 # A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
 wheel: build

@@ -1,40 +1,275 @@
-"""The site builds without a warning; the tutorials run and write their figures."""
+"""The site builds without a warning, loads nothing from another host and fits a phone; the tutorials run."""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-
-def test_the_site_builds_without_a_warning(root: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
-    site = tmp_path / "site"
-    reference = (site / "reference" / "index.html").read_text()
-    for name in ("ackclock.Controller", "ackclock.Scenario.load", "ackclock.stats.ratio", "ackclock._core.Ack"):
-        assert f'id="{name}"' in reference, name
-    assert (site / "tutorials" / "first_steps" / "index.html").is_file()
-    assert (site / "tree" / "papers" / "westwood" / "index.html").is_file()
-
-
-@pytest.mark.parametrize(
-    ("name", "says", "files"),
-    [
-        ("first_steps", "cwnd fell", ["first_steps.png"]),
-        ("add_a_controller", "share beside CUBIC: 0.", []),
-        ("reproduce_a_figure", "times Reno's goodput (claimed: 1.711)", ["sarbe_fig5.png"]),
-    ],
+TUTORIALS = {
+    "first_steps": ("events, 0 violations", ["first_steps.svg"]),
+    "explain_a_reduction": ("cwnd fell", []),
+    "compare_two_controllers": ("CUBIC over Reno: 1.", []),
+    "add_a_controller": ("share beside CUBIC: 0.", []),
+    "reproduce_a_figure": ("times Reno's goodput (claimed: 1.711)", ["sarbe_fig5.svg"]),
+}
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+SHOWN = (
+    *("index.html", "learn.html", "tutorials/first_steps.html", "gallery.html", "scenarios.html", "scenario-keys.html"),
+    *("validation-linux.html", "validation.html", "speed.html", "reference/index.html", "reference/control.html"),
+    *("reference/commands.html", "specs/tcp-sender.html", "tree/CONTRIBUTING.html"),
 )
-def test_tutorials_run(root: Path, tmp_path: Path, name: str, says: str, files: list[str]) -> None:
-    (tmp_path / "papers").symlink_to(root / "papers")
+MEASURE = """<!doctype html><body><script>
+const found = [];
+(async () => {
+  for (const width of [390, 1440]) for (const page of PAGES) {
+    const frame = document.createElement("iframe");
+    frame.style.cssText = `width: ${width}px; height: 844px; border: 0`;
+    frame.src = page;
+    await new Promise(loaded => { frame.onload = loaded; document.body.append(frame); });
+    await new Promise(settled => setTimeout(settled, 150));
+    const requests = frame.contentWindow.performance.getEntriesByType("resource").map(entry => entry.name);
+    const root = frame.contentDocument.documentElement;
+    found.push({ page, width, scrolls: root.scrollWidth, title: frame.contentDocument.title, requests });
+    frame.remove();
+  }
+  document.title = "measured";
+  document.body.textContent = JSON.stringify(found);
+})();
+</script></body>"""
+"""A page that opens others in frames and reports how wide they are and what they requested."""
+
+
+@pytest.fixture(scope="session")
+def site(root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The site, built once, also where several processes run the tests."""
+    alone = not hasattr(request.config, "workerinput")
+    base = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
+    target = base / "site"
+    with (base / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.is_dir():
+            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(base / "unfinished")]
+            environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+            done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=environment)
+            assert done.returncode == 0, done.stderr
+            assert "WARNING" not in done.stderr
+            (base / "unfinished").rename(target)
+    return target
+
+
+class Loads(HTMLParser):
+    """The addresses that a page loads without a click, and its text."""
+
+    ATTRIBUTES = (
+        *(("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("embed", "src")),
+        *(("img", "srcset"), ("object", "data"), ("input", "src"), ("audio", "src"), ("track", "src")),
+    )
+    LINKS = frozenset({"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload"})
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.classes: set[str] = set()
+        self.text = ""
+        self._style = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.found += [given[name] for kind, name in self.ATTRIBUTES if kind == tag and name in given]
+        if tag == "link" and self.LINKS & set(given.get("rel", "").split()):
+            self.found.append(given["href"])
+        if tag == "meta" and given.get("http-equiv", "").lower() == "refresh":
+            self.found.append(given["content"].partition("url=")[2])
+        self.found += loads_of_style(given.get("style", ""))
+        self.classes |= set(given.get("class", "").split())
+        self._style = tag == "style"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._style:
+            self.found += loads_of_style(data)
+
+
+def loads_of_style(text: str) -> list[str]:
+    """The addresses in url() and @import of a style sheet."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return re.findall(r"""url\(\s*["']?([^"')]+)""", text) + re.findall(r"""@import\s+["']([^"']+)""", text)
+
+
+def elsewhere(addresses: list[str]) -> list[str]:
+    return [address for address in addresses if re.match(r"\s*(?:[a-z]+:)?//", address, flags=re.I)]
+
+
+def pages(site: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(site.rglob("*.html")):
+        yield str(path.relative_to(site)), path.read_text(encoding="utf-8")
+
+
+def test_elsewhere_finds_what_a_page_loads() -> None:
+    """The scan below finds each kind of load; a plain link and inlined data are none."""
+    for text in (
+        '<script src="https://a.example/x.js"></script>',
+        '<link rel="stylesheet" href="//a.example/x.css">',
+        '<img src="HTTP://a.example/x.png">',
+        '<link rel="preconnect" href="https://fonts.example" crossorigin>',
+        '<style>@import "https://a.example/x.css";</style>',
+        '<p style="background: url(https://a.example/x.png)"></p>',
+    ):
+        assert elsewhere(Loads(text).found), text
+    assert not elsewhere(Loads('<a href="https://a.example"></a><img src="data:image/png;base64,AA">').found)
+    assert not elsewhere(Loads('<link rel="next" href="https://a.example"><img src="../a//b.png">').found)
+
+
+def test_nothing_is_loaded_from_another_host(site: Path) -> None:
+    found = {name: Loads(text) for name, text in pages(site)}
+    assert len(found) > 40
+    for name, page in found.items():
+        assert not elsewhere(page.found), name
+        assert "mermaid" not in page.classes, f"{name}: the theme would load the program that draws the diagram"
+    for path in site.rglob("*.css"):
+        assert not elsewhere(loads_of_style(path.read_text(encoding="utf-8"))), path
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves the site and the page that measures it."""
+
+    def do_GET(self) -> None:
+        if self.path != "/measure.html":
+            super().do_GET()
+            return
+        body = MEASURE.replace("PAGES", json.dumps(SHOWN)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_pages_fit_their_window_and_request_nothing_elsewhere(site: Path, tmp_path: Path) -> None:
+    """In a browser, 390 and 1440 pixels wide: no page scrolls sideways, every request goes to the site."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    origin = f"http://127.0.0.1:{server.server_port}/"
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
+    command += ["--window-size=1500,900", "--virtual-time-budget=60000", "--dump-dom", f"{origin}measure.html"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    finally:
+        server.shutdown()
+        server.server_close()
+    body = re.search(r"<body>(\[.*\])</body>", done.stdout, re.S)
+    assert body is not None, done.stdout[-2000:]
+    found = json.loads(body[1].replace("&amp;", "&").replace("&gt;", ">").replace("&lt;", "<"))
+    assert len(found) == 2 * len(SHOWN)
+    for page in found:
+        assert page["scrolls"] <= page["width"], page
+        assert "404" not in page["title"], page
+        assert len(page["requests"]) >= 4, page
+        assert [address for address in page["requests"] if not address.startswith(origin)] == [], page
+
+
+def test_every_module_has_a_page(site: Path) -> None:
+    for page, names in {
+        "ackclock": ("Scenario.load", "Result", "ScenarioError", "files.BadInput"),
+        "control": ("Controller.on_ack", "_core.Ack", "_core.Congestion"),
+        "plot": ("plot.timelines",),
+        "stats": ("stats.ratio", "stats.mean"),
+        "study": ("study.Study", "study.sweep.sweep", "study.results.table"),
+        "suite": ("suite.difference.changes_between",),
+        "why": ("why.explain", "why.Explanation"),
+        "arima": ("arima.Identification", "arima.identify.identify"),
+        "satellites": ("satellites.SatelliteView",),
+        "radio_map": ("radio_map.RadioRecording",),
+        "papers": ("papers.Paper", "papers.reproduce.reproduce"),
+    }.items():
+        text = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")
+        for name in names:
+            assert f'id="ackclock.{name}"' in text, (page, name)
+
+
+def test_the_command_line_page_has_every_option(site: Path) -> None:
+    from ackclock.cli.app import COMMANDS
+
+    text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    sections = dict(re.findall(r'<h2 id="(\w+)">(.*?)(?=<h2|</article>)', text, flags=re.S))
+    assert tuple(sections) == COMMANDS
+    for name in ("run", "sweep", "radio"):
+        command = [sys.executable, "-m", "ackclock.cli", name, "--help"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "100"})
+        options = set(re.findall(r"^│[ *]+(--[a-z-]+)", said.stdout, flags=re.M))
+        assert options
+        for option in options:
+            assert option in sections[name], (name, option)
+
+
+def test_tutorial_pages_show_outputs_and_figures(root: Path, site: Path) -> None:
+    assert {path.stem for path in (root / "examples" / "tutorials").glob("*.py")} == set(TUTORIALS)
+    for name, (says, _) in TUTORIALS.items():
+        text = (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
+        assert says in Loads(text).text, name
+        assert '<div class="output' in text, name
+        figures = re.findall(rf'src="({name}-figure-\d\.svg)"', text)
+        assert figures, name
+        for figure in figures:
+            assert (site / "tutorials" / figure).read_text(encoding="utf-8").count("<path") > 10
+
+
+def test_the_gallery_has_every_picture_with_its_commands(root: Path, site: Path) -> None:
+    """The build has run the commands: a picture that they do not write fails it."""
+    data = tomllib.loads((root / "docs" / "gallery.toml").read_text(encoding="utf-8"))
+    entries = [entry for section in data["section"] for entry in section["picture"]]
+    text = (site / "gallery.html").read_text(encoding="utf-8")
+    said = " ".join(Loads(text).text.split())
+    for entry in entries:
+        picture = site / "gallery" / f"{entry['name']}{Path(entry['file']).suffix}"
+        assert picture.stat().st_size > 10_000, entry["name"]
+        assert f'src="gallery/{picture.name}"' in text
+        assert f'id="{entry["name"]}"' in text
+        for line in entry["commands"]:
+            assert line in said
+        for source in entry["sources"]:
+            assert any(source in line for line in entry["commands"]), "the page shows a file that no command reads"
+
+
+def test_numbers_of_the_first_page_are_those_of_the_pages_it_names(root: Path) -> None:
+    text = (root / "docs" / "index.md").read_text(encoding="utf-8")
+    linux, ns2, speed = (
+        (root / "docs" / f"{name}.md").read_text() for name in ("validation-linux", "validation", "speed")
+    )
+    assert "**496 of 496**" in text
+    assert "| random networks | 496 | 496 (100.0 %) | 496 |" in linux
+    assert "**68 of 70**" in text
+    assert "**68 of 70 cases agree in every row and every total.**" in ns2
+    assert "**10.8 times**" in text
+    assert re.search(r"^\| 10 \|[^|]*\|[^|]*\| 10\.8 ", speed, flags=re.M)
+    assert "7.7 times on another machine" in text
+    assert "On another machine the ratio was 7.7" in speed
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_tutorials_run(root: Path, tmp_path: Path, name: str) -> None:
+    says, files = TUTORIALS[name]
+    for folder in ("papers", "scenarios"):
+        (tmp_path / folder).symlink_to(root / folder)
     script = shutil.copy(root / "examples" / "tutorials" / f"{name}.py", tmp_path)
     environment = os.environ | {"PYTHONWARNINGS": "error::DeprecationWarning:__main__"}
     done = subprocess.run(

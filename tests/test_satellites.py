@@ -92,6 +92,10 @@ def test_maps_and_films(ackclock: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert target.read_text().count("<path") > 100
     assert animation.read_bytes()[:6] == b"GIF89a"
+    page = tmp_path / "map.html"
+    ackclock("orbit", IRIDIUM, *ENDS, "--until", "20s", "--every", "10s", "--animate", page)
+    assert "<title>Satellites of iridium · Ackclock</title>" in page.read_text()
+    assert page.read_text().count('"source": "data:image/png') == 3
     again = tmp_path / "again.svg"
     ackclock("orbit", IRIDIUM, *ENDS, "--until", "0s", "--plot", again)
     strip = [line for line in target.read_text().splitlines() if "dc:date" not in line]

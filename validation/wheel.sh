@@ -14,6 +14,11 @@ for python in "${@:-python3}"; do
         export PATH="$work/venv/bin" # no compiler, no Rust
         if type cargo rustc gcc cc >/dev/null 2>&1; then echo "a compiler is on the path" >&2; exit 1; fi
         ackclock run first.toml --plot first.png
+        ackclock new mine --python
+        ackclock check mine.toml @dumbbell @cellular
+        ackclock run mine.toml
+        ackclock run @dumbbell
+        ackclock list examples
         ackclock list suites
         ackclock why first.toml --at 2s
         python -c 'import ackclock, sys; print("ackclock", ackclock.__version__, "on Python", sys.version.split()[0])'

@@ -1,18 +1,26 @@
 # %% [markdown]
 # # Add a controller
 #
-# This controller grows its window like Reno, but not while the round-trip time is well above its minimum. It is a
-# Python class. The tutorial compares it with CUBIC, reads its internal values from the trace, and runs it with ten
-# seeds. docs/python-controllers.md describes the interface; CONTRIBUTING.md describes a controller in Rust.
+# A controller is a class with a method for each event: an ACK, a congestion event (a loss or an
+# ECN echo), a retransmission timeout. It sets two attributes, `cwnd` and `ssthresh`, in
+# segments. Loss detection and retransmission are not its task; the TCP sender does them.
+#
+# The controller of this tutorial grows its window like Reno, but not while the round-trip time
+# is well above its minimum. The tutorial compares it with CUBIC, reads its internal values from
+# the trace, and runs it with ten seeds. [Controllers in
+# Python](../../docs/python-controllers.md) describes the interface,
+# [CONTRIBUTING](../../CONTRIBUTING.md) a controller in Rust.
 
 # %%
 from typing import ClassVar
+
+from matplotlib.figure import Figure
 
 from ackclock import Controller, Scenario, stats
 
 
 class Patient(Controller):
-    """Reno that does not grow while the queue adds more than `wait` of the smallest round-trip time."""
+    """Reno that does not grow while the queue adds more than `wait` of the smallest RTT."""
 
     probes: ClassVar = ("base_rtt", "queueing")  # columns of the trace
 
@@ -28,7 +36,8 @@ class Patient(Controller):
             self.queueing = ack.rtt_s - self.base_rtt
         patient = self.queueing is not None and self.queueing > self.wait * self.base_rtt
         if ack.may_grow and not patient:
-            self.cwnd += ack.newly_acked if self.cwnd < self.ssthresh else ack.newly_acked / self.cwnd
+            slow_start = self.cwnd < self.ssthresh
+            self.cwnd += ack.newly_acked if slow_start else ack.newly_acked / self.cwnd
         elif patient and self.cwnd < self.ssthresh:
             self.ssthresh = self.cwnd  # end slow start: a queue has built up
 
@@ -40,7 +49,10 @@ class Patient(Controller):
 
 
 # %% [markdown]
-# A single flow on a link with a deep buffer: compare the delays of CUBIC and of the new controller.
+# ## Compare it with CUBIC
+#
+# A single flow on a link with a deep buffer, four bandwidth-delay products. CUBIC fills the
+# buffer; the new controller should reach the same goodput with less delay.
 
 # %%
 TEXT = """
@@ -61,17 +73,40 @@ start_jitter = "1s"
 """
 for name, controllers in (("cubic", None), ("patient", {"f": Patient})):
     flow = Scenario.parse(TEXT, controllers=controllers).run().outcome["flows"][0]
-    print(f"{name:8} {flow['goodput_bps'] / 1e6:5.2f} Mb/s, 95 % of packets within {flow['p95_delay_s'] * 1e3:.1f} ms")
+    goodput, delay = flow["goodput_bps"] / 1e6, 1e3 * flow["p95_delay_s"]
+    print(f"{name:8} {goodput:5.2f} Mb/s, 95 % of packets within {delay:.1f} ms")
 
 # %% [markdown]
-# The trace has the controller's internal values.
+# ## Look inside
+#
+# The names in `probes` become columns of the trace. The window stays where the queueing delay
+# reaches a quarter of the smallest round-trip time.
 
 # %%
 trace = Scenario.parse(TEXT, controllers={"f": Patient}).run(trace="ack").trace
-print(trace.select("time_s", "cwnd", "base_rtt", "queueing").tail(3))
+trace.select("time_s", "cwnd", "base_rtt", "queueing").tail(3)
+
+# %%
+figure = Figure(figsize=(8, 4), layout="constrained")
+above, below = figure.subplots(2, 1, sharex=True)
+above.plot(trace["time_s"], trace["cwnd"], color="#0072B2", linewidth=1)
+above.set_ylabel("cwnd (segments)")
+below.plot(trace["time_s"], 1e3 * trace["queueing"], color="#D55E00", linewidth=1)
+limit = 0.25 * 1e3 * trace["base_rtt"].min()
+below.axhline(limit, color="#888888", linestyle="--", linewidth=1, label="limit")
+below.set_ylabel("queueing delay (ms)")
+below.set_xlabel("time (s)")
+below.legend(frameon=False)
+for axes in (above, below):
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+figure
 
 # %% [markdown]
-# Compute its share of the goodput against one CUBIC flow: mean and interval over ten seeds.
+# ## Test it against a competitor
+#
+# A controller that avoids queues shares a link with one that fills them. Its share of the
+# goodput: mean and interval over ten seeds, which move the start times.
 
 # %%
 BESIDE = TEXT + '[[flow]]\nname = "other"\nfrom = "left"\nto = "right"\nstart_jitter = "1s"\n'
@@ -82,10 +117,14 @@ for seed in range(1, 11):
     shares.append(mine / (mine + other))
 share = stats.mean(shares)
 print(f"share beside CUBIC: {share.value:.3f} [{share.low:.3f}, {share.high:.3f}]")
-print("it gets less than half, as is usual for delay-based algorithms" if share.high < 0.5 else "it gets about half")
+if share.high < 0.5:
+    print("it gets less than half, as is usual for delay-based algorithms")
 
 # %% [markdown]
-# Save the class in a file `patient.py`, then run the whole suite and compare the results with those of Reno:
+# ## Next
+#
+# Save the class in a file `patient.py`, then run the whole suite and compare the results with
+# those of Reno:
 #
 # ```sh
 # ackclock suite tcpeval --control patient.py:Patient --quick

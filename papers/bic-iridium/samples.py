@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock.papers import draw as common
+from ackclock import plot as common
 
 SKIP_S = 10
 """The first slow start would crush the axis."""
@@ -20,7 +20,7 @@ def draw(results, column: str, factor: str, label: str) -> Figure:
         known = trace.filter((pl.col("flow") == measures.FLOW) & pl.col(column).is_not_null())
         last = np.searchsorted(known["time_s"].to_numpy(), times, side="right") - 1
         values = float(factor) * known[column].to_numpy()[np.maximum(last, 0)]
-        axis.plot(times, np.where(last >= 0, values, np.nan), color=common.COLOURS[i], linewidth=1, label=name)
+        axis.plot(times, np.where(last >= 0, values, np.nan), **common.curve(i), linewidth=1, label=name)
     axis.set_ylim(bottom=0)
     axis.set_ylabel(label)
     axis.set_xlabel("time (s)")

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock.papers import draw as common
+from ackclock import plot as common
 
 BIN_S, SKIP_S = 5, 10
 """Means of so long; the first slow start would crush the axis."""
@@ -32,7 +32,7 @@ def draw(results, what: str, label: str) -> Figure:
         counts = np.histogram(at, edges)[0]
         sums = np.histogram(at, edges, weights=1e3 * values)[0]
         lines[control] = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
-        axis.plot(edges[:-1] + BIN_S / 2, lines[control], color=common.COLOURS[i], linewidth=1.2, label=name)
+        axis.plot(edges[:-1] + BIN_S / 2, lines[control], **common.curve(i), linewidth=1.2, label=name)
     below = float(np.mean(lines["bic_dpe"] < lines["bic"]))
     axis.set_title(f"BIC_DPE is below BIC in {100 * below:.0f} % of the bins", fontsize=9)
     axis.set_ylabel(label)

@@ -3,7 +3,7 @@
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock.papers import draw as common
+from ackclock import plot as common
 
 CELL = {"Cf": "16Mbps"}
 

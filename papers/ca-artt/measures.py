@@ -263,7 +263,7 @@ def by_control(results: Results, study: str, x: str, where: dict[str, str], clai
 
     The band is the range that the paper claims for the ratio.
     """
-    from ackclock.papers import draw
+    from ackclock import plot as draw
 
     figure, axes = draw.panels(3, share=False)
     ratio = axes[2]

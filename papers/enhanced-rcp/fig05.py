@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from ackclock.papers import draw as common
+from ackclock import plot as common
 
 
 def draw(results) -> Figure:

@@ -3,8 +3,8 @@
 import polars as pl
 from matplotlib.figure import Figure
 
+from ackclock import plot as common
 from ackclock import stats
-from ackclock.papers import draw as common
 
 
 def draw(results) -> Figure:

@@ -168,7 +168,7 @@ def loads(results: Results) -> SimpleNamespace:
 
 def graph(results: Results, table: str, label: str):
     """One of graphs 1 to 4: constant bit rate over all movements, and FTP over the three transports."""
-    from ackclock.papers import draw as common
+    from ackclock import plot as common
 
     _, column, factor = TABLES[table]
     published = printed(results, table)

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock.papers import draw as common
+from ackclock import plot as common
 
 
 def draw(results, path: str) -> Figure:
@@ -16,7 +16,7 @@ def draw(results, path: str) -> Figure:
         values = measures.estimate(results, path, name, 1) / 1e6
         first = name in {"sarbe", "westwood"}
         style = {"linewidth": 1.8 if first else 0.8, "alpha": 1 if first else 0.6, "zorder": 4 if first else 2}
-        axis.plot(seconds, values, color=common.COLOURS[i], label=measures.NAMES[name], **style)
+        axis.plot(seconds, values, **common.curve(i), label=measures.NAMES[name], **style)
     axis.step(seconds, truth, where="mid", color="black", linewidth=1.4, linestyle=":", zorder=5, label="truth")
     if path == "compression":
         axis.axvspan(*measures.REVERSE_S, color="#f0f0f0", zorder=0, label="reverse FTP")

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
+from ackclock import plot as common
 from ackclock import stats
-from ackclock.papers import draw as common
 
 
 def draw(results) -> Figure:

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from ackclock import plot as common
 from ackclock import stats
-from ackclock.papers import draw as common
 
 MIXED = (("SACK", "f0"), ("Westwood", "f1"), ("WestwoodNR", "f2"))
 BESIDE_UDP = ("Reno", "Westwood", "WestwoodNR")
@@ -37,11 +37,11 @@ def draw(results, study: str, error: str) -> Figure:
         at, rates = _rates(results, study, where, flow)
         e = stats.mean([x / 1e6 for x in results.means(study, f"{flow}.throughput_bps", where)])
         label = f"{name}: {e.value:.2f} ± {e.half_width or 0:.2f} Mb/s"
-        axis.plot(at, rates, color=common.COLOURS[i], linewidth=1.2, label=label)
+        axis.plot(at, rates, **common.curve(i), linewidth=1.2, label=label)
         if study == "udp" and (error, names[name]) in printed:
             value = float(printed[error, names[name]][0])
             axis.axhline(
-                value, color=common.COLOURS[i], linestyle="--", linewidth=1, label=f"{name}, printed: {value:g}"
+                value, color=common.COLOURS[i], linestyle=":", linewidth=1, label=f"{name}, printed: {value:g}"
             )
     axis.set_xlabel("time (s)")
     axis.set_ylabel("throughput (Mb/s)")

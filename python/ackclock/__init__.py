@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from ackclock._core import ControllerError, ScenarioError, __version__
     from ackclock.control import Controller
     from ackclock.experiment import Result, Scenario
+    from ackclock.study import Study
 
-__all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "__version__"]
+__all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
 
 _MODULES = {
     "Controller": "control",
@@ -21,6 +22,7 @@ _MODULES = {
     "Result": "experiment",
     "Scenario": "experiment",
     "ScenarioError": "_core",
+    "Study": "study",
     "__version__": "_core",
 }
 

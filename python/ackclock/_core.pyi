@@ -13,6 +13,8 @@ class ScenarioError(ValueError):
     line: int | None
     key: str
     message: str
+    others: list[str]
+    """Messages on the other mistakes of the same file, each with its place."""
     unmet_need: bool
     """The controller requires a signal that the scenario does not provide; other controllers can run."""
 
@@ -187,12 +189,14 @@ class Scenario:
     @property
     def radio(self) -> tuple[float, float, float] | None: ...
     def network(self) -> str: ...
+    def resolved(self) -> str: ...
     def places(self, seed: int | None, times: list[float]) -> bytes: ...
 
 class Finished:
     outcome: str
     flow_names: list[str]
     link_names: list[str]
+    limited_s: list[list[float]]
     violations: list[str]
     violation_count: int
     fingerprint: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+import base64
+import io
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from ackclock.files import BadInput, write
+from ackclock.files import BadInput, write, write_text
 
 if TYPE_CHECKING:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,20 +20,11 @@ if TYPE_CHECKING:
 
 ENDINGS = (".gif", ".html", ".mp4")
 RATE = 10
-"""Frames a second."""
+"""Frames a second of a .gif or .mp4."""
+PAGE_RATE = 4
+"""Frames a second at which a page starts; its reader can change it."""
 DPI = 80
-SIGNS = {
-    "minus": "-",
-    "plus": "+",
-    "fast-backward": "|◀◀",
-    "step-backward": "|◀",
-    "play fa-flip-horizontal": "◀",
-    "pause": "❚❚",
-    "play": "▶",
-    "step-forward": "▶|",
-    "fast-forward": "▶▶|",
-}
-"""Labels of the player's buttons, by matplotlib's icon names."""
+PAGE_DPI = 120
 
 
 def save(
@@ -41,13 +33,14 @@ def save(
     frames: int,
     target: Path,
     progress: Callable[[float], object] | None = None,
+    *,
+    title: str,
 ) -> None:
-    """Write `frames` frames to a .gif, .mp4 (needs ffmpeg) or .html file.
+    """Write `frames` frames to a .gif, .mp4 (needs ffmpeg) or .html file. `title` is the heading of the .html page.
 
     `draw(i)` draws frame i and returns the artists to remove before the next frame. Raises BadInput.
     """
-    import matplotlib as mpl
-    from matplotlib.animation import FuncAnimation, HTMLWriter, writers
+    from matplotlib.animation import writers
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     if target.suffix == ".mp4" and not writers.is_available("ffmpeg"):
@@ -63,41 +56,56 @@ def save(
         return shown
 
     canvas = FigureCanvasAgg(figure)
-    if target.suffix == ".gif":
-        figure.set_dpi(DPI)
-        pictures = []
-        for i in range(frames):
-            frame(i)
-            canvas.draw()  # type: ignore[no-untyped-call]
-            pictures.append(_indexed(canvas))
-        first, rest = pictures[0], pictures[1:]
-        options = {"save_all": True, "append_images": rest, "duration": 1000 // RATE, "loop": 0}
-        write(target, lambda file: first.save(file, format="gif", **options))
-        return
-    animation = FuncAnimation(figure, frame, frames=frames, init_func=lambda: shown, blit=False)
-    mpl.rcParams["animation.embed_limit"] = 500
-    make: Any
     if target.suffix == ".mp4":
-        make = writers["ffmpeg"](fps=RATE)
-    else:
-        make = HTMLWriter(fps=RATE, embed_frames=True, default_mode="loop")
+        _save_video(figure, frame, frames, target)
+        return
+    if target.suffix == ".html":
+        figure.set_dpi(PAGE_DPI)
+        write_text(target, _page(title, [_embedded(frame, i, figure, canvas) for i in range(frames)]))
+        return
+    figure.set_dpi(DPI)
+    pictures = []
+    for i in range(frames):
+        frame(i)
+        canvas.draw()  # type: ignore[no-untyped-call]
+        pictures.append(_indexed(canvas))
+    first, rest = pictures[0], pictures[1:]
+    options = {"save_all": True, "append_images": rest, "duration": 1000 // RATE, "loop": 0}
+    write(target, lambda file: first.save(file, format="gif", **options))
+
+
+def _save_video(figure: Figure, frame: Callable[[int], list[Any]], frames: int, target: Path) -> None:
+    from matplotlib.animation import FuncAnimation, writers
+
+    animation = FuncAnimation(figure, frame, frames=frames, init_func=lambda: [], blit=False)
+    make: Any = writers["ffmpeg"](fps=RATE)
 
     def keep(file: BinaryIO) -> None:
         with tempfile.TemporaryDirectory() as folder:
             named = Path(folder) / f"animation{target.suffix}"  # the name's ending selects the format
             animation.save(str(named), writer=make, dpi=DPI)
-            if target.suffix == ".html":
-                file.write(_self_contained(named.read_text(encoding="utf-8")).encode("utf-8"))
-            else:
-                file.write(named.read_bytes())
+            file.write(named.read_bytes())
 
     write(target, keep)
 
 
-def _self_contained(page: str) -> str:
-    """The player's page with text labels on its buttons, in place of an icon font from the network."""
-    page = re.sub(r'<link rel="stylesheet"\s+href="https://[^>]*>', "", page)
-    return re.sub(r'<i class="fa fa-([a-z -]+)"></i>', lambda found: SIGNS.get(found[1], found[1]), page)
+def _embedded(frame: Callable[[int], object], i: int, figure: Figure, canvas: FigureCanvasAgg) -> dict[str, str | int]:
+    """Frame i for a page: its picture as a data URI, its size in pixels, and the title of its axes."""
+    frame(i)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    picture, content = _indexed(canvas), io.BytesIO()
+    picture.save(content, format="png", optimize=True)
+    source = "data:image/png;base64," + base64.b64encode(content.getvalue()).decode("ascii")
+    caption = figure.axes[0].get_title()
+    return {"source": source, "caption": caption, "width": picture.width, "height": picture.height}
+
+
+def _page(title: str, frames: list[dict[str, str | int]]) -> str:
+    """A page that plays the frames. It needs no other file and no network."""
+    from ackclock.html import environment
+
+    template = environment("ackclock").get_template("animation.html")
+    return template.render(title=title, frames=frames, rate=PAGE_RATE)
 
 
 def _indexed(canvas: FigureCanvasAgg) -> Image.Image:

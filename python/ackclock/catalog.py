@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ackclock import shipped
 from ackclock._core import ScenarioError
 from ackclock.experiment import Scenario
 from ackclock.models import models
@@ -14,6 +15,8 @@ def entries(kind: str) -> list[dict[str, Any]]:
     """List the entries of one kind: dictionaries with name, summary, status, source, params."""
     if kind == "scenarios":
         return _scenarios(Path("scenarios"))
+    if kind == "examples":
+        return _examples()
     if kind == "papers":
         return _papers()
     if kind == "suites":
@@ -42,12 +45,31 @@ def _suites() -> list[dict[str, Any]]:
 
 
 def _scenarios(folder: Path) -> list[dict[str, Any]]:
-    """Entries of the scenarios in the subfolder `scenarios` of the current folder."""
-    found: list[dict[str, Any]] = []
-    for path in sorted(folder.rglob("*.toml")):
-        try:
-            summary = Scenario.load(path).title
-        except ScenarioError as error:
-            summary = f"cannot be run: {error.message}"
-        found.append(_entry(str(path), summary))
+    """Entries of the scenarios in the subfolder `scenarios` of the current folder, then of the shipped ones.
+
+    A shipped scenario that is in this subfolder, as in the repository, is listed once, with its short name as status.
+    """
+    names = {path: f"@{name}" for name, path in shipped.scenarios().items()}
+    here = {path: path.resolve() for path in sorted(folder.rglob("*.toml"))}
+    found = [_entry(str(path), _title(path), names.get(full)) for path, full in here.items()]
+    others = {path: name for path, name in names.items() if path not in here.values()}
+    return found + [_entry(name, _title(path)) for path, name in others.items()]
+
+
+def _title(path: Path) -> str:
+    """The title of a scenario; the reason if it cannot be run."""
+    try:
+        return Scenario.load(path).title
+    except ScenarioError as error:
+        return f"cannot be run: {error.message}"
+
+
+def _examples() -> list[dict[str, Any]]:
+    """Entries of the shipped example programs, with the first sentence of each."""
+    found = []
+    for path in shipped.examples():
+        text = path.read_text(encoding="utf-8")
+        lines = [line.lstrip('# "') for line in text.splitlines()]
+        title = next(line for line in lines if line and not line.startswith("%%"))
+        found.append(_entry(str(shipped.short(path)), title.rstrip('"').split(";")[0]))
     return found

@@ -67,7 +67,7 @@ class Controller:
         """Called for each segment that is marked as lost, before `on_ack` of the same ACK; needs `losses`."""
 
     def on_sent(self, sent: Sent) -> None:
-        """Called after each transmission of a data segment, retransmissions included; needs `sent`."""
+        """Called at each transmission of a data segment, retransmissions included; needs `sent`."""
 
     def on_rto(self, event: Timeout) -> None:
         """Called on a retransmission timeout: restart with a window of one segment."""
@@ -118,13 +118,45 @@ def identify(path: str, name: str) -> str:
     The file is not run. Raises ValueError with a one-line message if it cannot be read or is not Python.
     """
     import ast
+    import difflib
 
     text = _read(path)
     try:
-        ast.parse(text, path)
+        tree = ast.parse(text, path)
     except (SyntaxError, ValueError) as error:
         raise ValueError(_format_error(error, path)) from None
+    classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    if name in classes:
+        methods = [node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)]
+        used = {node.attr for node in ast.walk(classes[name]) if isinstance(node, ast.Attribute)}
+        _check_spelling(name, methods, used)
+    elif name not in text.decode("utf-8", "replace") and difflib.get_close_matches(name, classes, 1):
+        raise _no_class(path, name, list(classes))
     return _identity(text, name)
+
+
+def _no_class(path: str, name: str, classes: Sequence[str]) -> ValueError:
+    """The error about a class that a file does not have."""
+    import difflib
+
+    near = difflib.get_close_matches(name, classes, 1)
+    remark = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(classes)}" if classes else ""
+    return ValueError(f"{path} has no class {name}{remark}")
+
+
+def _check_spelling(name: str, methods: Sequence[str], used: set[str]) -> None:
+    """Check that no method of class `name` is a misspelt event. `used` are the attributes that its code reads.
+
+    Raises ValueError for a method that nothing calls, if its name is near to that of an event that the class lacks.
+    """
+    import difflib
+
+    events = [event for event in vars(Controller) if event.startswith(("on_", "set_"))]
+    lacking = [event for event in events if event not in methods]
+    for method in methods:
+        near = difflib.get_close_matches(method, lacking, 1, 0.75)
+        if method.startswith(("on_", "set_")) and method not in {*events, *used} and near:
+            raise ValueError(f"{name} has a method {method}, which nothing calls; did you mean {near[0]}?")
 
 
 def _identity(text: bytes, name: str) -> str:
@@ -143,8 +175,6 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
 
     Returns the class and its identity. Raises ValueError with a one-line message.
     """
-    import difflib
-
     text = _read(path)
     identity = _identity(text, name)
     key = f"{Path(path).resolve()} {identity}"
@@ -167,10 +197,9 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         _modules[key] = module
     found = getattr(module, name, None)
     if not isinstance(found, type):
-        classes = [n for n, c in vars(module).items() if isinstance(c, type) and hasattr(c, "on_ack")]
-        near = difflib.get_close_matches(name, classes, 1)
-        remark = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(classes)}" if classes else ""
-        raise ValueError(f"{path} has no class {name}{remark}")
+        raise _no_class(
+            path, name, [n for n, c in vars(module).items() if isinstance(c, type) and hasattr(c, "on_ack")]
+        )
     check(found, parameters)
     return found, identity
 
@@ -183,6 +212,8 @@ def check(found: type, parameters: Sequence[str] = ()) -> None:
     if not isinstance(found, type):
         what = f"an instance of {type(found).__name__}" if hasattr(found, "on_ack") else repr(found)
         raise ValueError(f"a controller is a class, not {what:.60}; give the class itself")
+    own = {n: f for n, f in vars(found).items() if inspect.isfunction(f)}
+    _check_spelling(found.__name__, list(own), {n for f in own.values() for n in f.__code__.co_names})
     missing = [m for m in ("on_ack", "on_congestion", "on_rto", "set_window") if not callable(getattr(found, m, None))]
     if missing:
         raise ValueError(f"{found.__name__} has no {', '.join(missing)}; derive it from ackclock.Controller")

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.control import check
+from ackclock.shipped import locate
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
     from ackclock.link import Shared
 
@@ -40,15 +42,18 @@ class Scenario:
     def load(
         cls, path: str | Path, overrides: Sequence[str] = (), *, controllers: Controllers | None = None
     ) -> Scenario:
-        """Read a file; `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
+        """Read a file, or a shipped scenario such as `@dumbbell`.
+
+        `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
 
         `controllers` maps flow names to controllers written in Python, which replace those of the file.
         `path` may also be a link (`lab.html#s=...`). Raises ScenarioError (with file, line, key) if it cannot be run,
-        OSError if it cannot be read, BadInput if a link is damaged.
+        OSError if it cannot be read, BadInput if no shipped scenario has the name or a link is damaged.
         """
         if "#s=" in str(path):
             return cls.from_link(str(path), overrides, controllers=controllers)
-        return cls.parse(read_text(path), overrides, file=str(path), controllers=controllers)
+        file = locate(str(path))
+        return cls.parse(read_text(file), overrides, file=file, controllers=controllers)
 
     @classmethod
     def parse(
@@ -144,6 +149,15 @@ class Scenario:
         parsed: dict[str, Any] = json.loads(self._parsed.network())
         return parsed
 
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What a run derives from the scenario: paths, empty-path round-trip times, queue limits, flows, traffic.
+
+        Paths are lists of indices of `links`, which are directions; they are empty if a path changes during the run.
+        """
+        parsed: dict[str, Any] = json.loads(self._parsed.resolved())
+        return parsed
+
     def run(
         self,
         *,
@@ -187,6 +201,19 @@ class Scenario:
             raise refused("run", str(error)) from None
         return Result(finished, list(captures))
 
+    def plot(self) -> Figure:
+        """Draw the network: nodes, links with rate, delay, queue and loss, flows."""
+        from ackclock import notebook, topology
+
+        notebook.show_figures()
+        return topology.draw(self)
+
+    def _repr_html_(self) -> str:
+        """The flows and a picture of the network."""
+        from ackclock import notebook
+
+        return notebook.scenario_html(self.title, self.duration_s, self.seed, self)
+
 
 def allow_code(allowed: bool) -> None:
     """Allow or forbid, in this process, that scenarios name code and base files (`extends`) outside their folder."""
@@ -213,7 +240,7 @@ def refused(place: str, message: str) -> ScenarioError:
     """Create a ScenarioError from a place and a message."""
     error = ScenarioError(f"{place}: {message}")
     error.file, error.line, error.key, error.message = place, None, "", message
-    error.unmet_need = False
+    error.others, error.unmet_need = [], False
     return error
 
 
@@ -259,6 +286,17 @@ class Result:
         return dict(zip(self._places, self._finished.captured, strict=True))
 
     @cached_property
+    def limits(self) -> list[dict[str, float]]:
+        """For each flow, the seconds for which each limit kept its sender from sending more; empty for UDP.
+
+        The limits are handshake, congestion window, receive window, pacing and application (no data). Their sum is
+        the time from the flow's start to its completion or the end of the run, without the warm-up.
+        """
+        names = _core.codes()["limit"]
+        each = [dict(zip(names, times, strict=True)) for times in self._finished.limited_s]
+        return [times if any(times.values()) else {} for times in each]
+
+    @cached_property
     def flows(self) -> pl.DataFrame:
         """One row for each flow."""
         import polars as pl
@@ -290,3 +328,32 @@ class Result:
         from ackclock import frames
 
         return frames.packets(self._finished)
+
+    def plot(
+        self,
+        y: str | Sequence[str] = (),
+        *,
+        flows: Sequence[str] = (),
+        links: Sequence[str] = (),
+        from_s: float | None = None,
+        to_s: float | None = None,
+        title: str = "",
+    ) -> Figure:
+        """Draw values over time, a panel for each: by default window, round-trip time, queue and goodput.
+
+        `y` names columns of the trace (`cwnd`, `rtt`, internals of controllers) or `queue` and `goodput`, which need
+        packet events. The run must have been made with `trace="ack"`, and `packets=True` for those two. Raises
+        BadInput for an unknown name, and for a run without a trace.
+        """
+        from ackclock import notebook
+        from ackclock.plot.runs import timelines
+
+        notebook.show_figures()
+        columns = [y] if isinstance(y, str) else list(y)
+        return timelines(self, title=title, columns=columns, flows=flows, links=links, start_s=from_s, end_s=to_s)
+
+    def _repr_html_(self) -> str:
+        """The flows, the links, and a figure."""
+        from ackclock import notebook
+
+        return notebook.result_html(self)

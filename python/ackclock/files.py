@@ -70,17 +70,23 @@ PICTURES: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"Creati
 """Endings of figure files, with metadata that omits the date, so that the same figure gives the same file."""
 
 
-def check_picture(path: Path) -> None:
+def check_picture(path: Path, option: str = "--plot") -> None:
     """Raise BadInput if the file name does not end in .svg, .png or .pdf."""
     if path.suffix not in PICTURES:
-        raise BadInput(f"--plot {path}: the name must end in .svg, .png or .pdf")
+        raise BadInput(f"{option} {path}: the name must end in .svg, .png or .pdf")
 
 
-def save_figure(figure: Figure, path: Path, **options: Any) -> None:
-    """Write a figure, whole or not at all. Raises BadInput if the file cannot be written."""
+def save_figure(figure: Figure, path: Path, *, name: str = "ackclock", **options: Any) -> None:
+    """Write a figure, whole or not at all. Equal figures give equal files; `name` makes SVG identifiers unique.
+
+    Raises BadInput if the file cannot be written.
+    """
+    import matplotlib as mpl
+
     check_picture(path)
     kind = path.suffix
-    write(path, lambda file: figure.savefig(file, format=kind[1:], metadata=PICTURES[kind], **options))
+    with mpl.rc_context({"svg.hashsalt": name, "svg.id": name}):
+        write(path, lambda file: figure.savefig(file, format=kind[1:], metadata=PICTURES[kind], **options))
 
 
 def svg_text(figure: Figure, name: str) -> str:

@@ -13,12 +13,14 @@ from ackclock import _core
 from ackclock.animation import save
 from ackclock.experiment import read_text
 from ackclock.files import BadInput
+from ackclock.plot.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NODE, RANGE, DATA, ACK, ROUTING, DROP = "#33506b", "#d5dde5", "#0072B2", "#009E73", "#E69F00", "#D55E00"
+NODE, RANGE = "#33506b", "#d5dde5"
+DATA, DROP, ACK, ROUTING = (COLOURS[i] for i in (0, 1, 2, 4))
 NO_NODE = 2**32 - 1
 MAX_LABELLED_NODES = 150
 """With more nodes than this, a map omits node names and links in range."""
@@ -73,11 +75,9 @@ class RadioRecording:
 
 
 def _figure(recording: RadioRecording) -> tuple[Figure, Axes]:
-    import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    mpl.rcParams["svg.hashsalt"] = "ackclock"
     figure = Figure(figsize=(8.2, 7.0), layout="constrained")
     axes = figure.subplots()
     places = recording.places(0.0)
@@ -164,4 +164,5 @@ def animate(
     """Write an animation of the recording between two times, with one frame for every `every_s` seconds."""
     figure, axes = _figure(recording)
     frames = max(1, int((until_s - from_s) / every_s + 1e-9))
-    save(figure, lambda i: _draw(axes, recording, from_s + i * every_s, every_s), frames, target, progress)
+    title = recording.title or "Radio network"
+    save(figure, lambda i: _draw(axes, recording, from_s + i * every_s, every_s), frames, target, progress, title=title)

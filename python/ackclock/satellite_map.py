@@ -153,10 +153,8 @@ def _title(seen: dict[str, Any]) -> str:
 
 
 def _figure() -> tuple[Figure, Axes]:
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "ackclock"
     figure = Figure(figsize=(11, 5.9), layout="constrained")
     axes = figure.subplots()
     _base(axes)
@@ -186,4 +184,5 @@ def animate(
         axes.set_title(drawn(_title(seen)), fontsize=11)
         return _draw(axes, seen)
 
-    save(figure, frame, int(satellites.until_s / every_s + 1e-9) + 1, target, progress)
+    frames = int(satellites.until_s / every_s + 1e-9) + 1
+    save(figure, frame, frames, target, progress, title=f"Satellites of {satellites.name}")

@@ -34,6 +34,7 @@ class SatelliteView:
         self._end: str | None
         self._start, self._end = ends or (None, None)
         self.until_s = until_s
+        self.name = Path(file).stem
         try:
             self.path_at(0.0)
         except ValueError as error:

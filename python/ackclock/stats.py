@@ -6,6 +6,7 @@ Intervals are 95 % by default. Formulas and test values: docs/specs/metrics.md s
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -154,7 +155,9 @@ def p_value(values: Sequence[float], reference: float) -> float | None:
         return None
     if np.ptp(x) == 0:
         return float(x[0] == reference)
-    return float(stats.ttest_1samp(x, reference).pvalue)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # values that differ by rounding errors alone
+        return float(stats.ttest_1samp(x, reference).pvalue)
 
 
 def equivalence(values: Sequence[float], low: float, high: float) -> float | None:

@@ -41,6 +41,15 @@ def ascii_json(text: str) -> str:
     return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
 
 
+def plus_minus() -> str:
+    """The sign between a mean and the half-width of its interval: ASCII if standard output has no other letters."""
+    try:
+        "\u00b1".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "+-"
+    return "\u00b1"
+
+
 def drawn(text: str) -> str:
     """The text for a figure, with non-printable characters and dollar signs (which start a formula) escaped."""
     return shown(text).replace("$", r"\$")

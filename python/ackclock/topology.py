@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ackclock.files import svg_text
-from ackclock.papers.draw import COLOURS
+from ackclock.plot.style import COLOURS
+from ackclock.si import quantity
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -19,10 +20,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ackclock.experiment import Scenario
 
 MOST_NODES = 60
 """With more nodes, labels would overlap; equal leaf nodes are then drawn as one."""
+
+
+class HasNetwork(Protocol):
+    """A scenario, as far as its picture needs it."""
+
+    @property
+    def title(self) -> str:
+        """The title of the scenario."""
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """Links, flows, terminals, satellites and radio nodes."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ class Edge:
     times: int = 1
 
 
-def draw(scenario: Scenario, title: str = "") -> Figure:
+def draw(scenario: HasNetwork, title: str = "") -> Figure:
     """Draw the network: nodes, links, and one node each for the satellites and the radio channel.
 
     Flows with the same two ends are drawn as one arrow with their number.
@@ -46,25 +58,15 @@ def draw(scenario: Scenario, title: str = "") -> Figure:
     return figure
 
 
-def svg(scenario: Scenario, title: str = "") -> str:
+def svg(scenario: HasNetwork, title: str = "") -> str:
     """The picture as SVG text for a page."""
     return svg_text(draw(scenario, title), "topology" + "".join(c for c in title if c.isalnum()))
 
 
-def quantity(value: float, unit: str) -> str:
-    """A number of bits per second or of seconds with an SI prefix."""
-    if value == 0:
-        return f"0 {'ms' if unit == 's' else unit}"
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")):
-        if abs(value) >= 0.9999 * factor:
-            return f"{value / factor:.4g} {prefix}{unit}"
-    return f"{value:.3g} {unit}"
-
-
 def _lines(direction: dict[str, Any]) -> tuple[str, ...]:
-    first = quantity(direction["rate_bps"], "b/s")
+    first = quantity(direction["rate_bps"], "b/s", 4)
     if direction["delay_s"] is not None:  # that of a link to satellites varies
-        first += f", {quantity(direction['delay_s'], 's')}"
+        first += f", {quantity(direction['delay_s'], 's', 4)}"
     queue = "" if direction["queue"] == "unlimited" else direction["queue"]
     router = f"{direction['router']} router" if direction["router"] else ""
     return (first, *(text for text in (queue, direction["loss"], router) if text))

@@ -19,11 +19,12 @@ from situations import (
 )
 
 from ackclock import Scenario, stats
+from ackclock.plot.style import COLOURS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SEEDS = range(1, 11)
-COLOURS = ("#0072B2", "#D55E00")
+
 
 INTRODUCTION = """# Queues, BBR version 3, DCTCP and L4S
 

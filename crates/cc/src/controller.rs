@@ -25,7 +25,7 @@ pub trait Controller {
     /// Called for each segment that the sender marks as lost, before [`Controller::on_ack`] of the same ACK (only with
     /// [`Signals::LOSSES`]; `recovery = "rack"`).
     fn on_lost(&mut self, _lost: &Lost) {}
-    /// Called after each transmission of a data segment, retransmissions included (only with [`Signals::SENT`]).
+    /// Called at each transmission of a data segment, retransmissions included (only with [`Signals::SENT`]).
     fn on_sent(&mut self, _sent: &Sent) {}
     /// Called when the window and the threshold must be reduced.
     fn on_congestion(&mut self, event: &Congestion);

@@ -165,7 +165,7 @@ pub struct Sent {
     pub now: Time,
     /// Number of the segment.
     pub seq: u64,
-    /// Segments in flight, with it.
+    /// Segments in flight, with it, counted as in [`Ack::in_flight`] (which leaves out tail loss probes).
     pub in_flight: u32,
     /// Whether it was sent before.
     pub retransmission: bool,

@@ -31,6 +31,8 @@ pub struct ScenarioError {
     /// Whether a controller needs something that the scenario does not provide (a signal, a router). The scenario
     /// runs with other controllers.
     pub unmet_need: bool,
+    /// Messages on the other mistakes of the same file, each with its place.
+    pub others: Vec<String>,
 }
 
 impl ScenarioError {
@@ -39,7 +41,14 @@ impl ScenarioError {
             Origin::Line { file, line } => (file.to_string(), Some(*line)),
             Origin::Set(key) => (format!("--set {key}"), None),
         };
-        ScenarioError { file, line, key: key.into(), message: message.into(), unmet_need: false }
+        ScenarioError {
+            file,
+            line,
+            key: key.into(),
+            message: message.into(),
+            unmet_need: false,
+            others: Vec::new(),
+        }
     }
 
     /// Marks the error as an unmet need of a controller.
@@ -54,9 +63,14 @@ impl fmt::Display for ScenarioError {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        let named = self.file.strip_prefix("--set ").is_some_and(|key| key == self.key);
-        if !self.key.is_empty() && !named {
-            write!(f, ": {}", self.key)?;
+        // What `--set` names is not said again.
+        let named = self.file.strip_prefix("--set ").and_then(|set| self.key.strip_prefix(set));
+        let key = match named {
+            Some(rest) if rest.is_empty() || rest.starts_with('.') => rest.trim_start_matches('.'),
+            _ => &self.key,
+        };
+        if !key.is_empty() {
+            write!(f, ": {key}")?;
         }
         write!(f, ": {}", self.message)
     }

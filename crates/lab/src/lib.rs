@@ -4,7 +4,9 @@
 pub mod audit;
 mod capture;
 pub mod catalog;
+mod clock;
 mod error;
+mod files;
 pub mod fuzzing;
 mod replay;
 pub mod scenario;
@@ -15,6 +17,7 @@ mod view;
 
 pub use audit::{Auditor, Violation};
 pub use error::{Origin, ScenarioError};
+pub use files::{FileReader, set_file_reader};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader, ExternalSource, Flow,
@@ -24,10 +27,14 @@ pub use scenario::{
 };
 pub use simulation::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog, Recording,
-    Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
+    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, Run, SatelliteOutcome, Settings, TraceMode,
+    WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
-pub use view::{PathSample, SatelliteSnapshot, SatelliteView};
+pub use view::{Curves, Flights, PacketFate, PathSample, SatelliteSnapshot, SatelliteView, Series};
+
+/// Names of the limits in [`FlowOutcome::limited_s`].
+pub const SEND_LIMITS: [&str; 5] = transport::SendLimit::NAMES;
 
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

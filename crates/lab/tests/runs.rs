@@ -234,6 +234,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 audit: true,
                 packets: true,
                 captures: false,
+                packets_within: None,
                 radio: true,
                 trace: TraceMode::EveryAck,
             },

@@ -172,10 +172,7 @@ fn rates_that_cannot_be_are_refused() {
             format!("{}\n{red}", steps("[[\"0s\", \"1Mbps\"]]")),
             "link.l.queue: RED and PIE need a constant rate",
         ),
-        (
-            format!("{}\n{queue}", steps("[[\"0s\", \"9e13bps\"]]")),
-            "link.l.rate.steps: 90Tbps is too large",
-        ),
+        (format!("{}\n{queue}", steps("[[\"0s\", \"9e13bps\"]]")), "link.l.rate.steps: 90Tbps is too large"),
         ("rate = { kind = \"file\", file = \"missing\" }".into(), "link.l.rate.file: missing: No such file"),
         (
             "rate = { kind = \"file\", file = \"../../scenarios/traces/two-steps.down\" }".into(),

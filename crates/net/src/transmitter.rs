@@ -87,6 +87,11 @@ impl Steps<Rate> {
         // In bits times picoseconds per second, which no division rounds.
         let mut left = bytes as u128 * 8 * PS_PER_S as u128;
         let mut at = start;
+        let (rate, until) = self.at(at);
+        let whole = rate.bps() as u128 * until.since(at).ps() as u128;
+        if until != Time::NEVER && left <= whole {
+            return Some(at + Span::from_ps(left.div_ceil(rate.bps() as u128) as u64)); // most packets
+        }
         let in_period = if self.period > Span::ZERO { self.units(Time::ZERO + self.period) } else { 0 };
         if let Some(periods) = left.checked_div(in_period).filter(|periods| *periods > 1) {
             // Whole periods at once.

@@ -26,7 +26,8 @@ pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr
         .and_then(|()| value.setattr("line", error.line))
         .and_then(|()| value.setattr("key", error.key))
         .and_then(|()| value.setattr("message", error.message))
-        .and_then(|()| value.setattr("unmet_need", error.unmet_need));
+        .and_then(|()| value.setattr("unmet_need", error.unmet_need))
+        .and_then(|()| value.setattr("others", error.others));
     filled.err().unwrap_or(raised)
 }
 

@@ -24,6 +24,9 @@ pub(crate) struct Finished {
     flow_names: Vec<String>,
     #[pyo3(get)]
     link_names: Vec<String>,
+    /// For each flow the seconds under each limit (`codes()["limit"]`) that kept its sender from sending more.
+    #[pyo3(get)]
+    limited_s: Vec<[f64; 5]>,
     /// The first violations that the auditor found.
     #[pyo3(get)]
     violations: Vec<String>,
@@ -42,6 +45,18 @@ pub(crate) struct Finished {
     captured: Vec<Py<PyBytes>>,
 }
 
+fn trace_mode(name: &str) -> PyResult<TraceMode> {
+    match name {
+        "off" => Ok(TraceMode::Off),
+        "changes" => Ok(TraceMode::Changes),
+        "ack" => Ok(TraceMode::EveryAck),
+        other => {
+            let message = format!("trace is \"off\", \"changes\" or \"ack\", not \"{other}\"");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
 #[pyfunction]
 #[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, until_s=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
@@ -58,17 +73,15 @@ pub(crate) fn run(
     until_s: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Finished> {
-    let trace = match trace {
-        "off" => TraceMode::Off,
-        "changes" => TraceMode::Changes,
-        "ack" => TraceMode::EveryAck,
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "trace is \"off\", \"changes\" or \"ack\", not \"{other}\""
-            )));
-        }
+    let recording = Recording {
+        trace: trace_mode(trace)?,
+        packets,
+        packets_within: None,
+        captures: !captures.is_empty(),
+        audit,
+        fingerprint,
+        radio,
     };
-    let recording = Recording { trace, packets, captures: !captures.is_empty(), audit, fingerprint, radio };
     let settings = Settings { seed, recording, unfused: false };
     let made = if scenario.scenario.has_external() {
         py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?
@@ -105,8 +118,10 @@ pub(crate) fn run(
     }
     let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
     let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
+    let outcome = run.outcome();
     Ok(Finished {
-        outcome: run.outcome().to_json(),
+        limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
+        outcome: outcome.to_json(),
         flow_names: run.flow_names(),
         link_names: run.link_names(),
         violations: violations.iter().map(ToString::to_string).collect(),

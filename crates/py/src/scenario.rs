@@ -39,6 +39,10 @@ impl PyScenario {
     fn network(&self) -> String {
         lab::to_json(&self.scenario.describe())
     }
+    /// The values that a run derives: queue limits, paths, round-trip times, as JSON (lab's ResolvedNetwork).
+    fn resolved(&self) -> PyResult<String> {
+        guarded(|| lab::to_json(&self.scenario.resolve()))
+    }
     /// Sides of the area of the radio nodes (zero if not given) and their range, m; `None` without radio nodes.
     #[getter]
     fn radio(&self) -> Option<(f64, f64, f64)> {

@@ -27,5 +27,5 @@ pub use receiver::{Receiver, ReceiverStats};
 pub use recovery::{Snapshot, State};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;
-pub use sender::{Sender, SenderStats, Setup};
+pub use sender::{SendLimit, Sender, SenderStats, Setup};
 pub use udp::UdpSource;

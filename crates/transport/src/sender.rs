@@ -6,6 +6,7 @@
 //! (docs/validation.md).
 
 mod accessors;
+mod limits;
 mod output;
 mod reductions;
 mod samples;
@@ -19,6 +20,7 @@ use crate::recovery::{Rack, RecoveryState, VegasClock};
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
 use cc::{Ack, AnyController, Controller, Phase, RateSample, Signals, Timeout};
+pub use limits::SendLimit;
 use net::Packet;
 use std::sync::Arc;
 use units::{Span, Time};
@@ -56,6 +58,8 @@ pub struct SenderStats {
     pub cwnd_area: f64,
     /// See `cwnd_area`.
     pub ssthresh_area: f64,
+    /// Time under each limit, in the order of [`SendLimit::NAMES`].
+    pub limited: [Span; 5],
 }
 
 /// A TCP sender.
@@ -105,6 +109,8 @@ pub struct Sender {
     pub(crate) rtt: RttEstimator,
     seen: (f64, f64),
     seen_at: Time,
+    limited_at: Time,
+    limited_by: SendLimit,
     /// Counters.
     pub stats: SenderStats,
     pub(crate) controller: AnyController,
@@ -191,6 +197,8 @@ impl Sender {
             pace_at: Time::ZERO,
             seen: (controller.cwnd(), controller.ssthresh()),
             seen_at: Time::ZERO,
+            limited_at: Time::ZERO,
+            limited_by: SendLimit::default(),
             sample: None,
             completed: Time::NEVER,
             done: false,
@@ -206,9 +214,10 @@ impl Sender {
         engine::prefetch_item(self, std::mem::offset_of!(Sender, controller) + 64);
     }
 
-    /// Completes the integrals of window and threshold at the end of the run.
+    /// Completes the integrals of window and threshold, and the times under limits, at the end of the run.
     pub fn finish(&mut self, now: Time) {
         self.integrate(now);
+        self.add_limited_time(now);
     }
 
     // ---- events -----------------------------------------------------------------------------------------
@@ -216,6 +225,7 @@ impl Sender {
     /// The application starts.
     pub fn on_start<W: FlowContext>(&mut self, context: &mut W) {
         self.seen_at = context.now();
+        self.limited_at = context.now();
         self.controller.on_open(context.now());
         if !self.options.delay_growth {
             self.opened = true;
@@ -242,6 +252,7 @@ impl Sender {
             self.send_written(context);
         }
         self.complete(context);
+        self.note_limit(context.now());
         self.after(context);
     }
 
@@ -321,6 +332,7 @@ impl Sender {
     pub fn on_pace_timer<W: FlowContext>(&mut self, context: &mut W) {
         if !self.done {
             self.send_much(context, self.options.max_burst);
+            self.note_limit(context.now());
         }
     }
 
@@ -480,6 +492,7 @@ impl Sender {
 
     pub(crate) fn complete<W: FlowContext>(&mut self, context: &mut W) {
         if self.finished(self.una) && !self.done {
+            self.add_limited_time(context.now());
             self.done = true;
             self.completed = context.now();
             for timer in [FlowTimer::Retransmit, FlowTimer::Pace, FlowTimer::Wake] {
@@ -506,6 +519,7 @@ impl Sender {
             self.integrate(context.now());
             self.seen = window;
         }
+        self.note_limit(context.now());
         if W::WINDOWS && (changed || matches!(trigger, Trigger::Ack | Trigger::DupAck)) {
             let (cwnd, ssthresh) = self.shown_window();
             context.window(&WindowRow {

@@ -4,12 +4,14 @@
 //! type from then on. This crate depends on no other crate.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod limit;
 mod parse;
 mod rate;
 mod space;
 mod time;
 
+pub use bytes::ByteCount;
 pub use limit::Limit;
 pub use parse::UnitError;
 pub use rate::Rate;

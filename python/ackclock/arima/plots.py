@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ackclock.arima.identify import Candidate, Identification, acf, bound, probability_points
+from ackclock.plot import style
+from ackclock.plot.style import COLOURS
+from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
+BLUE, ORANGE, GREY = COLOURS[0], COLOURS[1], COLOURS[7]
 
 
 def run_sequence(axes: Axes, found: Identification) -> None:
@@ -88,13 +91,9 @@ def probability_plot(axes: Axes, found: Identification, model: Candidate | None 
 
 def overview(found: Identification, title: str) -> Figure:
     """All six panels."""
-    from matplotlib.figure import Figure
-
-    panels = (run_sequence, level_acf, difference_acf, difference_pacf, residual_histogram, probability_plot)
-    figure = Figure(figsize=(9, 9), layout="constrained")
-    for axes, draw in zip(figure.subplots(3, 2).flat, panels, strict=True):
-        draw(axes, found)
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title, fontsize=11)
+    functions = (run_sequence, level_acf, difference_acf, difference_pacf, residual_histogram, probability_plot)
+    figure, axes = style.panels(2, 3, 3.0, share=False)
+    for one, draw in zip(axes, functions, strict=True):
+        draw(one, found)
+    style.title(figure, drawn(title))
     return figure

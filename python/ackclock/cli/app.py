@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS = (
+    "new",
     "run",
     "check",
     "why",
@@ -28,6 +29,7 @@ COMMANDS = (
     "schema",
     "sweep",
     "results",
+    "plot",
     "suite",
     "compare",
     "paper",
@@ -36,8 +38,10 @@ COMMANDS = (
     "orbit",
     "radio",
     "bench",
+    "completion",
 )
-"""Names of the commands. Each is the function `command` in the module of the same name."""
+"""Names of the commands. Each is the function `command` in the module of the same name, with the text `EXAMPLE`."""
+EXAMPLE = "ackclock new mine; ackclock check mine.toml; ackclock run mine.toml --plot run.svg"
 
 
 def application(arguments: Sequence[str]) -> App:
@@ -45,6 +49,7 @@ def application(arguments: Sequence[str]) -> App:
     app = App(
         name="ackclock",
         help="A laboratory for congestion control.",
+        help_epilogue=f"Example: {EXAMPLE}",
         version=__version__,
         version_flags=["--version"],
         help_format="plaintext",
@@ -53,7 +58,8 @@ def application(arguments: Sequence[str]) -> App:
         result_action="return_value",
     )
     for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
-        app.command(import_module(f"ackclock.cli.{name}").command, name=name)
+        module = import_module(f"ackclock.cli.{name}")
+        app.command(module.command, name=name, help_epilogue=f"Example: {module.EXAMPLE}")
     return app
 
 
@@ -68,7 +74,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:
         return fail(" ".join(str(error).split()), 2)
-    except (ScenarioError, BadInput) as error:
+    except ScenarioError as error:
+        for other in (str(error), *error.others):
+            fail(other, 2)
+        return 2
+    except BadInput as error:
         return fail(str(error), 2)
     except BrokenPipeError:
         sys.stderr.close()  # the reader closed the pipe: print nothing more

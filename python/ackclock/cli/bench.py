@@ -8,6 +8,8 @@ from cyclopts import Parameter
 
 from ackclock.files import BadInput
 
+EXAMPLE = "ackclock bench 1 100 --quick"
+
 
 def command(
     flows: Annotated[list[int] | None, Parameter(consume_multiple=True)] = None,

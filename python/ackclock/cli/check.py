@@ -2,62 +2,178 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table
 
 from ackclock._core import ScenarioError
+from ackclock.cli.console import wide_console
 from ackclock.cli.options import AllowCode, File
 from ackclock.files import BadInput, check_picture, save_figure
+from ackclock.si import quantity
 from ackclock.text import advise, say
+
+if TYPE_CHECKING:
+    from ackclock.study import Study
+
+EXAMPLE = "ackclock check @dumbbell --plot network.svg"
 
 MOST_REFUSED = 10
 """Points of a study that `check` reports one by one."""
+MOST_ROWS = 12
+"""Flows and links that `check` shows."""
 
 
-def command(file: File, /, *files: File, plot: Path | None = None, allow_code: AllowCode = False) -> int:
-    """Validate scenarios. Nothing is simulated, and the code of Python controllers is not executed.
+def command(
+    file: File,
+    /,
+    *files: File,
+    plot: Path | None = None,
+    strict: bool = False,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
+) -> int:
+    """Validate scenarios, show derived values, and warn of probable mistakes. Nothing is simulated.
+
+    The code of Python controllers is not executed. Of one file the paths, fair shares and queue limits are shown.
 
     Parameters
     ----------
     file
-        Scenario file (TOML).
+        Scenario file (TOML), or @NAME for a shipped scenario.
     files
         More scenario files.
     plot
         Draw the network to this file (.svg, .png or .pdf): nodes, links with rate, delay, queue and loss, flows.
         Only for a single scenario file.
+    strict
+        Exit with status 2 if there is a warning.
+    as_json
+        Print one JSON object for each file and nothing else: file, valid, errors, title, duration_s, runs, links,
+        flows, traffic, warnings.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock.study import Study
-
     if plot is not None:
         check_picture(plot)
         if files:
             raise BadInput("--plot: needs exactly one scenario file")
     failed = False
     for name in (file, *files):
-        try:
-            study = Study.load(name)
-        except ScenarioError as error:
+        about, study = _check(name)
+        if as_json:
+            print(json.dumps(about, allow_nan=False))
+        failed |= not about["valid"] or (strict and bool(about["warnings"]))
+        for error in about["errors"]:
             say(f"ackclock: {error}", error=True)
-            failed = True
+        if study is None or not about["valid"]:
             continue
-        advise(study.advice)
-        for point, message in study.refused[:MOST_REFUSED]:
-            labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
-            say(f"ackclock: at {labels}: {message}", error=True)
-        if study.refused:
-            few = f"; the first {MOST_REFUSED} are listed above" if len(study.refused) > MOST_REFUSED else ""
-            say(f"ackclock: {name}: {len(study.refused)} of {study.points} points cannot be run{few}", error=True)
-            failed = True
-        else:
-            many = f"; {study.points * len(study.seeds)} runs" if study.is_sweep else ""
-            duration = study.scenario(0).duration_s
-            say(f"{name}: valid ({study.title or 'no title'}; {duration:g} s{many})")
-            if plot is not None:
-                from ackclock import topology
+        if plot is not None:
+            from ackclock import topology
 
-                save_figure(topology.draw(study.scenario(0)), plot)
-                say(f"written: {plot}", error=True)
+            save_figure(topology.draw(study.scenario(0)), plot)
+        if not as_json:
+            _show(name, about, study, details=not files)
+        if plot is not None:
+            say(f"written: {plot}", error=True)
     return 2 if failed else 0
+
+
+def _check(name: Path) -> tuple[dict[str, Any], Study | None]:
+    """What `--json` prints about a file, and the study unless it cannot be read."""
+    from ackclock import scenario_check
+    from ackclock.study import Study
+
+    about: dict[str, Any] = {"file": str(name), "valid": False, "errors": [], "warnings": []}
+    try:
+        study = Study.load(name)
+    except ScenarioError as error:
+        return about | {"errors": [str(error), *error.others]}, None
+    advise(study.advice)
+    for point, message in study.refused[:MOST_REFUSED]:
+        labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
+        about["errors"].append(f"at {labels}: {message}")
+    if study.refused:
+        few = f"; the first {MOST_REFUSED} are listed above" if len(study.refused) > MOST_REFUSED else ""
+        about["errors"].append(f"{name}: {len(study.refused)} of {study.points} points cannot be run{few}")
+        return about, study
+    scenario = study.scenario(0)
+    runs = study.points * len(study.seeds) if study.is_sweep else 1
+    values = {"title": study.title, "duration_s": scenario.duration_s, "runs": runs}
+    return about | values | {"valid": True} | scenario_check.describe(scenario), study
+
+
+def _show(name: Path, about: dict[str, Any], study: Study, *, details: bool) -> None:
+    """Print the result of a valid file: one line, then the derived values if `details`, then the warnings."""
+    many = f"; {about['runs']} runs" if study.is_sweep else ""
+    say(f"{name}: valid ({about['title'] or 'no title'}; {about['duration_s']:g} s{many})")
+    if details:
+        console = wide_console()
+        if study.is_sweep:
+            labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(0).items())
+            console.print(f"Values of the first point{f' ({labels})' if labels else ''}:", soft_wrap=True)
+        for table, rest in (_flows(about), _links(about)):
+            if table.row_count:
+                console.print(table)
+                if rest:
+                    console.print(rest)
+        for source in about["traffic"]:
+            size = quantity(source["mean_bytes"], "B")
+            console.print(
+                f"traffic {source['name']}: about {source['expected_flows']:,.0f} flows of {size} on average, "
+                f"{quantity(source['load_bps'], 'b/s')}",
+                soft_wrap=True,
+            )
+    for warning in about["warnings"]:
+        say(f"warning: {warning['key']}: {warning['message']}; {warning['remedy']}")
+
+
+def _flows(about: dict[str, Any]) -> tuple[Table, str]:
+    table = Table(title="Flows", title_justify="left", box=None, pad_edge=False)
+    for head in ("flow", "data from, to", "base RTT", "bottleneck", "fair share", "BDP", "window"):
+        right = head in {"base RTT", "fair share", "BDP", "window"}
+        table.add_column(
+            head, justify="right" if right else "left", no_wrap=head not in {"data from, to", "bottleneck"}
+        )
+    for flow in about["flows"][:MOST_ROWS]:
+        rtt, bdp, window = flow["base_rtt_s"], flow["bdp_packets"], flow["receive_window"]
+        table.add_row(
+            flow["name"],
+            f"{flow['from']}, {flow['to']}",
+            "varies" if not flow["path"] else "-" if rtt is None else quantity(rtt, "s"),
+            flow["bottleneck"] or "-",
+            "-" if flow["share_bps"] is None else quantity(flow["share_bps"], "b/s"),
+            "-" if bdp is None else f"{math.ceil(bdp):,} p",
+            "-" if window is None else f"{window:,} p",
+        )
+    more = len(about["flows"]) - MOST_ROWS
+    return table, f"({more:,} more flows; --json prints all)" if more > 0 else ""
+
+
+def _links(about: dict[str, Any]) -> tuple[Table, str]:
+    """The links that limit a flow, have a queue limit or lose packets, on paths of data."""
+    carrying = {index for flow in about["flows"] for index in flow["path"]}
+    narrow = {flow["bottleneck"] for flow in about["flows"]}
+    chosen = [
+        (i, link)
+        for i, link in enumerate(about["links"])
+        if link["name"] in narrow or (i in carrying and (link["queue"] != "unlimited" or link["loss"]))
+    ]
+    table = Table(title="Links that data crosses", title_justify="left", box=None, pad_edge=False)
+    for head in ("link", "rate", "delay", "queue", "holds", "losses"):
+        right, long = head in {"rate", "delay", "holds"}, head in {"queue", "losses"}
+        table.add_column(head, justify="right" if right else "left", no_wrap=not long)
+    for _, link in chosen[:MOST_ROWS]:
+        name = link["name"] + (f" ({link['given']})" if link["given"] else "")
+        holds = "-" if link["limit_packets"] is None else f"{link['limit_packets']:,} p"
+        if link["limit_s"] is not None:
+            holds += f" = {quantity(link['limit_s'], 's')}"
+        rate, delay = quantity(link["mean_rate_bps"], "b/s"), quantity(link["delay_s"], "s")
+        table.add_row(name, rate, delay, link["queue"], holds, link["loss"] or "-")
+    more = len(about["links"]) - min(len(chosen), MOST_ROWS)
+    return table, f"({more:,} more link directions; --json prints all)" if more > 0 else ""

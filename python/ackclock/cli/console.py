@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -78,6 +78,67 @@ def study_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None
             bar.update(task, completed=ended, total=total, rate=rate)
 
         yield advance
+
+
+class PaperLines:
+    """A line for each paper: a bar, the number of runs, the time left. Without a terminal, a line every 30 s."""
+
+    def __init__(self, bars: Progress | None, names: Sequence[str]) -> None:
+        self._bars = bars
+        width = max(map(len, names), default=0)
+        self._tasks = (
+            {name: bars.add_task(f"{name:{width}}", total=None, told="waiting", start=False) for name in names}
+            if bars
+            else {}
+        )
+        self._began: dict[str, float] = {}
+        self._last: dict[str, float] = {}
+
+    def advance(self, name: str, done: int, kept: int, total: int) -> None:
+        """Show that `done` of about `total` runs (0: not known) have ended; `kept` of them had been run before."""
+        now = time.monotonic()
+        began = self._began.setdefault(name, now)
+        self._last.setdefault(name, now)
+        told = f"{done:,} runs"
+        if total:
+            told = f"{done:,} of about {total:,} runs{time_left(now - began, done - kept, total - done)}"
+        if self._bars is not None:
+            if done == kept:
+                self._bars.start_task(self._tasks[name])
+            self._bars.update(self._tasks[name], completed=done, total=total or None, told=told)
+        elif now - self._last[name] >= LINES_EVERY_S:
+            self._last[name] = now
+            say(f"ackclock: {name}: {told}", error=True)
+
+    def finish(self, name: str) -> None:
+        """Show that a paper's page is written."""
+        told = f"done in {time.monotonic() - self._began.get(name, time.monotonic()):.0f} s"
+        if self._bars is not None:
+            self._bars.update(self._tasks[name], completed=1, total=1, told=told)
+        else:
+            say(f"ackclock: {name}: {told}", error=True)
+
+
+def time_left(elapsed_s: float, done: int, remaining: int) -> str:
+    """The time left at the present rate as text; empty in the first two seconds, and before the first run."""
+    if remaining <= 0:
+        return ", judging claims"
+    if elapsed_s < 2 or done <= 0:
+        return ""
+    seconds = round(elapsed_s * remaining / done)
+    return f", about {seconds // 60}:{seconds % 60:02d} left"
+
+
+@contextmanager
+def papers_progress(names: Sequence[str]) -> Iterator[PaperLines]:
+    """Show a line for each paper on standard error."""
+    console = PlainConsole(stderr=True)
+    if not console.is_terminal:
+        yield PaperLines(None, names)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[told]}"))
+    with Progress(*columns, console=console, transient=True) as bars:
+        yield PaperLines(bars, names)
 
 
 @contextmanager

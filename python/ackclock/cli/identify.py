@@ -17,6 +17,8 @@ from ackclock.text import fail, shown
 if TYPE_CHECKING:
     from ackclock.arima import Identification
 
+EXAMPLE = "ackclock identify trace.parquet --flow reno --plot arima.svg"
+
 
 def command(
     series: Path,

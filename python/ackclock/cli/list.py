@@ -6,24 +6,44 @@ import json
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
+from rich.table import Table
 from rich.text import Text
 
-from ackclock.text import PlainConsole, shown
+from ackclock.text import PlainConsole, say, shown
 
-Kind = Literal["controllers", "recoveries", "queues", "losses", "keys", "scenarios", "papers", "suites"]
+EXAMPLE = "ackclock list controllers"
+KINDS = {
+    "controllers": "congestion control algorithms, with parameters and sources",
+    "recoveries": "loss recoveries of TCP",
+    "queues": "queue disciplines of links",
+    "losses": "losses, delays and other impairments of links",
+    "keys": "keys of a scenario, with types and defaults",
+    "scenarios": "shipped scenarios, and those in the folder scenarios",
+    "examples": "shipped programs in Python",
+    "papers": "reproductions of papers",
+    "suites": "sets of test situations for a controller",
+}
+"""Kinds of entries, with descriptions."""
+Kind = Literal["controllers", "recoveries", "queues", "losses", "keys", "scenarios", "examples", "papers", "suites"]
 
 
-def command(kind: Kind, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
+def command(kind: Kind | None = None, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
     """List models, scenarios, papers or suites, with parameters, units, defaults and sources.
 
     Parameters
     ----------
     kind
-        What to list.
+        What to list. Default: the kinds.
     as_json
         Print a JSON list.
 
     """
+    if kind is None:
+        if as_json:
+            print(json.dumps([{"name": name, "summary": text} for name, text in KINDS.items()]))
+        else:
+            say("\n".join(f"ackclock list {name:12} {text}" for name, text in KINDS.items()))
+        return
     from ackclock.catalog import entries
 
     found = entries(kind)
@@ -37,8 +57,15 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
     """Print what `ackclock list` found."""
     console = PlainConsole()
     if not entries:
-        where = "here (run in a folder that has `scenarios/`)" if kind == "scenarios" else "yet"
-        console.print(f"no {kind} {where}")
+        console.print(f"no {kind} yet")
+    if kind in {"scenarios", "examples"}:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(overflow="fold")
+        table.add_column()
+        for entry in entries:  # the short name of a shipped scenario is its status
+            table.add_row(Text(shown(entry["status"] or entry["name"]), "bold"), entry["summary"])
+        console.print(table)
+        return
     for entry in entries:
         status = Text(f" ({entry['status']}) " if entry["status"] else "", "dim")
         console.print(Text(shown(entry["name"]), "bold"), status, entry["summary"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ackclock import _core
+from ackclock import _core, shipped
 from ackclock.experiment import allow_code
 from ackclock.files import BadInput
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def _seed(_type: object, tokens: Sequence[object]) -> int:
     text = str(getattr(tokens[0], "value", ""))
     if not text.isdecimal() or int(text) >= 2**63:
-        raise ValueError(f"seed {text} is not a whole number from 0 to 2^63 - 1")
+        raise ValueError(f"{text} is not a whole number from 0 to 2^63 - 1")
     return int(text)
 
 
@@ -26,7 +27,17 @@ def _jobs(_type: object, value: int | None) -> None:
         raise BadInput("--jobs is a number from 1 to 1024")
 
 
-File = Annotated[str, Parameter(allow_leading_hyphen=False)]
+def _file(_type: object, tokens: Sequence[object]) -> Path:
+    """The path of a scenario argument. Raises BadInput if there is no such shipped scenario."""
+    text = str(getattr(tokens[0], "value", ""))
+    name = text.removesuffix(".toml")
+    if name in shipped.scenarios() and not Path(text).exists():
+        raise BadInput(f"{text}: No such file or directory; the shipped scenario of this name is @{name}")
+    return Path(shipped.locate(text))
+
+
+File = Annotated[Path, Parameter(allow_leading_hyphen=False, converter=_file)]
+"""A scenario file; `@NAME` is a shipped scenario. As a Path it is completed by shells."""
 Seed = Annotated[int | None, Parameter(converter=_seed)]
 Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
 

@@ -18,6 +18,8 @@ from ackclock.files import BadInput, save_figure
 if TYPE_CHECKING:
     from ackclock.satellites import SatelliteView
 
+EXAMPLE = "ackclock orbit @iridium --from berkeley --to boston --plot map.svg"
+
 
 def command(
     file: File,
@@ -41,7 +43,7 @@ def command(
     Parameters
     ----------
     file
-        Scenario file (TOML) with a constellation and terminals; it needs no flows.
+        Scenario file (TOML), or @NAME, with a constellation and terminals; it needs no flows.
     start
         Terminal where the path begins.
     end

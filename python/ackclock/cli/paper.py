@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from ackclock.cli.console import named_progress, wide_console
+from ackclock.cli.console import named_progress, papers_progress, wide_console
 from ackclock.cli.options import Engine, Jobs
 from ackclock.files import BadInput
+from ackclock.si import digits_of
 from ackclock.text import fail, say
 
 if TYPE_CHECKING:
     from ackclock.papers.parallel import Options
     from ackclock.papers.reproduce import Reproduction
+
+EXAMPLE = "ackclock paper ca-artt --out out --quick"
 
 
 def command(
@@ -70,26 +74,43 @@ def command(
 def _all_papers(options: Options, *, readme: bool) -> int:
     """Reproduce every paper and write the index page."""
     from ackclock import papers
+    from ackclock.papers.findings import most_interesting, sentence
     from ackclock.papers.parallel import reproduce_all
     from ackclock.papers.reproduce import readme as write_readme
 
     wanted = [papers.find(one) for one in papers.known()]
     if not wanted:
         raise BadInput("no papers found; run the command in a folder that has a subfolder papers")
+    folder = papers.comparison_folder()
+    names = [*(one.key for one in wanted), *(["comparison"] if folder else [])]
     try:
-        with named_progress() as progress:
-            ended = reproduce_all(wanted, papers.comparison_folder(), options, progress)
+        with papers_progress(names) as progress:
+            ended = reproduce_all(wanted, folder, options, progress)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {options.out}; repeat the command to resume", 130)
     for made in ended.papers:
-        reproduction(made)
+        _one_line(made, max(len(one.key) for one in wanted))
         if readme:
             write_readme(made.paper, made)
     papers.index(options.out, ended.papers, ended.comparison, quick=options.quick)
-    say(f"written: {options.out / 'index.html'}")
+    found = most_interesting(ended.papers)
+    if found:
+        say("The claims that differ most from our measurements:")
+        for number, finding in enumerate(found, 1):
+            say(f"{number}. {sentence(finding)}")
+    say(f"written: {(options.out / 'index.html').resolve()}")
     for error in ended.errors:
         fail(error, 1)
     return 1 if ended.failed else 0
+
+
+def _one_line(made: Reproduction, width: int) -> None:
+    """Print the number of verdicts of each direction, the time, and the failed runs."""
+    counts = Counter(v.direction for v in made.verdicts)
+    verdicts = ", ".join(f"{count} {direction}" for direction, count in counts.most_common())
+    say(f"{made.paper.key:{width}}  {len(made.verdicts)} claims: {verdicts} ({made.runs:,} runs, {made.seconds:.0f} s)")
+    for run_id, error in made.failed[:5]:
+        say(f"failed: run {run_id}: {error}")
 
 
 def reproduction(made: Reproduction) -> None:
@@ -100,8 +121,8 @@ def reproduction(made: Reproduction) -> None:
         table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
     for v in made.verdicts:
         j = v.taken
-        shown = "" if j.low is None or j.high is None else f"{j.low:.3g} to {j.high:.3g}"
-        value = "" if j.value is None else f"{j.value:.3g}"
+        shown = "" if j.low is None or j.high is None else f"{digits_of(j.low)} to {digits_of(j.high)}"
+        value = "" if j.value is None else digits_of(j.value)
         mark = " (weak)" if v.weak else ""
         table.add_row(v.claim.id, v.direction + mark, v.size or "", v.claim.metric, value, shown, str(j.n), v.strip)
     console.print(f"calibrated: {made.calibration.chosen.label}")

@@ -13,6 +13,8 @@ from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
 from ackclock.cli.pictures import check_pictures, interval_s, report_written
 from ackclock.files import BadInput, save_figure
 
+EXAMPLE = "ackclock radio @manet --animate nodes.html --until 30s"
+
 
 def command(
     file: File,
@@ -33,7 +35,7 @@ def command(
     Parameters
     ----------
     file
-        Scenario file (TOML) with a [radio].
+        Scenario file (TOML), or @NAME, with a [radio].
     plot
         Draw a map at one time to this file (.svg, .png or .pdf).
     animate

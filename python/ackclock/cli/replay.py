@@ -11,6 +11,8 @@ from cyclopts import Parameter
 from ackclock.files import BadInput, write_text
 from ackclock.text import say
 
+EXAMPLE = "ackclock replay cases.jsonl.gz --against expected.jsonl"
+
 
 def command(
     file: Path,

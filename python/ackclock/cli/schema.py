@@ -8,6 +8,8 @@ from typing import Literal
 from ackclock.models import schema
 from ackclock.text import say
 
+EXAMPLE = "ackclock schema scenario > scenario.schema.json"
+
 
 def command(of: Literal["scenario", "outcome"] = "scenario", /, *, markdown: bool = False, types: bool = False) -> None:
     """Print the JSON Schema of scenario files or of outcomes: for editors, checks and other programs.

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
 from rich.table import Table
 
+from ackclock.cli.compare import changes_table
 from ackclock.cli.console import named_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs
 from ackclock.suite.measures import METRICS
 from ackclock.text import fail
 
 if TYPE_CHECKING:
+    from ackclock.suite.folder import Suite
     from ackclock.suite.result import SuiteResult
+    from ackclock.text import PlainConsole
+
+EXAMPLE = "ackclock suite tcpeval --control mine.py:Mine --quick"
 
 
 def command(
@@ -25,6 +31,7 @@ def command(
     quick: bool = False,
     jobs: Jobs = None,
     engine: Engine = "local",
+    every: Annotated[bool, Parameter(name="--all")] = False,
     allow_code: AllowCode = False,
 ) -> int:
     """Run a controller in every situation of a suite and write one page. Resumable.
@@ -43,6 +50,8 @@ def command(
         Number of threads (CPUs of a local Ray). Default: all.
     engine
         Executor: this machine, or a Ray cluster.
+    every
+        Print every metric of every situation instead of the comparison with other controllers.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
@@ -58,13 +67,53 @@ def command(
             made = run(found, control, target, ENGINES[engine](jobs), quick=quick, progress=progress)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
-    suite_results(made)
+    console = wide_console()
+    if every:
+        _all_results(console, made)
+    else:
+        _overview(console, found, made)
+    for situation, reason in made.refused.items():
+        console.print(f"{situation}: not tried: {reason}")
+    for run_id, error in made.failed[:5]:
+        console.print(f"failed: run {run_id}: {error}")
+    console.print(f"{made.metadata.runs:,} runs")
+    console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)
     return 1 if made.failed else 0
 
 
-def suite_results(made: SuiteResult) -> None:
-    """Print the results of a controller in a suite, one row for each point, and the path of its page."""
-    console = wide_console()
+def _overview(console: PlainConsole, suite: Suite, made: SuiteResult) -> None:
+    """Print the comparison with other controllers: numbers of situations, and the largest differences."""
+    from ackclock.suite.baselines import baselines
+    from ackclock.suite.difference import largest
+    from ackclock.suite.overview import heat_map
+    from ackclock.suite.page import against
+
+    others = baselines(suite, made)
+    console.print(f"{made.metadata.control}: {made.metadata.title}")
+    if others.reference is None:
+        console.print("There are no results of other controllers to compare with; --all prints every metric.")
+        return
+    heat = heat_map(suite.situations, made, others.results)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("against")
+    for head in ("better", "worse", "no clear difference"):
+        table.add_column(head, justify="right")
+    for name in heat.names:
+        better, worse, compared = heat.count(name)
+        table.add_row(name, str(better), str(worse), str(compared - better - worse))
+    console.print(table)
+    console.print("(cells of the page's heat map: throughput, delay, loss and fairness of each situation)")
+    for warning in others.warnings:
+        console.print(f"note: {warning}")
+    top = largest(against(others.reference, made))
+    if top:
+        title = f"Largest differences, {others.reference.metadata.control} to {made.metadata.control}"
+        console.print(changes_table(console, title, top))
+    console.print("--all prints every metric; the page has all tables.")
+
+
+def _all_results(console: PlainConsole, made: SuiteResult) -> None:
+    """Print the results of a controller in a suite, one row for each point."""
     table = Table(
         title=f"{made.metadata.control}: {made.metadata.title}", title_justify="left", box=None, pad_edge=False
     )
@@ -79,9 +128,3 @@ def suite_results(made: SuiteResult) -> None:
         alone = " (deterministic, n = 1)" if (situation, point) in made.deterministic else ""
         table.add_row(situation, point + alone, "; ".join(metrics))
     console.print(table)
-    for situation, reason in made.refused.items():
-        console.print(f"{situation}: not tried: {reason}")
-    for run_id, error in made.failed[:5]:
-        console.print(f"failed: run {run_id}: {error}")
-    console.print(f"{made.metadata.runs:,} runs")
-    console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)

@@ -13,6 +13,8 @@ from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides
 from ackclock.files import BadInput
 from ackclock.text import advise, fail, say
 
+EXAMPLE = "ackclock sweep study.toml --out out/study --until reno.goodput_bps:2%"
+
 
 def command(
     file: File,
@@ -32,7 +34,7 @@ def command(
     Parameters
     ----------
     file
-        Scenario file with a `sweep`.
+        Scenario file with a `sweep`, or @NAME.
     out
         Folder of the study; created if missing.
     set_

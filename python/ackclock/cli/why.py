@@ -14,6 +14,8 @@ from ackclock.files import BadInput
 from ackclock.text import advise, say
 from ackclock.why import explain
 
+EXAMPLE = "ackclock why @dumbbell --at 8s --flow cubic --cut"
+
 
 def command(
     file: File,
@@ -32,7 +34,7 @@ def command(
     Parameters
     ----------
     file
-        Scenario file (TOML). File and seed reproduce the run exactly.
+        Scenario file (TOML), or @NAME for a shipped scenario. File and seed reproduce the run exactly.
     at
         Simulated time, such as 3.21s.
     flow

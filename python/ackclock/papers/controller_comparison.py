@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from ackclock import stats
 from ackclock.experiment import allow_code
-from ackclock.files import UnmetNeed, svg_text
+from ackclock.files import UnmetNeed, svg_text, write_text
 from ackclock.models import models
-from ackclock.papers.draw import COLOURS, MARKERS, tidy
+from ackclock.plot.labels import End, label_points
+from ackclock.plot.style import legend, panels, point
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
+from ackclock.suite.page import render
 from ackclock.suite.result import SuiteResult
 from ackclock.suite.run import run
 from ackclock.suite.situation import Situation
@@ -59,10 +60,29 @@ def compare_controllers(
         name = entry["name"]
         target = out / "comparison" / name
         try:
-            made.append(run(suite, name, target, executor, quick=quick, progress=progress))
+            made.append(run(suite, name, target, executor, quick=quick, page=False, progress=_as_one(progress, name)))
         except UnmetNeed as error:
             refused[name] = str(error).removeprefix(f"{name}: ")
+    for result in made:  # a page compares with the results of other controllers, so these come first
+        write_text(result.folder / "index.html", render(suite, result))
     return ControllerComparison(suite, made, refused)
+
+
+def _as_one(progress: Callable[[str], Progress | None] | None, name: str) -> Callable[[str], Progress | None] | None:
+    """Report the studies of a controller as one, called `name`."""
+    if progress is None:
+        return None
+    report, counts = progress(name), dict[str, tuple[int, int]]()
+
+    def advance(study: str) -> Progress:
+        def show(done: int, total: int) -> None:
+            counts[study] = (done, total)
+            if report is not None:
+                report(sum(d for d, _ in counts.values()), sum(t for _, t in counts.values()))
+
+        return show
+
+    return advance
 
 
 def front(points: dict[str, tuple[float, float]]) -> set[str]:
@@ -76,24 +96,21 @@ def front(points: dict[str, tuple[float, float]]) -> set[str]:
 
 def draw(comparison: ControllerComparison) -> str:
     """Draw goodput against 95th-percentile queueing delay, a panel for each network; SVG text."""
-    from matplotlib.figure import Figure
-
     situations = comparison.suite.situations
-    figure = Figure(figsize=(12.5, 3.5 * ((len(situations) + 2) // 3)), layout="constrained")
-    panels = list(figure.subplots((len(situations) + 2) // 3, 3, squeeze=False).flat)
+    figure, axes = panels(3, (len(situations) + 2) // 3, 3.5, share=False, width=12.5)
     names = [made.metadata.control for made in comparison.made]
-    for axes, situation in zip(panels, situations, strict=False):
-        _panel(axes, comparison, situation, names)
-    for axes in panels[len(situations) :]:
-        axes.set_visible(False)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", fontsize=9, frameon=False)
+    best = [_panel(panel, comparison, situation, names) for panel, situation in zip(axes, situations, strict=False)]
+    for panel in axes[len(situations) :]:
+        panel.set_visible(False)
+    legend(figure, axes)
+    label_points(figure, dict(zip(axes, best, strict=False)))
     return svg_text(figure, "comparison")
 
 
-def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, names: list[str]) -> None:
-    tidy(axes)
+def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, names: list[str]) -> list[End]:
+    """Draw one network. Returns the Pareto-optimal controllers, which are to be named."""
     points: dict[str, tuple[float, float]] = {}
+    colours: dict[str, str] = {}
     rows = dict(comparison.rows(situation))
     for number, name in enumerate(names):
         if name not in rows or "p95_queueing" not in rows[name]:
@@ -103,30 +120,24 @@ def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, n
         x = max(delay.value, 0.1)
         left = min(delay.half_width or 0.0, 0.9 * x)
         points[name] = (x, goodput.value)
+        style = point(number)
+        colours[name] = style["color"]
         axes.errorbar(
             [x],
             [goodput.value],
             [[min(goodput.half_width or 0.0, goodput.value)], [goodput.half_width or 0.0]],
             [[left], [delay.half_width or 0.0]],
-            color=COLOURS[number % len(COLOURS)],
-            marker=MARKERS[(number // len(COLOURS) * 3 + number) % len(MARKERS)],
+            **style,
             markersize=6,
             linewidth=0.8,
             linestyle="none",
             label=name,
         )
     highest = max((goodput for _, goodput in points.values()), default=1.0)
-    named: list[tuple[float, float]] = []
-    for name in sorted(front(points), key=lambda name: points[name]):
-        x, y = points[name]
-        if any(abs(math.log10(x / a)) < 0.25 and abs(y - b) < 0.08 * highest for a, b in named):
-            continue  # the label would overlap another one
-        named.append((x, y))
-        axes.annotate(name, points[name], xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")
     axes.margins(x=0.15)
     axes.set_ylim(0, 1.18 * max(highest, axes.get_ylim()[1] / 1.1))
     axes.set_title(drawn(f"{situation.title} ({situation.place})"), fontsize=10, loc="left")
     axes.set_xlabel("95th-percentile queueing delay (ms)", fontsize=9)
     axes.set_ylabel("goodput (Mb/s)", fontsize=9)
-    axes.tick_params(labelsize=8)
+    return [End(*points[name], name, colours[name]) for name in sorted(front(points))]

@@ -6,13 +6,14 @@ import multiprocessing
 import queue
 import signal
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ackclock.files import BadInput
+from ackclock.models import models
 from ackclock.papers.controller_comparison import ControllerComparison, compare_controllers
 from ackclock.papers.folder import Paper
 from ackclock.papers.reproduce import Reproduction, reproduce
@@ -24,6 +25,16 @@ AT_ONCE = 2
 POLL_S = 0.2
 Report = tuple[str, str, int, int]
 """Paper, study, number of finished runs, total number of runs."""
+
+
+class PapersProgress(Protocol):
+    """Shows the progress of several papers."""
+
+    def advance(self, name: str, done: int, kept: int, total: int) -> None:
+        """`done` of about `total` runs (0: not known) have ended; `kept` of them had been run before."""
+
+    def finish(self, name: str) -> None:
+        """The paper's page is written."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ def reproduce_all(
     papers: list[Paper],
     comparison: Path | None,
     options: Options,
-    progress: Callable[[str], Progress | None],
+    progress: PapersProgress,
 ) -> AllResults:
     """Reproduce papers, and run the comparison in this folder if there is one.
 
@@ -67,7 +78,7 @@ def reproduce_all(
     """
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
-    bars = _ProgressBars(progress)
+    counts = _Counts(_expected(papers, comparison, options.quick), progress)
     count = 1 if options.engine == "ray" else AT_ONCE  # a local Ray would otherwise be started twice
     with ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(reports,)) as pool:
         made = [pool.submit(_reproduce, one, options) for one in papers]
@@ -75,10 +86,14 @@ def reproduce_all(
         names: dict[Future[Any], str] = {future: one.key for future, one in zip(made, papers, strict=True)}
         names |= dict.fromkeys(compared, "comparison")
         try:
-            while (ended := wait(names, timeout=POLL_S)).not_done:
-                bars.show(reports)
-                for future in ended.done:
-                    _bad_input(future)  # any other exception ends the other processes too
+            waiting = set(names)
+            while waiting:
+                ended = wait(waiting, timeout=POLL_S).done
+                counts.show(reports)
+                for future in ended:
+                    if _bad_input(future) is None:  # any other exception ends the other processes too
+                        progress.finish(names[future])
+                waiting -= ended
             errors = {name: error for future, name in names.items() if (error := _bad_input(future))}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -98,28 +113,53 @@ def _bad_input(future: Future[Any]) -> str | None:
     return None if error is None else str(error)
 
 
-class _ProgressBars:
-    """A progress bar for each paper: finished runs and total runs of the studies started so far."""
+class _Counts:
+    """Finished and expected runs of each paper, from the reports on its studies.
 
-    def __init__(self, begin: Callable[[str], Progress | None]) -> None:
-        self._begin = begin
-        self._bars: dict[str, Progress | None] = {}
+    A study that has not begun counts as the mean of those that have, without the runs of the calibration.
+    """
+
+    def __init__(self, expected: Mapping[str, set[str]], shown: PapersProgress) -> None:
+        self._expected = expected
+        self._shown = shown
         self._studies: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+        self._kept: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     def show(self, reports: multiprocessing.Queue[Report]) -> None:
-        """Update the bars with the reports of the processes."""
+        """Show the reports of the processes."""
+        changed = set()
         while True:
             try:
                 name, study, done, total = reports.get_nowait()
             except queue.Empty:
-                return
-            if name not in self._bars:
-                self._bars[name] = self._begin(name)
+                break
             self._studies[name][study] = (done, total)
-            bar = self._bars[name]
-            if bar is not None:
-                counts = self._studies[name].values()
-                bar(sum(d for d, _ in counts), sum(t for _, t in counts))
+            self._kept[name].setdefault(study, done)
+            changed.add(name)
+        for name in changed:
+            self._shown.advance(name, *self.of(name))
+
+    def of(self, name: str) -> tuple[int, int, int]:
+        """Finished runs of a paper, those of them that were there before, expected runs (0: not known yet)."""
+        studies = self._studies[name]
+        done, total = (sum(counts[i] for counts in studies.values()) for i in (0, 1))
+        usual = [count for study, (_, count) in studies.items() if study in self._expected.get(name, set())]
+        coming = len(self._expected.get(name, set()) - studies.keys())
+        kept = sum(self._kept[name].values())
+        if coming and not usual:
+            return done, kept, 0
+        return done, kept, total + round(coming * sum(usual) / max(1, len(usual)))
+
+
+def _expected(papers: Sequence[Paper], comparison: Path | None, quick: bool) -> dict[str, set[str]]:
+    """Names under which the studies of each paper, and of the comparison, report their progress."""
+    names: dict[str, set[str]] = {}
+    for paper in papers:
+        again = {s.name for s in paper.studies if (s.quick_readings if quick else s.readings)}
+        names[paper.key] = {s.name for s in paper.studies} | {f"{name}.readings" for name in again}
+    if comparison is not None:
+        names["comparison"] = {entry["name"] for entry in models("controllers")}
+    return names
 
 
 _reports: multiprocessing.Queue[Report]

@@ -129,15 +129,11 @@ def _row(results: Results, label: str, study: str, of: Where, to: Where, where: 
 
 def _draw(results: Results, wanted: Figure, folder: Path) -> str:
     """Draw a figure, write it to an SVG file, and return the SVG text for the page."""
-    import matplotlib as mpl
-
-    mpl.rcParams["svg.hashsalt"] = wanted.id  # the same results give the same file, and no two figures share an id
-    mpl.rcParams["svg.id"] = wanted.id
     figure = call(results.paper, wanted.module, "draw", results, **wanted.options)
     if not hasattr(figure, "savefig"):
         raise BadInput(f"{results.paper.folder / wanted.module}.py: draw returns no figure")
     target = folder / "figures" / f"{wanted.id}.svg"
-    save_figure(figure, target)
+    save_figure(figure, target, name=wanted.id)
     text = target.read_text(encoding="utf-8")
     return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S)
 

@@ -249,7 +249,7 @@ class Results:
         }
         purpose = "calibration" if self.is_calibrated else "readings"
         with Store.create(self._store(f"{name}.{purpose}")) as store:
-            advance = self._advance(name)
+            advance = self._advance(f"{name}.{purpose}")
             summary = sweep_variants(variants, store, self._shared.executor, axis=READING, progress=advance)
             self._shared.failed += store.failures()
             self._shared.runs += summary.runs

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from ackclock import _core
 from ackclock._core import ControllerError, ScenarioError
 from ackclock.files import BadInput
-from ackclock.study.plan import Run, Study
+from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.store import Finished
 
 Batch = list[Finished]
@@ -24,7 +24,7 @@ Batch = list[Finished]
 class Executor(Protocol):
     """Runs a study's runs somewhere."""
 
-    def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
+    def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """Yield every run once, in batches, in any order. A batch may be empty. Closing stops the runs."""
         ...
 
@@ -35,7 +35,7 @@ class Local:
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
 
-    def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
+    def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         if study.core.has_external:
             yield from ([finished] for finished, _ in _one_by_one(study, runs))
@@ -74,7 +74,7 @@ class Ray:
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs
 
-    def run(self, study: Study, runs: Sequence[Run]) -> Iterator[Batch]:
+    def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         if not runs:
             return
@@ -146,7 +146,7 @@ def _cluster() -> str | None:
     return address
 
 
-def _one_by_one(study: Study, runs: Sequence[Run]) -> Iterator[tuple[Finished, float]]:
+def _one_by_one(study: StudyPlan, runs: Sequence[Run]) -> Iterator[tuple[Finished, float]]:
     """Run controllers written in Python on this thread only: more threads would wait for the GIL.
 
     A thread without a Python frame would also create one at every call.
@@ -168,7 +168,7 @@ def _ray_task(what: tuple[str, str, list[str], str], runs: list[Run]) -> tuple[B
         reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same version everywhere"
         return [Finished(run.run_id, None, reason) for run in runs], 0.0
     _core.allow_code(True)  # the process that sent the study has checked this
-    study = Study.parse(text, overrides, file=file)
+    study = StudyPlan.parse(text, overrides, file=file)
     finished, seconds = [], 0.0
     if study.core.has_external:
         for one, cpu_s in _one_by_one(study, runs):

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ackclock import _core
 from ackclock.experiment import Scenario, read_text, utf8
+from ackclock.shipped import locate
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Run:
     seed: int
 
 
-class Study:
+class StudyPlan:
     """A scenario with axes (`sweep`), or a single run if it has none. docs/studies.md describes the format."""
 
     def __init__(self, parsed: _core.Study, file: str, text: str, overrides: Sequence[str]) -> None:
@@ -31,21 +32,23 @@ class Study:
         self.overrides = list(overrides)
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Study:
-        """Read a file; every point is checked.
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
+        """Read a file, or a shipped scenario such as `@dumbbell`; every point is checked.
 
-        Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read.
+        Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read, BadInput
+        if no shipped scenario has the name.
         """
-        return cls.parse(read_text(path), overrides, file=str(path))
+        file = locate(str(path))
+        return cls.parse(read_text(file), overrides, file=file)
 
     @classmethod
-    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Study:
+    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Self:
         """Create a study from TOML text."""
         utf8(*overrides)
         return cls(_core.parse_study(file, text, list(overrides)), file, text, overrides)
 
     @classmethod
-    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Study:
+    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Self:
         """Create a study from a dictionary of the same structure as the TOML file."""
         import tomli_w
 

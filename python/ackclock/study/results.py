@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEFAULT_METRICS = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
 """Metrics of a flow that are shown by default."""
+MOST_FLOWS = 6
+"""Flows that are shown by default."""
 TEXT_COLUMNS = {"name", "kind", "control", "recovery"}
 COST_COLUMNS = {"cpu_s", "wall_s"}
 """Numbers that differ between executions of the same run and are not part of its result."""
@@ -138,8 +140,8 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     for row in _chosen(store, where):
         points.setdefault(row["axes"], []).append(row)
     found = []
+    chosen = list(metrics) or _usual([rows[0] for rows in points.values()])
     for text, rows in points.items():
-        chosen = list(metrics) or _usual(rows[0])
         counted = [numbers(row) for row in rows]
         deterministic = same_outcome(counted)
         decided = counted[:1] if deterministic else counted
@@ -151,8 +153,19 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     return found
 
 
-def _usual(row: Mapping[str, Any]) -> list[str]:
-    flows = [flow["name"] for flow in row["flows"] if flow["kind"] == "tcp"][:3]
-    several = ["jain"] if len(row["flows"]) > 1 else []
-    air = ["radio.delivery_ratio", "radio.routing_load"] if row.get("radio") else []
-    return [f"{name}.{key}" for name in flows for key in DEFAULT_METRICS] + air + several
+def _usual(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Metrics shown by default: those that every point, given by the outcome of one run, has."""
+    if not rows:
+        return []
+    wanted = [f"{flow['name']}.{key}" for flow in rows[0]["flows"] if flow["kind"] == "tcp" for key in DEFAULT_METRICS]
+    wanted = wanted[: MOST_FLOWS * len(DEFAULT_METRICS)]
+    used: dict[str, float] = {}
+    for link in (link for row in rows for link in row["links"]):
+        used[link["name"]] = used.get(link["name"], 0.0) + link["utilisation"]
+    if used:
+        narrow = max(used, key=lambda name: used[name])
+        wanted += [f"{narrow}.utilisation", f"{narrow}.mean_sojourn_s"]
+    wanted += ["radio.delivery_ratio", "radio.routing_load"] if rows[0].get("radio") else []
+    wanted += ["jain"] if len(rows[0]["flows"]) > 1 else []
+    known = [numbers(row) for row in rows]
+    return [name for name in wanted if all(name in one for one in known)]

@@ -28,7 +28,7 @@ from ackclock.study.schema import outcome_schema
 if TYPE_CHECKING:
     import polars as pl
 
-    from ackclock.study.plan import Run, Study
+    from ackclock.study.plan import Run, StudyPlan
 
 LAYOUT = 2
 """Version of tables and columns."""
@@ -251,7 +251,7 @@ class Store:
 
     # Planned and finished runs.
 
-    def check_study(self, study: Study) -> None:
+    def check_study(self, study: StudyPlan) -> None:
         """Raise BadInput if the store holds another study: one with another title or with other axes."""
         try:
             plan, title = self._plan(), self.about("title") or ""
@@ -266,7 +266,7 @@ class Store:
                 f"{self.folder}: holds {name} with the axes {', '.join(axes) or '(none)'}; give another folder"
             )
 
-    def set_plan(self, study: Study, runs: Sequence[tuple[Run, dict[str, str]]]) -> None:
+    def set_plan(self, study: StudyPlan, runs: Sequence[tuple[Run, dict[str, str]]]) -> None:
         """Set the plan of the study: its runs with their axis labels. Finished runs are kept."""
         about = {"title": study.title, "scenario": study.text, "engine": study.engine, "planned": str(len(runs))}
         self._describe(about)

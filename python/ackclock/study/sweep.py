@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.study.executors import Executor
-from ackclock.study.plan import Run, Study
+from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.results import metric_of, numbers
 from ackclock.study.store import Store
 
@@ -54,7 +54,7 @@ class Until:
 
 
 def sweep(
-    study: Study,
+    study: StudyPlan,
     store: Store,
     executor: Executor,
     *,
@@ -91,7 +91,7 @@ def sweep(
 
 
 def sweep_variants(
-    variants: Mapping[str, tuple[Study, Sequence[int]]],
+    variants: Mapping[str, tuple[StudyPlan, Sequence[int]]],
     store: Store,
     executor: Executor,
     *,
@@ -103,7 +103,7 @@ def sweep_variants(
     A run that several variants share is run once. Resumable, like `sweep`.
     """
     planned: list[tuple[Run, dict[str, str]]] = []
-    missing: list[tuple[Study, list[Run]]] = []
+    missing: list[tuple[StudyPlan, list[Run]]] = []
     there, seen = store.finished(), set[str]()
     kept = 0
     for label, (study, points) in variants.items():
@@ -134,7 +134,7 @@ def _offset(progress: Progress, before: int, total: int) -> Progress:
 
 
 def _run(
-    study: Study, missing: Sequence[Run], store: Store, executor: Executor, progress: Progress | None, total: int
+    study: StudyPlan, missing: Sequence[Run], store: Store, executor: Executor, progress: Progress | None, total: int
 ) -> int:
     """Run the missing runs. Returns the number of runs that succeeded."""
     done, ended = 0, total - len(missing)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,17 +34,46 @@ class Change:
     same: no significant difference, or a difference within the tolerance.
     """
 
+    @property
+    def ratio(self) -> stats.Estimate:
+        """Mean after over mean before, with the interval of the difference.
 
-def changes_between(a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, level: float = 0.05) -> list[Change]:
+        Values below the least noticeable one (`Metric.least`) count as that, so that ratios of tiny values are 1.
+        """
+        least = METRICS[self.metric].least
+        before = max(self.a, least)
+        d = self.difference
+        value, low, high = (None if x is None else max(self.a + x, least) / before for x in (d.value, d.low, d.high))
+        return stats.Estimate(1.0 if value is None else value, low, high, d.n)
+
+    @property
+    def size(self) -> float:
+        """The logarithm of the ratio, without its sign: 1 for a factor of two."""
+        return 0.0 if self.b is None else abs(math.log2(self.ratio.value))
+
+
+def largest(found: Sequence[Change], most: int = 10) -> list[Change]:
+    """The largest significant changes, by `Change.size`: of each metric of a situation, the largest over its points."""
+    ranked = sorted((c for c in found if c.verdict in {"better", "worse", "other"}), key=lambda c: -c.size)
+    first: dict[tuple[str, str], Change] = {}
+    for change in ranked:
+        first.setdefault((change.situation, change.metric), change)
+    return list(first.values())[:most]
+
+
+def changes_between(
+    a: SuiteResult, b: SuiteResult, tolerance: float = 0.01, level: float = 0.05, *, same_form: bool = True
+) -> list[Change]:
     """Compare the metrics that both results have, paired by seed (common random numbers).
 
     A metric counts as changed if the difference is significant and larger than `tolerance` times the larger mean. The
     expected fraction of false changes is at most `level`. A metric that is equal for every seed never counts as
-    changed. Raises BadInput if the two results are not of the same suite with the same seeds.
+    changed. Raises BadInput if the two results are not of the same suite or, with `same_form`, if only one of them is
+    a quick run. Without `same_form`, the seeds that both have are compared.
     """
     if a.metadata.suite != b.metadata.suite:
         raise BadInput(f"{a.folder} is of the suite {a.metadata.suite}, {b.folder} of {b.metadata.suite}")
-    if a.metadata.quick != b.metadata.quick:
+    if same_form and a.metadata.quick != b.metadata.quick:
         raise BadInput(f"only one of {a.folder} and {b.folder} is a --quick run; run both with or both without --quick")
     before, after = a.values(), b.values()
     pairs = []

@@ -61,6 +61,8 @@ class Metric:
     factor: float = 1.0
     most: float = math.inf
     """The largest possible value, in `unit`; the smallest is 0."""
+    least: float = 0.0
+    """Differences of values below this, in `unit`, are of no account when differences are ranked."""
 
 
 def _sum(flows: Sequence[Row], key: str) -> float:
@@ -132,12 +134,21 @@ def _finished(flows: Sequence[Row]) -> float | None:
 
 
 METRICS: dict[str, Metric] = {
-    "goodput": Metric("Mb/s", 1, "payload of the tested flows", lambda v: _sum(v.tested, "goodput_bps"), 1e-6),
-    "utilisation": Metric("%", 1, "busy time of the bottleneck", lambda v: float(v.link["utilisation"]), 100, 100),
-    "drop_rate": Metric("%", -1, "packets that the bottleneck's queue dropped", _drop_rate, 100, 100),
-    "queueing": Metric("ms", -1, "mean wait at the bottleneck", lambda v: v.link["mean_sojourn_s"], 1e3),
+    "goodput": Metric(
+        "Mb/s", 1, "payload of the tested flows", lambda v: _sum(v.tested, "goodput_bps"), 1e-6, least=0.01
+    ),
+    "utilisation": Metric(
+        "%", 1, "busy time of the bottleneck", lambda v: float(v.link["utilisation"]), 100, 100, least=1
+    ),
+    "drop_rate": Metric("%", -1, "packets that the bottleneck's queue dropped", _drop_rate, 100, 100, least=0.5),
+    "queueing": Metric("ms", -1, "mean wait at the bottleneck", lambda v: v.link["mean_sojourn_s"], 1e3, least=1),
     "p95_queueing": Metric(
-        "ms", -1, "95th percentile of the delay above that of an empty path", lambda v: _queueing(v, v.tested), 1e3
+        "ms",
+        -1,
+        "95th percentile of the delay above that of an empty path",
+        lambda v: _queueing(v, v.tested),
+        1e3,
+        least=1,
     ),
     "rivals_p95_queueing": Metric(
         "ms",
@@ -145,29 +156,54 @@ METRICS: dict[str, Metric] = {
         "95th percentile of the other flows' delay above that of an empty path",
         lambda v: _queueing(v, v.flows(v.situation.rivals)),
         1e3,
+        least=1,
     ),
     "loss": Metric(
-        "%", -1, "packets of the tested flows that were lost or without new data", lambda v: _loss(v.tested), 100, 100
+        "%",
+        -1,
+        "packets of the tested flows that were lost or without new data",
+        lambda v: _loss(v.tested),
+        100,
+        100,
+        least=0.5,
     ),
     "rivals_loss": Metric(
-        "%", -1, "packets of the other flows that were lost", lambda v: _loss(v.flows(v.situation.rivals)), 100, 100
+        "%",
+        -1,
+        "packets of the other flows that were lost",
+        lambda v: _loss(v.flows(v.situation.rivals)),
+        100,
+        100,
+        least=0.5,
     ),
     "jain": Metric(
-        "", 1, "Jain's index of the tested flows", lambda v: _jain([flow["goodput_bps"] for flow in v.tested]), most=1.0
+        "",
+        1,
+        "Jain's index of the tested flows",
+        lambda v: _jain([flow["goodput_bps"] for flow in v.tested]),
+        most=1.0,
+        least=0.05,
     ),
-    "share": Metric("", 0, "a tested flow's goodput over the mean of all flows", _share),
-    "harm": Metric("", 1, "other flows' goodput, relative to that against the standard controller", _harm),
+    "share": Metric("", 0, "a tested flow's goodput over the mean of all flows", _share, least=0.05),
+    "harm": Metric("", 1, "other flows' goodput, relative to that against the standard controller", _harm, least=0.05),
     "completion": Metric(
         "s",
         -1,
         "completion time of the tested transfers that ended (geometric mean)",
         lambda v: _completion(v.tested),
+        least=0.001,
     ),
-    "finished": Metric("%", 1, "tested transfers that ended", lambda v: _finished(v.tested), 100, 100),
+    "finished": Metric("%", 1, "tested transfers that ended", lambda v: _finished(v.tested), 100, 100, least=1),
     "rivals_completion": Metric(
-        "s", -1, "completion time of the other flows' transfers", lambda v: _completion(v.flows(v.situation.rivals))
+        "s",
+        -1,
+        "completion time of the other flows' transfers",
+        lambda v: _completion(v.flows(v.situation.rivals)),
+        least=0.001,
     ),
-    "timeouts": Metric("", -1, "retransmission timeouts of the tested flows", lambda v: _sum(v.tested, "timeouts")),
+    "timeouts": Metric(
+        "", -1, "retransmission timeouts of the tested flows", lambda v: _sum(v.tested, "timeouts"), least=1
+    ),
 }
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ackclock.files import BadInput, svg_text
 from ackclock.html import environment
+from ackclock.suite import figures
+from ackclock.suite.baselines import baselines
+from ackclock.suite.difference import Change, changes_between, largest
 from ackclock.suite.measures import METRICS
+from ackclock.suite.overview import heat_map
 
 if TYPE_CHECKING:
     from ackclock.suite.folder import Suite
@@ -13,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render(suite: Suite, made: SuiteResult) -> str:
-    """The page as HTML."""
+    """The page as HTML: the controller against others on the first screen, then details."""
     estimates = made.estimates()
     tables = []
     for situation in suite.situations:
@@ -21,5 +26,46 @@ def render(suite: Suite, made: SuiteResult) -> str:
         shown = [m for m in situation.metrics if any((situation.id, point, m) in estimates for point in points)]
         rows = [(point, [estimates.get((situation.id, point, metric)) for metric in shown]) for point in points]
         tables.append((situation, shown, rows))
-    template = environment("ackclock.suite").get_template("suite.html")
-    return template.render(suite=suite, made=made, tables=tables, metrics=METRICS)
+    others = baselines(suite, made)
+    reference = others.reference
+    changes = [] if reference is None else against(reference, made)
+    top = largest(changes)
+    picture = None
+    if reference is not None and top:
+        figure = figures.differences(top, reference.metadata.control, made.metadata.control)
+        picture = svg_text(figure, "differences")
+    small = figures.multiples(suite.situations, {made.metadata.control: made, **others.results})
+    return (
+        environment("ackclock.suite")
+        .get_template("suite.html")
+        .render(
+            suite=suite,
+            made=made,
+            tables=tables,
+            metrics=METRICS,
+            others=others,
+            reference=reference,
+            heat=heat_map(suite.situations, made, others.results),
+            counts={verdict: sum(c.verdict == verdict for c in changes) for verdict in ("better", "worse", "other")},
+            compared=len(changes),
+            top=top,
+            differences=picture,
+            multiples=None if small is None else svg_text(small, "multiples"),
+            colour=colour,
+        )
+    )
+
+
+def against(reference: SuiteResult, made: SuiteResult) -> list[Change]:
+    """Changes from a baseline, over the seeds that both have; none if they have no metric in common."""
+    try:
+        return changes_between(reference, made, same_form=False)
+    except BadInput:
+        return []
+
+
+def colour(tone: float) -> str:
+    """The background of a cell: from orange (worse) by white to blue (better), as CSS."""
+    red, green, blue = (0, 114, 178) if tone > 0 else (213, 94, 0)
+    part = 0.72 * abs(tone) ** 0.7
+    return "rgb({:.0f},{:.0f},{:.0f})".format(*(255 + part * (c - 255) for c in (red, green, blue)))

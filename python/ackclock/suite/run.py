@@ -54,9 +54,10 @@ def run(
     executor: Executor,
     *,
     quick: bool = False,
+    page: bool = True,
     progress: Callable[[str], Progress | None] | None = None,
 ) -> SuiteResult:
-    """Run a controller through a suite and write the results to `out`. Finished runs are kept.
+    """Run a controller through a suite and write the results to `out`, with a page. Finished runs are kept.
 
     Raises ScenarioError if the controller does not exist, BadInput if `out` cannot be written, and UnmetNeed if the
     controller can be run in no situation.
@@ -97,7 +98,7 @@ def run(
         raise UnmetNeed(f"{control}: {next(iter(refused.values()))}")
     about = SuiteMetadata(suite.key, suite.title, control, quick, engine, runs)
     made = SuiteResult(about, out, measures, refused, failed, deterministic)
-    _write(suite, made)
+    _write(suite, made, page=page)
     return made
 
 
@@ -134,17 +135,15 @@ def _measure(situation: Situation, points: Mapping[str, Sequence[Row]], standard
     return sorted(found, key=lambda m: (places[m.point], order[m.metric], m.seed))
 
 
-def _write(suite: Suite, made: SuiteResult) -> None:
-    from ackclock.suite.page import render
-
+def _write(suite: Suite, made: SuiteResult, *, page: bool) -> None:
     text = io.StringIO()
     table = csv.DictWriter(text, list(Measure.__dataclass_fields__), lineterminator="\n")
     table.writeheader()
     table.writerows(asdict(m) for m in made.measures)
     about = asdict(made.metadata) | {"refused": made.refused, "deterministic": sorted(made.deterministic)}
-    for name, content in (
-        ("measures.csv", text.getvalue()),
-        ("suite.json", json.dumps(about, indent=1) + "\n"),
-        ("index.html", render(suite, made)),
-    ):
-        write_text(made.folder / name, content)
+    write_text(made.folder / "measures.csv", text.getvalue())
+    write_text(made.folder / "suite.json", json.dumps(about, indent=1) + "\n")
+    if page:
+        from ackclock.suite.page import render
+
+        write_text(made.folder / "index.html", render(suite, made))

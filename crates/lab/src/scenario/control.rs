@@ -5,6 +5,7 @@ use super::document::{self as value, TomlItem, TomlValue};
 use super::model::{CongestionControl, ExternalSource};
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
+use crate::files::read_text;
 use cc::{
     AnyController, CONTROLLERS, CachedExternal, Controller, ExternalFactory, FlowInfo, Params, Signals,
 };
@@ -273,7 +274,7 @@ fn arguments(
 /// The parameters in a file of their own (`ackclock identify --fit`), named from the folder of the scenario.
 fn read_fit(table: &TableReader<'_>, item: &TomlItem, file: &str) -> Result<Vec<(String, TomlItem)>> {
     let path = table.beside(item, file);
-    let text = value::read_file(&path).map_err(|message| table.error("fit", message))?;
+    let text = read_text(&path).map_err(|message| table.error("fit", message))?;
     match value::parse(&path.to_string_lossy(), &text)?.value {
         TomlValue::Table(entries) => Ok(entries),
         _ => unreachable!("a TOML document is a table"),

@@ -116,7 +116,7 @@ impl Scenario {
     }
 }
 
-fn describe_direction(direction: &Direction) -> DirectionDescription {
+pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription {
     DirectionDescription {
         rate_bps: direction.rate.bps(),
         delay_s: direction.delay.seconds(),

@@ -43,7 +43,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     let tcp = Arc::new(TcpFlow {
         control: CongestionControl::with_defaults("reno"),
         options,
-        default_initial_window: true,
+        default_initial_window: None,
     });
     let flows = (0..flows)
         .map(|i| Flow {

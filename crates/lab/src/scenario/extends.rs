@@ -1,8 +1,9 @@
 //! Scenarios that extend a base file: `extends = "base.toml"`.
 
-use super::document::{TomlItem, TomlValue, check_inside, parse, read_file};
+use super::document::{TomlItem, TomlValue, check_inside, parse};
 use super::renamed::rename_keys;
 use crate::error::ScenarioError;
+use crate::files::read_text;
 use std::path::Path;
 
 /// Parses a scenario. `extends = "base.toml"` (relative to the folder of the file) merges it over the base file:
@@ -28,7 +29,7 @@ fn extended(file: &str, text: &str, depth: u32) -> Result<TomlItem, ScenarioErro
     if depth == DEEPEST {
         return Err(refuse(format!("more than {DEEPEST} base files in a row")));
     }
-    let text = read_file(&path).map_err(refuse)?;
+    let text = read_text(&path).map_err(refuse)?;
     let mut base = extended(&path.to_string_lossy(), &text, depth + 1)?;
     lay_over(&mut base, document);
     Ok(base)

@@ -8,7 +8,7 @@ use super::table::{TableReader, pair, quantity};
 use super::tcp::TcpLayers;
 use crate::error::ScenarioError;
 use std::sync::Arc;
-use units::{Limit, Rate, Span};
+use units::{ByteCount, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -62,10 +62,9 @@ pub(super) fn read_flow(
 }
 
 fn read_bytes(reader: &TableReader<'_>) -> Result<Option<u64>> {
-    match reader.quantity::<Limit>("bytes", "10MB")? {
-        None => Ok(None),
-        Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n)),
-        Some(_) => Err(reader.error("bytes", "must be a number of bytes, such as \"10MB\"")),
+    match reader.quantity("bytes", "10MB")? {
+        Some(ByteCount(0)) => Err(reader.error("bytes", "must be more than zero")),
+        bytes => Ok(bytes.map(|ByteCount(n)| n)),
     }
 }
 
@@ -79,11 +78,11 @@ fn read_writes(reader: &TableReader<'_>) -> Result<Vec<(Span, u64)>> {
         let refuse = |message: &str| ScenarioError::new(&item.origin, &path, message);
         let [at, bytes] = pair(item, &path, example)?;
         let at: Span = quantity(at, &path, "2s")?;
-        let Limit::Bytes(bytes @ 1..) = quantity::<Limit>(bytes, &path, "10kB")? else {
+        let ByteCount(bytes @ 1..) = quantity(bytes, &path, "10kB")? else {
             return Err(refuse(example));
         };
         if writes.last().is_some_and(|last| at < last.0) {
-            return Err(refuse("writes must come in the order of time"));
+            return Err(refuse("must come in the order of time"));
         }
         writes.push((at, bytes));
     }

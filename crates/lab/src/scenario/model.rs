@@ -294,8 +294,8 @@ pub struct TcpFlow {
     pub control: CongestionControl,
     /// Everything else.
     pub options: Options,
-    /// The scenario does not give the initial window, so the controller may.
-    pub default_initial_window: bool,
+    /// The initial window of the profile, segments, if the scenario gives none: then the controller may specify another.
+    pub default_initial_window: Option<f64>,
 }
 
 /// The congestion controller of a flow.

@@ -1,37 +1,10 @@
 //! Movement files in ns-2's format, as `setdest` and BonnMotion write them.
 
 use net::radio::Trajectory;
-use std::io::Read;
-use std::path::Path;
 use units::{Span, Time};
 
 /// Words that mark lines with positions and destinations.
 const MEANT: [&str; 3] = ["X_", "Y_", "setdest"];
-/// Maximum size of an unpacked movement file, bytes.
-const LARGEST: u64 = 1 << 30;
-
-/// Reads a text file, and unpacks it if it is compressed with gzip.
-pub(crate) fn read_text(path: &Path) -> Result<String, String> {
-    let told = |e: std::io::Error| format!("{}: {e}", path.display());
-    if !std::fs::metadata(path).map_err(told)?.is_file() {
-        return Err(format!("{}: not a regular file", path.display()));
-    }
-    let too_large = || format!("{}: more than {LARGEST} bytes", path.display());
-    if std::fs::metadata(path).map_err(told)?.len() > LARGEST {
-        return Err(too_large());
-    }
-    let mut bytes = std::fs::read(path).map_err(told)?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut text = Vec::new();
-        let unpacked = flate2::read::MultiGzDecoder::new(&bytes[..]);
-        unpacked.take(LARGEST + 1).read_to_end(&mut text).map_err(told)?;
-        if text.len() as u64 > LARGEST {
-            return Err(too_large());
-        }
-        bytes = text;
-    }
-    String::from_utf8(bytes).map_err(|_| format!("{}: not a UTF-8 text file", path.display()))
-}
 
 /// Parses the trajectories of `nodes` nodes. Ignores lines without positions or destinations of nodes. Fails with the
 /// line of the error.

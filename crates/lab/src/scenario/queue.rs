@@ -19,6 +19,10 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 impl Queue {
     /// The queue that `reader`'s table names, if any.
     pub(crate) fn read(reader: &TableReader<'_>) -> Result<Option<Queue>> {
+        if let Some(TomlValue::Text(kind)) = reader.get("queue").map(|item| &item.value) {
+            let message = format!("must be a table: write {{ kind = \"{kind}\", limit = \"50p\" }}");
+            return Err(reader.error("queue", message));
+        }
         let Some(queue) = reader.table("queue")? else { return Ok(None) };
         let kind = queue.need("kind", queue.text("kind")?, "such as kind = \"droptail\"")?;
         let limit = || queue.need("limit", queue.quantity("limit", "50p")?, "such as limit = \"50p\"");

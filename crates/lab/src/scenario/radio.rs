@@ -8,6 +8,7 @@ use super::rate::read_rate_key;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::{ScenarioError, nearest};
+use crate::files::read_text;
 use engine::Stream;
 use net::radio::{
     AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start,
@@ -151,7 +152,7 @@ fn read_mobility(
             let file = inner.need("file", inner.text("file")?, "a movement file of setdest or BonnMotion")?;
             let path = inner.get("file").map_or_else(|| file.into(), |item| inner.beside(item, file));
             let refuse = |message: String| inner.error("file", message);
-            let text = movement::read_text(&path).map_err(refuse)?;
+            let text = read_text(&path).map_err(refuse)?;
             Mobility::Trajectories(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
         }
     };

@@ -2,9 +2,9 @@
 
 use super::document::TomlValue;
 use super::model::RateVariation;
-use super::movement::read_text;
 use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
+use crate::files::read_text;
 use net::{DeliveryTrace, RateSteps, Steps};
 use std::fmt::Display;
 use std::str::FromStr;

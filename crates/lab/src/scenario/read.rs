@@ -8,7 +8,7 @@ use super::nodes::Nodes;
 use super::paths::Routers;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
-use super::{overrides, traffic};
+use super::{mistakes, overrides, traffic};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,8 +23,12 @@ impl Scenario {
         Scenario::read(&document)
     }
 
-    /// Reads a scenario from a document. Its `sweep` is ignored.
+    /// Reads a scenario from a document. Its `sweep` is ignored. The error has all mistakes of the document.
     pub(crate) fn read(document: &TomlItem) -> Result<Scenario> {
+        Scenario::read_tables(document).map_err(|first| mistakes::all(document, first))
+    }
+
+    fn read_tables(document: &TomlItem) -> Result<Scenario> {
         let top = TableReader::new("", document)?;
         let title = top.text("title")?.unwrap_or("").to_string();
         let (duration, warmup) = read_times(&top)?;
@@ -107,7 +111,7 @@ fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
     let duration: Span = top.need(
         "duration",
         top.quantity("duration", "200s")?,
-        "give the duration of a run, such as duration = \"200s\"",
+        "give the simulated time, such as duration = \"200s\"",
     )?;
     if duration == Span::ZERO {
         return Err(top.error("duration", "must be more than zero"));

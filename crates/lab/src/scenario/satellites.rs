@@ -146,7 +146,7 @@ fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
 fn read_tle(table: &TableReader<'_>, epoch: Span, until: Span, cross_seam: bool) -> Result<Constellation> {
     let file = table.need("file", table.text("file")?, "a file of two-line elements")?;
     let path = table.get("file").map_or_else(|| file.into(), |item| table.beside(item, file));
-    let text = super::document::read_file(&path).map_err(|message| table.error("file", message))?;
+    let text = crate::files::read_text(&path).map_err(|message| table.error("file", message))?;
     let per_plane = table.integer("per_plane", 1, 1000)?;
     let motions = tle::read(&text, epoch, until).map_err(|message| table.error("file", message))?;
     let count = motions.len();

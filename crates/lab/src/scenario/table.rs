@@ -6,7 +6,7 @@ use crate::error::{Origin, ScenarioError, nearest};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use units::Limit;
+use units::ByteCount;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -129,8 +129,8 @@ impl<'a> TableReader<'a> {
         if !matches!(self.get(key), Some(TomlItem { value: TomlValue::Text(_), .. })) {
             return self.integer(key, min, max);
         }
-        match self.quantity::<Limit>(key, "1000B")? {
-            Some(Limit::Bytes(n)) if (min..=max).contains(&n) => Ok(Some(n)),
+        match self.quantity(key, "1000B")? {
+            Some(ByteCount(n)) if (min..=max).contains(&n) => Ok(Some(n)),
             _ => {
                 Err(self
                     .error(key, format!("must be a number of bytes from {min} to {max}, such as \"1000B\"")))
@@ -189,29 +189,34 @@ impl<'a> TableReader<'a> {
         items.iter().map(number).collect::<Result<Vec<_>>>().map(Some)
     }
 
-    /// The value of `key`, which must be there.
+    /// The value of `key`, which must be there. The message says the key once, before `remedy`.
     pub fn need<T>(&self, key: &str, value: Option<T>, remedy: &str) -> Result<T> {
-        value.ok_or_else(|| ScenarioError::new(self.origin, &self.path(key), format!("is missing: {remedy}")))
+        value.ok_or_else(|| {
+            let remedy = remedy.replace(&format!("{key} = "), "");
+            let write = if remedy.starts_with("such as") { "write a value " } else { "" };
+            ScenarioError::new(self.origin, &self.path(key), format!("is missing: {write}{remedy}"))
+        })
+    }
+
+    /// An error for each key of the table that was not read.
+    pub fn unknown_keys(&self) -> Vec<ScenarioError> {
+        let read = self.read.borrow();
+        let mut known: Vec<&str> = read.clone();
+        known.sort_unstable();
+        known.dedup();
+        let unknown = self.entries.iter().filter(|(key, _)| !read.contains(&key.as_str()));
+        let refuse = |(key, item): &(String, TomlItem)| {
+            let message = format!("unknown key; {}", nearest(key, known.iter().copied()));
+            ScenarioError::new(&item.origin, &self.path(key), message)
+        };
+        unknown.map(refuse).collect()
     }
 
     /// Ends the reading. Fails if the table contains a key that was not read.
     pub fn finish(self) -> Result<()> {
         #[cfg(test)]
         read_keys::note(&self.path, &self.read.borrow());
-        let read = self.read.borrow();
-        match self.entries.iter().find(|(key, _)| !read.contains(&key.as_str())) {
-            None => Ok(()),
-            Some((key, item)) => {
-                let mut known: Vec<&str> = read.clone();
-                known.sort_unstable();
-                known.dedup();
-                Err(ScenarioError::new(
-                    &item.origin,
-                    &self.path(key),
-                    format!("unknown key; {}", nearest(key, known)),
-                ))
-            }
-        }
+        self.unknown_keys().into_iter().next().map_or(Ok(()), Err)
     }
 }
 

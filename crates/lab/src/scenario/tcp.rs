@@ -36,9 +36,9 @@ impl TcpFlow {
 
     /// Sets the initial window that the controller specifies, unless the scenario gives one.
     fn set_initial_window(&mut self) {
-        let own = self.control.initial_window(&flow_info(&self.options, false, 0));
-        if let Some(window) = own.filter(|_| self.default_initial_window) {
-            self.options.initial_window = window;
+        if let Some(default) = self.default_initial_window {
+            let own = self.control.initial_window(&flow_info(&self.options, false, 0));
+            self.options.initial_window = own.unwrap_or(default);
         }
     }
 
@@ -117,8 +117,9 @@ impl TcpLayers<'_> {
         let mut flow = TcpFlow {
             control: CongestionControl::with_defaults(if ns2 { "reno" } else { "cubic" }),
             options: if ns2 { Options::ns2() } else { Options::linux() },
-            default_initial_window: true,
+            default_initial_window: None,
         };
+        flow.default_initial_window = Some(flow.options.initial_window);
         let mut given = ExplicitOptions::default();
         for layer in [defaults, own].into_iter().flatten() {
             read_layer(&layer, &mut flow, &mut given)?;
@@ -200,7 +201,9 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
     if let Some(control) = control::read(layer)? {
         flow.control = control;
     }
-    flow.default_initial_window &= !layer.keys().any(|key| key == "initial_window");
+    if layer.keys().any(|key| key == "initial_window") {
+        flow.default_initial_window = None;
+    }
     let o = &mut flow.options;
     if let Some(name) = layer.text("recovery")? {
         let known = Recovery::ALL.iter().map(|r| r.1);

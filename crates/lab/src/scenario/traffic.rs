@@ -10,7 +10,7 @@ use cc::detmath;
 use engine::Stream;
 use std::borrow::Cow;
 use std::sync::Arc;
-use units::{Limit, Rate, Span};
+use units::{ByteCount, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -89,10 +89,9 @@ impl Traffic {
         if load.bps() == 0 {
             return Err(reader.error("load", "must be more than zero"));
         }
-        let bytes = |key: &'static str, example: &str| match reader.quantity::<Limit>(key, example)? {
-            None => Ok(None),
-            Some(Limit::Bytes(n)) if n > 0 => Ok(Some(n as f64)),
-            Some(_) => Err(reader.error(key, format!("must be a number of bytes, such as \"{example}\""))),
+        let bytes = |key: &'static str, example: &str| match reader.quantity(key, example)? {
+            Some(ByteCount(0)) => Err(reader.error(key, "must be more than zero")),
+            bytes => Ok(bytes.map(|ByteCount(n)| n as f64)),
         };
         let mean =
             reader.need("size", bytes("size", "30kB")?, "give the flows' mean size, such as \"30kB\"")?;
@@ -267,7 +266,7 @@ largest = "1MB"
     fn mistakes_are_told() {
         for (old, new, message) in [
             ("load = \"2Mbps\"", "", "traffic.web.load: is missing"),
-            ("size = \"20kB\"", "size = \"50p\"", "traffic.web.size: must be a number of bytes"),
+            ("size = \"20kB\"", "size = \"50p\"", "traffic.web.size: \"50p\" is not a number of bytes"),
             ("largest = \"1MB\"", "largest = \"2kB\"", "traffic.web.largest: must be more than the mean"),
             ("shape = 1.5\n", "", "traffic.web.largest: needs a shape"),
             ("load = \"2Mbps\"", "load = \"2Gbps\"", "flows are too many"),

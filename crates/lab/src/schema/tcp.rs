@@ -53,7 +53,12 @@ pub(super) const TCP: &[Key] = &[
         "size of an ACK on the wire without SACK blocks, which take 8 bytes each",
     ),
     by_profile("receive_window", Integer(1, MOST), ["20", "1000000"], "receiver's window, segments"),
-    by_profile("initial_window", Number(1.0, 1e6), ["2", "10"], "window after the handshake, segments"),
+    by_profile(
+        "initial_window",
+        Number(1.0, 1e6),
+        ["2", "10"],
+        "window after the handshake, segments; without it the controller may specify its own (`enhanced_rcp`: 4)",
+    ),
     by_profile(
         "initial_ssthresh",
         Number(1.0, 1e9),

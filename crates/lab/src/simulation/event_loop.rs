@@ -4,10 +4,10 @@ use super::endpoints::{Endpoints, FlowSchedule, SimulationContext, TimerOwner, f
 use super::outcome::Outcome;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
+use crate::clock::{cpu_time, wall_time};
 use engine::{EventQueue, Next};
 use net::radio::RadioOutput;
 use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
-use rustix::time::{ClockId, clock_gettime};
 use transport::{AckOptionPool, AckOptions, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
 use units::{Span, Time};
 
@@ -46,6 +46,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// The future events of the satellites, if there are any.
     pub(super) satellites: Option<ConstellationSchedule>,
     pub(super) warmup: Option<Warmup>,
+    /// All events up to this time are processed; those at this time too if [`Simulation::advance`] was told so.
+    pub(super) reached: Time,
     /// CPU time of the event loop so far, ns.
     pub(super) cpu: u64,
     pub(super) wall: u64,
@@ -59,12 +61,17 @@ pub(super) struct Warmup {
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
-    pub(super) fn advance(&mut self, events: u64) -> bool {
+    /// Processes up to `events` events, none after `until`. Returns whether the run has ended.
+    pub(super) fn advance(&mut self, events: u64, until: Time) -> bool {
+        let horizon = until.min(self.end);
+        if let Some(radio) = self.network.radio() {
+            radio.set_horizon(horizon);
+        }
         let (cpu, wall) = (cpu_time(), wall_time());
-        let until = self.event_queue.events().saturating_add(events);
+        let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
-        while self.event_queue.events() < until {
-            let next = self.event_queue.pop(self.end);
+        while self.event_queue.events() < last {
+            let next = self.event_queue.pop(horizon);
             if PACKETS {
                 self.recorder.reach(self.event_queue.now());
             }
@@ -78,13 +85,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 Next::Timer(id) => self.fire(id),
                 Next::Nothing => {
                     if PACKETS {
-                        self.recorder.finish(self.end);
+                        self.recorder.finish(horizon);
                     }
-                    ended = true;
+                    self.reached = self.reached.max(horizon);
+                    ended = horizon == self.end;
                     break;
                 }
             }
         }
+        self.reached = self.reached.max(self.event_queue.now());
         self.cpu += cpu_time() - cpu;
         self.wall += wall_time() - wall;
         ended
@@ -285,19 +294,4 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, next);
         }
     }
-}
-
-/// CPU time of this thread, ns.
-pub(crate) fn cpu_time() -> u64 {
-    clock(ClockId::ThreadCPUTime)
-}
-
-/// Elapsed time (monotonic clock), ns.
-fn wall_time() -> u64 {
-    clock(ClockId::Monotonic)
-}
-
-fn clock(id: ClockId) -> u64 {
-    let t = clock_gettime(id);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

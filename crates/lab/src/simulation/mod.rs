@@ -11,6 +11,7 @@ mod results;
 mod satellites;
 mod warmup;
 
+pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,
@@ -24,8 +25,7 @@ use crate::scenario::Scenario;
 use event_loop::Simulation;
 use std::sync::atomic::AtomicBool;
 use transport::Sender;
-
-pub(crate) use event_loop::cpu_time;
+use units::Time;
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +93,12 @@ impl Run {
 
     /// Processes up to `events` events. Returns whether the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
-        each!(&mut self.inner, simulation => simulation.advance(events))
+        each!(&mut self.inner, simulation => simulation.advance(events, Time::NEVER))
+    }
+
+    /// Processes all events up to and including simulated time `until`. Returns whether the run has ended.
+    pub fn advance_to(&mut self, until: Time) -> bool {
+        each!(&mut self.inner, simulation => simulation.advance(u64::MAX, until))
     }
 
     /// Runs to the end.
@@ -139,7 +144,17 @@ impl Run {
 
     /// Simulated time so far over the duration, 0 to 1.
     pub fn progress(&self) -> f64 {
-        each!(&self.inner, simulation => simulation.event_queue.now().seconds() / simulation.end.seconds())
+        each!(&self.inner, simulation => simulation.reached.seconds() / simulation.end.seconds())
+    }
+
+    /// Simulated time so far: all events before it are processed.
+    pub fn now(&self) -> Time {
+        each!(&self.inner, simulation => simulation.reached)
+    }
+
+    /// What is recorded.
+    pub(crate) fn recording(&self) -> Recording {
+        each!(&self.inner, simulation => simulation.recorder.recording)
     }
 
     /// The outcome. Call it after the end of the run.
@@ -199,6 +214,30 @@ impl Run {
     /// Names of the flows, by the numbers in the logs.
     pub fn flow_names(&self) -> Vec<String> {
         each!(&self.inner, simulation => simulation.names.clone())
+    }
+
+    /// For each flow, by the numbers in the logs, the nodes at which its data starts and ends.
+    pub fn flow_ends(&self) -> Vec<[String; 2]> {
+        each!(&self.inner, simulation => {
+            let name = |node: net::NodeId| simulation.topology.node_name(node).to_string();
+            simulation.ends.iter().map(|ends| ends.map(name)).collect()
+        })
+    }
+
+    /// For each link, by number, the nodes at its begin and its end.
+    pub fn link_ends(&self) -> Vec<[String; 2]> {
+        each!(&self.inner, simulation => {
+            let name = |node: net::NodeId| simulation.topology.node_name(node).to_string();
+            let links = 0..simulation.topology.links() as u32;
+            links.map(|link| simulation.topology.ends(net::LinkId(link))).map(|(a, b)| [name(a), name(b)]).collect()
+        })
+    }
+
+    /// Payload of a full segment of flow `flow`, bytes; `None` for a UDP flow.
+    pub fn segment_bytes(&self, flow: u32) -> Option<u32> {
+        each!(&self.inner, simulation => {
+            simulation.senders.get(flow as usize).map(|sender| sender.options().packet)
+        })
     }
 
     /// Adds a capture at the node or link `place` (`a->b`; `a-b` for both directions), or at all sending hosts if

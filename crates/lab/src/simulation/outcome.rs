@@ -110,6 +110,10 @@ pub struct FlowOutcome {
     /// Number of round-trip samples in the mean.
     #[serde(skip)]
     pub rtt_samples: u64,
+    /// Time for which each limit kept the sender from sending more, seconds, in the order of
+    /// [`transport::SendLimit::NAMES`]; zeros for UDP.
+    #[serde(skip)]
+    pub limited_s: [f64; 5],
 }
 
 /// A link's result: one direction.

@@ -7,7 +7,7 @@ use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
 use cc::Controller;
 use net::radio::{FrameContents, FrameKind, RadioEvent, RadioStep};
-use net::{Ecn, Packet, PacketEvent, PacketKind, PacketStep, Tap};
+use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -30,6 +30,8 @@ pub struct Recording {
     pub trace: TraceMode,
     /// Every packet event.
     pub packets: bool,
+    /// If set, only the packet events of this interval, both ends included.
+    pub packets_within: Option<(Time, Time)>,
     /// Audit the run.
     pub audit: bool,
     /// Packet captures ([`crate::Run::capture`]).
@@ -139,6 +141,8 @@ pub struct PacketLog {
     pub size: Vec<i32>,
     /// Congestion experienced.
     pub marked: Vec<bool>,
+    /// Packets that each link holds when the log begins; missing links hold none.
+    pub held: Vec<i64>,
 }
 
 /// Remedies for a log that is too large.
@@ -297,7 +301,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             auditor.packet(event);
         }
         if self.recording.packets {
-            self.packets.push(event);
+            match self.recording.packets_within {
+                Some((from, _)) if event.at < from => self.packets.hold(event),
+                Some((_, to)) if event.at > to => {}
+                _ => self.packets.push(event),
+            }
         }
         if let Some(captures) = &mut self.captures {
             captures.packet(event);
@@ -387,6 +395,27 @@ impl PacketLog {
     const LATER: u64 = 110;
     /// The code for no reason.
     pub const NO_REASON: u8 = 255;
+
+    /// By how much an event with these codes changes the number of packets that its link holds, the packet in
+    /// transmission included.
+    pub(crate) fn change(step: u8, reason: u8) -> i64 {
+        const AQM: u8 = DropReason::Aqm as u8;
+        match (step, reason) {
+            (0, _) => 1,
+            (2, _) | (1, AQM) => -1,
+            _ => 0,
+        }
+    }
+
+    /// Counts an event before the log begins.
+    fn hold(&mut self, event: &PacketEvent) {
+        let (step, reason, _) = numbers(event);
+        let link = event.link.0 as usize;
+        if link >= self.held.len() {
+            self.held.resize(link + 1, 0);
+        }
+        self.held[link] += Self::change(step, reason);
+    }
 
     fn push(&mut self, event: &PacketEvent) {
         let (step, reason, seq) = numbers(event);

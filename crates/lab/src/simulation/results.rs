@@ -202,6 +202,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             delivery_ratio: (stats.sent > 0)
                 .then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
             rtt_samples: stats.rtt_count as u64,
+            limited_s: sender.limited_s(),
             completion_s: sender
                 .completed()
                 .filter(|_| plan.segments.is_some_and(|n| sender.acked_segments() >= n))

@@ -99,6 +99,9 @@ impl Cut {
         flow.delivery_ratio =
             late_mean((flow.delivery_ratio, flow.sent_packets), (early.delivery_ratio, early.sent_packets));
 
+        for (all, early) in flow.limited_s.iter_mut().zip(early.limited_s) {
+            *all -= early;
+        }
         flow.delivered_bytes -= early.delivered_bytes;
         flow.sent_packets -= early.sent_packets;
         let less = |all: &mut Option<u64>, early: Option<u64>| {

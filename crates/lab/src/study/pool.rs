@@ -112,7 +112,7 @@ impl Work {
         while !self.stop.load(Ordering::Relaxed) {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(Job { point, seed }) = self.jobs.get(job).copied() else { return };
-            let began = crate::simulation::cpu_time();
+            let began = crate::clock::cpu_time();
             // The jobs of a point are consecutive: its scenario is read once.
             if last.as_ref().is_none_or(|(of, _)| *of != point) {
                 last = Some((point, self.study.scenario(point).map_err(|error| error.to_string())));
@@ -123,7 +123,7 @@ impl Work {
             else {
                 return;
             };
-            let cpu_s = (crate::simulation::cpu_time() - began) as f64 / 1e9;
+            let cpu_s = (crate::clock::cpu_time() - began) as f64 / 1e9;
             if sender.send(Done { job, outcome, cpu_s }).is_err() {
                 return;
             }

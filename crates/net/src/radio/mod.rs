@@ -185,6 +185,11 @@ impl Radio {
         self.route(clock, from, &mut |protocol, cx| protocol.on_packet(cx, item));
     }
 
+    /// Sets the time after which no event is processed in [`Radio::on_timer`].
+    pub fn set_horizon(&mut self, horizon: Time) {
+        self.horizon = horizon;
+    }
+
     /// The timer of the radio network expired. Processes radio events until another event of the run is earlier, or
     /// there is an output.
     pub fn on_timer(&mut self, event_queue: &mut EventQueue<Packet>) {

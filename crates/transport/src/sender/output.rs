@@ -100,7 +100,6 @@ impl Sender {
         }
         if let Some(rate) = &mut self.rate {
             rate.on_send(self.una, seq, now, self.high - self.una, 0);
-            self.tell_sent(seq, now, self.in_flight());
         }
         self.segments.sent(self.una, self.high, seq, now);
         if !again {
@@ -110,6 +109,9 @@ impl Sender {
                 self.timed_seq = seq;
                 self.timed_at = now;
             }
+        }
+        if self.rate.is_some() {
+            self.tell_sent(seq, now, again);
         }
         self.transmit(context, seq, again);
         let restart = nothing_outstanding && !matches!(self.recovery_state, RecoveryState::Vegas(_));

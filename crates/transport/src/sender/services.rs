@@ -119,21 +119,26 @@ impl Sender {
         }
     }
 
-    /// The rate sampler: segment `seq` is sent. `state`: the oldest segment, and the segments marked as lost.
+    /// The rate sampler: segment `seq` is sent. `state`: the oldest segment, and the segments marked as lost; `in_flight`
+    /// and `with`: the segments in flight before and after.
     #[inline]
-    pub(crate) fn rate_sent(&mut self, state: (u32, u64), seq: u32, now: Time, in_flight: u32) {
+    pub(crate) fn rate_sent(&mut self, state: (u32, u64), seq: u32, now: Time, [in_flight, with]: [u32; 2]) {
         if let Some(rate) = &mut self.rate {
             rate.on_send(state.0, seq, now, in_flight, state.1);
-            self.tell_sent(seq, now, in_flight + 1);
+            if self.needs.has(Signals::SENT) {
+                let sent = Sent { now, seq: seq as u64, in_flight: with, retransmission: seq < self.high };
+                self.controller.on_sent(&sent);
+            }
         }
     }
 
-    /// Tells the controller, if it asks for it, that segment `seq` is sent; `in_flight` counts it.
+    /// Tells the controller, if it asks for it, that segment `seq`, which is counted, is sent. `again`: it is a
+    /// retransmission. With recovery `rack` [`Sender::rate_sent`] does it.
     #[inline]
-    pub(super) fn tell_sent(&mut self, seq: u32, now: Time, in_flight: u32) {
+    pub(super) fn tell_sent(&mut self, seq: u32, now: Time, again: bool) {
         if self.needs.has(Signals::SENT) {
-            let retransmission = seq < self.high;
-            self.controller.on_sent(&Sent { now, seq: seq as u64, in_flight, retransmission });
+            let in_flight = self.in_flight();
+            self.controller.on_sent(&Sent { now, seq: seq as u64, in_flight, retransmission: again });
         }
     }
     /// The rate sampler: segment `seq` is delivered.

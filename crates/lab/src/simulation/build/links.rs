@@ -96,7 +96,7 @@ fn purpose(loss: &Loss) -> &'static str {
 
 /// For each link, the longest round-trip propagation delay of the flows over it; without a flow, that of its own two
 /// directions.
-fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]) -> Vec<Span> {
+pub(super) fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]) -> Vec<Span> {
     let delay_of =
         |path: &FlowPath| path.links().fold(Span::ZERO, |sum, link| sum + directions[link.0 as usize].delay);
     let moving = layout.satellites.as_ref().map_or(Span::ZERO, |s| s.round_trip(&layout.pairs));

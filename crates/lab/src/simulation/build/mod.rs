@@ -5,6 +5,7 @@
 mod flows;
 mod links;
 mod plan;
+mod resolved;
 
 use super::Settings;
 use super::endpoints::TimerOwner;
@@ -21,6 +22,7 @@ use links::add_links;
 use net::radio::Radio;
 use net::{LinkId, Network, Packet};
 use plan::{Layout, Plan};
+pub use resolved::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 use std::sync::atomic::AtomicBool;
 use transport::{AckOptionPool, FlowTimer};
 use units::{Span, Time};
@@ -157,6 +159,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             network_timers: media.timers,
             satellites: media.satellites,
             warmup: media.warmup,
+            reached: Time::ZERO,
             cpu: 0,
             wall: 0,
         })

@@ -83,7 +83,7 @@ impl Rack {
             context.sending(in_flight + 1, permitted);
         }
         self.last_sent = now;
-        s.rate_sent(self.segments_state(), seq, now, in_flight);
+        s.rate_sent(self.segments_state(), seq, now, [in_flight, self.segments.in_flight()]);
         s.transmit(context, seq, false);
     }
 
@@ -101,7 +101,7 @@ impl Rack {
             self.undo.retransmitted(now);
         }
         self.last_sent = now;
-        s.rate_sent(self.segments_state(), seq, now, in_flight);
+        s.rate_sent(self.segments_state(), seq, now, [in_flight, self.segments.in_flight()]);
         s.transmit(context, seq, true);
     }
 

@@ -1,0 +1,300 @@
+//! All mistakes of a document that cannot be read: unknown keys, values of a wrong type, and the first mistake of each
+//! link and flow.
+//!
+//! The schema gives the keys and the forms of their values. It is used only after the readers have refused a document,
+//! so it never refuses a document that can be read.
+
+use super::document::{TomlItem, TomlValue};
+use super::flows::read_flow;
+use super::links::read_link;
+use super::nodes::Nodes;
+use super::table::{TableReader, quantity};
+use crate::error::ScenarioError;
+use crate::schema::{Form, Key, keys_of};
+use cc::{CONTROLLERS, ParamKind};
+use std::str::FromStr;
+use units::{Angle, ByteCount, Length, Limit, Rate, Span, Speed};
+
+/// The most mistakes that are collected.
+const MOST: usize = 50;
+
+/// The mistakes of a document, in the order of their places, after the readers have failed with `first`. A missing key is
+/// left out if an unknown key was probably meant to be it.
+pub(super) fn all(document: &TomlItem, first: ScenarioError) -> ScenarioError {
+    if first.unmet_need || first.key.starts_with("sweep") {
+        return first;
+    }
+    let mut found = vec![first];
+    let mut walk = Walk { found: Vec::new() };
+    walk.table("", document, "scenario");
+    found.extend(walk.found);
+    if let Ok(top) = TableReader::new("", document) {
+        found.extend(first_of_each(&top));
+    }
+    keep_one_for_each_place(&mut found);
+    drop_misspelt(&mut found);
+    found.sort_by_key(|error| place(&error.file, error.line));
+    found.truncate(MOST);
+    let mut errors = found.into_iter();
+    let Some(mut error) = errors.next() else { unreachable!("the first mistake is kept") };
+    error.others = errors.map(|other| other.to_string()).collect();
+    error
+}
+
+/// The first mistake of each link; if there is none, that of each flow of a wired network.
+fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
+    let items = |key| top.list(key).ok().flatten().unwrap_or(&[]).iter().enumerate();
+    let (mut links, mut found) = (Vec::new(), Vec::new());
+    for (i, item) in items("link") {
+        match read_link(i, item) {
+            Ok(link) => links.push(link),
+            Err(error) => found.push(error),
+        }
+    }
+    if found.is_empty() && top.get("constellation").is_none() && top.get("radio").is_none() {
+        let nodes = Nodes::new(&links, None, None);
+        found.extend(items("flow").filter_map(|(i, item)| read_flow(i, item, top.get("tcp"), &nodes).err()));
+    }
+    found
+}
+
+/// Values from the command line come first, then those of each file by line.
+fn place(file: &str, line: Option<usize>) -> (bool, String, Option<usize>) {
+    (line.is_some(), file.to_string(), line)
+}
+
+/// Keeps the first mistake about each key at each place.
+fn keep_one_for_each_place(found: &mut Vec<ScenarioError>) {
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|error| {
+        let last = error.key.rsplit('.').next().unwrap_or("").to_string();
+        seen.insert((error.file.clone(), error.line, last))
+    });
+}
+
+/// Drops a missing key of a table that has an unknown key whose correction it is.
+fn drop_misspelt(found: &mut Vec<ScenarioError>) {
+    let parent = |key: &str| key.rsplit_once('.').map_or(String::new(), |(table, _)| table.to_string());
+    let corrections: Vec<(String, String)> = found
+        .iter()
+        .filter(|error| error.message.starts_with("unknown key"))
+        .filter_map(|error| {
+            let meant = error.message.split("did you mean \"").nth(1)?.split('"').next()?;
+            Some((parent(&error.key), meant.to_string()))
+        })
+        .collect();
+    found.retain(|error| {
+        let key = error.key.rsplit('.').next().unwrap_or("").to_string();
+        !error.message.starts_with("is missing") || !corrections.contains(&(parent(&error.key), key))
+    });
+}
+
+struct Walk {
+    found: Vec<ScenarioError>,
+}
+
+impl Walk {
+    fn note<T>(&mut self, read: Result<T, ScenarioError>) -> Option<T> {
+        read.map_err(|error| self.found.push(error)).ok()
+    }
+
+    /// Checks a table called `path` against the keys of the schema's table `name`.
+    fn table(&mut self, path: &str, item: &TomlItem, name: &str) {
+        if let Some(reader) = self.note(TableReader::new(path, item)) {
+            self.keys(&reader, keys_of(name));
+        }
+    }
+
+    fn keys(&mut self, reader: &TableReader<'_>, keys: &'static [Key]) {
+        for key in keys {
+            self.value(reader, key);
+        }
+        self.found.extend(reader.unknown_keys());
+    }
+
+    fn value(&mut self, reader: &TableReader<'_>, key: &'static Key) {
+        let name = key.name;
+        let Some(item) = reader.get(name) else { return };
+        let path = reader.path(name);
+        match key.form {
+            Form::Text | Form::Word(_) => drop(self.note(reader.text(name))),
+            Form::Number(min, max) => drop(self.note(reader.number(name, min, max))),
+            Form::Integer(min, max) => drop(self.note(reader.integer(name, min, max))),
+            Form::Switch => drop(self.note(reader.switch(name))),
+            Form::Quantity(example) => self.quantity(item, &path, example),
+            Form::Bytes => drop(self.note(reader.bytes(name, 0, u64::MAX))),
+            Form::QuantityOr(example, words) => {
+                let word = matches!(&item.value, TomlValue::Text(text) if words.contains(&text.as_str()));
+                if !word {
+                    self.quantity(item, &path, example);
+                }
+            }
+            Form::PartOr(min, _) => {
+                if !matches!(item.value, TomlValue::Text(_)) {
+                    self.note(reader.number(name, min, 1.0));
+                }
+            }
+            Form::Table(table) => self.table(&path, item, table),
+            Form::Tables(table) => {
+                for (i, item) in self.note(reader.list(name)).flatten().unwrap_or(&[]).iter().enumerate() {
+                    self.table(&element_path(table, i, item), item, table);
+                }
+            }
+            Form::Losses => match &item.value {
+                TomlValue::List(items) => {
+                    for (i, item) in items.iter().enumerate() {
+                        self.model(&format!("{path}[{i}]"), item);
+                    }
+                }
+                _ => self.model(&path, item),
+            },
+            Form::Queue => self.model(&path, item),
+            Form::Controller => self.controller(&path, item),
+            Form::Rate => match &item.value {
+                TomlValue::Table(_) => self.model(&path, item),
+                _ => self.quantity(item, &path, "10Mbps"),
+            },
+            Form::Array(_) => drop(self.note(reader.list(name))),
+            Form::TextOrTexts | Form::Any(_) => {}
+        }
+    }
+
+    /// Checks a table whose `kind` is the name of a table of the schema; the readers report an unknown kind.
+    fn model(&mut self, path: &str, item: &TomlItem) {
+        let Some(reader) = self.note(TableReader::new(path, item)) else { return };
+        let Some(Some(kind)) = self.note(reader.text("kind")) else { return };
+        let kind = if kind == "list" { "scripted" } else { kind };
+        if !keys_of(kind).is_empty() {
+            self.keys(&reader, keys_of(kind));
+        }
+    }
+
+    /// Checks the parameters of a registered controller.
+    fn controller(&mut self, path: &str, item: &TomlItem) {
+        if matches!(item.value, TomlValue::Text(_)) {
+            return;
+        }
+        let Some(reader) = self.note(TableReader::new(path, item)) else { return };
+        let Some(kind) = self.note(reader.text("kind")).flatten() else { return };
+        let Some(descriptor) = CONTROLLERS.iter().find(|descriptor| descriptor.name == kind) else { return };
+        reader.get("fit");
+        if reader.keys().any(|key| key == "reading") {
+            reader.get("reading"); // the old name of `variant`
+        }
+        for param in descriptor.params {
+            match param.kind {
+                ParamKind::Switch(_) => drop(self.note(reader.switch(param.name))),
+                ParamKind::Choice(_) => drop(self.note(reader.text(param.name))),
+                ParamKind::Number { .. } if !param.unit.is_empty() => drop(reader.get(param.name)),
+                ParamKind::Number { min, max, .. } => drop(self.note(reader.number(param.name, min, max))),
+            }
+        }
+        self.found.extend(reader.unknown_keys());
+    }
+
+    /// Checks a quantity of the same kind as `example`.
+    fn quantity(&mut self, item: &TomlItem, path: &str, example: &str) {
+        let checks = [
+            check::<Span>,
+            check::<Rate>,
+            check::<ByteCount>,
+            check::<Limit>,
+            check::<Length>,
+            check::<Angle>,
+            check::<Speed>,
+        ];
+        self.found.extend(checks.iter().find_map(|check| check(item, path, example)).flatten());
+    }
+}
+
+/// The error of a value that is no `T`; `None` if not even the example is one.
+fn check<T: FromStr>(item: &TomlItem, path: &str, example: &str) -> Option<Option<ScenarioError>>
+where
+    T::Err: std::fmt::Display,
+{
+    example.parse::<T>().ok()?;
+    Some(quantity::<T>(item, path, example).err())
+}
+
+/// The name of a table in an array of tables in messages, as the readers write it.
+fn element_path(table: &str, index: usize, item: &TomlItem) -> String {
+    let name = match &item.value {
+        TomlValue::Table(entries) => {
+            entries.iter().find(|(key, _)| key == "name").map(|(_, name)| &name.value)
+        }
+        _ => None,
+    };
+    match (name, table) {
+        (Some(TomlValue::Text(name)), "link" | "flow" | "traffic") => format!("{table}.{name}"),
+        (_, "flow") => format!("flow.flow{index}"),
+        (_, "traffic") => format!("traffic.traffic{index}-"),
+        _ => format!("{table}[{index}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scenario;
+
+    const GOOD: &str = "duration = \"1s\"\n[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\n\
+                        delay = \"1ms\"\nqueue = { kind = \"droptail\", limit = \"9p\" }\n[[flow]]\nname = \"f\"\n\
+                        from = \"a\"\nto = \"b\"\ntcp = { receive_window = 9 }\n";
+
+    fn told(text: &str) -> Vec<String> {
+        let error = Scenario::parse("s", text, &[]).unwrap_err();
+        std::iter::once(error.to_string()).chain(error.others).collect()
+    }
+
+    #[test]
+    fn every_mistake_is_told_once_in_the_order_of_lines() {
+        let text = GOOD
+            .replace("duration = \"1s\"", "duration = \"1s\"\nsed = 2\nwarmup = \"1p\"")
+            .replace("delay", "dealy")
+            .replace("limit = \"9p\"", "limit = \"9p\", depth = 1")
+            .replace(
+                "receive_window = 9",
+                "receive_window = \"9\", congestion_control = { kind = \"vegas\", alfa = 1 }",
+            );
+        let lines = told(&text);
+        let heads: Vec<String> = lines
+            .iter()
+            .map(|line| line.splitn(4, [':', ';']).take(3).collect::<Vec<_>>().join(":"))
+            .collect();
+        let expected = [
+            "s:2: sed",
+            "s:3: warmup",
+            "s:8: link.l.dealy",
+            "s:9: link.l.queue.depth",
+            "s:14: flow.f.tcp.congestion_control.alfa",
+            "s:14: flow.f.tcp.receive_window",
+        ];
+        assert_eq!(heads, expected, "{lines:#?}");
+        assert!(lines[2].ends_with("unknown key; did you mean \"delay\"?"), "{}", lines[2]);
+    }
+
+    #[test]
+    fn a_misspelt_table_is_no_missing_table() {
+        let lines = told(&GOOD.replace("[[flow]]", "[[flows]]"));
+        assert_eq!(lines, ["s:8: flows: unknown key; did you mean \"flow\"?"]);
+    }
+
+    #[test]
+    fn each_broken_flow_is_told() {
+        let second = "[[flow]]\nname = \"g\"\nfrom = \"a\"\nto = \"q\"\nbytes = \"10MiB\"\n";
+        let lines = told(&(GOOD.replace("from = \"a\"", "from = \"c\"") + second));
+        let expected = [
+            "s:10: flow.f.from: there is no node \"c\"; did you mean \"a\"?",
+            "s:16: flow.g.to: there is no node \"q\"; did you mean \"a\"?",
+            "s:17: flow.g.bytes: \"10MiB\" is not a number of bytes; write \"10485760B\"",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn each_broken_link_is_told() {
+        let second = "[[link]]\nname = \"m\"\nends = [\"b\", \"c\"]\nrate = \"1Mbps\"\n";
+        let lines = told(&(GOOD.replace("\"1Mbps\"", "\"1Mbp\"") + second));
+        assert_eq!(lines.len(), 2, "{lines:#?}");
+        assert!(lines[0].starts_with("s:5: link.l.rate") && lines[1].contains("link.m.delay: is missing"));
+    }
+}

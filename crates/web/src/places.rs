@@ -1,0 +1,99 @@
+//! Positions of satellites and radio nodes over time.
+
+use crate::session::Session;
+use lab::SatelliteView;
+use serde_json::json;
+use std::sync::atomic::AtomicBool;
+use units::{Span, Time};
+
+/// Positions of each radio node between the start and the end of a run.
+const RADIO_STEPS: usize = 200;
+
+impl Session {
+    /// Computes the satellites of a scenario.
+    pub fn satellites(&mut self) -> i32 {
+        let Some(request) = self.request() else { return 1 };
+        let scenario = match Self::scenario(&request) {
+            Err(error) => return self.refuse(&error),
+            Ok((scenario, _)) => scenario,
+        };
+        let text = |key: &str| request[key].as_str().unwrap_or_default();
+        let until = request["until_s"].as_f64().map_or(scenario.duration, Span::from_seconds);
+        let assignments: Vec<String> = request["set"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|value| value.as_str().map(str::to_string))
+            .collect();
+        let stop = AtomicBool::new(false);
+        let seed = request["seed"].as_u64();
+        match SatelliteView::new(text("file"), text("text"), &assignments, until, seed, &stop) {
+            Err(error) => self.refuse(&error),
+            Ok(view) => {
+                let named = |key: &str| request[key].as_str();
+                let ends = named("from").zip(named("to"));
+                let ends = ends.map(|(from, to)| Ok((view.terminal(from)?, view.terminal(to)?)));
+                let ends = match ends.transpose() {
+                    Ok(ends) => ends,
+                    Err::<_, String>(message) => {
+                        self.fail::<()>(&message);
+                        return 1;
+                    }
+                };
+                self.reply(&json!({"handoffs": serde_json::to_value(view.handoffs()).unwrap_or_default()}));
+                self.view = Some((view, ends));
+                0
+            }
+        }
+    }
+
+    /// The state of the satellites at a time: names, links and path as the answer; latitude, longitude (degrees) and
+    /// altitude (km) of each satellite, then of each terminal, as numbers.
+    pub fn places(&mut self, seconds: f64) {
+        let Some((view, ends)) = &self.view else {
+            self.fail::<()>("no satellites are computed");
+            return;
+        };
+        let found = view.snapshot(Time::ZERO + Span::from_seconds(seconds.max(0.0)), *ends);
+        let satellites = found
+            .satellites
+            .iter()
+            .flat_map(|(_, latitude, longitude, altitude)| [*latitude, *longitude, *altitude]);
+        let terminals =
+            found.terminals.iter().flat_map(|(_, latitude, longitude)| [*latitude, *longitude, 0.0]);
+        let numbers = satellites.chain(terminals).collect();
+        let names = |list: Vec<&String>| json!(list);
+        let answer = json!({
+            "satellites": names(found.satellites.iter().map(|s| &s.0).collect()),
+            "terminals": names(found.terminals.iter().map(|t| &t.0).collect()),
+            "links": found.links, "path": found.path, "delay_s": found.delay_s,
+            "footprint_deg": found.footprint,
+        });
+        self.reply(&answer);
+        self.data = numbers;
+    }
+
+    /// The radio nodes of a scenario: area, range and times as the answer; x and y of each node, time by time, as numbers.
+    pub fn radio(&mut self) -> i32 {
+        let Some(request) = self.request() else { return 1 };
+        let scenario = match Self::scenario(&request) {
+            Err(error) => return self.refuse(&error),
+            Ok((scenario, _)) => scenario,
+        };
+        let Some(radio) = &scenario.radio else {
+            self.fail::<()>("the scenario has no radio nodes");
+            return 1;
+        };
+        let seed = request["seed"].as_u64().unwrap_or(scenario.seed);
+        let paths = radio.trajectories(seed, Time::ZERO + scenario.duration);
+        let step = scenario.duration.seconds() / RADIO_STEPS as f64;
+        let times: Vec<f64> = (0..=RADIO_STEPS).map(|i| i as f64 * step).collect();
+        let at = |time: &f64| Time::ZERO + Span::from_seconds(*time);
+        self.data =
+            times.iter().flat_map(|time| paths.iter().flat_map(move |path| path.at(at(time)))).collect();
+        let answer =
+            json!({"nodes": paths.len(), "area_m": radio.area, "range_m": radio.range(), "times_s": times});
+        self.reply(&answer);
+        0
+    }
+}

@@ -1,0 +1,98 @@
+"""What the site has beside its pages: tutorials, pictures, the command line, and the files that pages link to.
+
+A hook of MkDocs (mkdocs.yml). Links out of `docs` keep working: what they name becomes a file of the site.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import commands
+import gallery
+import tutorials
+from made import ROOT, make
+from mkdocs.structure.files import File, Files
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+DOCS = ROOT / "docs"
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add what is made at build, and whatever is linked to outside `docs`, as often as new pages link to more."""
+    waiting = [(path.read_text(encoding="utf-8"), path.parent) for path in sorted(DOCS.rglob("*.md"))]
+    waiting += _add_made(files, config)
+    seen = set(tutorials.sources())
+    for path in tutorials.sources():
+        files.append(File.generated(config, f"tree/{path.relative_to(ROOT)}", abs_src_path=str(path)))
+    while waiting:
+        for path in _outside(*waiting.pop()):
+            if path in seen:
+                continue
+            seen.add(path)
+            files.append(File.generated(config, f"tree/{path.relative_to(ROOT)}", abs_src_path=str(path)))
+            if path.suffix == ".md":
+                waiting.append((path.read_text(encoding="utf-8"), path.parent))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links out of `docs` lead to their copies in the site; links to folders become plain words."""
+    uri = page.file.src_uri
+    if uri == "gallery.md":
+        return gallery.page(markdown)
+    inside = uri.startswith("tree/")
+    here = (ROOT / uri.removeprefix("tree/")).parent if inside else (DOCS / uri).parent
+    here = next((source.parent for source in tutorials.sources() if uri == _page_of(source)), here)
+    up = "../" * uri.count("/")
+
+    def follow(match: re.Match[str]) -> str:
+        target, anchor = match[1], match[2] or ""
+        path = (here / target).resolve()
+        if path in tutorials.sources():
+            return f"]({up}{_page_of(path)})"
+        if path.is_file() and path.is_relative_to(DOCS):
+            return f"]({up}{path.relative_to(DOCS)}{anchor})"
+        if path.is_file() and path.is_relative_to(ROOT):
+            return f"]({up}tree/{path.relative_to(ROOT)}{anchor})"
+        return f"]({target}{anchor})" if uri.startswith("tutorials/") else "]()" if path.is_dir() else match[0]
+
+    return LINK.sub(follow, markdown).replace("]()", "]")
+
+
+def _page_of(source: Path) -> str:
+    """The page of a tutorial or notebook."""
+    return f"tutorials/{source.stem}.md"
+
+
+def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
+    """Add the pages and pictures that are made by running something.
+
+    Returns the pages of the tutorials, each with the folder from which its links lead.
+    """
+    sources, pictures = tutorials.sources(), gallery.entries()
+    made = make([tutorials.job(source) for source in sources] + [gallery.job(entry) for entry in pictures])
+    pages = []
+    for source in sources:
+        page, figures = tutorials.page(source, made[source.stem])
+        pages.append((page, source.parent))
+        files.append(File.generated(config, _page_of(source), content=page))
+        for name, path in figures:
+            files.append(File.generated(config, f"tutorials/{name}", abs_src_path=str(path)))
+    for entry in pictures:
+        name = gallery.picture_name(entry)
+        path = made[f"gallery-{entry['name']}"] / name
+        files.append(File.generated(config, f"gallery/{name}", abs_src_path=str(path)))
+    files.append(File.generated(config, "reference/commands.md", content=commands.page()))
+    return pages
+
+
+def _outside(text: str, folder: Path) -> list[Path]:
+    """Files outside `docs` that a page in this folder links to."""
+    found = [(folder / target).resolve() for target, _ in LINK.findall(text)]
+    return [path for path in found if path.is_file() and not path.is_relative_to(DOCS) and path.is_relative_to(ROOT)]

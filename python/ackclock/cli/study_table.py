@@ -1,0 +1,188 @@
+"""The tables of `ackclock results`: a row for each point and flow, and a row for each point and link."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from ackclock.cli.console import wide_console
+from ackclock.si import common_scale, decimals, digits_of
+from ackclock.text import plus_minus
+
+if TYPE_CHECKING:
+    from ackclock.stats import Estimate
+
+Row = dict[str, Any]
+UNITS = {"_bps": "b/s", "_s": "s", "_bytes": "B"}
+"""Unit of a metric by the ending of its name; it is shown with an SI prefix."""
+PARTS = {"utilisation", "delivery_ratio"}
+"""Metrics that are shown in percent."""
+HEADS = {
+    "goodput": "goodput",
+    "mean_rtt": "mean RTT",
+    "retransmitted_packets": "rtx",
+    "mean_sojourn": "queueing delay",
+    "jain": "Jain",
+}
+"""Heads of metrics, by the name without the unit; others have their name."""
+
+
+def study_results(title: str, rows: list[Row]) -> None:
+    """Print a study's points: axes, runs, means with 95 % intervals; `rows` come from `study.results.summary`."""
+    console = wide_console()
+    if not rows:
+        console.print(f"{title}: no run has finished yet")
+        return
+    bare = any(row["deterministic"] for row in rows)
+    console.print(
+        f"{title}: mean {plus_minus()} half-width of the 95 % interval over the seeds; "
+        "[low, high] where the interval ends at a bound",
+        soft_wrap=True,
+    )
+    names = list(rows[0]["means"])
+    flows = [name for name in names if _is_flow(name)]
+    links = [name for name in names if "->" in name]
+    whole = [name for name in names if name not in {*flows, *links}]
+    for label, own, other in (("flow", flows, []), ("link", links, whole)):
+        if own or other:
+            grid = _grid(rows, label, own, other, list(rows[0]["axes"]))
+            if sum(grid.widths()) > console.width:  # axes with one label are left out
+                grid = _grid(rows, label, own, other, _varying(rows))
+            console.print(grid.table(console.width))
+    if bare:
+        console.print("* deterministic: all seeds gave the same outcome, so n = 1 and there is no interval.")
+
+
+def _is_flow(name: str) -> bool:
+    entity = name.rpartition(".")[0]
+    return bool(entity) and "->" not in entity and not entity.startswith("radio")
+
+
+def _varying(rows: list[Row]) -> list[str]:
+    """The axes with more than one label; the first axis if none has."""
+    axes = list(rows[0]["axes"])
+    return [axis for axis in axes if len({row["axes"][axis] for row in rows}) > 1] or axes[:1]
+
+
+@dataclass
+class Column:
+    """A column: words of the head, cells, and whether the cells are text, which can be folded anywhere."""
+
+    head: list[str]
+    text: bool
+    cells: list[str]
+    limit: int = 0
+    """Width of a text column; 0 for no limit."""
+    split: int = 0
+    """0: a cell is one line; 1: the interval is on a line of its own; 2: a line for each word."""
+
+    def width(self) -> int:
+        """Width with the limit and the split. No word of the head is broken."""
+        head = max(map(len, self.head), default=0)
+        if self.text:
+            cells = max(map(len, self.cells), default=0)
+            return max(head, min(cells, self.limit) if self.limit else cells)
+        pattern = (r"$^", r" (?=[\[+\u00b1])", r" ")[self.split]
+        return max([head, *(len(part) for cell in self.cells for part in re.split(pattern, cell))])
+
+
+@dataclass
+class Grid:
+    """The columns of a table, which are narrowed until they fit."""
+
+    columns: list[Column]
+
+    def widths(self) -> list[int]:
+        """Widths of the columns with the space between them."""
+        return [column.width() + 2 for column in self.columns]
+
+    def table(self, width: int) -> Table:
+        """A table of at most this width, if possible: folds long texts, then puts intervals on lines of their own."""
+        for limit, split in ((24, 0), (16, 0), (16, 1), (12, 1), (8, 1), (8, 2)):
+            if sum(self.widths()) - 2 <= width:
+                break
+            for column in sorted(self.columns, key=Column.width, reverse=True):
+                if sum(self.widths()) - 2 > width:
+                    column.limit, column.split = limit, split
+        table = Table(box=None, pad_edge=False)
+        for column in self.columns:
+            head = "\n".join(_lines(column.head, column.width()))
+            table.add_column(head, justify="left" if column.text else "right", width=column.width(), overflow="fold")
+        for cells in zip(*(column.cells for column in self.columns), strict=True):
+            table.add_row(*cells)
+        return table
+
+
+def _grid(rows: list[Row], label: str, names: list[str], whole: list[str], axes: list[str]) -> Grid:
+    """A row for each point and flow (or link) of `names`; the first of a point has the metrics of the `whole` run."""
+    entities = list(dict.fromkeys(name.rpartition(".")[0] for name in names)) or [""]
+    columns = dict.fromkeys(name.rpartition(".")[2] for name in names)
+    blank = [""] * (len(entities) - 1)
+    made = []
+    for axis in axes:
+        words = [part for part in axis.split(".") if part not in {"link", "flow", "tcp"}]
+        labels = [cell for row in rows for cell in (row["axes"][axis], *blank)]
+        made.append(Column(" ".join(words).replace("_", " ").split() or [axis], True, labels))
+    runs = [cell for row in rows for cell in (f"{row['runs']}{'*' if row['deterministic'] else ''}", *blank)]
+    made.append(Column(["runs"], False, runs))
+    if names:
+        made.append(Column([label], True, entities * len(rows)))
+    for column in columns:
+        made.append(_metric_column(column, rows, [f"{entity}.{column}" for entity in entities]))
+    for name in whole:
+        one = _metric_column(name, rows, [name])
+        one.cells = [cell for value in one.cells for cell in (value, *blank)]
+        made.append(one)
+    return Grid(made)
+
+
+def _metric_column(name: str, rows: list[Row], keys: Sequence[str]) -> Column:
+    """The column of a metric, with its unit: for each point the values of `keys`, empty where there is none."""
+    entity, _, column = name.rpartition(".")
+    found = [row["means"].get(key) for row in rows for key in keys]
+    ending = next((ending for ending in UNITS if column.endswith(ending)), "")
+    bare = column.removesuffix(ending)
+    factor, prefix = common_scale(e.value for e in found if e is not None and e.n > 0) if ending else (1.0, "")
+    unit = f"{prefix}{UNITS[ending]}" if ending else ""
+    if column in PARTS:
+        factor, unit = 0.01, "%"
+    head = [*([entity] if entity else []), *HEADS.get(bare, bare.replace("_", " ")).split()]
+    counts = [1 if row["deterministic"] else row["runs"] for row in rows for _ in keys]
+    cells = ["" if e is None else interval(e, n, factor) for e, n in zip(found, counts, strict=True)]
+    return Column([*head, *([f"({unit})"] if unit else [])], False, cells)
+
+
+def _lines(words: Sequence[str], width: int) -> list[str]:
+    """A head on lines of at most this width, broken between words."""
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + len(word) < width and not word.startswith("("):
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def interval(e: Estimate, runs: int, factor: float) -> str:
+    """Mean and interval in units of `factor`, with n if some of the runs lack the metric.
+
+    The half-width has one or two significant digits, the mean as many decimals, but at most five digits. An interval
+    that ends at a bound of the metric is not symmetric and is written with its ends.
+    """
+    if e.n == 0:
+        return "-"
+    few = f" (n = {e.n})" if e.n < runs else ""
+    if e.low is None or e.high is None or e.high <= e.low:
+        return f"{digits_of(e.value / factor, 4)}{few}"
+    value, low, high = (x / factor for x in (e.value, e.low, e.high))
+    half = max(value - low, high - value)
+    places = decimals(half)
+    mean = min(places, max(0, 4 - math.floor(math.log10(abs(value))))) if value else places
+    if math.isclose(value - low, high - value, rel_tol=1e-6):
+        return f"{value:.{mean}f} {plus_minus()} {half:.{places}f}{few}"
+    return f"{value:.{places}f} [{low:.{places}f}, {high:.{places}f}]{few}"

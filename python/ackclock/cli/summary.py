@@ -1,0 +1,175 @@
+"""The summary of a run: tables of flows, traffic sources and links."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from ackclock.cli.console import wide_console
+from ackclock.experiment import Result
+from ackclock.si import quantity
+from ackclock.text import PlainConsole, shown
+
+SHORT = {"congestion window": "cwnd", "receive window": "rwnd", "application": "app"}
+"""Names of limits in narrow columns."""
+
+
+def summary(result: Result, written: list[str], *, traffic: Sequence[str] = (), most: int | None = None) -> None:
+    """Print the flows, the links and the names of the files written.
+
+    The flows whose name is one of `traffic` and a number are one row for each of these sources. `most` is the largest
+    number of flows, and of links, that are shown; None for all.
+    """
+    outcome = result.outcome
+    console = wide_console()
+    title = outcome["title"] or "run"
+    console.print(Text(shown(title), "bold"), f" seed {outcome['seed']}, {outcome['duration_s']:g} s")
+    rows = list(zip(outcome["flows"], result.limits, strict=True))
+    sources: dict[str, list[tuple[dict[str, Any], dict[str, float]]]] = defaultdict(list)
+    single: list[tuple[dict[str, Any], dict[str, float]]] = []
+    for row in rows:
+        source = next((name for name in traffic if _is_of(row[0]["name"], name)), None)
+        (single if source is None else sources[source]).append(row)
+    if single:
+        console.print(_flows(single[:most]))
+    if sources:
+        console.print(_traffic(sources, outcome["duration_s"]))
+    links = outcome["links"]
+    if links:
+        console.print(_links(links[:most]))
+    if outcome["radio"] is not None:
+        _radio(console, outcome["radio"])
+    more = [max(0, len(those) - (most or len(those))) for those in (single, links)]
+    if any(more):
+        console.print(f"({more[0]} more flows, {more[1]} more links; --all shows them)")
+    _cost(console, outcome)
+    for path in written:
+        console.print(f"written: {path}", soft_wrap=True)
+
+
+def _is_of(flow: str, source: str) -> bool:
+    """Whether a flow is one of a traffic source: the source's name and a number."""
+    return flow.startswith(source) and flow.removeprefix(source).isdecimal()
+
+
+def _cost(console: PlainConsole, outcome: dict[str, Any]) -> None:
+    cost = outcome["engine"]
+    speed = cost["packet_hops"] / cost["cpu_s"] / 1e6 if cost["cpu_s"] > 0 else 0.0
+    jain = outcome["fairness"]["jain"]
+    fairness = f"Jain {jain:.3f}   " if jain is not None and len(outcome["flows"]) > 1 else ""
+    console.print(
+        f"{fairness}{cost['packet_hops']:,} packet-hops in {cost['cpu_s']:.2f} s of CPU ({speed:.1f} million a second)",
+        highlight=False,
+    )
+
+
+def table_of(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
+    """A table without lines: text columns, which fold in a narrow terminal, then columns of numbers, which do not."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for head in left:
+        table.add_column(head, overflow="fold", vertical="bottom", min_width=len(head))
+    for head in right:
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
+
+
+def limited_by(limits: dict[str, float]) -> str:
+    """The limit that held for the largest part of a flow's time, with that part."""
+    total = sum(limits.values())
+    if total <= 0:
+        return "-"
+    name = max(limits, key=lambda limit: limits[limit])
+    return f"{SHORT.get(name, name)} {100 * limits[name] / total:.0f} %"
+
+
+def _flows(rows: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> Table:
+    completing = any(flow["completion_s"] is not None for flow, _ in rows)
+    heads = ["goodput", "limited\nby", "rtx", "RTOs", "mean\ncwnd", "mean\nRTT"]
+    table = table_of("Flows", ("flow", "control"), [*heads, *(["finished\nafter"] if completing else [])])
+    for flow, limits in rows:
+        cells = [
+            flow["name"],
+            f"{flow['control']}/{flow['recovery']}" if flow["kind"] == "tcp" else "udp",
+            quantity(flow["goodput_bps"], "b/s"),
+            limited_by(limits),
+            _number(flow["retransmitted_packets"], ",d"),
+            _number(flow["timeouts"], ",d"),
+            _number(flow["mean_cwnd"]),
+            milliseconds(flow["mean_rtt_s"]),
+        ]
+        done = "-" if flow["completion_s"] is None else f"{flow['completion_s']:.3f} s"
+        table.add_row(*cells, *([done] if completing else []))
+    return table
+
+
+def _traffic(sources: dict[str, list[tuple[dict[str, Any], dict[str, float]]]], duration_s: float) -> Table:
+    heads = ("flows", "done", "goodput", "limited\nby", "rtx", "median\ntime", "95 %\nwithin")
+    table = table_of("Traffic", ("source", "control"), heads)
+    for name, rows in sources.items():
+        flows = [flow for flow, _ in rows]
+        times = sorted(flow["completion_s"] for flow in flows if flow["completion_s"] is not None)
+        limits: dict[str, float] = defaultdict(float)
+        for _, one in rows:
+            for limit, seconds in one.items():
+                limits[limit] += seconds
+        table.add_row(
+            name,
+            ", ".join(dict.fromkeys(f"{flow['control']}/{flow['recovery']}" for flow in flows)),
+            f"{len(flows):,}",
+            f"{len(times):,}",
+            quantity(sum(flow["goodput_bps"] for flow in flows), "b/s"),
+            limited_by(limits),
+            f"{sum(flow['retransmitted_packets'] for flow in flows):,}",
+            *(quantity(by_rank(times, part), "s") if times else "-" for part in (0.5, 0.95)),
+        )
+    return table
+
+
+def by_rank(ordered: Sequence[float], part: float) -> float:
+    """The smallest of these ordered values that a part of them does not exceed."""
+    return ordered[max(0, math.ceil(part * len(ordered)) - 1)]
+
+
+def _links(links: list[dict[str, Any]]) -> Table:
+    heads = ("delivered", "drops", "losses", "used", "mean\nqueue", "mean\nwait")
+    table = table_of("Links", ("link",), heads)
+    for link in links:
+        drops = link["dropped_packets"]
+        table.add_row(
+            link["name"],
+            f"{link['delivered_packets']:,}",
+            f"{drops['queue']:,}",
+            f"{sum(drops.values()) - drops['queue']:,}",
+            f"{link['utilisation'] * 100:.1f} %",
+            f"{link['mean_queue_packets']:.2f} p",
+            milliseconds(link["mean_sojourn_s"]),
+        )
+    return table
+
+
+def _radio(console: PlainConsole, radio: dict[str, Any]) -> None:
+    ratio, load, hops = (radio[key] for key in ("delivery_ratio", "routing_load", "mean_hops"))
+    said = [
+        f"{radio['received_packets']:,} of {radio['offered_packets']:,} data packets received",
+        "" if ratio is None else f"delivery ratio {ratio:.3f}",
+        "" if load is None else f"routing load {load:.3f}",
+        "" if hops is None else f"{hops:.2f} hops",
+    ]
+    console.print(f"Radio: {', '.join(part for part in said if part)}", soft_wrap=True)
+    for head, key in (("dropped", "dropped_packets"), ("MAC", "mac_drops")):
+        counts = ", ".join(f"{name} {count:,}" for name, count in radio[key].items() if count)
+        console.print(f"  {head}: {counts or 'nothing'}", soft_wrap=True)
+
+
+def milliseconds(seconds: float | None) -> str:
+    """Seconds as milliseconds."""
+    return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
+
+
+def _number(value: float | None, digits: str = ".1f") -> str:
+    return "-" if value is None else f"{value:{digits}}"

@@ -1,0 +1,49 @@
+"""Scenarios and examples that the package ships. `@dumbbell` names the scenario `dumbbell.toml`."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Literal
+
+from ackclock.files import BadInput
+
+_PACKAGE = Path(__file__).parent
+_CHECKOUT = _PACKAGE.parents[1]
+
+
+def folder(kind: Literal["scenarios", "examples"]) -> Path:
+    """The folder of the shipped files: that of the repository in an editable installation, else the package's."""
+    own = _CHECKOUT / kind
+    return own if (_CHECKOUT / "pyproject.toml").is_file() and own.is_dir() else _PACKAGE / kind
+
+
+def scenarios() -> dict[str, Path]:
+    """The shipped scenarios by name, in the order of the names."""
+    return {path.stem: path for path in sorted(folder("scenarios").glob("*.toml"))}
+
+
+def examples() -> list[Path]:
+    """The shipped example programs, in the order of their paths."""
+    return sorted(folder("examples").rglob("*.py"))
+
+
+def short(path: Path) -> Path:
+    """The path relative to the current folder if it is below it, otherwise unchanged."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def locate(text: str) -> str:
+    """The file that a scenario argument names: the shipped file for `@NAME`, otherwise `text` itself.
+
+    Raises BadInput if there is no shipped scenario of this name.
+    """
+    if not text.startswith("@"):
+        return text
+    found, name = scenarios(), text[1:].removesuffix(".toml")
+    if name in found:
+        return str(short(found[name]))
+    near = difflib.get_close_matches(name, found, 1)
+    hint = f"did you mean @{near[0]}?" if near else f"there are {', '.join('@' + name for name in found)}"
+    raise BadInput(f"there is no shipped scenario {text}; {hint}")
