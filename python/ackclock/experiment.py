@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from ackclock.link import Shared
+
 Trace = Literal["off", "changes", "ack"]
 Controllers = Mapping[str, type]
 """Controllers written in Python, by flow name: classes with the interface of ackclock.Controller."""
@@ -28,10 +30,13 @@ class Scenario:
     docs/scenarios.md describes the format. A scenario and a seed determine the result exactly, to the bit.
     """
 
-    def __init__(self, parsed: _core.Scenario, file: str, text: str) -> None:
+    def __init__(self, parsed: _core.Scenario, file: str, text: str, overrides: Sequence[str] = ()) -> None:
         self._parsed = parsed
         self.file = file
         self.text = text
+        self._overrides = list(overrides)
+        self._shared: Shared | None = None
+        self._folder: object = None
 
     @classmethod
     def load(
@@ -42,9 +47,11 @@ class Scenario:
         `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
 
         `controllers` maps flow names to controllers written in Python, which replace those of the file.
-        Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read, BadInput if no
-        shipped scenario has the name.
+        `path` may also be a link (`lab.html#s=...`). Raises ScenarioError (with file, line, key) if it cannot be run,
+        OSError if it cannot be read, BadInput if no shipped scenario has the name or a link is damaged.
         """
+        if "#s=" in str(path):
+            return cls.from_link(str(path), overrides, controllers=controllers)
         file = locate(str(path))
         return cls.parse(read_text(file), overrides, file=file, controllers=controllers)
 
@@ -65,7 +72,42 @@ class Scenario:
                 check(controller)
             except ValueError as error:
                 raise refused(f"controllers[{flow!r}]", str(error)) from None
-        return cls(_core.parse(file, text, list(overrides), given), file, text)
+        return cls(_core.parse(file, text, list(overrides), given), file, text, overrides)
+
+    @classmethod
+    def from_link(cls, link: str, overrides: Sequence[str] = (), *, controllers: Controllers | None = None) -> Scenario:
+        """Read the scenario of a link; its seed becomes the default seed. Raises BadInput if the link is damaged."""
+        from ackclock.link import place, unpack
+
+        shared = unpack(link)
+        path, folder = place(shared)
+        seed = [f"seed={shared['seed']}"] if "seed" in shared else []
+        given = [*shared.get("set", []), *seed, *overrides]
+        scenario = cls.parse(shared["text"], given, file=str(path), controllers=controllers)
+        scenario._shared, scenario._folder = shared, folder  # the folder lasts as long as the scenario
+        return scenario
+
+    def shared(self, *, seed: int | None = None) -> Shared:
+        """The content of a link to this scenario. Raises BadInput if a link cannot hold it."""
+        from ackclock.link import share
+
+        if self._shared is None:
+            content = share(self.file, self.text, self._overrides, seed)
+        else:
+            content = self._shared.copy()
+            added = self._overrides[len(content.get("set", [])) + ("seed" in content) :]
+            if added:
+                content["set"] = [*content.get("set", []), *added]
+            if seed is not None:
+                content["seed"] = seed
+        content["engine"] = _core.ENGINE
+        return content
+
+    def link(self, *, seed: int | None = None) -> str:
+        """A link that opens this scenario in the laboratory's page: `lab.html#s=...`. Raises BadInput as `shared`."""
+        from ackclock.link import pack
+
+        return pack(self.shared(seed=seed))
 
     @classmethod
     def build(

@@ -23,6 +23,8 @@ COMMANDS = (
     "run",
     "check",
     "why",
+    "view",
+    "link",
     "list",
     "schema",
     "sweep",

@@ -1,0 +1,37 @@
+"""`ackclock link`."""
+
+from __future__ import annotations
+
+from ackclock.cli.options import AllowCode, File, Overrides, Seed
+from ackclock.experiment import Scenario
+from ackclock.text import say
+
+EXAMPLE = "ackclock link scenarios/dumbbell.toml --seed 7"
+
+
+def command(file: File, /, *, seed: Seed = None, set_: Overrides = None, allow_code: AllowCode = False) -> None:
+    """Print a link that opens a scenario in the laboratory's page. `ackclock run` and `ackclock why` take it too.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML). The files that it names become part of the link.
+    seed
+        Seed of all random streams, instead of the file's.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    allow_code
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
+
+    """
+    from ackclock import link
+
+    scenario = Scenario.load(file, set_ or ())  # a link to a scenario that cannot run helps nobody
+    found = scenario.link(seed=seed)
+    print(found)
+    if len(found) > link.LONGEST:
+        say(
+            f"ackclock: the link has {len(found):,} characters, more than mail and chat programs keep; "
+            f"ackclock view {file} --out PAGE.html writes a page with the same content",
+            error=True,
+        )

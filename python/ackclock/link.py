@@ -1,0 +1,159 @@
+"""Links: a scenario, its files and its seed in the fragment of the laboratory's address (`lab.html#s=...`)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import tempfile
+import tomllib
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, TypedDict
+
+from ackclock.files import BadInput
+
+PREFIX = "#s="
+PAGE = "lab.html"
+LONGEST = 8_000
+"""Characters of a link that chat programs and mail keep whole."""
+LARGEST = 1_000_000
+"""Bytes of a link's content."""
+NAMES_FILE = ("file", "fit", "extends")
+"""Keys of a scenario whose value is the path of a file."""
+
+
+class Shared(TypedDict, total=False):
+    """The content of a link, version 1; `web/src/share/link.ts` reads and writes the same."""
+
+    v: int
+    text: str
+    set: list[str]
+    seed: int
+    files: dict[str, dict[str, str]]
+    engine: str
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is a link and not the name of a file."""
+    return PREFIX in text
+
+
+def share(path: str | Path, text: str, overrides: Sequence[str] = (), seed: int | None = None) -> Shared:
+    """The content of a link to a scenario, read from `path`, with the files that it names. Raises BadInput, OSError."""
+    shared: Shared = {"v": 1, "text": text}
+    if overrides:
+        shared["set"] = list(overrides)
+    if seed is not None:
+        shared["seed"] = seed
+    files = {name: _content(path, name) for name in sorted(set(_files(Path(path), text, PurePosixPath())))}
+    if files:
+        shared["files"] = files
+    return shared
+
+
+def _files(path: Path, text: str, folder: PurePosixPath) -> Iterator[str]:
+    """The files that a scenario names, and those of the files that it extends, relative to the first scenario."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: {error}") from None
+    for key, value in _texts(document):
+        if key == "python":
+            raise BadInput(f"{path}: python = {value!r}: a link cannot hold a controller written in Python")
+        if key not in NAMES_FILE:
+            continue
+        name = folder / value
+        if name.is_absolute() or ".." in name.parts:
+            raise BadInput(f"{path}: {key} = {value!r} is outside the scenario's folder; a link holds files inside it")
+        yield str(name)
+        if key == "extends":
+            base = path.parent / value
+            yield from _files(base, base.read_text(encoding="utf-8"), name.parent)
+
+
+def _texts(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str):
+                yield key, one
+            elif isinstance(one, Mapping):
+                yield from _texts(one)
+
+
+def _content(scenario: str | Path, name: str) -> dict[str, str]:
+    return {"base64": base64.b64encode((Path(scenario).parent / name).read_bytes()).decode("ascii")}
+
+
+def pack(shared: Shared) -> str:
+    """The link of a content."""
+    text = json.dumps(shared, ensure_ascii=False, separators=(",", ":")).encode()
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packed = deflate.compress(text) + deflate.flush()
+    return f"{PAGE}{PREFIX}{base64.urlsafe_b64encode(packed).decode('ascii').rstrip('=')}"
+
+
+def unpack(link: str) -> Shared:
+    """The content of a link. Raises BadInput."""
+    packed = link.partition(PREFIX)[2]
+    try:
+        inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        data = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
+        text = inflate.decompress(data, LARGEST + 1)
+        if len(text) > LARGEST:
+            raise BadInput(f"the link holds more than {LARGEST:,} bytes")
+        if not inflate.eof:
+            raise BadInput("the link is damaged: it was cut; copy it again")
+        value = json.loads(text)
+    except (binascii.Error, zlib.error, ValueError, RecursionError):
+        raise BadInput("the link is damaged: it may have been cut; copy it again") from None
+    return _check(value)
+
+
+def _check(value: Any) -> Shared:
+    """The value as the content of a link. Raises BadInput."""
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        raise BadInput("the link holds no scenario")
+    if value.get("v") != 1:
+        raise BadInput(f"the link is of version {value.get('v')!r:.20}; this program reads version 1")
+    if value.get("law"):
+        raise BadInput("the link holds a controller in JavaScript, which only the page can run; open the link there")
+    shared: Shared = {"v": 1, "text": value["text"]}
+    overrides, seed, files = value.get("set", []), value.get("seed"), value.get("files", {})
+    if not isinstance(overrides, list) or not all(isinstance(one, str) for one in overrides):
+        raise BadInput("set in the link is not a list of KEY=VALUE")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63):
+        raise BadInput("seed in the link is not a whole number from 0 to 2^63 - 1")
+    if not isinstance(files, dict) or not all(_is_file(name, content) for name, content in files.items()):
+        raise BadInput("files in the link are damaged, or one is outside the scenario's folder")
+    if overrides:
+        shared["set"] = overrides
+    if seed is not None:
+        shared["seed"] = seed
+    if files:
+        shared["files"] = files
+    return shared
+
+
+def _is_file(name: str, content: Any) -> bool:
+    path = PurePosixPath(name)
+    inside = bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
+    return inside and isinstance(content, dict) and isinstance(content.get("base64", content.get("text")), str)
+
+
+def place(shared: Shared) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
+    """Write the files of a link into a temporary folder; returns the path of the scenario and the folder."""
+    folder = tempfile.TemporaryDirectory(prefix="ackclock-link-")
+    scenario = Path(folder.name) / "scenario.toml"
+    for name, content in shared.get("files", {}).items():
+        path = Path(folder.name) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            packed = content.get("base64")
+            data = content["text"].encode() if packed is None else base64.b64decode(packed, validate=True)
+        except binascii.Error:
+            raise BadInput(f"the file {name} in the link is damaged") from None
+        path.write_bytes(data)
+    scenario.write_text(shared["text"], encoding="utf-8")
+    return scenario, folder

@@ -1,0 +1,114 @@
+"""Links and the page: what `ackclock link` writes, `run`, `why` and the page read."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from ackclock import link, view
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+
+TRACED = """
+title = "é < & \\u2028"
+duration = "2s"
+[[link]]
+ends = ["a", "b"]
+rate = { kind = "trace", file = "traces/slow.txt" }
+delay = "5ms"
+queue = { kind = "droptail", limit = "9p" }
+back = { rate = "5Mbps" }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+"""
+
+
+@pytest.fixture
+def traced(tmp_path: Path) -> Path:
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces/slow.txt").write_text("".join(f"{t}\n" for t in range(3, 300, 3)))
+    path = tmp_path / "traced.toml"
+    path.write_text(TRACED)
+    return path
+
+
+def test_a_link_gives_the_same_run_as_its_file(traced: Path) -> None:
+    scenario = Scenario.load(traced, ["duration=1s"])
+    again = Scenario.load(scenario.link(seed=9))
+    assert (again.seed, again.duration_s, again.title) == (9, 1.0, scenario.title)
+    prints = [s.run(seed=9, fingerprint=True).fingerprint for s in (scenario, again)]
+    assert prints[0] == prints[1] != ""
+    assert link.unpack(again.link()) == link.unpack(scenario.link(seed=9))
+    assert Scenario.from_link(again.link(), ["duration=0.5s"]).duration_s == 0.5
+
+
+def test_a_link_has_the_files_of_bases_too(traced: Path) -> None:
+    top = traced.parent / "top.toml"
+    top.write_text('extends = "traced.toml"\nduration = "1s"\n')
+    shared = link.unpack(Scenario.load(top).link())
+    assert set(shared["files"]) == {"traced.toml", "traces/slow.txt"}
+    assert Scenario.from_link(link.pack(shared)).duration_s == 1.0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_links_are_refused(traced: Path, seed: int) -> None:
+    whole = Scenario.load(traced).link()
+    draw = random.Random(seed)
+    cut = list(whole[: draw.randrange(len("lab.html#s="), len(whole))])
+    for _ in range(draw.randrange(3)):
+        if len(cut) > 12:
+            cut[draw.randrange(11, len(cut))] = draw.choice("AZaz09-_!%")
+    with pytest.raises(BadInput, match="link"):
+        link.unpack("".join(cut))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"v": 2}, "version 2"),
+        ({"seed": -1}, "seed"),
+        ({"seed": True}, "seed"),
+        ({"set": [1]}, "set"),
+        ({"files": {"../x": {"text": ""}}}, "files"),
+        ({"files": {"/etc/x": {"text": ""}}}, "files"),
+        ({"text": None}, "no scenario"),
+        ({"law": {"code": "", "flows": {}}}, "JavaScript"),
+    ],
+)
+def test_impossible_contents_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        link.unpack(link.pack({"v": 1, "text": "", **change}))  # type: ignore[typeddict-item]
+
+
+def test_a_link_is_not_inflated_without_bound() -> None:
+    with pytest.raises(BadInput, match="more than"):
+        link.unpack(link.pack({"v": 1, "text": "x" * 2_000_000}))
+
+
+def test_files_outside_the_folder_and_python_are_refused(traced: Path) -> None:
+    text = traced.read_text().replace("traces/slow.txt", "../slow.txt")
+    with pytest.raises(BadInput, match="outside"):
+        link.share(traced, text)
+    with pytest.raises(BadInput, match="Python"):
+        link.share(traced, 'tcp = { congestion_control = { python = "a.py:A" } }')
+
+
+def test_a_page_holds_its_scenario(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web/lab.html").write_text(f"<body>{view.START}</div></body>")
+    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: tmp_path)
+    page = view.page({"v": 1, "text": 'title = "</script><b>"'})
+    inside = page.partition('type="application/json"')[2].partition(">")[2].partition("</script>")[0]
+    assert json.loads(inside)["text"] == 'title = "</script><b>"'
+    assert view.page() == f"<body>{view.START}</div></body>"
+
+
+def test_without_a_built_page_the_message_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: tmp_path)
+    with pytest.raises(BadInput, match="npm run build"):
+        view.page()

@@ -1,0 +1,61 @@
+/** The controller that the page begins with: Reno (RFC 5681), which gives the bits of the registered Reno. */
+export const EXAMPLE = `// Reno (RFC 5681). The window is in segments; change the law and run again.
+class MyReno {
+  constructor(flow) {
+    this.flow = flow;
+    this.cwnd = flow.initialWindow;
+    this.ssthresh = flow.initialSsthresh;
+    this.counter = 0;
+  }
+  onAck(ack) {
+    const counts = this.flow.countsSegments; // the linux profile counts segments, ns2 counts ACKs
+    if (!ack.mayGrow || (counts && !ack.windowLimited)) return;
+    if (!counts) {
+      this.move(this.cwnd + (this.cwnd < this.ssthresh ? 1 : 1 / this.cwnd));
+      return;
+    }
+    let acked = ack.newlyDelivered;
+    if (this.cwnd < this.ssthresh) {
+      const before = this.cwnd;
+      this.move(Math.min(before + acked, this.ssthresh));
+      acked -= Math.max(this.cwnd - before, 0);
+    }
+    if (acked > 0) this.count(acked);
+  }
+  // One segment more for each window of acknowledged segments.
+  count(acked) {
+    const per = this.cwnd;
+    if (this.counter >= per) {
+      this.counter = 0;
+      this.move(this.cwnd + 1);
+    }
+    this.counter += acked;
+    if (this.counter >= per) {
+      const whole = Math.floor(this.counter / per);
+      this.counter -= whole * per;
+      this.move(this.cwnd + whole);
+    }
+  }
+  onCongestion(event) {
+    this.reduce(event.window, this.flow.abe && event.cause === 'ecn' ? 0.8 : 0.5);
+  }
+  onRto(event) {
+    if (!event.repeated || this.flow.reduceOnEveryTimeout) this.reduce(event.window, 0.5);
+    this.cwnd = 1;
+    this.counter = 0;
+  }
+  setWindow(cwnd) {
+    this.move(cwnd);
+  }
+  move(cwnd) {
+    this.cwnd = cwnd >= this.flow.maxWindow + 1 ? this.flow.maxWindow : cwnd;
+  }
+  reduce(used, keep) {
+    const whole = this.flow.integerWindows || this.flow.countsSegments;
+    const reduced = (whole ? Math.floor(used) : used) * keep;
+    this.ssthresh = Math.max(Math.floor(reduced), 2);
+    this.cwnd = this.flow.countsSegments ? this.ssthresh : Math.max(whole ? Math.floor(reduced) : reduced, 1);
+    this.counter = 0;
+  }
+}
+`;

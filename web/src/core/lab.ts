@@ -1,0 +1,117 @@
+/** The C ABI of the core: JSON and columns of numbers in linear memory. One instance holds one run. */
+import type { Catalog, Checked, Curves, Files, Flights, Outcome, Places, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Shape, Why } from './types';
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  begin(): void; failed(): number; failed_length(): number;
+  buffer(length: number): number; answer(): number; answer_length(): number; data(): number; data_length(): number;
+  files(): number; check(): number; open(): number; why(): number; satellites(): number;
+  advance(events: number): number; advance_to(seconds: number): number; now(): number;
+  outcome(): void; fingerprint(): void; catalog(): void;
+  column(number: number): number; column_length(number: number): number;
+  curves(from: number, to: number, px: number): void; flights(from: number, to: number): void;
+  places(seconds: number): void; radio(): number;
+}
+type Call = 'files' | 'check' | 'open' | 'why' | 'satellites' | 'radio';
+/** Called by the core for each event of a controller of the page; `event` is its record in memory. True: it failed. */
+export type Tell = (controller: number, kind: number, event: number, memory: WebAssembly.Memory) => boolean;
+
+/** An error in what the user gave. */
+export class Refused extends Error {
+  constructor(readonly problem: Problem) { super(problem.full ?? problem.message); }
+}
+/** The core panicked or ran out of memory. The instance was replaced; its run is gone. */
+export class Failed extends Error {}
+
+export class Lab {
+  #core: Exports;
+  /** The files given last, which a new instance needs again. */
+  #files: Files = {};
+  constructor(private readonly module: WebAssembly.Module, private readonly tell: Tell = () => true) { this.#core = this.#instance(); }
+
+  #instance(): Exports {
+    const page = { tell: (controller: number, kind: number, event: number) => (this.tell(controller, kind, event, core.memory) ? 1 : 0) };
+    const core = new WebAssembly.Instance(this.module, { page }).exports as unknown as Exports;
+    core.begin();
+    return core;
+  }
+  #text(at: number, length: number): string { return new TextDecoder().decode(new Uint8Array(this.#core.memory.buffer, at, length)); }
+  #guard<T>(work: () => T): T {
+    try { return work(); } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError || error instanceof RangeError)) throw error;
+      let words = '';
+      try { words = this.#text(this.#core.failed(), this.#core.failed_length()); } catch { /* the memory is not readable */ }
+      this.reset();
+      throw new Failed(words || `the core stopped: ${error.message}. The run may need more memory than a page has; shorten it or use fewer flows`);
+    }
+  }
+  /** Replaces the instance and gives its memory back. */
+  reset(): void {
+    this.#core = this.#instance();
+    if (Object.keys(this.#files).length) this.#call('files', this.#files);
+  }
+  #call(what: Call, request: unknown): number {
+    const bytes = new TextEncoder().encode(JSON.stringify(request));
+    const at = this.#core.buffer(bytes.length);
+    new Uint8Array(this.#core.memory.buffer, at, bytes.length).set(bytes);
+    return this.#core[what]();
+  }
+  #answer<T>(): T { return JSON.parse(this.#text(this.#core.answer(), this.#core.answer_length())) as T; }
+  #data(): Float64Array { return new Float64Array(this.#core.memory.buffer, this.#core.data(), this.#core.data_length()).slice(); }
+  /** The answer with its numbers; a message in place of an answer is an error. */
+  #withData<T extends { data: Float64Array }>(): T {
+    const answer = this.#answer<T & { message?: string }>();
+    if (answer.message !== undefined) throw new Refused({ message: answer.message });
+    return { ...answer, data: this.#data() };
+  }
+  #ask<T>(what: Call, request: unknown): T {
+    return this.#guard(() => {
+      if (this.#call(what, request) !== 0) throw new Refused(this.#answer<Problem>());
+      return this.#answer<T>();
+    });
+  }
+
+  files(files: Files): void { this.#files = files; this.#guard(() => { if (this.#call('files', files) !== 0) throw new Refused(this.#answer<Problem>()); }); }
+  check(request: ScenarioRequest): Checked { return this.#ask('check', request); }
+  open(request: RunRequest): Shape { return this.#ask('open', request); }
+  why(request: { at_s: number; flow?: string; cut: boolean }): Why { return this.#ask('why', request); }
+  satellites(request: unknown): Satellites { return this.#ask('satellites', request); }
+  /** True at the end of the run. */
+  advance(events: number): boolean { return this.#guard(() => this.#status(this.#core.advance(events))); }
+  advanceTo(seconds: number): boolean { return this.#guard(() => this.#status(this.#core.advance_to(seconds))); }
+  #status(code: number): boolean {
+    if (code < 0) throw new Refused(this.#answer<Problem>());
+    return code === 1;
+  }
+  now(): number { return this.#core.now(); }
+  outcome(): Outcome {
+    return this.#guard(() => {
+      this.#core.outcome();
+      const answer = this.#answer<Outcome & { failure?: string; flow?: string; at_s?: number }>();
+      if (answer.failure !== undefined) throw new Failed(`flow ${answer.flow}, at ${answer.at_s} s: ${answer.failure}`);
+      return answer;
+    });
+  }
+  fingerprint(): string { return this.#guard(() => { this.#core.fingerprint(); return this.#text(this.#core.answer(), this.#core.answer_length()); }); }
+  catalog(): Catalog { return this.#guard(() => { this.#core.catalog(); return this.#answer<Catalog>(); }); }
+  /** Of each of `px` columns the first, least, greatest and last value. */
+  curves(from: number, to: number, px: number): Curves {
+    return this.#guard(() => {
+      this.#core.curves(from, to, px);
+      return this.#withData<Curves>();
+    });
+  }
+  flights(from: number, to: number): Flights {
+    return this.#guard(() => {
+      this.#core.flights(from, to);
+      return this.#withData<Flights>();
+    });
+  }
+  places(seconds: number): Places { return this.#guard(() => { this.#core.places(seconds); return this.#withData<Places>(); }); }
+  radio(request: ScenarioRequest): RadioPlaces { const answer = this.#ask<Omit<RadioPlaces, 'data'>>('radio', request); return { ...answer, data: this.#data() }; }
+  /** A column of the trace as f64; copied. */
+  column(number: number): Float64Array { return this.#guard(() => new Float64Array(this.#core.memory.buffer, this.#core.column(number), this.#core.column_length(number)).slice()); }
+  column32(number: number): Uint32Array { return this.#guard(() => new Uint32Array(this.#core.memory.buffer, this.#core.column(number), this.#core.column_length(number)).slice()); }
+  column8(number: number): Uint8Array { return this.#guard(() => new Uint8Array(this.#core.memory.buffer, this.#core.column(number), this.#core.column_length(number)).slice()); }
+  get bytes(): number { return this.#core.memory.buffer.byteLength; }
+}

@@ -1,0 +1,24 @@
+/** Messages between page and worker. Every answer carries the id of its request; progress carries the id of its run. */
+import type { Catalog, Checked, Curves, Ended, Files, Flights, Places, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Why } from './types';
+
+export interface Calls {
+  begin: { request: { wasm: ArrayBuffer }; answer: Catalog };
+  files: { request: Files; answer: null };
+  check: { request: ScenarioRequest; answer: Checked };
+  run: { request: RunRequest; answer: Ended };
+  stop: { request: null; answer: null };
+  curves: { request: { from: number; to: number; px: number }; answer: Curves };
+  flights: { request: { from: number; to: number }; answer: Flights };
+  why: { request: { at_s: number; flow?: string; cut: boolean }; answer: Why };
+  satellites: { request: ScenarioRequest & { from?: string; to?: string; until_s: number }; answer: Satellites };
+  places: { request: { at: number }; answer: Places };
+  radio: { request: ScenarioRequest; answer: RadioPlaces };
+  controller: { request: { code: string; confirmed: true } | null; answer: string[] };
+}
+export type CallName = keyof Calls;
+export type Request = { [K in CallName]: { id: number; call: K; request: Calls[K]['request'] } }[CallName];
+export type Reply =
+  | { id: number; kind: 'done'; answer: unknown }
+  | { id: number; kind: 'refused'; problem: Problem }
+  | { id: number; kind: 'failed'; message: string }
+  | { id: number; kind: 'progress'; now: number; duration: number; bytes: number };

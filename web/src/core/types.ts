@@ -1,0 +1,71 @@
+/** What the core takes and gives: the JSON of its C ABI. Times in seconds, rates in bit/s, windows in segments. */
+export interface FileContent { text?: string; base64?: string }
+export type Files = Record<string, FileContent>;
+export interface ScenarioRequest { file: string; text: string; set: string[]; seed?: number }
+export interface RunRequest extends ScenarioRequest {
+  trace: 'ack' | 'changes' | 'off';
+  packets: boolean;
+  packets_from?: number;
+  packets_until?: number;
+  /** Record why queues and impairments dropped or marked. */
+  rules?: boolean;
+  fingerprint: boolean;
+  controllers?: Record<string, string>;
+}
+export interface Problem { file?: string; line?: number | null; key?: string; message: string; full?: string }
+export interface DirectionInfo { rate_bps: number | null; delay_s: number | null; queue: string; loss: string; router: string }
+export interface NetworkInfo {
+  links: { ends: [string, string]; directions: [DirectionInfo, DirectionInfo] }[];
+  flows: { name: string; from: string; to: string; kind: string; label: string; start_s: number }[];
+  terminals: [string, number, number][]; satellites: number; satellite_links: [string, DirectionInfo][]; radio: unknown;
+}
+export interface Checked { title: string; seed: number; duration_s: number; is_study: boolean; advice: string[]; kind: 'wired' | 'satellites' | 'radio'; network: NetworkInfo }
+export interface Shape { duration_s: number; flows: string[]; flow_ends: [string, string][]; links: string[]; link_ends: [string, string][]; internals: string[] }
+export interface FlowOutcome {
+  name: string; kind: string; control: string | null; recovery: string | null; goodput_bps: number | null; retransmitted_packets: number | null; timeouts: number | null;
+  window_cuts?: number | null; mean_cwnd: number | null; mean_rtt_s: number | null; min_rtt_s: number | null; mean_delay_s: number | null; completion_s: number | null;
+  [key: string]: unknown;
+}
+export interface LinkOutcome {
+  name: string; delivered_packets: number; dropped_packets: Record<string, number>; marked_packets: number;
+  utilisation: number; mean_queue_packets: number; mean_sojourn_s: number | null; [key: string]: unknown;
+}
+export interface Outcome {
+  title: string; seed: number; duration_s: number; version: string; flows: FlowOutcome[]; links: LinkOutcome[];
+  radio: Record<string, unknown> | null;
+  satellite: { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] } | null;
+  fairness: { jain: number | null }; engine: { events: number; packet_hops: number; cpu_s: number; wall_s: number };
+}
+export type PanelName = 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'queue' | 'goodput' | 'internal' | 'drops';
+export interface SeriesInfo { panel: PanelName; flow: number | null; link: number | null; name: string; unit: string; start: number; points: number }
+export interface Curves { series: SeriesInfo[]; data: Float64Array }
+/** Rows of `FLIGHT.width` numbers; `arrive` is NaN for a packet that does not arrive. */
+export interface Flights { rows: number; left_out: number; data: Float64Array }
+export const FLIGHT = { link: 0, start: 1, depart: 2, arrive: 3, flow: 4, kind: 5, seq: 6, fate: 7, width: 8 } as const;
+export interface WhyStep { time_s: number; link: string; event: string; reason: string | null; waited_s: number | null }
+export interface WhyRule { kind: string; link: string; time_s: number; values: Record<string, number>; words: string }
+export interface Why {
+  flow: string; control: string; time_s: number; event: string; phase: string; cwnd: [number, number]; ssthresh: [number | null, number | null];
+  rtt_s: number | null; in_flight: number; acked: number; cause: string; packet: number | null; journey: WhyStep[];
+  queue: { link: string; time_s: number; packets: Record<string, number> } | null;
+  /** The rule that dropped or marked the packet. */
+  rule?: WhyRule | null;
+  /** What limits the flow since, if its window does not change. */
+  limit?: { kind: string; unchanged_s: number; words: string } | null;
+}
+export interface Catalog {
+  version: string; engine: string;
+  lists: Record<string, { name: string; [key: string]: unknown }[]>;
+  codes: Record<string, unknown>;
+  schema: Record<string, unknown>;
+}
+export interface Satellites { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] }
+/** Latitude, longitude (degrees) and altitude (km) of every satellite and then of every terminal; links and path by number. */
+export interface Places { satellites: string[]; terminals: string[]; links: [number, number][]; path: number[]; delay_s: number | null; footprint_deg: number; data: Float64Array }
+/** x and y of each node (m), time by time. */
+export interface RadioPlaces { nodes: number; area_m: [number, number]; range_m: number; times_s: number[]; data: Float64Array }
+export interface Ended {
+  shape: Shape; outcome: Outcome | null; fingerprint: string; ms: number; bytes: number; now_s: number;
+  /** Why the run ended before its duration; null if it did not. */
+  cut_short: string | null;
+}

@@ -1,0 +1,82 @@
+/// <reference lib="webworker" />
+/** One worker, one instance of the core, one run. */
+import { Failed, Lab, Refused } from './lab';
+import { Controllers } from './controllers';
+import type { CallName, Calls, Reply, Request } from './protocol';
+import type { Ended, RunRequest } from './types';
+
+declare const self: DedicatedWorkerGlobalScope;
+/** Milliseconds of computing between two looks at the messages. */
+const SLICE = 25;
+/** Bytes of memory at which a run with packets is cut short: the page stays usable. */
+const MOST_BYTES = 700e6;
+
+const controllers = new Controllers();
+let lab: Lab | undefined;
+let turn = 0;
+const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, transfer);
+/** Lets messages in, without the 4 ms of setTimeout. */
+const breathe = (): Promise<void> => new Promise((done) => {
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => { channel.port1.close(); done(); };
+  channel.port2.postMessage(0);
+});
+
+function started(): Lab {
+  if (!lab) throw new Failed('the core is not loaded');
+  return lab;
+}
+
+async function run(id: number, request: RunRequest): Promise<Ended> {
+  const core = started(), mine = ++turn, began = performance.now();
+  if (core.bytes > 64e6) core.reset(); // memory never shrinks
+  controllers.begin();
+  const shape = core.open(request);
+  let told = 0, chunk = 4096, ended = false, cutShort: string | null = null;
+  while (!ended) {
+    const before = performance.now();
+    try { ended = core.advance(chunk); } catch (error) { throw controllers.failure ? new Failed(controllers.failure) : error; }
+    if (controllers.failure) throw new Failed(controllers.failure);
+    const spent = performance.now() - before;
+    if (spent < SLICE / 2) chunk = Math.min(chunk * 2, 1 << 20);
+    else if (spent > SLICE * 1.5) chunk = Math.max(chunk >> 1, 256);
+    if (performance.now() - told < SLICE) continue;
+    told = performance.now();
+    say({ id, kind: 'progress', now: core.now(), duration: shape.duration_s, bytes: core.bytes });
+    await breathe();
+    if (mine !== turn) { cutShort = 'stopped'; break; }
+    if (request.packets && core.bytes > MOST_BYTES) { cutShort = 'memory'; break; }
+  }
+  const now = core.now();
+  return {
+    shape, outcome: ended ? core.outcome() : null, fingerprint: ended && request.fingerprint ? core.fingerprint() : '', ms: performance.now() - began,
+    bytes: core.bytes, now_s: now, cut_short: cutShort,
+  };
+}
+
+type Handlers = { [K in CallName]: (request: Calls[K]['request'], id: number) => Calls[K]['answer'] | Promise<Calls[K]['answer']> };
+const handlers: Handlers = {
+  begin: async ({ wasm }) => { lab = new Lab(await WebAssembly.compile(wasm), controllers.tell); return lab.catalog(); },
+  files: (files) => { started().files(files); return null; },
+  check: (request) => started().check(request),
+  run: (request, id) => run(id, request),
+  stop: () => { turn++; return null; },
+  curves: ({ from, to, px }) => started().curves(from, to, px),
+  flights: ({ from, to }) => started().flights(from, to),
+  why: (request) => started().why(request),
+  satellites: (request) => started().satellites(request),
+  places: ({ at }) => started().places(at),
+  radio: (request) => started().radio(request),
+  controller: (request) => controllers.load(request?.code ?? null),
+};
+
+self.onmessage = async (event: MessageEvent<Request>) => {
+  const { id, call, request } = event.data;
+  try {
+    const answer = await (handlers[call] as (request: unknown, id: number) => unknown)(request, id);
+    say({ id, kind: 'done', answer });
+  } catch (error) {
+    if (error instanceof Refused) say({ id, kind: 'refused', problem: error.problem });
+    else say({ id, kind: 'failed', message: error instanceof Error ? error.message : String(error) });
+  }
+};

@@ -1,0 +1,37 @@
+/** Files: a page with the scenario inside, for what is too long for a link; opening and saving. */
+import { type Shared, check } from './link';
+
+/** The element of a page that holds a scenario; `ackclock view` writes the same. */
+export const EMBEDDED = 'ackclock-scenario';
+
+/** JSON that cannot end a script element. */
+export const inScript = (shared: Shared): string => JSON.stringify(shared).replaceAll('<', '\\u003c');
+
+/** The scenario inside this page, if `ackclock view` or Share wrote one. Raises BadLink if it is damaged. */
+export function embedded(): Shared | null {
+  const text = document.getElementById(EMBEDDED)?.textContent;
+  return text ? check(JSON.parse(text)) : null;
+}
+
+/** The source of this page before anything ran: what a saved copy starts from. */
+let source = '';
+export function remember(): void {
+  const copy = document.documentElement.cloneNode(true) as HTMLElement;
+  copy.querySelector(`#${EMBEDDED}`)?.remove();
+  copy.querySelector('#running')?.remove();
+  copy.querySelector('#app')?.replaceChildren();
+  for (const name of copy.getAttributeNames()) if (name !== 'lang') copy.removeAttribute(name);
+  source = `<!doctype html>\n${copy.outerHTML}`;
+}
+export function pageWith(shared: Shared): string {
+  return source.replace('<div id="app">', () => `<script type="application/json" id="${EMBEDDED}">${inScript(shared)}</script><div id="app">`);
+}
+
+export function save(name: string, content: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,69 @@
+/** The series of the core, as panels of a chart. Pure. */
+import type { Curves, PanelName, SeriesInfo } from '../core/types';
+
+export interface Curve { label: string; flow: number | null; kind: 'step' | 'dots' | 'line'; role: PanelName; x: Float64Array; y: Float64Array; run?: number; hue?: number }
+export interface PanelData { id: string; title: string; unit: string; curves: Curve[]; ticks: Float64Array; top: number | null }
+export interface Wanted { link: number | null; hidden: ReadonlySet<number>; inFlight: boolean; internals: readonly string[] }
+
+const SCALE: Record<string, { unit: string; factor: number }> = {
+  s: { unit: 'ms', factor: 1e3 }, bps: { unit: 'Mb/s', factor: 1e-6 }, 'bit/s': { unit: 'Mb/s', factor: 1e-6 }, 'b/s': { unit: 'Mb/s', factor: 1e-6 },
+};
+export const scaled = (unit: string): { unit: string; factor: number } => SCALE[unit] ?? { unit, factor: 1 };
+/** A threshold that was never set is drawn nowhere. */
+const FAR = 1e9;
+
+export function curveOf(curves: Curves, info: SeriesInfo): Curve {
+  const { start, points } = info, { factor } = scaled(info.unit);
+  const x = curves.data.subarray(start, start + points), raw = curves.data.subarray(start + points, start + 2 * points);
+  const y = new Float64Array(points);
+  for (let i = 0; i < points; i++) y[i] = Math.abs(raw[i]!) > FAR && info.panel !== 'internal' && info.panel !== 'goodput' ? NaN : raw[i]! * factor;
+  const kind = info.panel === 'rtt' ? 'dots' : info.panel === 'goodput' ? 'step' : 'step';
+  return { label: info.name, flow: info.flow, kind, role: info.panel, x, y };
+}
+
+export const internalNames = (curves: Curves): string[] => [...new Set(curves.series.filter((s) => s.panel === 'internal').map((s) => s.name))];
+
+export function panels(curves: Curves, wanted: Wanted): PanelData[] {
+  const of = (panel: PanelName): SeriesInfo[] => curves.series.filter((s) => s.panel === panel && (s.flow === null || !wanted.hidden.has(s.flow)));
+  const make = (infos: SeriesInfo[]): Curve[] => infos.map((info) => curveOf(curves, info));
+  const cwnd = make(of('cwnd'));
+  const out: PanelData[] = [];
+  const none = new Float64Array(0);
+  if (cwnd.length) {
+    const top = cwnd.reduce((most, c) => c.y.reduce((m, v) => (v > m ? v : m), most), 1) * 1.12;
+    out.push({ id: 'cwnd', title: 'Congestion window', unit: 'segments', curves: [...make(of('ssthresh')), ...(wanted.inFlight ? make(of('in_flight')) : []), ...cwnd], ticks: none, top });
+  }
+  const rtt = of('rtt');
+  if (rtt.some((s) => s.points > 0)) out.push({ id: 'rtt', title: 'Round-trip time', unit: 'ms', curves: make(rtt), ticks: none, top: null });
+  const queue = curves.series.filter((s) => s.panel === 'queue' && s.link === wanted.link);
+  if (queue.length) {
+    const drops = curves.series.filter((s) => s.panel === 'drops' && s.link === wanted.link);
+    const times = drops.map((d) => curves.data.subarray(d.start, d.start + d.points));
+    out.push({ id: 'queue', title: 'Queue', unit: scaled(queue[0]!.unit).unit, curves: make(queue), ticks: times[0] ?? none, top: null });
+  }
+  const goodput = of('goodput');
+  if (goodput.some((s) => s.points > 0)) out.push({ id: 'goodput', title: 'Goodput', unit: 'Mb/s', curves: make(goodput), ticks: none, top: null });
+  for (const name of wanted.internals) {
+    const infos = of('internal').filter((s) => s.name === name);
+    if (infos.length) out.push({ id: `internal:${name}`, title: name, unit: scaled(infos[0]!.unit).unit, curves: make(infos), ticks: none, top: null });
+  }
+  return out;
+}
+
+/** The last value at or before a time; NaN before the first. */
+export function valueAt(curve: { x: Float64Array; y: Float64Array }, at: number): number {
+  let low = 0, high = curve.x.length;
+  while (low < high) { const mid = (low + high) >> 1; if (curve.x[mid]! <= at) low = mid + 1; else high = mid; }
+  return low ? curve.y[low - 1]! : NaN;
+}
+/** The fall of a curve nearest to a time, within `reach` seconds: its time; null if there is none. */
+export function fallNear(curve: { x: Float64Array; y: Float64Array }, at: number, reach: number): number | null {
+  let best: number | null = null;
+  for (let i = 1; i < curve.x.length; i++) {
+    const t = curve.x[i]!;
+    if (t > at + reach) break;
+    if (t < at - reach || !(curve.y[i]! < curve.y[i - 1]!)) continue;
+    if (best === null || Math.abs(t - at) < Math.abs(best - at)) best = t;
+  }
+  return best;
+}
