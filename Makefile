@@ -3,8 +3,10 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
+PAGE   := python/ackclock/web/lab.html
+PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml)
 
-.PHONY: build run test bench lint format validate live fuzz docs reference baselines wheel clean
+.PHONY: build web run test bench lint format validate live fuzz docs reference baselines wheel clean
 
 build: $(VENV)/.built
 	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
@@ -27,11 +29,23 @@ run: build
 	@$(BIN)/ackclock paper all --out out --quick
 
 # Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
-test: build lint web/ackclock.wasm
+test: build lint $(PAGE)
 	cargo test --locked --quiet
 	node --test web/tests/core.test.mjs
+	cd web && npm run --silent types && npm run --silent unit && npm run --silent page
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python benches/instructions.py
+
+# The laboratory in one HTML file, which the wheel ships. Needs Node.
+web: $(PAGE)
+
+web/node_modules/.installed: web/package-lock.json
+	@echo "installing the pinned Node packages into web/node_modules"
+	cd web && npm ci --ignore-scripts --silent
+	@touch $@
+
+$(PAGE): web/ackclock.wasm web/node_modules/.installed $(PAGES)
+	cd web && npm run --silent build
 
 # The simulator as WebAssembly, for browsers.
 web/ackclock.wasm: $(CRATES) Cargo.toml Cargo.lock web/wasm.sh
@@ -89,7 +103,7 @@ baselines: build
 	$(BIN)/python -m ackclock.suite.ship
 
 # A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
-wheel: build
+wheel: build $(PAGE)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --quiet --out out/wheels
 	validation/wheel.sh out/wheels/ackclock-*.whl
 
