@@ -56,6 +56,8 @@ export async function start(): Promise<void> {
     mark('idle');
   } catch (error) { fail(error); }
 }
+/** Shows what went wrong before a run. */
+export function refuse(message: string): void { run.failure = message; mark('error'); }
 function fail(error: unknown): void {
   if (error instanceof Refused) { scenario.problem = error.problem; run.failure = ''; }
   else run.failure = error instanceof Error ? error.message : String(error);
@@ -69,7 +71,9 @@ export async function check(): Promise<void> {
   try {
     await client.call('files', $state.snapshot(scenario.files));
     const checked = await client.call('check', request());
-    if (mine === checks) { scenario.checked = checked; scenario.problem = null; }
+    if (mine !== checks) return;
+    scenario.checked = checked;
+    scenario.problem = checked.is_study ? { key: 'sweep', message: 'the file is a study of many runs; remove sweep to run one of them here, or use ackclock sweep' } : null;
   } catch (error) {
     if (mine === checks && error instanceof Refused) scenario.problem = error.problem;
   }
