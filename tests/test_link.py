@@ -85,6 +85,11 @@ def test_impossible_contents_are_refused(change: dict[str, object], message: str
         link.unpack(link.pack({"v": 1, "text": "", **change}))  # type: ignore[typeddict-item]
 
 
+def test_a_link_that_the_page_wrote_is_read() -> None:
+    page = "https://host/lab.html#s=q1YqU7Iy1FEqSa0oUbJSKsksyUlVsFWIUTq8MkZJSUepOBUoHK2UaGuoFAvipaYoWZnXAgA"
+    assert link.unpack(page) == {"v": 1, "text": 'title = "é"', "set": ["a=1"], "seed": 7}
+
+
 def test_a_link_is_not_inflated_without_bound() -> None:
     with pytest.raises(BadInput, match="more than"):
         link.unpack(link.pack({"v": 1, "text": "x" * 2_000_000}))

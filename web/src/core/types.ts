@@ -9,6 +9,8 @@ export interface RunRequest extends ScenarioRequest {
   packets_until?: number;
   /** Record why queues and impairments dropped or marked. */
   rules?: boolean;
+  /** Of the page: end the run when its memory is large, so that it can begin again with smaller records. */
+  bounded?: boolean;
   fingerprint: boolean;
   controllers?: Record<string, string>;
 }

@@ -8,7 +8,7 @@ import type { Ended, RunRequest } from './types';
 declare const self: DedicatedWorkerGlobalScope;
 /** Milliseconds of computing between two looks at the messages. */
 const SLICE = 25;
-/** Bytes of memory at which a run with packets is cut short: the page stays usable. */
+/** Bytes of memory at which a bounded run is cut short: the page stays usable. */
 const MOST_BYTES = 700e6;
 
 const controllers = new Controllers();
@@ -29,7 +29,7 @@ function started(): Lab {
 
 async function run(id: number, request: RunRequest): Promise<Ended> {
   const core = started(), mine = ++turn, began = performance.now();
-  if (core.bytes > 64e6) core.reset(); // memory never shrinks
+  if (core.bytes > 64e6) core.reset(); // the memory of an instance never shrinks
   controllers.begin();
   const shape = core.open(request);
   let told = 0, chunk = 4096, ended = false, cutShort: string | null = null;
@@ -45,7 +45,7 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
     say({ id, kind: 'progress', now: core.now(), duration: shape.duration_s, bytes: core.bytes });
     await breathe();
     if (mine !== turn) { cutShort = 'stopped'; break; }
-    if (request.packets && core.bytes > MOST_BYTES) { cutShort = 'memory'; break; }
+    if (request.bounded && core.bytes > MOST_BYTES) { cutShort = 'memory'; break; }
   }
   const now = core.now();
   return {

@@ -25,6 +25,8 @@ class Run {
   whyNote = $state('');
   /** Times in which packets were recorded, if not in the whole run. */
   recorded = $state.raw<[number, number] | null>(null);
+  /** Only changes of the windows were recorded, not every ACK. */
+  coarse = $state(false);
   /** Text, changes and seed of the run that is shown: the page says when the editor is ahead of it. */
   key = $state('');
   seconds = $state(0);
@@ -54,6 +56,8 @@ export async function start(): Promise<void> {
     mark('idle');
   } catch (error) { fail(error); }
 }
+/** Shows what went wrong before a run. */
+export function refuse(message: string): void { run.failure = message; mark('error'); }
 function fail(error: unknown): void {
   if (error instanceof Refused) { scenario.problem = error.problem; run.failure = ''; }
   else run.failure = error instanceof Error ? error.message : String(error);
@@ -67,15 +71,19 @@ export async function check(): Promise<void> {
   try {
     await client.call('files', $state.snapshot(scenario.files));
     const checked = await client.call('check', request());
-    if (mine === checks) { scenario.checked = checked; scenario.problem = null; }
+    if (mine !== checks) return;
+    scenario.checked = checked;
+    scenario.problem = checked.is_study ? { key: 'sweep', message: 'the file is a study of many runs; remove sweep to run one of them here, or use ackclock sweep' } : null;
   } catch (error) {
     if (mine === checks && error instanceof Refused) scenario.problem = error.problem;
   }
 }
 
 let turn = 0;
+/** What a run records: all; packets of a part; and changes of the window in place of every ACK. */
+const enum Records { all, part, changes }
 /** Computes the scenario. `packets`: record packet events in these times only. */
-export async function compute(packets?: [number, number]): Promise<void> {
+export async function compute(packets?: [number, number], records = packets ? Records.part : Records.all): Promise<void> {
   if (!client || (scenario.controlled.length && !scenario.confirmed)) return;
   const mine = ++turn, again = isShown(), asked = key();
   Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0 });
@@ -90,15 +98,20 @@ export async function compute(packets?: [number, number]): Promise<void> {
     const ended = await client.call(
       'run',
       {
-        ...request(), trace: 'ack', packets: true, rules: true, fingerprint: true, ...(packets ? { packets_from: packets[0], packets_until: packets[1] } : {}),
+        ...request(), trace: records === Records.changes ? 'changes' : 'ack', packets: true, rules: true, fingerprint: true, bounded: records !== Records.changes, ...(packets ? { packets_from: packets[0], packets_until: packets[1] } : {}),
         ...(scenario.controlled.length ? { controllers: controlled } : {}),
       },
       (now, duration, bytes) => { if (mine === turn) Object.assign(run, { now, duration, bytes, seconds: (performance.now() - began) / 1000 }); },
     );
     if (mine !== turn) return;
-    if (ended.cut_short === 'memory') return await compute([packets?.[0] ?? 0, (packets?.[0] ?? 0) + (ended.now_s - (packets?.[0] ?? 0)) * 0.4]);
+    if (ended.cut_short === 'memory') {
+      // Where not even a third fitted, the rows of every ACK would not fit either.
+      const from = packets?.[0] ?? 0, until = Math.min(packets?.[1] ?? Infinity, from + (ended.now_s - from) * 0.4);
+      return await compute([from, until], records === Records.part || ended.now_s < 0.3 * ended.shape.duration_s ? Records.changes : Records.part);
+    }
     Object.assign(run, { shape: ended.shape, outcome: ended.outcome, fingerprint: ended.fingerprint, ms: ended.ms, bytes: ended.bytes, now: ended.now_s, key: asked });
     run.recorded = packets ?? null;
+    run.coarse = records === Records.changes;
     if (ended.cut_short === 'stopped') { run.failure = `Stopped at ${ended.now_s.toFixed(3)} s of ${ended.shape.duration_s} s. Nothing is shown of a run that was stopped.`; run.curves = null; run.key = ''; return mark('idle'); }
     if (!again || time.duration !== ended.shape.duration_s) resetTime(ended.shape.duration_s);
     await look();

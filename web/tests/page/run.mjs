@@ -67,6 +67,13 @@ await test('a mistake shows at its line and goes when it is mended', async () =>
   await page.keyboard.press('Control+z');
   await page.getByTestId('problem').waitFor({ state: 'detached' });
 });
+await test('a study is not run as if it were one run', async () => {
+  const other = await open();
+  await ended(other);
+  await retype(other, (t) => `sweep = { seed = [1, 2] }\n${t}`);
+  await other.getByText('study of many runs').waitFor();
+  await other.close();
+});
 await test('completion names keys and values', async () => {
   await editor(page).click();
   await page.keyboard.press('Control+End');
@@ -134,9 +141,11 @@ await test('a page that was saved holds its scenario', async () => {
   rmSync(folder, { recursive: true });
   await page.keyboard.press('Escape');
 });
-await test('a damaged link says so, and a page opens', async () => {
+await test('a damaged link says so and runs nothing', async () => {
   const other = await open('#s=abcdef');
   await other.getByText('the link is damaged').waitFor();
+  expect('state', (await other.evaluate(() => document.documentElement.dataset.state)) === 'error');
+  await other.getByRole('button', { name: 'Run', exact: true }).click();
   await ended(other);
   await other.close();
 });

@@ -31,6 +31,7 @@ describe('links', () => {
       expect(() => unpack(letters.join(''))).toThrow(BadLink);
     }
   });
+  it('that the command line wrote are read', () => { expect(unpack('q1YqU7Iy1FEqSa0oUbJSKsksyUlVsFWIUTq8MkZJSUepOBUoHK2UaGuoFAvipaYoWZnXAgA')).toEqual({ v: 1, text: 'title = "é"', set: ['a=1'], seed: 7 }); });
   it('that are only noise are refused', () => {
     const draw = draws(3);
     for (let i = 0; i < 2000; i++) expect(() => unpack(toUrl(Uint8Array.from({ length: Math.floor(draw() * 200) }, () => draw() * 256)))).toThrow(BadLink);
