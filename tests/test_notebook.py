@@ -88,7 +88,7 @@ def test_plots_of_results_and_studies(tmp_path: Path) -> None:
 
 
 def test_the_notebook_of_the_examples_runs(root: Path) -> None:
-    notebook = nbformat.read(root / "examples" / "notebook.ipynb", 4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(root / "examples" / "notebook.ipynb", 4)
     assert all(not cell.get("outputs") for cell in notebook.cells), "outputs are made where the notebook is shown"
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     shown = [set(o["data"]) for cell in notebook.cells for o in cell.get("outputs", []) if "data" in o]

@@ -223,4 +223,4 @@ def test_results_draws_the_default_figure(folder: Path, tmp_path: Path, ackclock
     done = ackclock("results", folder, "--plot", tmp_path / "r.png", "--where", "tcp.congestion_control=reno")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
-    assert "f1.goodput" in done.stdout
+    assert "goodput" in done.stdout

@@ -148,6 +148,12 @@ pub extern "C" fn flights(from: f64, to: f64) {
     with(|s| s.flights(from, to));
 }
 
+/// Explains the last change of a window up to a time. 0 with the explanation, or 1 with a message.
+#[unsafe(no_mangle)]
+pub extern "C" fn why() -> i32 {
+    with(Session::why)
+}
+
 /// Controllers, recoveries, queues and losses with their parameters, the codes of the logs, and the schema of scenarios.
 #[unsafe(no_mangle)]
 pub extern "C" fn catalog() {

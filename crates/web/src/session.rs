@@ -289,6 +289,27 @@ impl Session {
         self.data = found.rows;
     }
 
+    /// Explains a change of a window.
+    pub fn why(&mut self) -> i32 {
+        let Some(request) = self.request() else { return 1 };
+        let Some(run) = self.run() else { return 1 };
+        let question = lab::Question {
+            at_s: request["at_s"].as_f64().unwrap_or(0.0),
+            flow: request["flow"].as_str(),
+            cut: request["cut"].as_bool().unwrap_or(false),
+        };
+        match lab::explain(run, question) {
+            Ok(found) => {
+                self.answer = lab::to_json(&found).into_bytes();
+                0
+            }
+            Err(unanswered) => {
+                self.fail::<()>(&unanswered.message);
+                1
+            }
+        }
+    }
+
     /// What scenarios can name.
     pub fn catalog(&mut self) {
         let lists: BTreeMap<&str, Value> = lab::catalog::KINDS

@@ -33,6 +33,7 @@ def command(
     pcap: Captures = None,
     plot: Path | None = None,
     audit: bool = False,
+    fingerprint: bool = False,
     all_: Annotated[bool, Parameter(name="--all")] = False,
     allow_code: AllowCode = False,
 ) -> int:
@@ -61,6 +62,8 @@ def command(
         Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
     audit
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
+    fingerprint
+        Print the hash of every packet event and nothing else: equal runs give equal hashes, in a browser too.
     all_
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
     allow_code
@@ -76,26 +79,32 @@ def command(
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
-    # The figure shows round-trip times, so the trace needs a row for each ACK.
-    every_ack = trace_every == "ack" or plot is not None
-    rows: Trace = "off" if trace is None and plot is None else "ack" if every_ack else "changes"
-
-    with progress("simulating", quiet=as_json) as advance:
+    with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,
-            trace=rows,
+            trace=_rows(trace, trace_every, plot),
             packets=packets is not None or plot is not None,
             audit=audit,
+            fingerprint=fingerprint,
             captures=list(captures),
             progress=advance,
         )
     _write_all(scenario, result, trace, trace_every, packets, plot, captures)
-    if as_json:
+    if fingerprint:
+        print(result.fingerprint)
+    elif as_json:
         print(ascii_json(result.json))
     else:
         sources = [] if all_ else _traffic(scenario, result)
         summary(result, [str(path) for path in targets], traffic=sources, most=None if all_ else MOST_ROWS)
     return _report_violations(result)
+
+
+def _rows(trace: Path | None, trace_every: str, plot: Path | None) -> Trace:
+    """Which rows of the window trace are recorded. The figure shows round-trip times, so it needs each ACK."""
+    if trace is None and plot is None:
+        return "off"
+    return "ack" if trace_every == "ack" or plot is not None else "changes"
 
 
 def _traffic(scenario: Scenario, result: Result) -> list[str]:
