@@ -294,3 +294,21 @@ def test_axes_as_numbers(name: str, labels: list[str], words: str, numbers: list
     found = axis(name, labels)
     assert found.words == words
     assert found.numbers == (None if numbers is None else pytest.approx(numbers))
+
+
+@pytest.mark.parametrize("kind", ["droptail", "codel", "fq_codel", "dualpi2"])
+def test_a_queue_is_empty_when_all_is_delivered(kind: str) -> None:
+    """Packets that a discipline drops while they wait leave the queue too."""
+    text = f"""
+    duration = "30s"
+    link = [{{ ends = ["a", "b"], rate = "5Mbps", delay = "10ms", queue = {{ kind = "{kind}", limit = "60p" }} }}]
+    flow = [{{ name = "f", from = "a", to = "b", bytes = "4000kB", tcp = {{ profile = "linux" }} }}]
+    """
+    result = Scenario.parse(text).run(packets=True)
+    held = series.queue_length(result.packets, "a->b")
+    dropped = result.outcome["links"][0]["dropped_packets"]
+    assert result.outcome["flows"][0]["completion_s"] < 29
+    assert dropped["queue"] + dropped["aqm"] > 0
+    assert held.values[-1] == 0
+    assert held.values.min() >= 0
+    assert held.values.max() <= 62

@@ -103,11 +103,17 @@ class Recording:
         return Series(rows["time_s"].to_numpy(), rows[column].cast(pl.Float64).to_numpy())
 
 
+def _change() -> pl.Expr:
+    """By how much an event changes the number of packets that a link holds; disciplines may drop waiting packets."""
+    left = (pl.col("event") == "depart") | ((pl.col("event") == "drop") & (pl.col("reason") == "aqm"))
+    return pl.when(pl.col("event") == "enqueue").then(1.0).when(left).then(-1.0).otherwise(0.0)
+
+
 def queue_length(packets: pl.DataFrame, link: str) -> Series:
     """The number of packets that a link holds, waiting or in transmission, after each of its events."""
-    moves = packets.filter((pl.col("link") == link) & pl.col("event").is_in(["enqueue", "depart"]))
-    change = np.where(moves["event"].to_numpy() == "enqueue", 1.0, -1.0)
-    return Series(moves["time_s"].to_numpy(), np.cumsum(change))
+    moves = packets.filter(pl.col("link") == link).select("time_s", _change().alias("change"))
+    moves = moves.filter(pl.col("change") != 0.0)
+    return Series(moves["time_s"].to_numpy(), np.cumsum(moves["change"].to_numpy()))
 
 
 def drops(packets: pl.DataFrame, link: str) -> np.ndarray:
@@ -118,12 +124,11 @@ def drops(packets: pl.DataFrame, link: str) -> np.ndarray:
 
 def longest_queue(packets: pl.DataFrame) -> str | None:
     """The link with the largest mean queue; none if nothing was queued."""
-    moves = packets.lazy().filter(pl.col("event").is_in(["enqueue", "depart"]))
     # The integral of the length over time: a packet adds the time between its two events.
     end = float(np.max(packets["time_s"].to_numpy())) if len(packets) else 0.0
     left = end - pl.col("time_s")
-    signed = pl.when(pl.col("event") == "enqueue").then(left).otherwise(-left)
-    found = moves.group_by("link").agg(signed.sum().alias("area")).sort("area", "link").collect()
+    signed = _change() * left
+    found = packets.lazy().group_by("link").agg(signed.sum().alias("area")).sort("area", "link").collect()
     return str(found["link"][-1]) if len(found) else None
 
 
