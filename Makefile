@@ -86,7 +86,7 @@ fuzz:
 
 # The site: guides, tutorials and a gallery with their outputs, the reference from the docstrings, into out/site. A
 # warning fails it. What the tutorials and the gallery run is kept in out/site-cache.
-docs: build
+docs: build $(PAGE)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(abspath out/site)
 	@echo "The site: $(abspath out/site/index.html)"
 
