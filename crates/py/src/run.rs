@@ -46,15 +46,9 @@ pub(crate) struct Finished {
 }
 
 fn trace_mode(name: &str) -> PyResult<TraceMode> {
-    match name {
-        "off" => Ok(TraceMode::Off),
-        "changes" => Ok(TraceMode::Changes),
-        "ack" => Ok(TraceMode::EveryAck),
-        other => {
-            let message = format!("trace is \"off\", \"changes\" or \"ack\", not \"{other}\"");
-            Err(PyValueError::new_err(message))
-        }
-    }
+    TraceMode::from_name(name).ok_or_else(|| {
+        PyValueError::new_err(format!("trace is \"off\", \"changes\" or \"ack\", not \"{name}\""))
+    })
 }
 
 #[pyfunction]

@@ -165,11 +165,7 @@ impl Session {
         let yes = |key: &str| request[key].as_bool().unwrap_or(false);
         let time = |key: &str| request[key].as_f64().map(|s| Time::ZERO + Span::from_seconds(s.max(0.0)));
         let recording = Recording {
-            trace: match request["trace"].as_str() {
-                Some("changes") => TraceMode::Changes,
-                Some("ack") => TraceMode::EveryAck,
-                _ => TraceMode::Off,
-            },
+            trace: request["trace"].as_str().and_then(TraceMode::from_name).unwrap_or_default(),
             packets: yes("packets"),
             packets_within: time("packets_from").zip(time("packets_until")),
             audit: yes("audit"),
@@ -342,7 +338,7 @@ impl Session {
 fn unusable(request: &Value) -> Option<String> {
     let wrong = |key: &str, what: &str| Some(format!("{key}: {} is not {what}", request[key]));
     let given = |key: &str| !request[key].is_null();
-    if !matches!(request["trace"].as_str(), Some("off" | "changes" | "ack") | None) {
+    if request["trace"].as_str().is_some_and(|name| TraceMode::from_name(name).is_none()) {
         return wrong("trace", "\"off\", \"changes\" or \"ack\"");
     }
     for key in ["seed", "point"] {

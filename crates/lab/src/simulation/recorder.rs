@@ -23,6 +23,18 @@ pub enum TraceMode {
     EveryAck,
 }
 
+impl TraceMode {
+    /// The mode with this name: `off`, `changes` or `ack`.
+    pub fn from_name(name: &str) -> Option<TraceMode> {
+        match name {
+            "off" => Some(TraceMode::Off),
+            "changes" => Some(TraceMode::Changes),
+            "ack" => Some(TraceMode::EveryAck),
+            _ => None,
+        }
+    }
+}
+
 /// What a run records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recording {
@@ -434,10 +446,10 @@ fn number(packet: &Packet) -> i64 {
 /// The codes of the step and the drop reason in the log, and the packet number.
 fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
     let (step, reason) = match event.step {
-        PacketStep::Enqueue => (0, PacketLog::NO_REASON),
-        PacketStep::Drop(reason) => (1, reason as u8),
-        PacketStep::Depart => (2, PacketLog::NO_REASON),
-        PacketStep::Deliver => (3, PacketLog::NO_REASON),
+        PacketStep::Enqueue => (PacketLog::ENQUEUE, PacketLog::NO_REASON),
+        PacketStep::Drop(reason) => (PacketLog::DROP, reason as u8),
+        PacketStep::Depart => (PacketLog::DEPART, PacketLog::NO_REASON),
+        PacketStep::Deliver => (PacketLog::DELIVER, PacketLog::NO_REASON),
     };
     (step, reason, number(&event.packet))
 }
@@ -445,6 +457,11 @@ fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
 impl PacketLog {
     /// Bytes that a row will take besides in tables once the run has ended.
     const LATER: u64 = 110;
+    /// Codes of the events.
+    pub(crate) const ENQUEUE: u8 = 0;
+    pub(crate) const DROP: u8 = 1;
+    pub(crate) const DEPART: u8 = 2;
+    pub(crate) const DELIVER: u8 = 3;
     /// The code for no reason.
     pub const NO_REASON: u8 = 255;
 
@@ -453,10 +470,15 @@ impl PacketLog {
     pub(crate) fn change(step: u8, reason: u8) -> i64 {
         const AQM: u8 = DropReason::Aqm as u8;
         match (step, reason) {
-            (0, _) => 1,
-            (2, _) | (1, AQM) => -1,
+            (Self::ENQUEUE, _) => 1,
+            (Self::DEPART, _) | (Self::DROP, AQM) => -1,
             _ => 0,
         }
+    }
+
+    /// The reason of the drop in a row; `None` for another event.
+    pub(crate) fn drop_reason(&self, row: usize) -> Option<DropReason> {
+        DropReason::ALL.get(self.reason[row] as usize).copied()
     }
 
     /// Counts an event before the log begins.

@@ -306,7 +306,7 @@ fn queues(curves: &mut Curves, log: &PacketLog, range: Range, links: &[String]) 
             *held += change;
             curve.push(at, *held as f64);
         }
-        if log.event[row] == 1 && at >= range.from {
+        if log.event[row] == PacketLog::DROP && at >= range.from {
             drops[link].push(range.column(at), (at, log.flow[row] as f64));
         }
     }

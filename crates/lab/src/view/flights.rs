@@ -4,11 +4,6 @@ use crate::simulation::{PacketLog, Run};
 use net::DropReason;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Numbers of events in the packet log.
-const ENQUEUE: u8 = 0;
-const DROP: u8 = 1;
-const DEPART: u8 = 2;
-
 /// Most packets that are listed.
 const MOST: usize = 20_000;
 
@@ -66,18 +61,20 @@ impl Run {
             }
             let key = (log.link[row], log.flow[row], log.kind[row], log.seq[row]);
             let new = Flight { row, start: at, depart: f64::NAN };
-            match (log.event[row], DropReason::ALL.get(log.reason[row] as usize)) {
-                (ENQUEUE, _) if at <= to => open.entry(key).or_default().push_back(new),
-                (DEPART, _) => {
+            match (log.event[row], log.drop_reason(row)) {
+                (PacketLog::ENQUEUE, _) if at <= to => open.entry(key).or_default().push_back(new),
+                (PacketLog::DEPART, _) => {
                     let mut list = open.get_mut(&key).into_iter().flatten();
                     if let Some(flight) = list.find(|flight| flight.depart.is_nan()) {
                         flight.depart = at;
                     }
                 }
-                (DROP, Some(reason)) if !reason.after_queue() && (from..=to).contains(&at) => {
-                    flights.push(log, new, f64::NAN, fate(*reason));
+                (PacketLog::DROP, Some(reason)) if !reason.after_queue() && (from..=to).contains(&at) => {
+                    flights.push(log, new, f64::NAN, fate(reason));
                 }
-                (event, reason) if event != ENQUEUE && reason.is_none_or(|reason| reason.after_queue()) => {
+                (event, reason)
+                    if event != PacketLog::ENQUEUE && reason.is_none_or(|reason| reason.after_queue()) =>
+                {
                     let Some(list) = open.get_mut(&key) else { continue };
                     let known = list.pop_front();
                     if list.is_empty() {
@@ -85,7 +82,7 @@ impl Run {
                     }
                     if let Some(flight) = known.filter(|_| at >= from) {
                         match reason {
-                            Some(reason) => flights.push(log, flight, f64::NAN, fate(*reason)),
+                            Some(reason) => flights.push(log, flight, f64::NAN, fate(reason)),
                             None => flights.push(log, flight, at, PacketFate::Arrives),
                         }
                     }

@@ -4,10 +4,6 @@ use super::explanation::{QueueState, RuleView, Step};
 use crate::simulation::{PacketLog, RuleRow, Run};
 use net::DropReason;
 
-const ENQUEUE: u8 = 0;
-const DROP: u8 = 1;
-const DEPART: u8 = 2;
-const DELIVER: u8 = 3;
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 
@@ -53,20 +49,20 @@ impl<'a> Packets<'a> {
     pub fn words(&self, drop: Signal) -> String {
         match self.rule(drop, true) {
             Some(rule) => rule.words,
-            None => reason(self.log.reason[drop.row]).map_or(String::new(), |reason| reason.words().into()),
+            None => self.log.drop_reason(drop.row).map_or(String::new(), |reason| reason.words().into()),
         }
     }
 
     /// Number of ACKs of the flow that were dropped.
     pub fn dropped_acks(&self) -> usize {
-        self.of_flow(ACK).filter(|row| self.log.event[*row] == DROP).count()
+        self.of_flow(ACK).filter(|row| self.log.event[*row] == PacketLog::DROP).count()
     }
 
     /// The last drop of packet `seq` before time `before_s`.
     pub fn last_drop(&self, seq: i64, before_s: f64) -> Option<Signal> {
         let drop = |row: &usize| {
             self.log.seq[*row] == seq
-                && self.log.event[*row] == DROP
+                && self.log.event[*row] == PacketLog::DROP
                 && self.log.time[*row].seconds() < before_s
         };
         self.of_flow(DATA).rev().find(drop).map(|row| Signal { row, seq })
@@ -76,7 +72,7 @@ impl<'a> Packets<'a> {
     pub fn last_mark(&self, acked: i64, after_s: f64) -> Option<Signal> {
         let arrived = self.of_flow(DATA).rev().find(|row| {
             self.log.marked[*row]
-                && self.log.event[*row] == DELIVER
+                && self.log.event[*row] == PacketLog::DELIVER
                 && self.log.seq[*row] <= acked
                 && self.log.time[*row].seconds() > after_s
         })?;
@@ -121,7 +117,7 @@ impl<'a> Packets<'a> {
             }
             let link = log.link[row];
             let since = arrived.iter().rev().find(|(at, _)| *at == link).map_or(time_s, |(_, time)| *time);
-            if log.event[row] == ENQUEUE {
+            if log.event[row] == PacketLog::ENQUEUE {
                 arrived.push((link, time_s));
             }
             let remark = if log.kind[row] == ACK { " (its ACK)" } else { "" };
@@ -129,8 +125,8 @@ impl<'a> Packets<'a> {
                 time_s,
                 link: format!("{}{remark}", self.links[link as usize]),
                 event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
-                reason: reason(log.reason[row]).map(DropReason::name),
-                waited_s: (log.event[row] == DEPART).then_some(time_s - since),
+                reason: log.drop_reason(row).map(DropReason::name),
+                waited_s: (log.event[row] == PacketLog::DEPART).then_some(time_s - since),
             });
         }
         steps
@@ -140,18 +136,14 @@ impl<'a> Packets<'a> {
     /// `None` if its queue had no part in it.
     pub fn queue(&self, signal: Signal) -> Option<QueueState> {
         let log = self.log;
-        let why = reason(log.reason[signal.row]);
+        let why = log.drop_reason(signal.row);
         if why.is_some_and(|reason| !matches!(reason, DropReason::Queue | DropReason::Aqm)) {
             return None;
         }
         let (link, time) = (log.link[signal.row], log.time[signal.row]);
         let mut counts: Vec<(u32, i64)> = Vec::new();
         for row in (0..self.events).filter(|row| log.link[*row] == link && log.time[*row] <= time) {
-            let change = match (log.event[row], reason(log.reason[row])) {
-                (ENQUEUE, _) => 1,
-                (DEPART, _) | (DROP, Some(DropReason::Aqm)) => -1,
-                _ => 0,
-            };
+            let change = PacketLog::change(log.event[row], log.reason[row]);
             match counts.iter_mut().find(|(flow, _)| *flow == log.flow[row]) {
                 Some((_, count)) => *count += change,
                 None => counts.push((log.flow[row], change)),
@@ -164,8 +156,4 @@ impl<'a> Packets<'a> {
             packets: waiting.map(|(flow, count)| (self.names[flow as usize].clone(), count as u64)).collect(),
         })
     }
-}
-
-fn reason(code: u8) -> Option<DropReason> {
-    DropReason::ALL.get(code as usize).copied()
 }
