@@ -85,6 +85,8 @@ pub struct Receiver {
     reply: RouterReply,
     last_ack: u32,
     quick_acks: u32,
+    /// Whether ACKs carry SACK blocks.
+    reports: bool,
     /// Whether ACKs carry ECE: a mark arrived, and no CWR since.
     echoing: bool,
     /// Counters.
@@ -108,6 +110,7 @@ impl Receiver {
             reply: RouterReply::None,
             last_ack: 0,
             quick_acks: options.quick_acks,
+            reports: options.reports(),
             echoing: false,
             options,
             stats: ReceiverStats::default(),
@@ -143,7 +146,7 @@ impl Receiver {
         } else {
             let repeated = self.reassemble(seq);
             self.stats.duplicates += (repeated && !syn) as u64;
-            if repeated && self.options.dsack && self.options.reports() {
+            if repeated && self.options.dsack && self.reports {
                 self.duplicate = Some(seq);
             }
         }
@@ -290,23 +293,28 @@ impl Receiver {
         }
     }
 
-    fn ack_options(&mut self, seq: u32) -> AckOptions {
-        let blocks = if self.options.reports() { self.blocks(seq) } else { Blocks::NONE };
-        AckOptions { blocks, reply: self.reply }
+    #[inline]
+    fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+        if self.reports || self.reply != RouterReply::None {
+            return self.acknowledge_with_options(context, seq);
+        }
+        let ack = self.ack(context.now(), 0);
+        context.send(ack, &AckOptions::NONE);
     }
 
-    fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
-        let with_options;
-        let options = if self.options.reports() || self.reply != RouterReply::None {
-            with_options = self.ack_options(seq);
-            &with_options
-        } else {
-            &AckOptions::NONE
-        };
+    #[inline(never)] // keeps the path without options short
+    fn acknowledge_with_options<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+        let blocks = if self.reports { self.blocks(seq) } else { Blocks::NONE };
+        let ack = self.ack(context.now(), blocks.as_slice().len());
+        context.send(ack, &AckOptions { blocks, reply: self.reply });
+    }
+
+    /// The ACK of everything that arrived in order, with `blocks` SACK blocks.
+    #[inline(always)]
+    fn ack(&mut self, now: Time, blocks: usize) -> Packet {
         self.last_ack = self.next;
-        let size = self.options.ack_size + 8 * options.blocks.as_slice().len() as u32;
-        let ack = Packet::new(PacketKind::Ack, self.flow, self.route, self.next, size, context.now());
-        let packet = Packet { echo: self.echo, ece: self.echoing, ..ack };
-        context.send(packet, options);
+        let size = self.options.ack_size + 8 * blocks as u32;
+        let ack = Packet::new(PacketKind::Ack, self.flow, self.route, self.next, size, now);
+        Packet { echo: self.echo, ece: self.echoing, ..ack }
     }
 }

@@ -2,39 +2,48 @@
 //! retransmits the first unacknowledged segment.
 
 use super::state::RecoveryState;
-use super::{DUP_THRESH, reno};
+use super::{DUP_THRESH, LossRecovery, reno};
+use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::StackProfile;
 use crate::sender::{LastReduction, Progress, Sender};
 use cc::{Controller, Phase};
 use net::Packet;
 
-pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
-    if packet.seq > s.una {
-        if packet.seq > s.recover || s.last_reduction != LastReduction::DupAck {
-            full_ack(s, context, packet);
-        } else {
-            partial_ack(s, context, packet);
-        }
-    } else if packet.seq == s.una {
-        s.dupacks += 1;
-        s.notify_duplicate(context, packet);
-        if s.dupacks == DUP_THRESH {
-            if s.may_recover() {
-                reno::fast_retransmit(s, context);
+pub(crate) struct NewReno;
+
+impl LossRecovery for NewReno {
+    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
+        if packet.seq > s.una {
+            if packet.seq > s.recover || s.last_reduction != LastReduction::DupAck {
+                full_ack(s, context, packet);
+            } else {
+                partial_ack(s, context, packet);
             }
-        } else if s.dupacks > DUP_THRESH {
-            s.dupwnd += (s.last_reduction == LastReduction::DupAck) as u32;
-        } else if s.options.limited_transmit {
-            s.send_one(context);
+        } else if packet.seq == s.una {
+            s.dupacks += 1;
+            s.notify_duplicate(context, packet);
+            if s.dupacks == DUP_THRESH {
+                if s.may_recover() {
+                    reno::fast_retransmit(s, context);
+                }
+            } else if s.dupacks > DUP_THRESH {
+                s.dupwnd += (s.last_reduction == LastReduction::DupAck) as u32;
+            } else if s.options.limited_transmit {
+                s.send_one(context);
+            }
+        }
+        if s.dupacks == 0 {
+            Self::send(s, context, s.options.max_burst);
+        } else if s.dupacks >= DUP_THRESH {
+            // ns-2 sends at most two packets per ACK in recovery.
+            let burst = if s.options.stack == StackProfile::Ns2 { 2 } else { s.options.max_burst };
+            Self::send(s, context, burst);
         }
     }
-    if s.dupacks == 0 {
-        s.send_much(context, s.options.max_burst);
-    } else if s.dupacks >= DUP_THRESH {
-        // ns-2 sends at most two packets per ACK in recovery.
-        let burst = if s.options.stack == StackProfile::Ns2 { 2 } else { s.options.max_burst };
-        s.send_much(context, burst);
+
+    fn forget_repair(s: &mut Sender) {
+        s.recovery_state = RecoveryState::NewReno { partial: false };
     }
 }
 
@@ -64,7 +73,7 @@ fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet)
     }
     if first || !s.options.impatient {
         s.recovery_state = RecoveryState::NewReno { partial: true };
-        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto(&s.options));
+        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto());
     }
     if s.options.partial_deflation {
         if s.dupwnd > acked {
@@ -74,11 +83,11 @@ fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet)
             s.dupwnd = 1; // a non-zero inflation marks fast recovery
         }
     }
-    let rate = s.delivered(context.now(), packet.seq);
+    s.note_delivery(context.now(), packet.seq);
     s.una = packet.seq;
     s.next = s.next.max(s.una);
     s.drop_timing(s.una - 1);
-    s.notify_without_growth(context, packet, Progress { acked, dupacks: s.dupacks, rate });
+    s.notify_without_growth(context, packet, Progress { acked, dupacks: s.dupacks });
     let una = s.una;
     s.output(context, una);
 }

@@ -2,8 +2,9 @@
 //! first two new ACKs after a retransmission, the sender compares the age of the first unacknowledged segment with
 //! the fine timeout.
 
-use super::DUP_THRESH;
 use super::state::{RecoveryState, VegasClock};
+use super::{DUP_THRESH, LossRecovery};
+use crate::blocks::AckOptions;
 use crate::context::FlowContext;
 use crate::sender::{LastReduction, Sender};
 use cc::Controller;
@@ -24,37 +25,45 @@ fn clock(s: &mut Sender) -> &mut VegasClock {
     }
 }
 
-pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
-    let now = context.now();
-    if packet.seq > s.una {
-        if s.una == 1 && !s.opened() {
-            s.open_late();
-        }
-        let progress = s.new_ack(context, packet);
-        s.leave_recovery(now);
-        s.notify_growth(context, packet, progress);
-        if clock(s).checks_left > 0 && s.completed().is_none() {
-            clock(s).checks_left -= 1;
-            if expired(s, now) && s.una < s.limit {
-                s.dupacks = DUP_THRESH;
-                let una = s.una;
-                s.output(context, una);
-            } else {
-                clock(s).checks_left = 0;
+pub(crate) struct Vegas;
+
+impl LossRecovery for Vegas {
+    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
+        let now = context.now();
+        if packet.seq > s.una {
+            if s.una == 1 && !s.opened() {
+                s.open_late();
+            }
+            let progress = s.new_ack(context, packet);
+            s.leave_recovery(now);
+            s.notify_growth(context, packet, progress);
+            if clock(s).checks_left > 0 && s.completed().is_none() {
+                clock(s).checks_left -= 1;
+                if expired(s, now) && s.una < s.limit {
+                    s.dupacks = DUP_THRESH;
+                    let una = s.una;
+                    s.output(context, una);
+                } else {
+                    clock(s).checks_left = 0;
+                }
+            }
+        } else if packet.seq == s.una {
+            s.dupacks += 1;
+            if expired(s, now) || s.dupacks == DUP_THRESH {
+                if s.may_recover() || s.last_reduction != LastReduction::Timeout {
+                    retransmit(s, context);
+                }
+            } else if s.dupacks > DUP_THRESH {
+                s.notify_duplicate(context, packet);
             }
         }
-    } else if packet.seq == s.una {
-        s.dupacks += 1;
-        if expired(s, now) || s.dupacks == DUP_THRESH {
-            if s.may_recover() || s.last_reduction != LastReduction::Timeout {
-                retransmit(s, context);
-            }
-        } else if s.dupacks > DUP_THRESH {
-            s.notify_duplicate(context, packet);
+        if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
+            Self::send(s, context, s.options.max_burst);
         }
     }
-    if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
-        s.send_much(context, s.options.max_burst);
+
+    fn beyond_window(_s: &Sender) -> u32 {
+        0
     }
 }
 

@@ -39,20 +39,15 @@ impl Sender {
     #[inline(always)]
     fn limit_now(&self, now: Time) -> SendLimit {
         if self.next >= self.limit {
-            return if self.handshake_unanswered() { SendLimit::Handshake } else { SendLimit::Application };
+            return if self.handshake_pending() { SendLimit::Handshake } else { SendLimit::Application };
         }
-        if self.next - self.una >= self.options.window {
+        if self.next - self.una >= self.receive_window {
             return SendLimit::ReceiveWindow;
         }
         if self.paced && self.pace_at > now && self.in_flight() < self.cwnd() {
             return SendLimit::Pacing;
         }
-        if self.handshake_unanswered() { SendLimit::Handshake } else { SendLimit::CongestionWindow }
-    }
-
-    #[inline(always)]
-    fn handshake_unanswered(&self) -> bool {
-        self.una == 0 && self.options.syn
+        if self.handshake_pending() { SendLimit::Handshake } else { SendLimit::CongestionWindow }
     }
 
     /// Adds the time since the last change to the present limit. Nothing limits a complete flow.

@@ -2,7 +2,6 @@
 
 use super::{RecoveryState, Sender};
 use crate::options::StackProfile;
-use cc::RateSample;
 use net::Packet;
 use units::{Span, Time};
 
@@ -18,7 +17,7 @@ impl Sender {
         if let Some(rtt) = oldest {
             by_clock = Some(self.rtt.stamped(&self.options, rtt));
             if self.options.stack == StackProfile::Linux {
-                self.rtt.end_backoff();
+                self.rtt.end_backoff(&self.options);
             }
         }
         self.sample = self.newest_sample(now, newest, oldest);
@@ -27,7 +26,7 @@ impl Sender {
         }
         if self.timing && newest >= self.timed_seq {
             self.timing = false;
-            self.rtt.end_backoff();
+            self.rtt.end_backoff(&self.options);
             if !self.options.timestamps {
                 by_clock = Some(self.rtt.timed(&self.options, self.timed_at, now));
             }
@@ -69,7 +68,7 @@ impl Sender {
     /// ACK.
     #[inline]
     fn unreported_age(&self, now: Time, newest: u32) -> Option<Span> {
-        let RecoveryState::Sack(sack) = &self.recovery_state else { return None };
+        let sack = self.recovery_state.scoreboard()?;
         if !sack.board.has(newest) {
             return None;
         }
@@ -77,11 +76,13 @@ impl Sender {
         Some(now.since(self.segments.get(seq).sent))
     }
 
-    /// Passes the delivery of everything below `to` to the rate sampler. Returns the rate sample, if the controller
-    /// needs one. `una` is not updated yet.
-    pub(crate) fn delivered(&mut self, now: Time, to: u32) -> Option<RateSample> {
-        let from = self.una;
-        self.rate.as_mut().and_then(|rate| rate.on_delivered(from, to, now))
+    /// Passes the delivery of everything below `to` to the rate sampler, which keeps the sample for the controller. `una` is
+    /// not updated yet.
+    #[inline]
+    pub(crate) fn note_delivery(&mut self, now: Time, to: u32) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_delivered(self.una, to, now);
+        }
     }
 
     /// Called after an event of a sender with rate samples: checks whether the application limits the sender, and not

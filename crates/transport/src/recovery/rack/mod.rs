@@ -17,9 +17,9 @@ mod states;
 mod timers;
 mod validation;
 
-use crate::blocks::Block;
+use crate::blocks::{AckOptions, Block};
 use crate::context::FlowContext;
-use crate::recovery::RecoveryState;
+use crate::recovery::{LossRecovery, RecoveryState};
 use crate::sender::Sender;
 use cc::{Ack, Controller, EcnResponse};
 use net::Packet;
@@ -212,43 +212,51 @@ fn with<W: FlowContext>(s: &mut Sender, context: &mut W, event: impl FnOnce(&mut
     s.recovery_state = RecoveryState::Rack(Some(rack));
 }
 
-#[inline(never)] // keeps the path of the other recoveries short
-pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
-    with(s, context, |rack, s, context| {
-        if s.handshake_pending() {
-            rack.complete_handshake(s, context, packet);
-        } else {
-            rack.ack(s, context, packet, blocks);
-        }
-        rack.send_new(s, context);
-        if rack.rearm {
-            rack.arm_after_ack(s, context);
-        }
-    });
-}
+impl LossRecovery for Rack {
+    #[inline(never)] // keeps the path of the other recoveries short
+    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, options: &AckOptions) {
+        with(s, context, |rack, s, context| {
+            if s.handshake_pending() {
+                rack.complete_handshake(s, context, packet);
+            } else {
+                rack.ack(s, context, packet, options.blocks.as_slice());
+            }
+            rack.send_new(s, context);
+            if rack.rearm {
+                rack.arm_after_ack(s, context);
+            }
+        });
+    }
 
-#[inline(never)]
-pub(crate) fn on_timer<W: FlowContext>(s: &mut Sender, context: &mut W) {
-    with(s, context, |rack, s, context| rack.expire(s, context));
-}
+    #[inline(never)]
+    fn on_timer<W: FlowContext>(s: &mut Sender, context: &mut W) {
+        with(s, context, |rack, s, context| rack.expire(s, context));
+    }
 
-/// Sends what window, pacing and receiver permit: lost segments first.
-#[inline(never)]
-pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W) {
-    with(s, context, |rack, s, context| {
-        if rack.segments.lost_out > rack.segments.retrans_out {
-            rack.send_lost(s, context);
+    #[inline(never)]
+    fn on_write<W: FlowContext>(s: &mut Sender, context: &mut W) {
+        with(s, context, |rack, s, context| {
+            rack.restart_after_idle(s, context.now());
+            s.note_application_limit_of(rack);
+            rack.send_new(s, context);
+        });
+    }
+
+    /// Sends what window, pacing and receiver permit: lost segments first.
+    #[inline(never)]
+    fn send<W: FlowContext>(s: &mut Sender, context: &mut W, _burst: u32) {
+        with(s, context, |rack, s, context| {
+            if rack.segments.lost_out > rack.segments.retrans_out {
+                rack.send_lost(s, context);
+            }
+            rack.send_new(s, context);
+        });
+    }
+
+    fn in_flight(s: &Sender) -> u32 {
+        match &s.recovery_state {
+            RecoveryState::Rack(Some(rack)) => rack.pipe(),
+            _ => s.next.saturating_sub(s.una),
         }
-        rack.send_new(s, context);
-    });
-}
-
-/// The application has written data.
-#[inline(never)]
-pub(crate) fn on_write<W: FlowContext>(s: &mut Sender, context: &mut W) {
-    with(s, context, |rack, s, context| {
-        rack.restart_after_idle(s, context.now());
-        s.note_application_limit_of(rack);
-        rack.send_new(s, context);
-    });
+    }
 }

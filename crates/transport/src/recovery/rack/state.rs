@@ -151,7 +151,8 @@ impl Rack {
         }
     }
 
-    pub(crate) fn in_flight(&self) -> u32 {
+    /// Segments in flight.
+    pub(crate) fn pipe(&self) -> u32 {
         self.segments.in_flight()
     }
 

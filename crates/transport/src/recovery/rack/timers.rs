@@ -40,7 +40,7 @@ impl Rack {
 
     /// The time until the retransmission timeout of the oldest segment; at least a microsecond.
     fn rto_left(&self, s: &Sender, now: Time) -> Option<Span> {
-        let due = self.segments.get(self.segments.una).sent + s.rtt.rto(&s.options);
+        let due = self.segments.get(self.segments.una).sent + s.rtt.rto();
         (due > now).then(|| due.since(now))
     }
 
@@ -53,7 +53,7 @@ impl Rack {
         let after = if elapsed {
             self.rto_left(s, context.now()).unwrap_or(Span::from_ps(1_000_000))
         } else {
-            s.rtt.rto(&s.options)
+            s.rtt.rto()
         };
         self.set(s, context, Pending::Rto, after);
     }
@@ -61,7 +61,7 @@ impl Rack {
     /// Sets the retransmission timer to a whole timeout, after the oldest segment was retransmitted.
     pub(super) fn restart_rto<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
         if self.pending != Pending::Reordering {
-            self.set(s, context, Pending::Rto, s.rtt.rto(&s.options));
+            self.set(s, context, Pending::Rto, s.rtt.rto());
         }
     }
 
@@ -77,7 +77,7 @@ impl Rack {
             Some(srtt) => srtt * 2 + if out == 1 { s.options.min_rto } else { TIMEOUT_MIN },
             None => s.options.initial_rto,
         };
-        let left = if advanced { Some(s.rtt.rto(&s.options)) } else { self.rto_left(s, context.now()) };
+        let left = if advanced { Some(s.rtt.rto()) } else { self.rto_left(s, context.now()) };
         self.set(s, context, Pending::Probe, left.map_or(timeout, |left| timeout.min(left)));
         true
     }
@@ -215,7 +215,7 @@ impl Rack {
         }
         self.transmit_again(s, context, una, false);
         s.rtt.back_off(&s.options);
-        self.set(s, context, Pending::Rto, s.rtt.rto(&s.options));
+        self.set(s, context, Pending::Rto, s.rtt.rto());
     }
 
     /// Gives up the oldest segment and every other one that is older than its round-trip time.

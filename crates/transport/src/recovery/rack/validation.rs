@@ -50,7 +50,7 @@ impl Rack {
         // Linux has one setting for this and for the restart after an idle time.
         let shrinks =
             s.options.validation == Validation::Linux && s.options.idle_restart != IdleRestart::None;
-        if shrinks && now.since(w.full_at) >= s.rtt.rto(&s.options) {
+        if shrinks && now.since(w.full_at) >= s.rtt.rto() {
             self.shrink_unused(s, now);
         }
     }
@@ -72,7 +72,7 @@ impl Rack {
 
     /// The application writes after an idle time longer than the retransmission timeout.
     pub(super) fn restart_after_idle(&mut self, s: &mut Sender, now: Time) {
-        let rto = s.rtt.rto(&s.options);
+        let rto = s.rtt.rto();
         let idle = now.since(self.last_sent);
         if self.segments.packets_out() > 0
             || s.controller.owns_window()
