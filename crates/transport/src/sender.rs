@@ -441,10 +441,8 @@ impl Sender {
             Some(sack) => (sack.prior_in_flight as f64, self.in_flight() as f64),
             None => (before, outstanding),
         };
-        // The sample of a new ACK; a duplicate ACK has none.
-        let rate = self.rate.as_mut().filter(|_| progress.acked > 0).and_then(|rate| rate.take_sample());
         let ece = packet.ece && self.options.ecn;
-        self.controller.on_ack(&Ack {
+        let mut ack = Ack {
             now: context.now(),
             newly_acked: progress.acked,
             delivered: progress.acked,
@@ -459,14 +457,20 @@ impl Sender {
             rtt: self.sample,
             receiver_time,
             ece,
-            rate,
+            rate: None,
             phase,
             may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
             paced: self.paces(),
             pacing_wait: Span::ZERO,
             ack_delayed: false,
             window_limited: before + 1.0 > self.controller.cwnd(),
-        });
+        };
+        if let Some(rate) = &mut self.rate
+            && progress.acked > 0
+        {
+            ack.rate = rate.take_sample(); // a duplicate ACK has none
+        }
+        self.controller.on_ack(&ack);
     }
 
     /// The receiver's time in an ACK, if the controller needs it: a multiple of the quantum.

@@ -74,13 +74,10 @@ impl Sender {
     #[inline]
     pub(crate) fn output<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
         let now = context.now();
-        let nothing_outstanding = self.una == self.high;
+        let outstanding = self.high - self.una;
         let again = seq < self.high;
         if W::SENDS && !again {
             context.sending(self.in_flight(), self.allowance());
-        }
-        if let Some(rate) = &mut self.rate {
-            rate.on_send(self.una, seq, now, self.high - self.una, 0);
         }
         self.segments.sent(self.una, self.high, seq, now);
         if !again {
@@ -92,10 +89,10 @@ impl Sender {
             }
         }
         if self.rate.is_some() {
-            self.tell_sent(seq, now, again, self.in_flight());
+            self.note_sent_rate(seq, now, again, outstanding);
         }
         self.transmit(context, seq, again);
-        let restart = nothing_outstanding && !matches!(self.recovery_state, RecoveryState::Vegas(_));
+        let restart = outstanding == 0 && !matches!(self.recovery_state, RecoveryState::Vegas(_));
         if restart || context.timer(FlowTimer::Retransmit) == Time::NEVER {
             context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto());
         }

@@ -85,6 +85,16 @@ impl Sender {
         }
     }
 
+    /// Tells the rate sampler, and the controller if it asks for it, that segment `seq`, which is counted, is sent.
+    /// `outstanding`: segments outstanding before it.
+    #[inline(never)] // most controllers need no rate samples
+    pub(super) fn note_sent_rate(&mut self, seq: u32, now: Time, again: bool, outstanding: u32) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_send(self.una, seq, now, outstanding, 0);
+        }
+        self.tell_sent(seq, now, again, self.in_flight());
+    }
+
     /// Called after an event of a sender with rate samples: checks whether the application limits the sender, and not
     /// the window.
     #[inline(never)] // most controllers need no rate samples
