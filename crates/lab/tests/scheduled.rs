@@ -1,18 +1,11 @@
 //! Scheduled links: with a discipline that never drops they give the results of other links; every discipline passes the
 //! audit.
 
+mod common;
+
+use common::audited;
 use engine::Stream;
 use lab::{Outcome, Recording, Run, Scenario, Settings};
-
-fn audited(text: &str) -> Outcome {
-    let scenario = Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let recording = Recording { audit: true, ..Recording::default() };
-    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
-    run.finish();
-    let (violations, count) = run.audit();
-    assert_eq!(count, 0, "{violations:#?}\n{text}");
-    run.outcome()
-}
 
 /// A random network of three links in a row with flows of several kinds; `queue` makes the queue of a link from its limit.
 fn network(seed: u64, queue: &dyn Fn(u64) -> String) -> String {

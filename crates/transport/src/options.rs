@@ -145,6 +145,8 @@ named_values! {
     Validation {
         /// As in Linux: an unused window does not grow, and shrinks after a timeout.
         Linux = "linux",
+        /// RFC 7661: a window that is not used does not grow, is kept for five minutes, and a loss reduces what was used.
+        Rfc7661 = "rfc7661",
         /// The window grows whether it is used or not.
         None = "none",
     }
@@ -280,6 +282,8 @@ pub struct Options {
     pub ack_delay_max: Span,
     /// Number of segments that one ACK acknowledges with `delayed_ack`.
     pub ack_every: u32,
+    /// After three duplicate ACKs the receiver combines further ones (compressed SACKs of Linux).
+    pub ack_compression: bool,
     /// Duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`).
     pub fast_retransmit_after_rto: bool,
 }
@@ -339,6 +343,7 @@ impl Options {
             pacing_gain: [2.0, 1.2],
             ack_delay_max: Span::from_ms(100),
             ack_every: 2,
+            ack_compression: false,
         }
     }
 

@@ -59,6 +59,32 @@ impl ReceiverStats {
     }
 }
 
+/// The combination of ACKs of segments out of order.
+#[derive(Clone, Debug, Default)]
+struct Compression {
+    /// The next segment expected, and how many ACKs for it were sent at once.
+    next: u32,
+    immediate: u32,
+    /// The newest segment whose ACK waits.
+    newest: Option<u32>,
+    /// When the first ACK was sent, and the round-trip time that follows.
+    first_ack: Option<Time>,
+    rtt: Option<Span>,
+}
+
+impl Compression {
+    /// ACKs for one segment that are not combined.
+    const IMMEDIATE: u32 = 3;
+    /// Most ACKs that are combined with the next one.
+    const MOST: u32 = 44;
+
+    /// How long an ACK waits: 5 % of the round-trip time, at most 1 ms.
+    fn delay(&self) -> Span {
+        let most = Span::from_ms(1);
+        self.rtt.map_or(most, |rtt| Span::from_ps(rtt.ps() / 20).min(most))
+    }
+}
+
 /// A TCP receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -84,6 +110,7 @@ pub struct Receiver {
     /// The router feedback of the last data packet.
     reply: RouterReply,
     last_ack: u32,
+    compression: Compression,
     quick_acks: u32,
     /// Whether ACKs carry SACK blocks.
     reports: bool,
@@ -109,6 +136,7 @@ impl Receiver {
             echo: Time::ZERO,
             reply: RouterReply::None,
             last_ack: 0,
+            compression: Compression::default(),
             quick_acks: options.quick_acks,
             reports: options.reports(),
             echoing: false,
@@ -163,15 +191,52 @@ impl Receiver {
                 return;
             }
         }
+        if self.options.ack_compression && self.compress(context, seq) {
+            return;
+        }
         if std::mem::take(&mut self.delayed) > 0 {
             context.set_timer(FlowTimer::AckDelay, Time::NEVER);
         }
         self.acknowledge(context, seq);
     }
 
+    /// Whether the ACK of a segment out of order is combined with later ones (`tcp_comp_sack_*` of Linux).
+    #[cold]
+    fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
+        let now = context.now();
+        let c = &mut self.compression;
+        if c.rtt.is_none() && seq > 0 && self.options.syn {
+            // The time from the SYN-ACK to the first data.
+            c.rtt = c.first_ack.map(|at| now.since(at));
+        }
+        c.first_ack.get_or_insert(now);
+        if c.next != self.next {
+            (c.next, c.immediate) = (self.next, 0);
+        }
+        let quick = self.options.delayed_ack && self.quick_acks > 0;
+        let may = self.reports && !self.beyond.is_empty() && !quick;
+        if may && c.immediate < Compression::IMMEDIATE {
+            c.immediate += 1;
+        } else if may && self.delayed < Compression::MOST {
+            if self.delayed == 0 {
+                context.set_timer(FlowTimer::AckDelay, now + c.delay());
+            }
+            self.delayed += 1;
+            c.newest = Some(seq);
+            return true;
+        } else if quick && !self.beyond.is_empty() {
+            self.quick_acks -= 1;
+        }
+        c.newest = None;
+        false
+    }
+
     /// The delayed ACK timer expired.
     pub fn on_ack_delay<W: FlowContext>(&mut self, context: &mut W) {
         if std::mem::take(&mut self.delayed) > 0 {
+            if let Some(seq) = self.compression.newest.take() {
+                return self.acknowledge(context, seq);
+            }
             if self.adapts() {
                 self.adaptive_delay = (self.adaptive_delay * 2).min(self.options.ack_delay_max);
             }
@@ -286,6 +351,7 @@ impl Receiver {
             // The segments before this one have an ACK of their own.
             if self.delayed > 0 {
                 self.delayed = 0;
+                self.compression.newest = None;
                 context.set_timer(FlowTimer::AckDelay, Time::NEVER);
                 self.acknowledge(context, self.next.saturating_sub(1));
             }

@@ -91,3 +91,29 @@ fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet)
     let una = s.una;
     s.output(context, una);
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::Driver;
+
+    #[test]
+    fn newreno_of_rfc_6582() {
+        // Window 8: segments 0 to 7 in flight (11 to 18 in the RFC's example), 0 and 3 lost.
+        let options = Options { recovery: Recovery::NewReno, ..Options::linux() };
+        let mut d = Driver::new(Options { timestamps: false, ..options }, 8.0);
+        assert_eq!(d.sent(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(d.ack(0, &[]).is_empty());
+        assert!(d.ack(0, &[]).is_empty());
+        assert_eq!(d.ack(0, &[]), [0]); // third duplicate: retransmit; ssthresh 4, inflated window 7
+        assert_eq!((d.cwnd(), d.ssthresh()), (4.0, 4.0));
+        assert!(d.ack(0, &[]).is_empty()); // 8
+        assert_eq!(d.ack(0, &[]), [8]); // 9
+        assert_eq!(d.ack(0, &[]), [9]); // 10
+        assert_eq!(d.ack(3, &[]), [3, 10]); // partial: retransmit 3, 10 - 3 + 1 = 8, one more
+        assert_eq!(d.ack(3, &[]), [11]);
+        assert_eq!(d.ack(3, &[]), [12]);
+        assert_eq!(d.ack(10, &[]), [13]); // full: flight 3, window min(4, 3 + 1)
+        assert_eq!(d.cwnd(), 4.0);
+    }
+}

@@ -122,3 +122,46 @@ fn enter<W: FlowContext>(s: &mut Sender, context: &mut W) {
     s.reset_timer(context, false);
     s.output(context, una);
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::{Driver, block};
+    use units::Span;
+
+    #[test]
+    fn sack_of_rfc_6675() {
+        // Window 10; 0, 1 and 5 are lost.
+        let options = Options { recovery: Recovery::Sack, timestamps: false, ..Options::linux() };
+        let mut d = Driver::new(options, 10.0);
+        assert_eq!(d.ack(0, &[block(2, 3)]), [10]); // one reported: the pipe has room for a new one
+        assert_eq!(d.ack(0, &[block(2, 4)]), [11]);
+        // The third: 0 and 1 are lost. Window 5; pipe: 5 and 6 to 11 unreported above the lost ones, and 0 again: 8.
+        assert_eq!(d.ack(0, &[block(2, 5)]), [0]);
+        assert_eq!(d.cwnd(), 5.0);
+        assert!(d.ack(0, &[block(6, 7), block(2, 5)]).is_empty());
+        assert!(d.ack(0, &[block(6, 8), block(2, 5)]).is_empty());
+        // Three reported above 5: it is lost too, which takes it out of the pipe: 8 to 11 less 8, and 0.
+        assert_eq!(d.ack(0, &[block(6, 9), block(2, 5)]), [1]);
+        assert_eq!(d.ack(0, &[block(6, 10), block(2, 5)]), [5]);
+        // All but the last two that were sent before the recovery are there: two in the pipe, room for three.
+        assert_eq!(d.ack(10, &[]), [12, 13, 14]);
+        assert_eq!(d.sender.phase(), cc::Phase::Recovery);
+        d.ack(12, &[]);
+        assert_eq!(d.cwnd(), 5.0);
+        assert_eq!(d.sender.phase(), cc::Phase::Open);
+    }
+
+    #[test]
+    fn timeout_goes_back_and_keeps_reports() {
+        let options = Options { recovery: Recovery::Sack, timestamps: false, ..Options::linux() };
+        let mut d = Driver::new(options, 4.0);
+        d.ack(0, &[block(2, 3)]);
+        d.sent();
+        d.context.now += Span::from_ms(1000);
+        d.sender.on_retransmit_timer(&mut d.context);
+        assert_eq!(d.sent(), [0]);
+        assert_eq!(d.cwnd(), 1.0);
+        assert_eq!(d.ack(1, &[block(2, 3)]), [1, 3]); // 2 was reported: it is passed over
+    }
+}

@@ -41,3 +41,32 @@ impl LossRecovery for WestwoodModule {
         0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::Driver;
+
+    #[test]
+    fn westwood_module_retransmits_at_every_third_duplicate_without_guard_or_inflation() {
+        let options =
+            Options { recovery: Recovery::WestwoodModule, limited_transmit: true, ..Options::ns2() };
+        let mut d = Driver::new(options, 8.0);
+        assert!(d.ack(0, &[]).is_empty()); // no limited transmit
+        assert!(d.ack(0, &[]).is_empty());
+        assert_eq!(d.ack(0, &[]), [0]);
+        assert_eq!(d.cwnd(), 4.0);
+        for _ in 0..3 {
+            assert!(d.ack(0, &[]).is_empty()); // the fourth and later ones do nothing: no inflation
+        }
+        // A partial ACK lets the window grow, and three duplicates of it cut again: Reno would refuse both.
+        assert!(d.ack(3, &[]).is_empty());
+        assert_eq!(d.cwnd(), 4.25);
+        assert_eq!(d.sender.phase(), cc::Phase::Open);
+        d.ack(3, &[]);
+        d.ack(3, &[]);
+        assert_eq!(d.ack(3, &[]), [3]);
+        assert_eq!(d.cwnd(), 2.125);
+        assert_eq!(d.sender.stats.cwnd_reductions, 2);
+    }
+}

@@ -39,10 +39,17 @@ impl Sender {
             context.set_timer(FlowTimer::Pace, self.pace_at);
             return false;
         }
-        if let Some(rate) = self.pacing_rate() {
-            self.pace_at = now + rate.time_for(self.paced_size() as u64);
-        }
+        self.charge_pacer(now);
         true
+    }
+
+    /// A segment is sent at `now`: the pacer permits the next one after its time at the pacing rate.
+    pub(crate) fn charge_pacer(&mut self, now: Time) {
+        if self.paces()
+            && let Some(rate) = self.pacing_rate()
+        {
+            self.pace_at = self.pace_at.max(now) + rate.time_for(self.paced_size() as u64);
+        }
     }
 
     /// The bytes of a segment that the pacer counts: in Linux the payload.

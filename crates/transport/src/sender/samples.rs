@@ -108,3 +108,35 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::Driver;
+    use units::Span;
+
+    #[test]
+    fn clock_rtt_gives_the_controller_whole_ticks() {
+        // Sent at 0 with the clock 3 ms into its tick; an ACK after 1 ms: within the same tick, which counts as one.
+        let options = Options { clock_rtt: true, ..Options::ns2() };
+        let mut d = Driver::new(options, 8.0);
+        d.ack(1, &[]);
+        assert_eq!(d.sender.stats.rtt_min, Span::from_ms(1));
+        assert_eq!(d.sender.rtt_given(), Some(Span::from_ms(10)));
+    }
+
+    #[test]
+    fn a_delayed_ack_gives_the_controller_its_newest_segment_and_the_timer_its_oldest() {
+        let options = Options { recovery: Recovery::NewReno, max_burst: 1, ..Options::linux() };
+        let mut d = Driver::new(options, 8.0);
+        assert_eq!(d.sent(), [0]);
+        d.context.now += Span::from_ms(10);
+        d.sender.on_pace_timer(&mut d.context); // any event lets the next one go
+        assert_eq!(d.sent(), [1]);
+        d.context.now += Span::from_ms(39);
+        // An ACK for both, with the first one's timestamp echoed (zero).
+        d.ack(2, &[]);
+        assert_eq!(d.sender.rtt_given(), Some(Span::from_ms(40)));
+        assert_eq!(d.sender.smoothed_rtt(), Some(Span::from_ms(50)));
+    }
+}

@@ -7,6 +7,7 @@
 
 mod acknowledge;
 mod detection;
+mod pipe_ack;
 mod prr;
 mod reduction;
 mod reordering;
@@ -24,6 +25,7 @@ use crate::sender::Sender;
 use cc::{Ack, Controller, EcnResponse};
 use net::Packet;
 use reordering::Reordering;
+use segments::Segments;
 use units::{Span, Time};
 
 pub(crate) use state::Rack;
@@ -98,6 +100,10 @@ impl Rack {
         let rtt = self.advance(s, &mut a, packet.seq);
         if let Some(rtt) = rtt {
             s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
+        }
+        if let Some(pipe_ack) = &mut self.pipe_ack {
+            let Segments { una, next, delivered, .. } = self.segments;
+            pipe_ack.on_ack(now, una, next, delivered, s.rtt.smoothed(&s.options));
         }
         if nothing_outstanding {
             if a.dsack {
