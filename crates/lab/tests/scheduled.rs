@@ -5,7 +5,7 @@ mod common;
 
 use common::audited;
 use engine::Stream;
-use lab::{Outcome, Recording, Run, Scenario, Settings};
+use lab::{Outcome, Scenario};
 
 /// A random network of three links in a row with flows of several kinds; `queue` makes the queue of a link from its limit.
 fn network(seed: u64, queue: &dyn Fn(u64) -> String) -> String {

@@ -240,6 +240,7 @@ impl Sender {
 
     /// The application writes `segments` segments. `last`: it writes no more.
     pub fn on_write<W: FlowContext>(&mut self, context: &mut W, segments: u32, last: bool) {
+        self.note_limit_before_write();
         self.limit = self.limit.saturating_add(segments);
         self.more_to_write = !last;
         if self.done {
@@ -462,7 +463,6 @@ impl Sender {
             may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
             paced: self.paces(),
             pacing_wait: Span::ZERO,
-            ack_delayed: false,
             window_limited: before + 1.0 > self.controller.cwnd(),
         };
         if let Some(rate) = &mut self.rate

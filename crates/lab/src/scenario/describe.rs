@@ -92,13 +92,7 @@ impl Scenario {
         let transmitters = satellites.map_or(Vec::new(), |s| {
             let kinds = [("up", &s.up), ("down", &s.down), ("between satellites", &s.isl)];
             let each = kinds.map(|(name, t)| {
-                let described = DirectionDescription {
-                    rate_bps: t.rate.bps(),
-                    delay_s: f64::NAN,
-                    queue: t.queue.describe(),
-                    loss: describe_losses(&t.losses),
-                    router: "",
-                };
+                let described = DirectionDescription { delay_s: f64::NAN, ..describe_direction(t) };
                 (name, described)
             });
             each.into()
@@ -124,6 +118,9 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
             None => direction.queue.describe(),
             Some(RateVariation::Trace(_)) => format!("rate by a trace, {}", direction.queue.describe()),
             Some(RateVariation::Steps(_)) => format!("rate in steps, {}", direction.queue.describe()),
+            Some(RateVariation::RandomSteps { min, max, .. }) => {
+                format!("{min} to {max} in random steps, {}", direction.queue.describe())
+            }
             Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.describe()),
         },
         loss: describe_losses(&direction.losses),

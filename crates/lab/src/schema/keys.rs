@@ -292,7 +292,8 @@ pub(super) const CONSTELLATION: &[Key] = &[
 ];
 
 pub(super) const TRANSMITTER: &[Key] = &[
-    key("rate", Quantity("25Mbps"), "as `isl`, `up`, `down`", "transmission rate"),
+    key("rate", Rate, "as `isl`, `up`, `down`", "transmission rate; a table for a rate that varies"),
+    key("shaper", Table("shaper"), "none", "token bucket in front of the transmitter"),
     key("queue", Queue, "drop-tail of 49 packets", "queue discipline"),
     key("loss", Losses, "none", "losses besides the queue"),
 ];

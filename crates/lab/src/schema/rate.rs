@@ -26,6 +26,18 @@ pub(super) const STEPS: &[Key] = &[
     key("repeat", Quantity("20s"), "none", "time after which the steps start again"),
 ];
 
+pub(super) const RANDOM_STEPS: &[Key] = &[
+    key(
+        "kind",
+        Word(&["random_steps"]),
+        "",
+        "a rate that is drawn anew after each interval, uniformly distributed, such as that of a Starlink terminal, whose satellite and share are assigned every 15 s",
+    ),
+    key("interval", Quantity("15s"), "", "time for which a rate holds, at least 1 ms"),
+    key("min", Quantity("50Mbps"), "", "smallest rate"),
+    key("max", Quantity("250Mbps"), "", "largest rate"),
+];
+
 pub(super) const RATE_FILE: &[Key] = &[
     key("kind", Word(&["file"]), "", "a rate that changes at the times of a file"),
     key(

@@ -3,7 +3,7 @@
 use super::outcome::{HandoffOutcome, SatelliteOutcome};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::NodeNumbers;
-use crate::scenario::{Direction, Satellites, Scenario, Transmitter};
+use crate::scenario::{Direction, Satellites, Scenario};
 use net::{Ends, HandoffLoss, NodeId, SatelliteNetwork, Topology};
 use orbit::{Graph, IslKind, Timeline};
 use std::cell::OnceCell;
@@ -74,10 +74,9 @@ pub(super) fn lay_out<'a>(
     let [anybody, seam] = [ANYBODY, SEAM].map(|name| topology.add_node(name));
     let node = |number: usize| NodeId(number as u32);
     let mut directions = Vec::new();
-    let mut add = |from: NodeId, to: NodeId, transmitter: &Transmitter| {
-        topology.add_link(from, to, Span::ZERO);
-        let Transmitter { rate, queue, losses } = transmitter.clone();
-        directions.push(Direction { rate, delay: Span::ZERO, queue, losses, router: None, variation: None });
+    let mut add = |from: NodeId, to: NodeId, transmitter: &Direction| {
+        topology.add_link(from, to, transmitter.delay);
+        directions.push(transmitter.clone());
     };
     // In the order of `orbit::Graph`.
     for isl in &system.constellation.isls {

@@ -2,7 +2,7 @@
 
 use super::{LastReduction, Sender};
 use crate::change::WindowCause;
-use crate::recovery::Rack;
+use crate::recovery::RecoveryState;
 use cc::{Cause, Congestion, Controller, Lost, Phase, RateSample, Sent, Signals, Timeout, TransmitStart};
 use units::{Span, Time};
 
@@ -168,17 +168,21 @@ impl Sender {
         }
     }
 
+    /// Notes whether the application, and not the window, limited the sender until it writes more, as Linux does: only
+    /// then.
+    pub(super) fn note_limit_before_write(&mut self) {
+        if let RecoveryState::Rack(Some(rack)) = &self.recovery_state
+            && self.rate.is_some()
+            && rack.application_limited(self)
+        {
+            let in_flight = rack.pipe();
+            self.rate_limited(in_flight);
+        }
+    }
+
     /// The time until the pacer permits the next packet.
     #[inline]
     pub(crate) fn pacing_wait(&self, now: Time) -> Span {
         if self.pace_at > now { self.pace_at.since(now) } else { Span::ZERO }
-    }
-
-    /// Called before an event: notes whether the application, and not the window, limits the sender.
-    #[inline]
-    pub(crate) fn note_application_limit_of(&mut self, rack: &Rack) {
-        if self.rate.is_some() && rack.application_limited(self) {
-            self.rate_limited(rack.pipe());
-        }
     }
 }

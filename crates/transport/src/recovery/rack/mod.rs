@@ -87,7 +87,6 @@ impl Rack {
     /// Processes an ACK. The order of the steps decides what is sent.
     fn ack<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
         let now = context.now();
-        s.note_application_limit_of(self);
         let mut a = self.arrival(s, now, packet);
         let old = packet.seq < self.segments.una;
         let nothing_outstanding = self.segments.packets_out() == 0;
@@ -192,7 +191,6 @@ impl Rack {
             may_grow: progress && !self.state.reducing(),
             paced: s.paces(),
             pacing_wait: s.pacing_wait(a.now),
-            ack_delayed: a.advanced && segments.una - a.prior_una == 1 && !a.sacked && !a.ece,
             window_limited: self.window_limited(s),
         };
         s.controller.on_ack(&ack);
@@ -243,7 +241,6 @@ impl LossRecovery for Rack {
     fn on_write<W: FlowContext>(s: &mut Sender, context: &mut W) {
         with(s, context, |rack, s, context| {
             rack.restart_after_idle(s, context.now());
-            s.note_application_limit_of(rack);
             rack.send_new(s, context);
         });
     }
