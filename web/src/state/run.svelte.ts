@@ -189,7 +189,7 @@ function clipped(curves: Curves, from: number, to: number): Curves {
   };
 }
 /** Rows that a record has room for, and the part of them that is used: rows are not spread evenly. */
-const MOST_PACKETS = 5 * 2 ** 19, MOST_WINDOWS = 2 ** 19, USED = 0.6;
+const MOST_PACKETS = 3 * 2 ** 20, MOST_WINDOWS = 2 ** 19, USED = 0.6;
 let rows = { packets: 0, windows: 0 };
 /** The longest range that can be recorded at once, s; the whole run if all of it is. */
 export function longest(): number {

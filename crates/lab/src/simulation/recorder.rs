@@ -367,8 +367,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             };
             let bounded = self.recording.bounded;
             if kept && (!bounded || self.keeps(event.at, self.packets.time.len(), PacketLog::MOST_ROWS)) {
-                if bounded {
-                    self.packets.grow();
+                if bounded && self.packets.time.len() == PacketLog::RESERVED {
+                    self.packets.reserve();
                 }
                 self.packets.push(event);
             }
@@ -491,7 +491,9 @@ impl PacketLog {
     /// The code for no reason.
     pub const NO_REASON: u8 = 255;
     /// Rows of a log with bounded memory.
-    pub const MOST_ROWS: usize = 5 << 19;
+    pub const MOST_ROWS: usize = 3 << 20;
+    /// The rows from which on such a log has room for all of its rows: columns that double leave holes in memory.
+    const RESERVED: usize = 1 << 18;
 
     /// By how much an event changes the number of packets that its link holds, the packet in transmission included.
     pub(crate) fn change_by(event: &PacketEvent) -> i64 {
@@ -525,21 +527,17 @@ impl PacketLog {
         self.held[link] += Self::change(step, reason);
     }
 
-    /// Makes room for a quarter more rows if all is used, in place of the double.
-    fn grow(&mut self) {
-        let rows = self.time.len();
-        if rows == self.time.capacity() {
-            let more = (rows / 4).max(1 << 14);
-            self.time.reserve_exact(more);
-            self.link.reserve_exact(more);
-            self.event.reserve_exact(more);
-            self.reason.reserve_exact(more);
-            self.flow.reserve_exact(more);
-            self.kind.reserve_exact(more);
-            self.seq.reserve_exact(more);
-            self.size.reserve_exact(more);
-            self.marked.reserve_exact(more);
-        }
+    fn reserve(&mut self) {
+        let more = Self::MOST_ROWS - self.time.len();
+        self.time.reserve_exact(more);
+        self.link.reserve_exact(more);
+        self.event.reserve_exact(more);
+        self.reason.reserve_exact(more);
+        self.flow.reserve_exact(more);
+        self.kind.reserve_exact(more);
+        self.seq.reserve_exact(more);
+        self.size.reserve_exact(more);
+        self.marked.reserve_exact(more);
     }
 
     fn push(&mut self, event: &PacketEvent) {
