@@ -4,6 +4,7 @@ import { Failed, Refused } from '../core/lab';
 import type { Catalog, Curves, Flights, Outcome, PageClass, Recorded, RunRequest, Shape, Transmissions, Why } from '../core/types';
 import { wasm } from '../core/wasm';
 import { request, scenario } from './scenario.svelte';
+import { asFlights } from './radio';
 import { resetTime, time } from './time.svelte';
 
 export type Status = 'loading' | 'idle' | 'running' | 'ended' | 'error';
@@ -42,7 +43,7 @@ function mark(status: Status): void {
   run.status = status;
   const root = document.documentElement.dataset;
   root.state = status;
-  if (status === 'ended') root.fingerprint = run.fingerprint;
+  if (status === 'ended') Object.assign(root, { fingerprint: run.fingerprint, bytes: String(run.bytes) });
   else delete root.fingerprint;
 }
 export const engine = (): Client | null => client;
@@ -213,6 +214,7 @@ async function record(from: number, to: number): Promise<boolean> {
     if (mine !== turn) return false;
     run.recorded = ended.cut_short === 'stopped' ? { ...ended.recorded, to_s: ended.recorded.from_s } : ended.recorded;
     run.recording = null;
+    document.documentElement.dataset.bytes = String((run.bytes = ended.bytes));
     wanted = null;
     if (!covered(from, to)) wanted = [begin, until]; // the log was full: it is not tried again
     await look();
@@ -231,6 +233,12 @@ export async function transmissions(from: number, to: number): Promise<Transmiss
   if (!client || run.status !== 'ended' || run.recording) return null;
   if (!covered(from, to) && !(await record(from, to))) return null;
   try { return await client.call('transmissions', { from, to }); } catch { return null; }
+}
+/** What happens to packets in an interval: on links, or by radio. */
+export async function happenings(from: number, to: number): Promise<Flights | null> {
+  if (scenario.checked?.kind !== 'radio') return flights(from, to);
+  const found = await transmissions(from, to);
+  return found && asFlights(found);
 }
 export async function explain(at: number, flow: string | undefined, cut: boolean): Promise<void> {
   if (!client || run.status !== 'ended' || run.recording) return;
