@@ -53,7 +53,7 @@ await page.waitForTimeout(300);
 console.log(`${Math.round(performance.now() - again)} ms to record ${await page.locator('.axis').innerText()}`);
 await say('a range of it');
 await page.getByRole('button', { name: /Last fall before/ }).click();
-await page.locator('.why .cause').waitFor();
+await page.locator('.why .cause').waitFor({ timeout: 600_000 });
 console.log((await page.locator('.why .cause').innerText()).slice(0, 160));
 await page.screenshot({ path: (process.env.SHOT ?? '/tmp/long.png').replace('.png', '-range.png') });
 await browser.close();
