@@ -27,8 +27,8 @@ pub use scenario::{
 };
 pub use simulation::{
     EngineCost, Fairness, FlowBounds, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog,
-    Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RuleRow, Run, SatelliteOutcome,
-    Settings, TraceMode, WindowLog, to_json,
+    Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run,
+    SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

@@ -220,6 +220,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 packets: true,
                 captures: false,
                 packets_within: None,
+                bounded: false,
                 radio: true,
                 rules: true,
                 trace: TraceMode::EveryAck,
