@@ -400,3 +400,33 @@ impl Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_again() {
+        for (recovery, name, _) in Recovery::ALL {
+            assert_eq!((Recovery::from_name(name), recovery.name()), (Some(recovery), name));
+        }
+        assert_eq!(Recovery::from_name("none"), None);
+        assert_eq!(Validation::NAMES, ["linux", "rfc7661", "none"]);
+    }
+
+    #[test]
+    fn the_profiles_differ_where_linux_does() {
+        let (ns2, linux) = (Options::ns2(), Options::linux());
+        assert_eq!((ns2.recovery, linux.recovery), (Recovery::NewReno, Recovery::Rack));
+        assert!(linux.integer_windows && linux.timestamps && linux.delayed_ack && linux.dsack);
+        assert!(ns2.receiver_time() && linux.receiver_time());
+        assert!(!Options { timestamps: false, ..linux.clone() }.receiver_time());
+        assert!(linux.reports() && !ns2.reports());
+        assert!(!Options { sack: false, ..linux.clone() }.reports());
+        assert!(Options { recovery: Recovery::Sack, ..ns2.clone() }.reports());
+        assert_eq!((ns2.arithmetic().growth, linux.arithmetic().growth), (Growth::PerAck, Growth::Counted));
+        assert!(ns2.arithmetic().reduce_on_every_timeout && !linux.arithmetic().reduce_on_every_timeout);
+        assert!(!ns2.requests_quick_start());
+        assert!(Options { quick_start: Rate::from_bps(1), ..ns2 }.requests_quick_start());
+    }
+}

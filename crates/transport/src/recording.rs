@@ -22,6 +22,11 @@ impl RecordingContext {
         set.min_by_key(|(_, at)| *at).map(|(number, at)| (FlowTimer::from_number(number), at))
     }
 
+    /// When a timer expires; `Time::NEVER` if it is not set.
+    pub fn timer_of(&self, timer: FlowTimer) -> Time {
+        self.timers[timer as usize].unwrap_or(Time::NEVER)
+    }
+
     /// Stops the timer that expires first and returns it.
     pub fn take_timer(&mut self) -> Option<(FlowTimer, Time)> {
         let first = self.first_timer()?;
@@ -43,7 +48,7 @@ impl FlowContext for RecordingContext {
         self.timers[timer as usize] = (at != Time::NEVER).then_some(at);
     }
     fn timer(&self, timer: FlowTimer) -> Time {
-        self.timers[timer as usize].unwrap_or(Time::NEVER)
+        self.timer_of(timer)
     }
     fn window(&mut self, row: &WindowRow) {
         debug_assert!(row.cwnd >= 1.0, "a window of {}", row.cwnd);

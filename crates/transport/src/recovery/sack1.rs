@@ -139,3 +139,86 @@ fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
     sack.mark_retransmitted(una);
     s.output(context, una);
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::{Driver, block};
+
+    /// Segments 1 to 8 are outstanding with a window of 8.
+    fn driver(options: Options) -> Driver {
+        let options = Options { recovery: Recovery::Sack, ..options };
+        let mut d = Driver::new(options, 8.0);
+        assert_eq!(d.ack(1, &[]), [8]);
+        d
+    }
+
+    #[test]
+    fn the_pipe_limits_what_recovery_sends() {
+        let mut d = driver(Options::ns2());
+        assert!(d.ack(1, &[block(2, 3)]).is_empty());
+        assert!(d.ack(1, &[block(2, 4)]).is_empty());
+        assert_eq!(d.ack(1, &[block(2, 5)]), [1]); // pipe 8 - 3, window 4
+        assert_eq!((d.cwnd(), d.sender.in_flight()), (4.0625, 5));
+        assert!(d.ack(1, &[block(2, 6)]).is_empty()); // pipe 4
+        assert_eq!(d.ack(1, &[block(7, 8), block(2, 6)]), [6]); // 3: the hole first
+        assert_eq!(d.ack(1, &[block(7, 9), block(2, 6)]), [9]);
+        assert_eq!(d.sender.in_flight(), 4);
+        assert_eq!(d.ack(6, &[block(7, 9)]), [10, 11]); // a partial ACK takes two out of the pipe
+        assert_eq!(d.ack(9, &[]), [12]); // above the recovery point: the window of 4
+        assert_eq!(d.sender.phase(), cc::Phase::Open);
+    }
+
+    #[test]
+    fn an_ack_without_news_is_no_duplicate() {
+        let mut d = driver(Options::ns2());
+        for _ in 0..5 {
+            assert!(d.ack(1, &[block(2, 3)]).is_empty());
+        }
+        assert_eq!(d.sender.stats.cwnd_reductions, 0);
+    }
+
+    #[test]
+    fn after_a_timeout_reports_do_not_count_until_new_data_is_acknowledged() {
+        let mut d = driver(Options::ns2());
+        d.ack(1, &[block(2, 4)]);
+        let (_, _, sent) = d.fire();
+        assert_eq!(sent, [1]);
+        for end in 5..9 {
+            assert!(d.ack(1, &[block(2, end)]).is_empty());
+        }
+        assert_eq!(d.sender.stats.cwnd_reductions, 1);
+        assert_eq!(d.ack(2, &[]), [2, 3]); // the reports were forgotten
+    }
+
+    #[test]
+    fn limited_transmit_sends_on_the_first_two_duplicates() {
+        let options = Options { recovery: Recovery::Sack, initial_ssthresh: 8.0, ..Options::ns2() };
+        let mut d = Driver::with(options, "reno", 8.0, None);
+        d.ack(1, &[]);
+        assert_eq!(d.ack(1, &[block(2, 3)]), [9]);
+        assert_eq!(d.ack(1, &[block(2, 4)]), [10]);
+        assert_eq!(d.ack(1, &[block(2, 5)]), [1]);
+    }
+
+    #[test]
+    fn a_hole_that_the_pacer_refuses_is_sent_later() {
+        let options = Options { recovery: Recovery::Sack, pacing: true, ..Options::ns2() };
+        let mut d = Driver::new(options, 8.0);
+        d.sent();
+        d.ack_at(100, 1, &[]);
+        while d.context.first_timer().is_some_and(|(timer, _)| timer == crate::FlowTimer::Pace) {
+            d.fire();
+        }
+        let now = d.context.now;
+        for n in 0..8 {
+            d.context.now = now;
+            d.ack(1, &[block(4, 5 + n.min(4))]);
+        }
+        let mut sent = Vec::new();
+        while let Some((crate::FlowTimer::Pace, _)) = d.context.first_timer() {
+            sent.extend(d.fire().2);
+        }
+        assert!(sent.contains(&2) && sent.contains(&3), "{sent:?}");
+    }
+}

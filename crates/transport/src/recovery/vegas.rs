@@ -78,3 +78,46 @@ fn retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
         s.dupacks = DUP_THRESH;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::{Driver, ms};
+
+    /// Eight segments sent at 0, and the first acknowledged after 100 ms.
+    fn driver() -> Driver {
+        let options =
+            Options { recovery: Recovery::Reno, window: 8, initial_ssthresh: 2.0, ..Options::ns2() };
+        let mut d = Driver::with(options, "vegas", 8.0, None);
+        d.ack_at(100, 1, &[]);
+        d
+    }
+
+    #[test]
+    fn the_first_duplicate_retransmits_a_segment_older_than_the_fine_timeout() {
+        let mut d = driver();
+        assert!(d.ack_at(110, 1, &[]).is_empty()); // 110 ms old: younger than the timeout
+        assert_eq!(d.sender.stats.cwnd_reductions, 0);
+        assert_eq!(d.ack_at(900, 1, &[]).first(), Some(&1));
+        assert_eq!((d.sender.stats.retransmitted, d.sender.stats.cwnd_reductions), (1, 1));
+    }
+
+    #[test]
+    fn the_third_duplicate_retransmits_in_any_case() {
+        let mut d = driver();
+        assert!(d.ack_at(101, 1, &[]).is_empty());
+        assert!(d.ack_at(102, 1, &[]).is_empty());
+        assert_eq!(d.ack_at(103, 1, &[]).first(), Some(&1));
+    }
+
+    #[test]
+    fn two_new_acks_after_a_retransmission_check_the_next_segment() {
+        let mut d = driver();
+        d.ack_at(900, 1, &[]);
+        assert_eq!(d.ack_at(910, 2, &[]).first(), Some(&2)); // sent at 0, so it has expired too
+        assert_eq!(d.ack_at(920, 3, &[]).first(), Some(&3));
+        assert_ne!(d.ack_at(930, 4, &[]).first(), Some(&4)); // the third one does not check
+        assert!(d.sender.stats.retransmitted >= 3);
+        assert_eq!(d.context.now, ms(930));
+    }
+}
