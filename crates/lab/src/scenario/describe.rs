@@ -2,7 +2,7 @@
 
 use super::model::{Direction, FlowKind, Loss, RateVariation, Scenario};
 use net::RouterConfig;
-use net::impairment::Action;
+use net::impairment::{Action, Distribution};
 use serde::Serialize;
 
 /// The network of a scenario. Serialised as JSON.
@@ -149,7 +149,15 @@ fn describe_losses(losses: &[Loss]) -> String {
             format!("{listed} scripted {what}")
         }
         Loss::Policer { rate, burst } => format!("policer {rate}, {burst} B"),
-        Loss::Jitter { min, max, .. } => format!("jitter {min} to {max}"),
+        Loss::Jitter { distribution: Distribution::Uniform { min, max }, .. } => {
+            format!("jitter {min} to {max}")
+        }
+        Loss::Jitter { distribution: Distribution::Normal { mean, deviation, .. }, .. } => {
+            format!("jitter {mean} ± {deviation}, normal")
+        }
+        Loss::Jitter { distribution: Distribution::Pareto { mean, deviation }, .. } => {
+            format!("jitter {mean} ± {deviation}, Pareto")
+        }
         Loss::Delay { steps, .. } => format!("{} steps of delay", steps.steps.len()),
         Loss::Reorder { rate, by } => format!("{} % later by {by}", 100.0 * rate),
         Loss::Duplicate { rate } => format!("{} % duplicates", 100.0 * rate),

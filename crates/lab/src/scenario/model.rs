@@ -2,7 +2,7 @@
 
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params};
-use net::impairment::{Action, Selection};
+use net::impairment::{Action, Distribution, Selection};
 use net::qdisc::PieConfig;
 use net::qdisc::scheduled::{CodelConfig, DualPi2Config, FairConfig};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
@@ -144,12 +144,10 @@ pub enum Loss {
         /// Largest number of tokens, bytes.
         burst: u64,
     },
-    /// Packets arrive later by a uniformly distributed time.
+    /// Packets arrive later by a random time.
     Jitter {
-        /// Least delay.
-        min: Span,
-        /// Largest delay.
-        max: Span,
+        /// Its distribution.
+        distribution: Distribution,
         /// Whether packets keep their order.
         ordered: bool,
     },

@@ -1,9 +1,9 @@
 //! Reads the TCP options of a flow: the profile, then `[tcp]`, then the table of the flow.
 
-use super::control;
 use super::document::TomlItem;
 use super::model::{CongestionControl, TcpFlow};
 use super::table::TableReader;
+use super::{advice, control};
 use crate::error::{ScenarioError, nearest};
 use cc::{FlowInfo, Signals};
 use net::{QUICK_START_LEAST, RouterConfig};
@@ -162,6 +162,7 @@ impl TcpLayers<'_> {
         self.check_ecn(&flow)?;
         self.check_effect(&flow)?;
         self.check_signals(&flow)?;
+        self.advise_unused(&flow)?;
         Ok(flow)
     }
 
@@ -205,6 +206,24 @@ impl TcpLayers<'_> {
             let key = "idle_restart";
             let message = "has no effect with validation = \"rfc7661\", which keeps the window: remove it";
             return self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, message)));
+        }
+        Ok(())
+    }
+
+    /// Gives advice on options without effect: those of windows and pacing with a controller that sets both itself.
+    fn advise_unused(&self, flow: &TcpFlow) -> Result<()> {
+        const UNUSED: [&str; 7] =
+            ["initial_ssthresh", "reduction", "validation", "idle_restart", "abe", "pacing", "pacing_gain"];
+        if !flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
+            return Ok(());
+        }
+        for key in UNUSED {
+            if let Some(layer) = self.layer_with(key)? {
+                let name = flow.control.name();
+                let message =
+                    format!("has no effect with {name}, which sets its window and pacing rate itself");
+                advice::give(layer.error(key, message));
+            }
         }
         Ok(())
     }

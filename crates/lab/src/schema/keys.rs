@@ -11,7 +11,7 @@ pub(super) const TOP: &[Key] = &[
     key("duration", Quantity("60s"), "", "simulated time"),
     key("seed", Integer(0, i64::MAX as u64), "1", "seed of all random streams; `--seed` replaces it"),
     key("warmup", Quantity("5s"), "\"0s\"", "beginning of the run that the outcome excludes"),
-    key("delays", Switch, "false", "the outcome has quantiles of the one-way delay"),
+    key("delays", Switch, "false", "the outcome has quantiles of the one-way delay and of waiting times"),
     key("extends", Text, "none", "base file, relative to this file; tables are merged key by key"),
     key(
         "sweep",

@@ -61,9 +61,28 @@ pub(super) const POLICER: &[Key] = &[
 ];
 
 pub(super) const JITTER: &[Key] = &[
-    key("kind", Word(&["jitter"]), "", "delays packets after their transmission, uniformly distributed"),
-    key("min", Quantity("0ms"), "\"0ms\"", "least delay"),
-    key("max", Quantity("10ms"), "", "largest delay"),
+    key("kind", Word(&["jitter"]), "", "delays packets after their transmission by random times"),
+    key(
+        "distribution",
+        Word(&["uniform", "normal", "pareto"]),
+        "\"uniform\"",
+        "distribution of the delays; `\"normal\"` is cut at zero and at 9 deviations above the mean, `\"pareto\"` (shape 3) at zero and at 30",
+    ),
+    key("min", Quantity("0ms"), "\"0ms\"", "`\"uniform\"`: least delay"),
+    key("max", Quantity("10ms"), "none; needed with `\"uniform\"`", "`\"uniform\"`: largest delay"),
+    key("mean", Quantity("10ms"), "none; needed with the others", "`\"normal\"`, `\"pareto\"`: mean delay"),
+    key(
+        "deviation",
+        Quantity("2ms"),
+        "none; needed with the others",
+        "`\"normal\"`, `\"pareto\"`: standard deviation",
+    ),
+    key(
+        "correlation",
+        Number(0.0, 1.0),
+        "0",
+        "`\"normal\"`: correlation of the delays of two successive packets",
+    ),
     key("order", Switch, "true", "no packet arrives before the one in front of it"),
 ];
 

@@ -16,7 +16,7 @@ use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::transmitter::Transmitter;
 use engine::EventQueue;
-use units::{Span, Time};
+use units::Time;
 
 impl Network {
     /// Replaces the queue of link `link` by a discipline that is asked at each departure. Call it before adding routes.
@@ -135,7 +135,7 @@ impl Network {
         }
         for dropped in drops.drain(..) {
             service.left(&dropped);
-            self.links[id as usize].waited += dropped.sojourn(now).ps() as f64;
+            self.count_sojourn(id, dropped.arrived, now);
             self.drop_packet(tap, id, now, &dropped.packet, DropReason::Aqm);
             self.forget_options(&dropped.packet);
         }
@@ -213,12 +213,12 @@ impl Network {
             service.schedule(event_queue, ready);
         }
         link.free_at = depart;
-        link.waited += next.sojourn(begin).ps() as f64;
         if depart <= self.border {
             link.busy = link.busy + busy;
         } else {
             self.count_late(id, begin, depart, busy);
         }
+        self.count_sojourn(id, next.arrived, begin);
         if T::PACKETS {
             if next.marked {
                 let rule = || service.scheduler.rule(&next, now, Point::Mark);
@@ -245,22 +245,5 @@ impl Network {
         let link = &mut self.links[id as usize];
         let arrival = ingress.displaced(depart + link.delay, &next.effect);
         event_queue.push(arrival, &next.packet, &mut link.hint, |packet| packet.began = now);
-    }
-
-    /// Counts the transmission of a packet that ends after the warm-up or after the run: `busy` of the time from `start` to
-    /// `depart`.
-    #[cold]
-    fn count_late(&mut self, id: u32, start: Time, depart: Time, busy: Span) {
-        let whole = depart.since(start).ps().max(1) as u128;
-        let before = |end: Time| {
-            let passed = (end.since(start.min(end)).ps() as u128).min(whole);
-            Span::from_ps((busy.ps() as u128 * passed / whole) as u64)
-        };
-        let counted = before(self.horizon);
-        let link = &mut self.links[id as usize];
-        link.busy = link.busy + counted;
-        if let Some(beyond) = self.beyond.get_mut(id as usize) {
-            beyond.busy = beyond.busy + (counted - before(self.border));
-        }
     }
 }

@@ -159,7 +159,7 @@ fn audited_link(
             Loss::Delay { steps, .. } => {
                 delay.1 = delay.1 + steps.steps.iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
             }
-            Loss::Jitter { max, .. } => delay.1 = delay.1 + *max,
+            Loss::Jitter { distribution, .. } => delay.1 = delay.1 + distribution.longest(),
             Loss::Stall { times } => {
                 pause = times.iter().fold(pause, |sum, (begin, end)| sum + (*end - *begin));
             }
@@ -205,7 +205,9 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
             Impairment::Scripted(Scripted::new(plan.order[index], selection, *action))
         }
         Loss::Policer { rate, burst } => Impairment::Policer(TokenBucket::new(*rate, *burst)),
-        Loss::Jitter { min, max, ordered } => Impairment::Jitter(Jitter::new(*min, *max, *ordered, stream())),
+        Loss::Jitter { distribution, ordered } => {
+            Impairment::Jitter(Jitter::new(*distribution, *ordered, stream()))
+        }
         Loss::Delay { steps, ordered } => Impairment::Delay(steps.clone(), *ordered),
         Loss::Reorder { rate, by } => Impairment::Jitter(Jitter::reorder(*rate, *by, stream())),
         Loss::Duplicate { rate } => Impairment::Duplicate(Bernoulli::new(*rate, stream())),
