@@ -23,12 +23,6 @@ const RULES: &[Rule] = &[
         missing: "needs the feedback of routers, for which QUIC's packets have no field; use a TCP flow",
     },
     Rule {
-        signal: Signals::FINE_CLOCK,
-        provided: |_| false,
-        missing: "needs a retransmission by its own clock before the third duplicate ACK; QUIC has no duplicate ACKs, and \
-                  its loss detection belongs to the stack; write variant = \"linux\"",
-    },
-    Rule {
         signal: Signals::ECN_PER_PACKET,
         provided: |config| config.ecn,
         missing: "needs ECN; write ecn = true",
@@ -53,7 +47,8 @@ const ALWAYS: Signals = Signals::RATE
     .and(Signals::LOSSES)
     .and(Signals::SENT);
 
-/// The signals that a connection with these settings provides.
+/// The signals that a connection with these settings provides. [`Signals::FINE_CLOCK`] is not among them and no reason to refuse
+/// a controller: it runs without if [`cc::FlowInfo::fine_clock`] is false, as with TCP's recoveries but Reno.
 pub fn offers(config: &Config) -> Signals {
     let given = RULES.iter().filter(|rule| (rule.provided)(config));
     given.fold(ALWAYS, |signals, rule| signals.and(rule.signal))
