@@ -9,6 +9,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+
 from ackclock import Scenario, ScenarioError
 
 Command = Callable[..., "CompletedProcess[str]"]
