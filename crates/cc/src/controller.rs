@@ -20,8 +20,8 @@ pub trait Controller {
     }
     /// Called before the first packet is sent.
     fn on_open(&mut self, _now: Time) {}
-    /// Called when the handshake is complete, with its round-trip time (`recovery = "rack"` only, and only if the SYN was
-    /// sent once).
+    /// Called when the handshake is complete, with its round-trip time (TCP: `recovery = "rack"` only, and only if the
+    /// SYN was sent once).
     fn on_handshake(&mut self, _now: Time, _rtt: Span) {}
     /// Called for every ACK, also during recovery.
     fn on_ack(&mut self, ack: &Ack);

@@ -221,6 +221,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 captures: false,
                 packets_within: None,
                 bounded: false,
+                qlog: true,
                 radio: true,
                 rules: true,
                 trace: TraceMode::EveryAck,

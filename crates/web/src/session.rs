@@ -179,11 +179,12 @@ impl Session {
             audit: yes("audit"),
             captures: false,
             fingerprint: yes("fingerprint"),
+            qlog: false,
             radio: yes("radio"),
             rules: yes("rules"),
         };
         let opened = Self::scenario(&request).and_then(|(scenario, _)| {
-            let settings = Settings { seed: request["seed"].as_u64(), recording, unfused: false };
+            let settings = Settings { seed: request["seed"].as_u64(), recording, ..Settings::default() };
             Ok((scenario.duration.seconds(), Run::new(&scenario, settings)?))
         });
         let (duration, run) = match opened {

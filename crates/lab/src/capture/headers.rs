@@ -65,7 +65,11 @@ const CE: u8 = 3;
 pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) -> (Vec<u8>, u32) {
     let (transport, payload) = match &flow.tcp {
         Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
-        None => udp_header(flow.ports, packet.size.saturating_sub(28)),
+        None => {
+            let [own, far] = flow.ports;
+            let ports = if packet.kind.is_reverse() { [far, own] } else { [own, far] };
+            udp_header(ports, packet.size.saturating_sub(28))
+        }
     };
     let ecn = match packet.ecn {
         Ecn::Ce => CE,
@@ -80,7 +84,7 @@ pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) 
     h.extend(u16::try_from(length).unwrap_or(0).to_be_bytes());
     h.extend([0, 0, 0x40, 0, 64, if flow.tcp.is_some() { 6 } else { 17 }, 0, 0]);
     let [source, destination] = flow.hosts;
-    let ends = if packet.kind == PacketKind::Ack { [destination, source] } else { [source, destination] };
+    let ends = if packet.kind.is_reverse() { [destination, source] } else { [source, destination] };
     ends.iter().for_each(|host| h.extend(host));
     let sum: u32 = h.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     let sum = (sum & 0xffff) + (sum >> 16);

@@ -31,6 +31,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Traffic sources, whose flows are drawn from the seed.
     pub traffic: Vec<Traffic>,
+    /// `[quic]`, if the file has it: the options of flows that [`Scenario::over_quic`] converts.
+    pub quic: Option<Arc<QuicFlow>>,
     /// Whether the outcome has quantiles of the one-way delay; then the delay of every packet is stored.
     pub delays: bool,
     /// Satellites and terminals, if there are any.
@@ -278,11 +280,13 @@ pub struct Flow {
     pub kind: FlowKind,
 }
 
-/// TCP or UDP.
+/// TCP, QUIC or UDP.
 #[derive(Clone, Debug)]
 pub enum FlowKind {
     /// TCP with its options and controller.
     Tcp(Arc<TcpFlow>),
+    /// QUIC with its options and controller.
+    Quic(Arc<QuicFlow>),
     /// Constant bit rate in steps.
     Udp {
         /// Bytes per packet.
@@ -302,6 +306,38 @@ pub struct TcpFlow {
     /// Everything else.
     pub options: Options,
     /// The initial window of the profile, segments, if the scenario gives none: then the controller may specify another.
+    pub default_initial_window: Option<f64>,
+    /// The options that the scenario gives, for messages.
+    pub given: GivenOptions,
+}
+
+/// Names of options that a scenario gives. They do not belong to the identity of a run.
+#[derive(Clone, Default)]
+pub struct GivenOptions(pub Vec<String>);
+
+impl fmt::Debug for GivenOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
+}
+
+/// A QUIC flow's controller and options. Without the cargo feature `quic` no scenario has one.
+#[derive(Clone, Debug)]
+pub struct QuicFlow {
+    /// The controller.
+    pub control: CongestionControl,
+    /// The settings of the stack; a run sets the seed.
+    #[cfg(feature = "quic")]
+    pub config: ::quic::Config,
+    /// Bytes of a packet on the wire besides the UDP payload.
+    pub header: u32,
+    /// Slow-start threshold before the first reduction, segments.
+    pub initial_ssthresh: f64,
+    /// Largest congestion window, segments; 0 for none.
+    pub max_cwnd: f64,
+    /// Smaller reductions after ECN marks (RFC 8511).
+    pub abe: bool,
+    /// The default initial window, segments, if the scenario gives none: then the controller may specify another.
     pub default_initial_window: Option<f64>,
 }
 
@@ -345,7 +381,7 @@ impl fmt::Debug for ExternalSource {
     }
 }
 
-/// A traffic source: TCP flows with random start times and sizes.
+/// A traffic source: TCP or QUIC flows with random start times and sizes.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// Its name; its flows are NAME0, NAME1, ...
@@ -360,8 +396,8 @@ pub struct Traffic {
     pub load: Rate,
     /// Sizes of the flows.
     pub sizes: Sizes,
-    /// TCP of its flows.
-    pub tcp: Arc<TcpFlow>,
+    /// The transport of its flows.
+    pub kind: FlowKind,
 }
 
 /// The distribution of flow sizes: the Pareto distribution between two bounds, or one size for all.

@@ -1,9 +1,11 @@
 //! The endpoints of flows, the owners of timers, and the context of a flow's state machines.
 
 use super::recorder::Recorder;
+use crate::scenario::QuicFlow;
 use engine::EventQueue;
 use net::{Network, Packet};
-use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, WindowRow};
+use std::sync::Arc;
+use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, ReceiverStats, WindowRow};
 use units::Time;
 
 /// The endpoints of a flow, with their index in the list of their kind.
@@ -11,8 +13,12 @@ use units::Time;
 pub(super) enum Endpoints {
     /// A TCP sender and its receiver. TCP flows have the first numbers, so the index is that of the flow.
     Tcp(usize),
+    /// Two endpoints of QUIC. QUIC flows have the numbers after those of TCP flows.
+    Quic(usize),
     /// A UDP source and the counters of its sink.
     Udp(usize),
+    /// Ends outside the simulation.
+    Attached(usize),
 }
 
 /// The owner of a timer that belongs to no flow.
@@ -33,11 +39,28 @@ pub(super) struct FlowSchedule {
     pub started: bool,
     /// Number of segments of the whole transfer; `None` for a flow without end.
     pub segments: Option<u32>,
-    /// The writes of the application that are to come, the last one first: time and segments; `None`: all data is there
-    /// at the start.
+    /// The writes of the application that are to come, the last one first: time and segments, of QUIC bytes; `None`: all
+    /// data is there at the start.
     pub writes: Option<Vec<(Time, u32)>>,
     /// Bytes that the last segment has less than a full one.
     pub short: u64,
+}
+
+/// What a QUIC flow consists of.
+#[cfg_attr(not(feature = "quic"), expect(dead_code, reason = "no scenario has a QUIC flow"))]
+pub(super) struct QuicSetup {
+    pub flow: u32,
+    pub options: Arc<QuicFlow>,
+    /// Routes from the sender and from the receiver.
+    pub routes: [u32; 2],
+    /// What it has to send, bytes; `None` for a flow without end.
+    pub bytes: Option<u64>,
+    /// Whether the application writes in portions.
+    pub written: bool,
+    /// The title of its qlogs, if they are recorded.
+    pub qlog: Option<String>,
+    /// Counters of the receiver.
+    pub counters: ReceiverStats,
 }
 
 /// The context of one flow's state machines.

@@ -1,6 +1,5 @@
 //! The log of a radio network: transmissions, deliveries, drops and routes.
 
-use net::PacketKind;
 use net::radio::{FrameContents, FrameKind, RadioEvent, RadioStep};
 use units::Time;
 
@@ -64,7 +63,7 @@ impl RadioLog {
                     (FrameKind::Rts, _) => (0, Self::NOBODY),
                     (FrameKind::Cts, _) => (1, Self::NOBODY),
                     (FrameKind::Ack, _) => (2, Self::NOBODY),
-                    (_, FrameContents::Data { kind: PacketKind::Ack, flow, .. }) => (4, *flow),
+                    (_, FrameContents::Data { kind, flow, .. }) if kind.is_reverse() => (4, *flow),
                     (_, FrameContents::Data { flow, .. }) => (3, *flow),
                     (_, FrameContents::Routing) => (5, Self::NOBODY),
                     (_, FrameContents::Arp | FrameContents::None) => (6, Self::NOBODY),

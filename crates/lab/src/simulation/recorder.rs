@@ -59,6 +59,8 @@ pub struct Recording {
     pub radio: bool,
     /// The rules of drops and marks.
     pub rules: bool,
+    /// The qlogs of QUIC flows ([`crate::Run::qlogs`]).
+    pub qlog: bool,
 }
 
 /// The window trace, in columns. Times in seconds; NaN stands for "none".
@@ -388,6 +390,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
+    /// Called before a datagram with these bytes is sent.
+    pub fn sends_datagram(&mut self, packet: &Packet, bytes: &[u8]) {
+        if let Some(captures) = &mut self.captures {
+            captures.record_datagram(packet.options, bytes);
+        }
+    }
+
     /// A packet has reached the end of its path.
     pub fn arrived(&mut self, packet: &Packet) {
         if let Some(captures) = &mut self.captures {
@@ -456,7 +465,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
             time: event.at,
             link: event.link.0,
             flow: packet.flow,
-            kind: (packet.kind == PacketKind::Ack) as u8,
+            kind: packet.kind.is_reverse() as u8,
             seq: number(packet),
             dropped: event.dropped,
             rule: event.rule,
@@ -547,7 +556,7 @@ impl PacketLog {
         self.event.push(step);
         self.reason.push(reason);
         self.flow.push(event.packet.flow);
-        self.kind.push((event.packet.kind == PacketKind::Ack) as u8);
+        self.kind.push(event.packet.kind.is_reverse() as u8);
         self.seq.push(seq);
         self.size.push(event.packet.size as i32);
         self.marked.push(event.packet.ecn == Ecn::Ce);

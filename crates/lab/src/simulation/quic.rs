@@ -1,0 +1,116 @@
+//! QUIC flows: two endpoints of a QUIC stack for each, whose datagrams cross the network.
+
+use super::bounds::FlowBounds;
+use super::endpoints::QuicSetup;
+use ::quic::{Clock, Config, ControllerHandle, Endpoint, Pacing};
+use cc::Failure;
+use transport::{ReceiverStats, SendLimit};
+use units::Time;
+
+/// The endpoints of a QUIC flow: 0 is the sender, 1 the receiver.
+pub(super) struct QuicEndpoints {
+    pub ends: [Endpoint; 2],
+    pub controller: ControllerHandle,
+    pub setup: QuicSetup,
+    /// Datagrams sent by sender and receiver.
+    pub sent: [u32; 2],
+    /// Datagrams that have reached the receiver.
+    pub arrived: ReceiverStats,
+    /// Time integrals of window and threshold, segment-seconds, up to `integrated`.
+    pub areas: [f64; 2],
+    /// Window and threshold, segments.
+    pub window: [f64; 2],
+    pub integrated: Time,
+    pub under_handoff: bool,
+    /// The failure of an external controller.
+    pub failure: Option<Failure>,
+}
+
+impl QuicEndpoints {
+    /// `seeds` are those of the stack and of the controller.
+    pub fn new(setup: QuicSetup, [seed, controller]: [u64; 2]) -> QuicEndpoints {
+        let controller = setup.options.control.make(&setup.options.flow_info(controller));
+        let config = Config { seed, qlog: setup.qlog.clone(), ..setup.options.config.clone() };
+        let (clock, handle) = (Clock::new(), ControllerHandle::new(&config, controller));
+        let ends = [Endpoint::sender(&config, clock, handle.clone()), Endpoint::receiver(&config, clock)];
+        QuicEndpoints {
+            ends: ends
+                .map(|end| end.unwrap_or_else(|error| unreachable!("the options of a scenario: {error}"))),
+            controller: handle,
+            sent: [0; 2],
+            arrived: setup.counters.clone(),
+            setup,
+            areas: [0.0; 2],
+            window: [0.0; 2],
+            integrated: Time::ZERO,
+            under_handoff: false,
+            failure: None,
+        }
+    }
+
+    /// Adds to the integrals up to `now`.
+    pub fn integrate(&mut self, now: Time) {
+        let span = now.since(self.integrated).seconds();
+        for (area, value) in self.areas.iter_mut().zip(self.window) {
+            *area += value * span;
+        }
+        self.integrated = now;
+    }
+
+    /// The qlogs of sender and receiver, if they are recorded; once.
+    pub fn take_qlogs(&mut self) -> Option<[String; 2]> {
+        let [sender, receiver] = &mut self.ends;
+        Some([sender.take_qlog()?, receiver.take_qlog()?])
+    }
+
+    /// What bounds the flow besides its congestion window.
+    pub fn bounds(&self) -> FlowBounds {
+        let (options, state) = (&self.setup.options, self.controller.lock());
+        let blocked = state.bytes_in_flight() + options.config.packet as u64 > state.window_bytes();
+        let limited_by = match state.highest_acked() {
+            -1 => SendLimit::Handshake,
+            _ if blocked => SendLimit::CongestionWindow,
+            _ if state.pacing() != Pacing::None && !self.setup.written => SendLimit::Pacing,
+            _ => SendLimit::Application,
+        };
+        FlowBounds {
+            quic: true,
+            control: state.controller().name().into(),
+            receive_window: options.config.receive_window as f64 / options.config.packet as f64,
+            max_cwnd: (options.max_cwnd > 0.0).then_some(options.max_cwnd),
+            validated: true,
+            limited_by,
+            completed: self.ends[0].completed(),
+        }
+    }
+
+    /// Bytes in which windows are counted: a full datagram.
+    pub fn segment(&self) -> u32 {
+        self.setup.options.segment()
+    }
+
+    /// Payload that the receiver has read, bytes.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.ends[1].delivered_bytes()
+    }
+
+    /// The first failure of its controller.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// What a finished transfer or a lost connection must not show, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(failure) = self.ends.iter().find_map(Endpoint::failure) {
+            return Err(format!("flow {} has lost its connection: {failure}", self.setup.flow));
+        }
+        let (delivered, written) = (self.delivered_bytes(), self.setup.bytes);
+        let all = self.ends[0].completed().is_some();
+        match written {
+            Some(bytes) if delivered > bytes || all && delivered < bytes => {
+                Err(format!("flow {} has delivered {delivered} of {bytes} bytes", self.setup.flow))
+            }
+            _ => Ok(()),
+        }
+    }
+}
