@@ -141,6 +141,26 @@ fn errors_name_line_key_and_remedy() {
             "ends  = [\"a\"]",
             "s.toml:8: link.bottleneck.ends: must be two node names",
         ),
+        (
+            "alpha = 2 }",
+            "alpha = 2 }, reduction = \"prr\"",
+            "s.toml:17: flow.f.tcp.reduction: has no effect with recovery = \"newreno\": remove it, or write recovery = \"rack\"",
+        ),
+        (
+            "profile = \"ns2\"",
+            "profile = \"ns2\"\nvalidation = \"none\"",
+            "s.toml:5: tcp.validation: has no effect with recovery = \"newreno\": remove it, or write recovery = \"rack\"",
+        ),
+        (
+            "profile = \"ns2\"",
+            "profile = \"linux\"\nsack = false\nack_compression = true",
+            "s.toml:6: tcp.ack_compression: has no effect with sack = false: remove it, or write",
+        ),
+        (
+            "profile = \"ns2\"",
+            "profile = \"linux\"\nvalidation = \"rfc7661\"\nidle_restart = \"rfc5681\"",
+            "s.toml:6: tcp.idle_restart: has no effect with validation = \"rfc7661\", which keeps the window: remove it",
+        ),
         ("[[flow]]", "[radio]\n[[flow]]", "s.toml:13: radio.nodes: is missing: give the number, such as 50"),
     ];
     for (good, bad, expected) in cases {
@@ -172,6 +192,17 @@ fn assignments_replace_values() {
         let error = parse(bad).expect_err(bad).to_string();
         assert!(error.starts_with(expected), "{bad}: {error}");
     }
+}
+
+#[test]
+fn options_of_all_flows_may_serve_only_some() {
+    // The flow chooses its own recovery: what `[tcp]` says for `rack` is for others.
+    let text = GOOD
+        .replace("profile = \"ns2\"", "profile = \"linux\"\nvalidation = \"none\"")
+        .replace("alpha = 2 }", "alpha = 2 }, recovery = \"newreno\"");
+    Scenario::parse("s.toml", &text, &[]).unwrap();
+    let linux = GOOD.replace("profile = \"ns2\"", "validation = \"rfc7661\"\nack_compression = true");
+    Scenario::parse("s.toml", &linux, &[]).unwrap();
 }
 
 #[test]

@@ -198,4 +198,29 @@ mod tests {
         let sample = rate.sample(ms(120), None, 1).unwrap();
         assert_eq!((sample.lost, sample.tx_in_flight, sample.delivered), (0, 10, 2));
     }
+
+    #[test]
+    fn states_survive_the_growth_of_the_ring() {
+        let mut rate = RateSampler::default();
+        (0..10).for_each(|seq| rate.on_send(0, seq, ms(seq as u64), seq, 0));
+        rate.on_delivered(0, 10, ms(100));
+        rate.take_sample();
+        for seq in 10..60 {
+            rate.on_send(10, seq, ms(100 + seq as u64), seq - 10, seq as u64);
+        }
+        for seq in 10..60 {
+            assert_eq!(rate.sent_state(seq), (seq - 9, seq, false));
+        }
+        assert!(rate.ring.len() == 64, "{}", rate.ring.len());
+        let sample = deliver(&mut rate, 10, 40, ms(300));
+        assert_eq!((sample.tx_in_flight, sample.prior_delivered, sample.delivered), (30, 10, 30));
+        // Segment 39 was sent at 139 ms, the first of its flight at 110 ms; the ACKs cover 100 to 300 ms.
+        assert_eq!(sample.interval, Span::from_ms(190));
+        assert_eq!(RateSampler::default().sent_state(3), (0, 0, false));
+        assert!(!rate.app_limited());
+        rate.on_app_limited(20);
+        assert!(rate.app_limited());
+        rate.set_delivered(100);
+        assert_eq!(rate.delivered, 100);
+    }
 }

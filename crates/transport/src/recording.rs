@@ -57,3 +57,30 @@ impl FlowContext for RecordingContext {
         debug_assert!(in_flight <= window, "{in_flight} in flight with a window of {window}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Span;
+
+    #[test]
+    fn the_first_timer_is_the_earliest_and_of_equal_ones_the_first() {
+        let at = |n| Time::ZERO + Span::from_ms(n);
+        let mut context = RecordingContext::default();
+        assert_eq!(context.take_timer(), None);
+        context.set_timer(FlowTimer::Wake, at(5));
+        context.set_timer(FlowTimer::Pace, at(5));
+        context.set_timer(FlowTimer::Retransmit, at(9));
+        assert_eq!(context.first_timer(), Some((FlowTimer::Pace, at(5))));
+        assert_eq!(context.take_timer(), Some((FlowTimer::Pace, at(5))));
+        assert_eq!(context.take_timer(), Some((FlowTimer::Wake, at(5))));
+        context.set_timer(FlowTimer::Retransmit, Time::NEVER);
+        assert_eq!((context.first_timer(), context.timer(FlowTimer::Retransmit)), (None, Time::NEVER));
+    }
+
+    #[test]
+    #[should_panic(expected = "5 in flight with a window of 4")]
+    fn more_in_flight_than_the_window_is_a_fault() {
+        RecordingContext::default().sending(5, 4);
+    }
+}

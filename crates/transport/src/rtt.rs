@@ -247,4 +247,71 @@ mod tests {
         rtt.stamped(&options, Span::from_ms(10));
         assert_eq!(rtt.rto(), Span::from_ms(200));
     }
+
+    #[test]
+    fn the_estimator_of_linux() {
+        let options = Options::linux();
+        let mut rtt = RttEstimator::new(&options, Span::ZERO);
+        let sample = |rtt: &mut RttEstimator, ms, una, next| {
+            rtt.sample(&options, Span::from_ms(ms), una, next);
+            (rtt.smoothed(&options).unwrap(), rtt.rto())
+        };
+        let us = |n| Span::from_ps(n * MICROSECOND);
+        // The first sample: four deviations of 50 ms are 200 ms.
+        assert_eq!(sample(&mut rtt, 100, 0, 10), (us(100_000), us(300_000)));
+        // An error of 100 ms: the deviation becomes 50 + (100 - 50) / 4 = 62.5 ms.
+        assert_eq!(sample(&mut rtt, 200, 1, 11), (us(112_500), us(362_500)));
+        // Below the mean by 62.5 ms: as much as the deviation, which stays.
+        assert_eq!(sample(&mut rtt, 50, 2, 12), (us(104_687) + Span::from_ps(500_000), us(354_687)));
+        // Below it by more: an eighth of the excess counts. The largest deviation of the round trip stays.
+        assert_eq!(sample(&mut rtt, 10, 3, 13).1, us(346_874));
+        assert!(rtt.mdev4 > 250_000 && rtt.rttvar4 == rtt.mdev4, "{rtt:?}");
+        // Samples without deviation: it falls, and after the round trip a quarter of the difference.
+        for n in 0..40 {
+            sample(&mut rtt, 93, 4 + n / 8, 14);
+        }
+        let before = rtt.rttvar4;
+        sample(&mut rtt, 93, 11, 20);
+        assert_eq!(rtt.rttvar4, before); // the largest of this round trip was the same
+        sample(&mut rtt, 93, 21, 30);
+        assert_eq!(rtt.rttvar4, before - ((before - 200_000) >> 2));
+        assert_eq!(rtt.rto(), Span::from_ps((((rtt.srtt8 >> 3) + rtt.rttvar4) as u64) * MICROSECOND));
+    }
+
+    #[test]
+    fn rfc_6298_with_recovery_rack_and_linux() {
+        let options = Options { rto_estimator: RtoEstimator::Rfc6298, ..Options::linux() };
+        let mut rtt = RttEstimator::new(&options, Span::ZERO);
+        rtt.sample(&options, Span::from_ms(100), 0, 10);
+        assert_eq!(rtt.rto(), Span::from_ms(300)); // the minimum is that of the deviation
+        rtt.sample(&options, Span::from_ms(300), 1, 11);
+        // Mean 125 ms; deviation 50 + (200 - 50) / 4 = 87.5 ms.
+        assert_eq!(rtt.rto(), Span::from_ms(475));
+    }
+
+    #[test]
+    fn backoffs_are_counted_and_forget_the_mean_in_ns2() {
+        let options = Options { max_rto: Span::from_ms(1_000_000), ..Options::ns2() };
+        let mut rtt = RttEstimator::new(&options, Span::ZERO);
+        rtt.stamped(&options, Span::from_ms(100));
+        for n in 1..=3 {
+            rtt.back_off(&options);
+            assert_eq!(rtt.backoff(), n);
+        }
+        assert!(rtt.smoothed(&options).is_some());
+        let (mean, deviation) = (rtt.srtt8, rtt.rttvar4);
+        rtt.back_off(&options); // the fourth
+        assert_eq!((rtt.smoothed(&options), rtt.rttvar4), (None, deviation + (mean >> 3)));
+        let linux = Options::linux();
+        let mut rtt = RttEstimator::new(&linux, Span::ZERO);
+        rtt.sample(&linux, Span::from_ms(100), 0, 1);
+        for _ in 0..20 {
+            rtt.back_off(&linux);
+        }
+        assert_eq!((rtt.rto(), rtt.smoothed(&linux)), (Span::from_ms(120_000), Some(Span::from_ms(100))));
+        // 300 ms doubled nine times is more than 120 s: at the bound nothing is doubled any more.
+        assert_eq!(rtt.backoff(), 9);
+        rtt.end_backoff(&linux);
+        assert_eq!((rtt.rto(), rtt.backoff()), (Span::from_ms(300), 0));
+    }
 }

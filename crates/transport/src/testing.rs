@@ -89,6 +89,15 @@ impl Driver {
         self.sent()
     }
 
+    /// As [`Driver::ack`], but keeps what was sent before and now.
+    pub fn ack_kept(&mut self, next: u32) -> (Vec<(Packet, AckOptions)>, Time) {
+        let at = self.context.now + Span::from_ms(1);
+        self.context.now = at;
+        let packet = Packet::new(PacketKind::Ack, 0, 0, next, 40, at);
+        self.sender.on_ack(&mut self.context, &packet, &AckOptions::NONE);
+        (self.context.sent.clone(), at)
+    }
+
     /// Lets the first timer expire; the timer, when, and what is sent.
     pub fn fire(&mut self) -> (FlowTimer, Time, Vec<u32>) {
         let (timer, at) = self.context.take_timer().expect("a timer is set");

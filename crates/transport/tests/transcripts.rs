@@ -95,8 +95,9 @@ fn transcripts_are_the_recorded_ones() {
             exchange.run(Time::ZERO + Span::from_ms(4000));
             lines.push(format!("{name} | {path_name} | {}", exchange.summary()));
         }
-        // Controllers that use duplicate ACKs, round-trip times and delivered segments.
-        for controller in ["vegas", "westwood", "cubic"] {
+        // Controllers that use duplicate ACKs, round-trip times, delivered segments, and (with `rack`) rates and losses.
+        let rates: &[&str] = if options.recovery == Recovery::Rack { &["bbr", "bbr3"] } else { &[] };
+        for controller in ["vegas", "westwood", "cubic"].iter().chain(rates) {
             let path = Path { loss: 25, ack_loss: 50, queue: 12, ..Path::default() };
             let mut exchange = Exchange::new(&options, controller, None, path, 7);
             exchange.run(Time::ZERO + Span::from_ms(3000));

@@ -230,3 +230,90 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::AckOptions;
+    use crate::options::{Options, Recovery};
+    use crate::testing::{Driver, ms, sender};
+    use net::PacketKind;
+    use units::Rate;
+
+    fn echo(d: &mut Driver, next: u32) -> Vec<u32> {
+        let at = d.context.now + Span::from_ms(1);
+        let packet = Packet { ece: true, ..Packet::new(PacketKind::Ack, 0, 0, next, 40, at) };
+        d.context.now = at;
+        d.context.sent.clear();
+        d.sender.on_ack(&mut d.context, &packet, &AckOptions::NONE);
+        d.context.sent.iter().map(|(packet, _)| packet.seq).collect()
+    }
+
+    fn newreno(stack: Options) -> Driver {
+        let options = Options { recovery: Recovery::NewReno, ecn: true, timestamps: false, ..stack };
+        Driver::new(options, 8.0)
+    }
+
+    #[test]
+    fn an_echo_reduces_the_window_once_for_each_window_of_data() {
+        let mut d = newreno(Options::linux());
+        assert!(d.context.sent.iter().all(|(packet, _)| packet.ecn == Ecn::Ect0 && !packet.cwr));
+        assert!(echo(&mut d, 1).is_empty());
+        assert_eq!((d.cwnd(), d.ssthresh(), d.sender.stats.cwnd_reductions), (4.0, 4.0, 1));
+        (2..=4).for_each(|next| drop(echo(&mut d, next)));
+        assert_eq!(echo(&mut d, 5), [8]); // four are acknowledged since, and the window has room
+        assert!(d.context.sent[0].0.cwr);
+        assert_eq!(echo(&mut d, 6), [9]);
+        assert!(!d.context.sent[0].0.cwr); // on one segment only
+        (7..=8).for_each(|next| drop(echo(&mut d, next)));
+        assert_eq!((d.cwnd(), d.sender.stats.cwnd_reductions), (4.0, 1));
+        echo(&mut d, 9); // data sent after the reduction
+        assert_eq!((d.cwnd(), d.sender.stats.cwnd_reductions), (2.0, 2));
+    }
+
+    #[test]
+    fn a_loss_in_a_window_that_an_echo_reduced_is_only_repaired() {
+        let mut d = newreno(Options::linux());
+        echo(&mut d, 1);
+        (0..2).for_each(|_| drop(d.ack(1, &[])));
+        assert_eq!(d.ack(1, &[]), [1]);
+        assert_eq!((d.cwnd(), d.sender.stats.cwnd_reductions), (4.0, 1));
+    }
+
+    #[test]
+    fn retransmissions_carry_ect_only_in_ns2() {
+        for (options, expected) in [(Options::linux(), Ecn::NotEct), (Options::ns2(), Ecn::Ect0)] {
+            let mut d = newreno(options);
+            d.ack(1, &[]);
+            (0..3).for_each(|_| drop(d.ack_kept(1)));
+            let again = d.context.sent.iter().find(|(packet, _)| packet.seq == 1).expect("sent again");
+            assert_eq!(again.0.ecn, expected);
+        }
+        let mut d = newreno(Options { l4s: true, ..Options::linux() });
+        assert!(d.ack_kept(1).0.iter().all(|(packet, _)| packet.ecn == Ecn::Ect1));
+    }
+
+    #[test]
+    fn the_window_of_quick_start_is_rate_times_round_trip() {
+        let options =
+            Options { quick_start: Rate::from_bps(8_000_000), timestamps: false, ..Options::linux() };
+        for (fixed, rate, path, expected) in [
+            (0.0, 6_000_000, true, 50.0), // 75 kB in packets of 1,500 bytes
+            (33.0, 6_000_000, true, 33.0),
+            (0.0, 6_000_000, false, 10.0),
+            (0.0, 1, true, 10.0),
+        ] {
+            let options = Options { quick_start_window: fixed, ..options.clone() };
+            let mut sender = sender(&options, "reno", None);
+            sender.quick_start_path = path;
+            let mut d = Driver::start(Sender { recovery_state: RecoveryState::Reno, ..sender });
+            let request = d.context.sent[0].0.rate_header().and_then(RateHeader::rate);
+            assert_eq!(request, Some(Rate::from_bps(8_000_000)));
+            d.context.now = ms(100);
+            let reply = RouterReply::Rate(Rate::from_bps(rate));
+            let packet = Packet::new(PacketKind::Ack, 0, 0, 1, 40, ms(100));
+            d.sender.on_ack(&mut d.context, &packet, &AckOptions { reply, ..AckOptions::NONE });
+            assert_eq!(d.cwnd(), expected, "{fixed} {rate} {path}");
+        }
+    }
+}

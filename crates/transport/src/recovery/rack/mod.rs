@@ -531,4 +531,19 @@ mod tests {
             assert!(near.abs() <= 9.0, "{validation:?}: {}", d.cwnd());
         }
     }
+
+    #[test]
+    fn a_threshold_that_slow_start_lowers_is_the_target_of_the_reduction() {
+        use cc::Controller;
+        let mut d = driver("reno", Some(10));
+        d.ack_at(100, 0, &[block(1, 4)]);
+        assert_eq!((d.cwnd(), d.ssthresh()), (8.0, 5.0));
+        // What HyStart does: the window is below the threshold, and becomes the threshold.
+        d.sender.controller.set_window(4.0);
+        d.sender.controller.set_ssthresh(4.0);
+        d.ack_at(100, 0, &[block(1, 5)]);
+        d.ack_at(200, 10, &[]);
+        assert_eq!((d.cwnd().min(4.0), d.ssthresh()), (4.0, 4.0));
+        assert_eq!(d.sender.phase(), cc::Phase::Open);
+    }
 }

@@ -10,6 +10,8 @@ pub(super) struct Reduction {
     pub prior_cwnd: u32,
     /// The window after it, segments.
     pub target: u32,
+    /// The controller's threshold when it began.
+    pub ssthresh: f64,
     /// Segments in flight when it began.
     pub flight: u32,
     pub delivered: u32,

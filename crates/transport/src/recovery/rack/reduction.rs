@@ -50,8 +50,9 @@ impl Rack {
             oldest.map(|segment| (segment.sent, segment.ever_retransmitted())),
         );
         let target = s.cwnd();
-        self.reduction =
-            Reduction { prior_cwnd, target, flight: segments.in_flight(), delivered: 0, sent: 0 };
+        let ssthresh = s.controller.ssthresh();
+        let flight = segments.in_flight();
+        self.reduction = Reduction { prior_cwnd, target, ssthresh, flight, delivered: 0, sent: 0 };
         if s.options.reduction != ReductionKind::AtOnce && !s.controller.owns_window() {
             s.controller.set_window(prior_cwnd as f64);
         }
@@ -95,6 +96,12 @@ impl Rack {
     pub(super) fn reduce(&mut self, s: &mut Sender, delivered: u32, newly_lost: bool, advanced: bool) {
         if delivered == 0 || s.options.reduction == ReductionKind::AtOnce || s.controller.owns_window() {
             return;
+        }
+        // A window below the threshold counts as slow start: HyStart may lower the threshold, and the target with it.
+        let ssthresh = s.controller.ssthresh();
+        if ssthresh < self.reduction.ssthresh && ssthresh == s.controller.cwnd() {
+            self.reduction.target = ssthresh as u32;
+            self.reduction.ssthresh = ssthresh;
         }
         let flight = self.segments.in_flight();
         let safe = advanced && !newly_lost;
