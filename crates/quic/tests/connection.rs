@@ -228,6 +228,29 @@ fn an_outage_is_probed_and_shows_persistent_congestion() {
     assert!((pipe.delivered() - before) as f64 * 8.0 / 2.0 > 17e6);
 }
 
+#[test]
+fn a_lost_handshake_is_probed() {
+    for lost in [0..1, 0..2, 1..2, 1..4] {
+        let config = Config::default();
+        let drops = lost.clone();
+        let path = dropping(move |n, _| drops.contains(&n));
+        let mut pipe = Pipe::new(&config, controller("reno", &config, &[]), path);
+        pipe.ends[0].write(50_000, true);
+        pipe.open();
+        pipe.run(ms(20_000));
+        let stats = pipe.stats();
+        assert_eq!(pipe.delivered(), 50_000, "{lost:?} {stats:?}");
+        assert!((1..=3).contains(&stats.probe_timeouts), "{lost:?} {stats:?}");
+        assert_eq!(stats.unmatched_acks, 0);
+        // The stack assumes a round-trip time of 333 ms before it has measured one.
+        if lost == (0..1) {
+            let completed = pipe.ends[0].completed().expect("all data is acknowledged");
+            assert!(completed > ms(999) && completed < ms(1200), "{completed:?} {:?}", &pipe.log[..4]);
+        }
+        assert_eq!(pipe.handle.lock().bytes_in_flight(), 0, "{lost:?}");
+    }
+}
+
 /// The most datagrams that leave at one time after `from`, and the smallest time between two that do not.
 fn bursts(pipe: &Pipe, from: Time) -> (usize, Span) {
     let times: Vec<Time> = pipe.log.iter().map(|(at, ..)| *at).filter(|at| *at > from).collect();
