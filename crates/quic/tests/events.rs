@@ -201,3 +201,15 @@ fn persistent_congestion_is_a_timeout_and_not_a_second_reduction() {
     assert!(acks(&events).iter().any(|ack| ack.phase == Phase::Loss && ack.may_grow));
     assert!(pipe.handle.lock().phase() == Phase::Open);
 }
+
+#[cfg(feature = "tls")]
+#[test]
+fn the_receivers_clock_passes_tls() {
+    for (tls_clock, expected) in [(true, Some(Span::from_ms(10))), (false, None)] {
+        let config = Config { tls: true, tls_clock, ..Config::default() };
+        assert_eq!(quic::missing_signal(Signals::RECEIVER_TIME, &config).is_none(), tls_clock);
+        let (pipe, events) = record(&config, Recorder::new(10.0, ALL), Path::default(), ms(500));
+        assert!(pipe.delivered() > 100_000);
+        assert!(acks(&events).iter().all(|ack| ack.receiver_time.map(|at| ack.now.since(at)) == expected));
+    }
+}
