@@ -432,3 +432,15 @@ impl Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_can_move_between_threads() {
+        fn can_move<T: Send>() {}
+        can_move::<Endpoint>();
+        can_move::<ControllerHandle>();
+    }
+}

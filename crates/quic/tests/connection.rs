@@ -124,6 +124,19 @@ fn a_closed_connection_is_over() {
 }
 
 #[test]
+fn the_receive_window_limits_the_flow() {
+    // The receiver's frames about flow control are acknowledged, so packets without data are among the sender's.
+    let config = Config { receive_window: 30_000, ..Config::default() };
+    let pipe = Pipe::endless("reno", &config, Path::default(), 10);
+    let stats = pipe.stats();
+    let rate = pipe.delivered() as f64 / 10.0;
+    assert!(rate < 30_000.0 / 0.02 && rate > 0.4 * 30_000.0 / 0.02, "{rate}"); // a window in a round trip
+    assert_eq!((stats.unmatched_acks, stats.lost_packets, stats.probe_timeouts), (0, 0, 0), "{stats:?}");
+    assert!(stats.rtt_count as f64 > 0.99 * stats.ack_frames as f64, "{stats:?}");
+    assert!(pipe.handle.lock().cwnd() < 60.0, "an unused window does not grow");
+}
+
+#[test]
 fn a_burst_of_losses_reduces_the_window_once() {
     // Three windows, each with a burst of losses: runs of ten, and single losses between.
     let bursts = [400..410, 1000..1030, 2000..2003];

@@ -22,6 +22,7 @@ impl ControllerState {
         clock: Option<Time>,
     ) {
         self.frames.clear();
+        self.receiving = space;
         if space == Space::Data {
             self.frames.extend(frames);
             self.receiver_time = clock;
@@ -39,6 +40,9 @@ impl ControllerState {
         let bytes = std::mem::take(&mut self.acked_bytes);
         let prior = self.in_flight.max(in_flight);
         self.in_flight = in_flight;
+        if self.receiving != Space::Data {
+            return;
+        }
         if app_limited {
             self.limit_by_application();
         }
@@ -54,8 +58,7 @@ impl ControllerState {
                 return;
             }
         }
-        // The frames of the handshake are not read.
-        self.stats.unmatched_acks += (bytes > 0 && self.largest_acked.is_some()) as u64;
+        self.stats.unmatched_acks += 1;
     }
 
     /// The samples of what is in flight count as limited by the application.
@@ -68,10 +71,11 @@ impl ControllerState {
 
     /// Marks the packets of a frame as acknowledged. `None` if it acknowledges nothing new.
     fn acknowledge(&mut self, now: Time, frame: &AckFrame, prior: u64) -> Option<PendingAck> {
-        let (mut newly, mut newest) = (0, None);
+        let (mut newly, mut newest, mut top) = (0, None, None);
         let rate = &mut self.rate;
         for (low, high) in &frame.ranges {
             self.packets.acknowledge(*low, *high, |number, packet| {
+                top = top.max(Some(number));
                 if !packet.elicits_ack {
                     return;
                 }
@@ -95,7 +99,7 @@ impl ControllerState {
         self.change.acked = true;
         self.pto_count = 0;
         // RFC 9002 section 5.1: a sample only if the largest packet number is newly acknowledged.
-        let rtt = (number == largest).then(|| now.since(sent));
+        let rtt = (top == Some(largest)).then(|| now.since(sent));
         self.sample_rtt(rtt);
         let delay = DELAY_UNIT * frame.delay;
         if self.phase != Phase::Open && Some(number) > self.recover {

@@ -85,7 +85,8 @@ pub struct ControllerState {
     ce_count: u64,
     /// Bytes acknowledged that are not a whole segment yet.
     credit: u64,
-    /// The ACK frames of the packet that the stack processes.
+    /// The space of the packet that the stack processes, and its ACK frames.
+    receiving: Space,
     frames: std::collections::VecDeque<AckFrame>,
     /// The other end's clock in that packet.
     receiver_time: Option<Time>,
@@ -135,6 +136,7 @@ impl ControllerState {
             recover: None,
             ce_count: 0,
             credit: 0,
+            receiving: Space::Initial,
             frames: Default::default(),
             receiver_time: None,
             acked_bytes: 0,
