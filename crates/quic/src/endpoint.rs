@@ -369,8 +369,11 @@ impl Endpoint {
             while let Some(event) = connection.poll() {
                 any = true;
                 match event {
-                    Event::Connected if self.controller.is_some() => {
-                        self.stream = connection.streams().open(Dir::Uni);
+                    Event::Connected => {
+                        if let Some(controller) = &self.controller {
+                            controller.lock().on_handshake(now);
+                            self.stream = connection.streams().open(Dir::Uni);
+                        }
                     }
                     Event::Stream(StreamEvent::Finished { .. }) => self.completed = Some(now),
                     Event::ConnectionLost { reason } => self.failure = Some(reason.to_string()),

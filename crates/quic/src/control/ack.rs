@@ -8,21 +8,20 @@ use cc::{Ack, Cause, Controller, EcnResponse, Phase, Signals};
 use transport::WindowCause;
 use units::{Span, Time};
 
-/// An ACK delay of at least this time is one (the granularity of timers, RFC 9002 section 6.1.2).
-const DELAYED: Span = Span::from_ms(1);
-/// The scale of the delay field (RFC 9000 section 18.2, the default): 2^3 microseconds.
-const DELAY_UNIT: Span = Span::from_ps(8_000_000);
-
 impl ControllerState {
     /// A packet has arrived; the stack processes its frames next.
     pub(crate) fn on_packet_received(
         &mut self,
+        now: Time,
         space: Space,
         frames: impl Iterator<Item = AckFrame>,
         clock: Option<Time>,
     ) {
         self.frames.clear();
         self.receiving = space;
+        if self.handshake_rtt.is_none() {
+            self.handshake_rtt = Some(now.since(self.opened));
+        }
         if space == Space::Data {
             self.frames.extend(frames);
             self.receiver_time = clock;
@@ -101,7 +100,6 @@ impl ControllerState {
         // RFC 9002 section 5.1: a sample only if the largest packet number is newly acknowledged.
         let rtt = (top == Some(largest)).then(|| now.since(sent));
         self.sample_rtt(rtt);
-        let delay = DELAY_UNIT * frame.delay;
         if self.phase != Phase::Open && Some(number) > self.recover {
             self.leave_recovery(now);
         }
@@ -113,7 +111,6 @@ impl ControllerState {
             segments: 0,
             ce,
             rtt,
-            delayed: delay >= DELAYED,
             prior,
             lost_before: self.stats.lost_packets,
         })
@@ -190,7 +187,6 @@ impl ControllerState {
             may_grow: ack.segments > 0 && growing && !ece,
             paced: self.pacing != Pacing::None,
             pacing_wait: self.pacer.wait(now),
-            ack_delayed: ack.delayed,
             window_limited,
         });
         if self.controller.limits_application() {
