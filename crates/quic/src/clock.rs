@@ -43,11 +43,6 @@ pub(crate) fn duration(span: Span) -> Duration {
     Duration::from_nanos(span.ps() / PS_PER_NS)
 }
 
-/// The span of a duration of the stack.
-pub(crate) fn span(duration: Duration) -> Span {
-    Span::from_ps((duration.as_nanos() as u64).saturating_mul(PS_PER_NS))
-}
-
 /// The present time, which the owner of a connection sets before each call into the stack. Packet keys read it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Present(Arc<AtomicU64>);

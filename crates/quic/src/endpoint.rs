@@ -1,6 +1,6 @@
 //! One end of a connection: events and the time in, datagrams and deadlines out.
 
-use crate::clock::{Clock, Present, StackTime, duration, span};
+use crate::clock::{Clock, Present, StackTime, duration};
 use crate::config::{Config, ConfigError};
 use crate::control::{ControllerHandle, Factory};
 use crate::ecn::Ecn;
@@ -369,10 +369,11 @@ impl Endpoint {
             while let Some(event) = connection.poll() {
                 any = true;
                 match event {
-                    Event::Connected if let Some(controller) = &self.controller => {
-                        let rtt = connection.rtt();
-                        controller.lock().on_handshake(now, span(rtt));
-                        self.stream = connection.streams().open(Dir::Uni);
+                    Event::Connected => {
+                        if let Some(controller) = &self.controller {
+                            controller.lock().on_handshake(now);
+                            self.stream = connection.streams().open(Dir::Uni);
+                        }
                     }
                     Event::Stream(StreamEvent::Finished { .. }) => self.completed = Some(now),
                     Event::ConnectionLost { reason } => self.failure = Some(reason.to_string()),
@@ -432,5 +433,17 @@ impl Endpoint {
         if self.source.left == Some(0) && self.source.last {
             self.source.finished = connection.send_stream(stream).finish().is_ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_can_move_between_threads() {
+        fn can_move<T: Send>() {}
+        can_move::<Endpoint>();
+        can_move::<ControllerHandle>();
     }
 }
