@@ -37,10 +37,11 @@ function notices(): { name: string; version: string; text: string }[] {
 }
 /** A file as text if it is one: text packs better. */
 const content = (bytes: Buffer): { text: string } | { base64: string } => (isUtf8(bytes) ? { text: bytes.toString() } : { base64: bytes.toString('base64') });
-/** The scenarios of the repository, with the files that they name. */
+/** The scenarios of the repository, with the files that they name, except those with QUIC, which is not in the core for browsers. */
 function scenarios(): { name: string; text: string; files: Record<string, { text: string } | { base64: string }> }[] {
   const folder = join(root, '../scenarios');
-  return readdirSync(folder).filter((name) => name.endsWith('.toml')).sort().map((name) => {
+  const quic = (name: string): boolean => /^\[quic\]|^quic\s*=/m.test(readFileSync(join(folder, name), 'utf8'));
+  return readdirSync(folder).filter((name) => name.endsWith('.toml') && !quic(name)).sort().map((name) => {
     const text = readFileSync(join(folder, name), 'utf8');
     const named = [...text.matchAll(/^\s*(?:file|fit|extends)\s*=\s*"([^"]+)"|[{,]\s*file\s*=\s*"([^"]+)"/gm)].map((m) => m[1] ?? m[2] ?? '');
     const files = Object.fromEntries(named.map((file) => [file, content(readFileSync(join(folder, file)))]));

@@ -181,6 +181,7 @@ impl Session {
             fingerprint: yes("fingerprint"),
             qlog: false,
             radio: yes("radio"),
+            qlog: false,
             rules: yes("rules"),
         };
         let opened = Self::scenario(&request).and_then(|(scenario, _)| {
