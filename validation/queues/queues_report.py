@@ -16,6 +16,7 @@ from situations import (
     cubic_behind,
     dctcp_queue,
     ns3_cases,
+    policed,
     used,
 )
 
@@ -162,6 +163,27 @@ def bbr3() -> str:
     return text + BBR3_REMARKS
 
 
+def policer() -> str:
+    """BBR version 1 through a policer."""
+    text = (
+        "## BBR version 1 through a policer\n\nOne flow, 60 s: a policer of 5 Mb/s on a link of 50 Mb/s, 40 ms, by the "
+    )
+    text += (
+        "burst of the policer. Long-term sampling sets the rate for 48 rounds (2.1 s), then the flow probes for about "
+    )
+    text += (
+        "half a second, in which it loses a fifth of its segments, until two samples agree again. The goodput is that "
+    )
+    text += "of payload.\n\n| burst | `lt` | goodput, Mb/s | sent again | time in use | rate in use, Mb/s |\n"
+    text += "|---|---|---|---|---|---|\n"
+    for burst in ("15kB", "30kB", "100kB"):
+        for long_term in (True, False):
+            p = policed(long_term, burst)
+            text += f"| {burst} | {'on' if long_term else 'off'} | {p.goodput:.2f} | {100 * p.lost:.1f} % | "
+            text += f"{100 * p.in_use:.0f} % | {f'{p.rate:.2f}' if p.rate else '-'} |\n"
+    return text
+
+
 def beside_cubic() -> str:
     """BBR's share beside CUBIC and where it crosses one half."""
     depths = (0.5, 1, 1.5, 2, 2.5, 3, 4, 8, 16, 32)
@@ -196,7 +218,7 @@ def main() -> None:
     """Write the page and its figures."""
     found = {name: bufferbloat(str(ROOT), name, SEEDS) for name in DISCIPLINES}
     draw_disciplines(found)
-    sections = [disciplines(found), beside_cubic(), bbr3(), low_latency(), dctcp(), ns3()]
+    sections = [disciplines(found), beside_cubic(), policer(), bbr3(), low_latency(), dctcp(), ns3()]
     (DOCS / "validation-queues.md").write_text(INTRODUCTION + "\n" + "\n".join(sections))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -145,6 +146,49 @@ to   = "b"
 tcp  = {{ congestion_control = "bbr3", delayed_ack = {str(delayed_ack).lower()} }}
 """
     return Scenario.parse(text).run(seed=seed, trace="changes")
+
+
+@dataclass(frozen=True)
+class Policed:
+    """A flow of BBR version 1 through a policer of 5 Mb/s on a link of 50 Mb/s."""
+
+    goodput: float
+    """Mb/s."""
+    lost: float
+    """Part of the segments sent again."""
+    in_use: float
+    """Part of the time in which long-term sampling sets the rate."""
+    rate: float
+    """Mean of the rate that it sets, Mb/s; zero if it sets none."""
+
+
+def policed(long_term: bool, burst: str, seed: int = 1) -> Policed:
+    """One flow, 40 ms, 60 s."""
+    text = f"""
+duration = "60s"
+[[link]]
+ends  = ["a", "b"]
+rate  = "50Mbps"
+delay = "20ms"
+queue = {{ kind = "droptail", limit = "400p" }}
+loss  = {{ kind = "policer", rate = "5Mbps", burst = "{burst}" }}
+back  = {{ loss = {{ kind = "none" }} }}
+[[flow]]
+from = "a"
+to   = "b"
+tcp  = {{ congestion_control = {{ kind = "bbr", lt = {str(long_term).lower()} }} }}
+"""
+    run = Scenario.parse(text).run(seed=seed, trace="ack")
+    flow = run.outcome["flows"][0]
+    rows = run.trace.select("time_s", "lt_bandwidth").rows()
+    found = [(until - begin, rate) for (begin, rate), (until, _) in pairwise(rows) if rate == rate and rate is not None]
+    time = sum(span for span, _ in found)
+    return Policed(
+        flow["goodput_bps"] / 1e6,
+        flow["retransmitted_packets"] / flow["sent_packets"],
+        time / rows[-1][0],
+        sum(span * rate for span, rate in found) / max(time, 1e-9) / 1e6,
+    )
 
 
 def used(run: Any, rate_bps: float) -> float:

@@ -15,6 +15,7 @@ from situations import (
     cubic_behind,
     dctcp_queue,
     ns3_cases,
+    policed,
     used,
 )
 
@@ -83,6 +84,16 @@ def test_bbr3_runs_as_the_independent_model() -> None:
     for loss, (model, _) in BBR3_MODEL.items():
         lossy = [used(bbr3_alone(80, loss, seed, "6Mbps"), 6e6) for seed in range(1, 41)]
         assert mean(lossy) == pytest.approx(model, rel=0.06), loss
+
+
+@pytest.mark.parametrize("burst", ["15kB", "30kB", "100kB"])
+def test_long_term_sampling_finds_the_rate_of_a_policer(burst: str) -> None:
+    """In use most of the time, at the rate of the policer; without it, more segments are lost."""
+    found, without = policed(True, burst), policed(False, burst)
+    assert found.in_use > 0.6
+    assert found.rate == pytest.approx(5, rel=0.06)
+    assert (without.in_use, without.rate) == (0, 0)
+    assert found.lost < without.lost
 
 
 def test_losses_that_a_timer_finds_keep_the_bound_of_bbr3() -> None:

@@ -80,7 +80,7 @@ pub(super) const JITTER: &[Key] = &[
     key(
         "correlation",
         Number(0.0, 1.0),
-        "0",
+        "0 with `\"normal\"`",
         "`\"normal\"`: correlation of the delays of two successive packets",
     ),
     key("order", Switch, "true", "no packet arrives before the one in front of it"),
