@@ -26,9 +26,9 @@ pub use scenario::{
     dumbbell, set_external_loader,
 };
 pub use simulation::{
-    EngineCost, Fairness, FlowBounds, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog,
-    Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RuleRow, Run, SatelliteOutcome,
-    Settings, TraceMode, WindowLog, to_json,
+    Attachment, DeliveredDatagram, EngineCost, Fairness, FlowBounds, FlowEnd, FlowOutcome, HandoffOutcome,
+    LinkOutcome, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork,
+    ResolvedTraffic, RuleRow, Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

@@ -13,6 +13,8 @@ pub(super) enum Endpoints {
     Tcp(usize),
     /// A UDP source and the counters of its sink.
     Udp(usize),
+    /// Ends outside the simulation.
+    Attached(usize),
 }
 
 /// The owner of a timer that belongs to no flow.

@@ -1,5 +1,7 @@
 //! The event loop: packets arrive, timers expire.
 
+use super::attached::{AttachedFlow, DeliveredDatagram};
+use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, FlowSchedule, SimulationContext, TimerOwner, flow_context};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -27,6 +29,9 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) senders: Vec<Sender>,
     pub(super) receivers: Vec<Receiver>,
     pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
+    pub(super) attached: Vec<AttachedFlow>,
+    pub(super) datagrams: DatagramPool,
+    pub(super) outbox: Vec<DeliveredDatagram>,
     pub(super) schedules: Vec<FlowSchedule>,
     pub(super) names: Vec<String>,
     pub(super) ends: Vec<[NodeId; 2]>,
@@ -129,7 +134,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     self.event_queue.prefetch_timer(packet.flow * FlowTimer::COUNT);
                     self.network.prefetch_first_link(self.first_links[flow][0]);
                 }
-                PacketKind::Udp => {}
+                PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
             }
         }
     }
@@ -138,11 +143,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn arrive(&mut self, packet: &Packet) {
         match self.network.arrive(&mut self.event_queue, &mut self.recorder, packet) {
             Arrival::Forwarded => {}
-            Arrival::Dropped => {
-                if packet.has_options() {
-                    self.ack_options.take(packet.options);
-                }
-            }
+            Arrival::Dropped => self.release_stored(packet),
             Arrival::Delivered => {
                 if PACKETS {
                     self.recorder.arrived(packet);
@@ -169,8 +170,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                             self.udp[index].1.arrived(packet, now);
                         }
                     }
+                    PacketKind::Datagram | PacketKind::ReverseDatagram => self.datagram_arrived(packet),
                 }
             }
+        }
+    }
+
+    /// A datagram has reached the end of its path.
+    #[inline(never)]
+    fn datagram_arrived(&mut self, packet: &Packet) {
+        self.datagrams.apply(self.network.datagram_changes());
+        match self.endpoints[packet.flow as usize] {
+            Endpoints::Attached(index) => self.attached_arrived(index, packet),
+            Endpoints::Tcp(_) | Endpoints::Udp(_) => self.release_stored(packet),
         }
     }
 
@@ -222,14 +234,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         if PACKETS {
                             self.recorder.record_blocks(packet.options, &options.blocks);
                         }
+                    } else if packet.kind.is_datagram() {
+                        self.datagrams.retain(packet.options);
                     }
                     self.network.deliver_from_radio(&mut self.event_queue, &packet, path);
                 }
-                RadioOutput::Gone(packet) => {
-                    if packet.has_options() {
-                        self.ack_options.take(packet.options);
-                    }
-                }
+                RadioOutput::Gone(packet) => self.release_stored(&packet),
             }
         }
     }
@@ -264,6 +274,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let index = match self.endpoints[flow as usize] {
             Endpoints::Tcp(index) => index,
             Endpoints::Udp(index) => return self.udp[index].0.on_timer(&mut flow_context!(self, flow)),
+            Endpoints::Attached(_) => return,
         };
         let schedule = &mut self.schedules[flow as usize];
         if !schedule.started {

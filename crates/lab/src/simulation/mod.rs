@@ -1,7 +1,9 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
+mod attached;
 mod bounds;
 mod build;
+mod datagrams;
 mod endpoints;
 mod event_loop;
 pub(crate) mod event_order;
@@ -12,6 +14,7 @@ mod results;
 mod satellites;
 mod warmup;
 
+pub use attached::{Attachment, DeliveredDatagram, FlowEnd};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use outcome::{
@@ -39,6 +42,8 @@ pub struct Settings {
     /// Disable fused hops, so that every hop has an event of its own; for tests. The results are the same, except for
     /// ties between links (docs/adr/0002-ties.md).
     pub unfused: bool,
+    /// The flows whose ends are outside the simulation ([`Run::inject`]).
+    pub attachment: Option<Attachment>,
 }
 
 /// A run in progress.
@@ -142,6 +147,35 @@ impl Run {
         ))
     }
 
+    /// Processes all events up to `now`, or to the end of the run if it is earlier, and sets the clock to that time, at which
+    /// [`Run::inject`] then sends. Returns whether the run has ended.
+    pub fn catch_up(&mut self, now: Time) -> bool {
+        each!(&mut self.inner, simulation => simulation.catch_up(now))
+    }
+
+    /// Sends a datagram from an end of an attached flow (see [`Settings::attachment`]), at the time of the last
+    /// [`Run::catch_up`]. Returns whether the network has accepted it: the flow is attached, and its first link has not
+    /// dropped it. It occupies `bytes.len()` bytes on the wire, and the header of the attachment.
+    pub fn inject(&mut self, flow: u32, end: FlowEnd, bytes: &[u8], ecn: net::Ecn) -> bool {
+        each!(&mut self.inner, simulation => simulation.inject(flow, end, bytes, ecn))
+    }
+
+    /// A time before which nothing happens in the network unless a datagram is sent: for the caller's timer, with
+    /// [`Run::catch_up`] after it. [`Time::NEVER`] if nothing is pending.
+    pub fn next_at(&self) -> Time {
+        each!(&self.inner, simulation => simulation.event_queue.next_at())
+    }
+
+    /// Removes and returns the datagrams that have reached the ends of attached flows, in the order of time.
+    pub fn outbox(&mut self) -> Vec<DeliveredDatagram> {
+        each!(&mut self.inner, simulation => std::mem::take(&mut simulation.outbox))
+    }
+
+    /// Numbers of the attached flows, in the order of the scenario.
+    pub fn attached_flows(&self) -> Vec<u32> {
+        each!(&self.inner, simulation => simulation.attached.iter().map(|flow| flow.flow).collect())
+    }
+
     /// The first failed controller, with the name of its flow; only external controllers fail. Discard a run with a
     /// failed controller.
     pub fn failure(&self) -> Option<(&str, &cc::Failure)> {
@@ -222,6 +256,10 @@ impl Run {
             if let Some((more, number)) = radio {
                 found.extend(more);
                 count += number;
+            }
+            if let Err(what) = simulation.check_datagrams() {
+                found.push(Violation { at: end, rule: "conservation", what });
+                count += 1;
             }
             (found, count)
         })

@@ -158,6 +158,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn flow_outcome(&mut self, number: usize, span: Span) -> FlowOutcome {
         let duration = span.seconds();
         let rate = |bytes: u64| bytes as f64 * 8.0 / duration;
+        if let Endpoints::Attached(index) = self.endpoints[number] {
+            return self.attached_outcome(index, duration);
+        }
         if let Endpoints::Udp(index) = self.endpoints[number] {
             let (source, stats) = &self.udp[index];
             let sent = source.sent();
@@ -213,7 +216,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 }
 
 /// The values from the counters of a sink: throughput, delay, interarrival time, delay variation.
-fn arrivals(name: String, stats: &ReceiverStats, base: Option<Span>, duration: f64) -> FlowOutcome {
+pub(super) fn arrivals(
+    name: String,
+    stats: &ReceiverStats,
+    base: Option<Span>,
+    duration: f64,
+) -> FlowOutcome {
     let n = stats.packets as f64;
     let some = stats.packets > 0;
     let mut flow = FlowOutcome {

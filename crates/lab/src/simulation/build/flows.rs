@@ -3,6 +3,7 @@
 use super::plan::{Layout, Plan};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, Flow, FlowKind, TcpFlow};
+use crate::simulation::attached::AttachedFlow;
 use crate::simulation::endpoints::{Endpoints, FlowSchedule};
 use crate::simulation::recorder::HANDOFF;
 use engine::Stream;
@@ -17,6 +18,7 @@ pub(super) struct Flows {
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
     pub udp: Vec<(UdpSource, ReceiverStats)>,
+    pub attached: Vec<AttachedFlow>,
     pub schedules: Vec<FlowSchedule>,
     pub names: Vec<String>,
     /// See `Simulation::bases`.
@@ -40,6 +42,7 @@ pub(super) fn add_flows(
         senders: engine::large_vec(count),
         receivers: engine::large_vec(count),
         udp: Vec::new(),
+        attached: Vec::new(),
         schedules: Vec::with_capacity(count),
         names: Vec::with_capacity(count),
         bases: Vec::with_capacity(count),
@@ -54,6 +57,7 @@ pub(super) fn add_flows(
         flows.names.push(flow.name.clone());
         flows.schedules.push(schedule(plan, flow));
         match &flow.kind {
+            _ if plan.attached(*index) => flows.add_attached(plan, number as u32, routes),
             FlowKind::Tcp(tcp) => {
                 let answered = answers_quick_start(path, directions);
                 flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
@@ -155,6 +159,12 @@ impl Flows {
             probes.push(HANDOFF.into());
         }
         self.probes.push(probes);
+    }
+
+    fn add_attached(&mut self, plan: &Plan<'_>, flow: u32, routes: [u32; 2]) {
+        let header = plan.settings.attachment.map_or(0, |attachment| attachment.header);
+        self.endpoints.push(Endpoints::Attached(self.attached.len()));
+        self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats: counters(plan) });
     }
 
     fn add_udp(

@@ -169,8 +169,13 @@ fn audited_link(
         scheduled: is_scheduled(direction),
         keeps_flow_order: !matches!(direction.queue, Queue::DualPi2 { .. }),
         varies: direction.variation.is_some(),
+        copies: direction.losses.iter().any(copies),
         ..known
     }
+}
+
+fn copies(loss: &Loss) -> bool {
+    matches!(loss, Loss::Duplicate { .. } | Loss::Scripted { action: Action::Duplicate, .. })
 }
 
 /// None if a scripted loss names a flow that is not of this run.

@@ -8,7 +8,8 @@ mod plan;
 mod resolved;
 
 use super::Settings;
-use super::endpoints::TimerOwner;
+use super::datagrams::DatagramPool;
+use super::endpoints::{Endpoints, TimerOwner};
 use super::event_loop::{Simulation, Warmup};
 use super::recorder::Recorder;
 use super::satellites::ConstellationSchedule;
@@ -104,7 +105,8 @@ fn set_first_timers(plan: &Plan<'_>, flows: &Flows, media: &Media, event_queue: 
     if let Some((first, _)) = media.satellites.as_ref().and_then(|schedule| schedule.events.first()) {
         event_queue.set_timer(plan.numbered.len() as u32 * FlowTimer::COUNT, *first);
     }
-    for number in &plan.order {
+    let attached = |number: &&u32| matches!(flows.endpoints[**number as usize], Endpoints::Attached(_));
+    for number in plan.order.iter().filter(|number| !attached(number)) {
         let start = flows.schedules[*number as usize].start;
         event_queue.set_timer(number * FlowTimer::COUNT + FlowTimer::Application as u32, start);
     }
@@ -146,6 +148,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             senders: flows.senders,
             receivers: flows.receivers,
             udp: flows.udp,
+            attached: flows.attached,
+            datagrams: DatagramPool::default(),
+            outbox: Vec::new(),
             schedules: flows.schedules,
             names: flows.names,
             ends: layout.ends,
