@@ -14,34 +14,26 @@ kernel    the kernel's TCP, controlled by a controller of Ackclock   root, BTF, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+
+from ackclock.reach.results import ATTEMPTS, LiveResult, Substrate, Unavailable
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ackclock.experiment import Scenario
 
-Substrate = Literal["udp", "linux", "kernel"]
-ATTEMPTS = 3
-"""Times that a run is made if it does not follow the wall clock closely enough."""
-
-
-class Unavailable(Exception):
-    """This machine, or this build, does not provide what a run in real time needs. Exit status 3."""
-
-
-@dataclass(frozen=True)
-class LiveResult:
-    """The result of a run in real time."""
-
-    outcome: dict[str, Any]
-    """As the outcome of a simulated run (docs/outcome-keys.md): values that cannot be measured are None. Besides it has
-    `substrate` and `validity` (docs/real-stacks.md)."""
-    trace: pl.DataFrame
-    """The window trace of the first flow, with the columns of a simulated run: at least `time_s` (s), `cwnd` and
-    `ssthresh` (segments; infinite until set), a row for each change."""
+__all__ = [
+    "ATTEMPTS",
+    "SUBSTRATES",
+    "LiveResult",
+    "Substrate",
+    "Unavailable",
+    "run_kernel",
+    "run_linux",
+    "run_live",
+    "run_udp",
+    "supported",
+]
 
 
 def run_udp(scenario_path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> dict[str, Any]:
@@ -82,8 +74,8 @@ def run_udp(scenario_path: str | Path, overrides: Sequence[str] = (), seed: int 
 def run_linux(scenario_path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> dict[str, Any]:
     """Run the first flow as TCP of this machine's kernel, with the kernel's own algorithm of the same name.
 
-    Arguments and result as of `run_udp`. The algorithm is that of the first flow (`reno`, `cubic`, `bbr`, `vegas`, ...),
-    which the kernel must have; of the flow's other options the kernel knows `ecn`, `receive_window`, `mss`, `start`,
+    Arguments and result as of `run_udp`. The algorithm is that of the first flow (`reno`, `cubic`, `bbr`, ...), which
+    the kernel must have; of the flow's other options the kernel knows `ecn`, `receive_window`, `mss`, `start`,
     `stop` and `bytes`.
     """
     return _run("linux", scenario_path, overrides, seed)
@@ -112,9 +104,7 @@ def run_live(
     return SUBSTRATES[substrate](scenario_path, overrides, seed)
 
 
-def _run(
-    substrate: Substrate, scenario_path: str | Path, overrides: Sequence[str], seed: int | None
-) -> dict[str, Any]:
+def _run(substrate: Substrate, scenario_path: str | Path, overrides: Sequence[str], seed: int | None) -> dict[str, Any]:
     from ackclock.experiment import Scenario
     from ackclock.reach.runs import run
 
