@@ -76,7 +76,7 @@ mod _core {
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::live::{FinishedLive, UnavailableError, emulate, run_kernel};
+    use super::live::{FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
     #[pymodule_export]
     use super::replay::PyScriptedSender;
     #[pymodule_export]

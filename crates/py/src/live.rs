@@ -116,6 +116,19 @@ fn finished(py: Python<'_>, run: &LiveRun) -> PyResult<FinishedLive> {
     })
 }
 
+/// Runs the first flow as QUIC over UDP sockets of the loopback device.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, seed=None, progress=None))]
+pub(crate) fn run_udp(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<FinishedLive> {
+    let run = watched(py, progress.as_ref(), |check| reach::run_udp(&scenario.scenario, seed, check))?;
+    finished(py, &run)
+}
+
 /// Runs the first flow, a TCP flow, in the kernel: with its algorithm `own`, or without one with the flow's controller
 /// through BPF.
 #[pyfunction]

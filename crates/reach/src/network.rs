@@ -47,6 +47,12 @@ impl FlowFacts {
     }
 }
 
+/// The time from `now` until `next`, at most 20 ms.
+pub(crate) fn longest_sleep(now: Time, next: Time) -> Timespec {
+    let span = if next <= now { Span::ZERO } else { next.since(now).min(LONGEST_SLEEP) };
+    Timespec { tv_sec: 0, tv_nsec: (span.ps() / 1000) as _ }
+}
+
 /// A network that the wall clock advances.
 pub(crate) struct LiveNetwork {
     run: Run,
@@ -120,14 +126,16 @@ impl LiveNetwork {
 
     /// Sleeps until the network's next event, at most 20 ms, or until one of the descriptors is readable.
     pub fn sleep(&self, descriptors: &mut [PollFd<'_>]) -> Result<(), Error> {
-        let now = self.clock.now();
-        let next = self.run.next_at();
-        let span = if next <= now { Span::ZERO } else { next.since(now).min(LONGEST_SLEEP) };
-        let timeout = Timespec { tv_sec: 0, tv_nsec: (span.ps() / 1000) as _ };
+        let timeout = longest_sleep(self.clock.now(), self.run.next_at());
         match poll(descriptors, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(Error::Failed(format!("poll: {error}"))),
         }
+    }
+
+    /// Counts datagrams that an end could not send.
+    pub fn add_send_failures(&mut self, count: u64) {
+        self.lateness.send_failures += count;
     }
 
     /// Time since the start.

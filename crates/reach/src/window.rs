@@ -84,6 +84,11 @@ impl WindowTrace {
         self.last = Some(sample);
     }
 
+    /// Whether it has no sample.
+    pub fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
     fn push(&mut self, sample: &WindowSample) {
         let log = &mut self.log;
         log.time_s.push(sample.at.seconds());
