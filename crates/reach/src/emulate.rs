@@ -132,7 +132,7 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
         status,
         ends: ends.to_vec(),
         links: path.network.outcome().links.into_iter().filter(used).collect(),
-        validity: path.network.validity(None, Vec::new()),
+        validity: path.network.validity(None, false, Vec::new()),
     })
 }
 

@@ -1,6 +1,10 @@
 //! A TCP flow of this machine's kernel through a scenario's network: a sender and a sink of this program, whose sockets are
 //! in the two namespaces.
 
+#[cfg(feature = "kernel")]
+use crate::bridge::Bridge;
+#[cfg(feature = "kernel")]
+use crate::controller::make;
 use crate::emulate::{LivePath, mtu};
 use crate::error::{Error, failed};
 use crate::live::LiveRun;
@@ -13,8 +17,8 @@ use lab::{Flow, FlowKind, Scenario, TcpFlow};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 use units::{Span, Time};
 
@@ -54,10 +58,38 @@ pub fn run_kernel(
     let facts = FlowFacts::of(scenario)?;
     let network = LiveNetwork::build(scenario, &facts, seed, 0)?;
     match control {
-        KernelControl::Own(name) => run(scenario, tcp, &facts, network, name, check),
+        KernelControl::Own(name) => run(scenario, tcp, &facts, network, Steering::Own(name), check),
         #[cfg(feature = "kernel")]
-        KernelControl::Bridge => crate::bridge::run(scenario, tcp, &facts, network, seed, check),
+        KernelControl::Bridge => {
+            let controller = make(&tcp.control, &flow_info(tcp, seed.unwrap_or(scenario.seed)))?;
+            let bridge = Bridge::load(controller)?;
+            run(scenario, tcp, &facts, network, Steering::Bridge(bridge), check)
+        }
     }
+}
+
+/// What a controller learns about a flow in the kernel.
+#[cfg(feature = "kernel")]
+fn flow_info(tcp: &TcpFlow, seed: u64) -> cc::FlowInfo {
+    let options = &tcp.options;
+    cc::FlowInfo {
+        packet: options.packet,
+        initial_window: options.initial_window,
+        initial_ssthresh: options.initial_ssthresh,
+        max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
+        arithmetic: options.arithmetic(),
+        fine_clock: false,
+        abe: options.abe,
+        seed,
+    }
+}
+
+/// What steers the sender of a run.
+enum Steering<'a> {
+    /// An algorithm of the kernel.
+    Own(&'a str),
+    #[cfg(feature = "kernel")]
+    Bridge(Bridge),
 }
 
 /// The flow's share of the work.
@@ -84,71 +116,134 @@ struct Shared {
     completed: AtomicU64,
 }
 
-/// Runs the flow with an algorithm that the kernel knows as `control`.
-pub(crate) fn run(
+/// Runs the flow.
+fn run(
     scenario: &Scenario,
     tcp: &TcpFlow,
     facts: &FlowFacts,
     network: LiveNetwork,
-    control: &str,
+    steering: Steering<'_>,
     check: &mut dyn FnMut() -> bool,
 ) -> Result<LiveRun, Error> {
-    let socket = |side, control: Option<&str>| SocketRequest { side, control: control.map(str::to_string) };
-    let plan = Plan {
-        mtu: mtu(facts)?,
-        commands: [None, None],
-        sockets: vec![socket(Side::From, Some(control)), socket(Side::To, None)],
-        ecn: Some(tcp.options.ecn),
-        output_to_error: false,
-    };
-    let mut namespaces = Namespaces::create(&plan)?;
-    let [sender, sink] = <[OwnedFd; 2]>::try_from(std::mem::take(&mut namespaces.sockets))
-        .map_err(|_| Error::Failed("the namespaces sent no sockets".into()))?;
+    let (control, delay) = steering.describe();
+    let mut notes = steering.notes();
+    let namespaces = Namespaces::create(&plan(tcp, facts, steering.kernel_name())?)?;
+    let [sender, sink] =
+        [0, 1].map(|end| namespaces.sockets[end].try_clone().map_err(failed("a socket of the namespaces")));
+    let (sender, sink) = (sender?, sink?);
     let window = tcp.options.window.saturating_mul(tcp.options.packet).min(1 << 30);
     sys::clamp_window(sink.as_fd(), window).map_err(failed("TCP_WINDOW_CLAMP"))?;
     let listener = listen(sink).map_err(failed("the sink"))?;
     let mut path = LivePath::new(network, &namespaces);
     path.network.start();
     let flow = FlowPlan::of(scenario);
-    let shared = Arc::new(Shared {
+    let shared = Shared {
         clock: path.network.clock,
         over: AtomicBool::new(false),
         received: AtomicU64::new(0),
         completed: AtomicU64::new(0),
-    });
-    let sampled = sender.try_clone().map_err(failed("the sender"))?;
-    let (trace, counters) = std::thread::scope(|scope| {
-        let ends = [
-            sender.try_clone().map_err(failed("the sender"))?,
-            listener.try_clone().map_err(failed("the sink"))?.into(),
-        ];
+    };
+    let ended = std::thread::scope(|scope| {
         scope.spawn(|| receive(&listener, &shared));
         let sending = scope.spawn(|| send(sender, &flow, &shared));
-        let sampling = scope.spawn(|| sample(&sampled, &shared));
+        let sampling = scope.spawn(|| sample(&namespaces.sockets[0], &shared));
+        let steered = steering.spawn(scope, &shared);
         let driven = path.drive(check, |_| true);
         shared.over.store(true, Ordering::Release);
-        for end in ends {
-            let _ = rustix::net::shutdown(&end, rustix::net::Shutdown::Both);
+        for end in &namespaces.sockets {
+            let _ = rustix::net::shutdown(end, rustix::net::Shutdown::Both);
         }
-        let sent = sending.join().unwrap_or(Ok(()));
-        let sampled = sampling.join().map_err(|_| Error::Failed("the sampling thread failed".into()))?;
+        let lost = |_| Error::Failed("a thread of the flow failed".into());
+        let (sent, sampled) = (sending.join().map_err(lost)?, sampling.join().map_err(lost)?);
+        let steered = steered.map(|thread| thread.join().map_err(lost)?).transpose();
         driven?;
         sent?;
-        Ok::<_, Error>(sampled)
+        Ok::<_, Error>((sampled, steered?))
     })?;
-    let packet_time = measures_delay(control).then_some(facts.packet_time).flatten();
-    let degraded = vec!["round-trip times and windows are sampled every millisecond (TCP_INFO)".to_string()];
-    let validity = path.network.validity(packet_time, degraded);
-    let mut live = LiveRun::new(path.network, trace, validity, "linux");
+    let ((mut trace, mut counters), steered) = ended;
+    let mut substrate = "linux";
+    if let Some((better, cuts, timeouts, lost)) = steered {
+        (trace, counters.cuts, counters.timeouts) = (better, cuts, timeouts);
+        substrate = "kernel";
+        if lost > 0 {
+            notes.push(format!("{lost} events of the kernel were lost"));
+        }
+    }
+    let packet_time = delay.then_some(facts.packet_time).flatten();
+    let validity = path.network.validity(packet_time, true, notes);
+    let mut live = LiveRun::new(path.network, trace, validity, substrate);
     live.flow(|flow| {
-        flow.control = Some(format!("linux:{control}"));
+        flow.control = Some(control);
         counters.write(flow, &shared, tcp, scenario.duration);
     });
     Ok(live)
 }
 
+/// Sockets at both ends.
+fn plan(tcp: &TcpFlow, facts: &FlowFacts, control: &str) -> Result<Plan, Error> {
+    let socket = |side, control: Option<&str>| SocketRequest { side, control: control.map(str::to_string) };
+    Ok(Plan {
+        mtu: mtu(facts)?,
+        commands: [None, None],
+        sockets: vec![socket(Side::From, Some(control)), socket(Side::To, None)],
+        ecn: Some(tcp.options.ecn),
+        output_to_error: false,
+    })
+}
+
+/// What a thread that steers the sender leaves: trace, reductions, timeouts, lost events.
+type Steered = (WindowTrace, u64, u64, u64);
+
+impl Steering<'_> {
+    /// The name in the kernel.
+    fn kernel_name(&self) -> &str {
+        match self {
+            Steering::Own(name) => name,
+            #[cfg(feature = "kernel")]
+            Steering::Bridge(bridge) => &bridge.name,
+        }
+    }
+
+    /// The name in the outcome, and whether it measures delays.
+    fn describe(&self) -> (String, bool) {
+        match self {
+            Steering::Own(name) => (format!("linux:{name}"), kernel_measures_delay(name)),
+            #[cfg(feature = "kernel")]
+            Steering::Bridge(bridge) => (bridge.controller_name().into(), bridge.measures_delay()),
+        }
+    }
+
+    /// Differences from a run in the simulator.
+    fn notes(&self) -> Vec<String> {
+        match self {
+            Steering::Own(_) => {
+                vec!["round-trip times and windows are sampled every millisecond (TCP_INFO)".into()]
+            }
+            #[cfg(feature = "kernel")]
+            Steering::Bridge(bridge) => bridge.degraded.clone(),
+        }
+    }
+
+    /// Starts the thread that steers, if there is one.
+    #[cfg_attr(not(feature = "kernel"), allow(unused_variables, reason = "the kernel steers itself"))]
+    fn spawn<'scope, 'env>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        shared: &'env Shared,
+    ) -> Option<ScopedJoinHandle<'scope, Result<Steered, Error>>> {
+        match self {
+            Steering::Own(_) => None,
+            #[cfg(feature = "kernel")]
+            Steering::Bridge(bridge) => Some(scope.spawn(|| {
+                let (flow, lost) = bridge.steer(shared.clock, &shared.over)?;
+                Ok((flow.trace, flow.cuts, flow.timeouts, lost))
+            })),
+        }
+    }
+}
+
 /// Whether an algorithm of the kernel measures delays so closely that lateness of a packet time changes it.
-fn measures_delay(control: &str) -> bool {
+fn kernel_measures_delay(control: &str) -> bool {
     matches!(control, "vegas" | "cdg" | "nv" | "lp" | "yeah" | "illinois" | "veno")
 }
 

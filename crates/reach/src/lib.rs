@@ -2,6 +2,9 @@
 //! this machine. All input and output of the laboratory besides files is here. Linux only.
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "kernel")]
+mod bridge;
+mod controller;
 mod emulate;
 mod error;
 mod ipv4;

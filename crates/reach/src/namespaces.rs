@@ -126,14 +126,21 @@ impl Namespaces {
         };
         drop(theirs);
         let mut made = Started { holder, first: None, control: Some(ours) };
+        let mut ready = None;
+        // The two processes report in any order.
         loop {
             let (text, descriptors) = made.receive()?;
             let (kind, rest) = text.split_at(1);
             match kind {
                 "p" => made.first = rest.parse().ok(),
-                "r" => return made.finish(descriptors),
+                "r" => ready = Some(descriptors),
                 "u" => return Err(Error::Unavailable(rest.into())),
                 _ => return Err(Error::Failed(rest.into())),
+            }
+            if made.first.is_some()
+                && let Some(descriptors) = ready.take()
+            {
+                return made.finish(descriptors);
             }
         }
     }

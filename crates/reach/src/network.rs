@@ -156,9 +156,18 @@ impl LiveNetwork {
 
     /// Whether the run followed the clock closely enough. `packet_time` is that of the bottleneck if the controller measures
     /// delays.
-    pub fn validity(&self, packet_time: Option<Span>, degraded: Vec<String>) -> Validity {
+    pub fn validity(
+        &self,
+        packet_time: Option<Span>,
+        needs_packets: bool,
+        degraded: Vec<String>,
+    ) -> Validity {
         let seen = || Some(self.transit[0]? + self.transit[1]?);
         let base_rtt = self.base_rtt.or_else(seen).unwrap_or(SMALLEST_RTT);
-        Validity::of(&self.lateness, Demands { base_rtt, packet_time, degraded }, cpu_s() - self.cpu)
+        Validity::of(
+            &self.lateness,
+            Demands { base_rtt, packet_time, needs_packets, degraded },
+            cpu_s() - self.cpu,
+        )
     }
 }

@@ -1,6 +1,7 @@
 //! A QUIC flow over UDP sockets of the loopback device, with a scenario's network between them. Three threads: the sender,
 //! the receiver, and the network, each with sockets of its own.
 
+use crate::controller::{make, measures_delay};
 use crate::error::{Error, failed};
 use crate::live::LiveRun;
 use crate::network::{FlowFacts, LiveNetwork, longest_sleep};
@@ -8,8 +9,8 @@ use crate::udp::Socket;
 use crate::wall::{Punctual, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use bytes::BytesMut;
-use cc::{AnyController, CachedExternal, Controller, FlowInfo, Phase, Signals};
-use lab::{CongestionControl, Flow, FlowEnd, FlowKind, Scenario, TcpFlow};
+use cc::{AnyController, Controller, FlowInfo, Phase, Signals};
+use lab::{Flow, FlowEnd, FlowKind, Scenario, TcpFlow};
 use net::Ecn;
 use quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint};
 use rustix::event::poll;
@@ -69,7 +70,7 @@ pub fn run_udp(
     });
     let failures = sent.failures + received.failures;
     network.add_send_failures(failures);
-    let validity = network.validity(packet_time, validity_notes);
+    let validity = network.validity(packet_time, true, validity_notes);
     let failure = sent.endpoint.failure().or(received.endpoint.failure());
     if let Some(failure) = failure {
         return Err(Error::Failed(format!("the QUIC connection was lost: {failure}")));
@@ -100,7 +101,7 @@ fn connection(flow: &Flow, seed: u64) -> Result<(Config, AnyController, Vec<Stri
         abe: tcp.options.abe,
         seed,
     };
-    let controller = controller(&tcp.control, &info)?;
+    let controller = make(&tcp.control, &info)?;
     // Packets under TLS have no field for the receiver's clock.
     config.tls &= !controller.needs().has(Signals::RECEIVER_TIME);
     if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
@@ -124,26 +125,6 @@ fn over_quic(tcp: &TcpFlow, seed: u64) -> (Config, Vec<String>) {
     };
     config.tls = cfg!(feature = "tls");
     (config, vec!["the TCP flow runs as QUIC: its recovery and timers are those of QUIC".into()])
-}
-
-/// Whether a controller measures delays so closely that lateness of a packet time changes it.
-fn measures_delay(controller: &AnyController) -> bool {
-    controller.needs().has(Signals::FINE_CLOCK)
-        || controller.needs().has(Signals::RECEIVER_TIME)
-        || matches!(controller.name(), "vegas" | "veno" | "ca_artt")
-}
-
-fn controller(control: &CongestionControl, info: &FlowInfo) -> Result<AnyController, Error> {
-    match control {
-        CongestionControl::Registered(name, params) => AnyController::new(name, params, info)
-            .ok_or_else(|| Error::Input(format!("there is no controller {name}"))),
-        CongestionControl::ExternalController(factory) => {
-            Ok(AnyController::ExternalController(CachedExternal::new(factory.make(info))))
-        }
-        CongestionControl::ExternalSource(_) => {
-            Err(Error::Input("a controller from a file cannot run in real time yet".into()))
-        }
-    }
 }
 
 /// The network's thread: datagrams from the sockets into the network and back, until its end.

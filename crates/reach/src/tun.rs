@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Name of the device in both namespaces.
 const NAME: &str = "path0";
 
-/// Packets that wait between the kernel and this program: more than any emulated queue, so that none is lost there.
+/// Packets that wait between the kernel and this program: more than any emulated queue, so that none is lost there. In a user
+/// namespace the kernel keeps its default of 500, 60 ms at 100 Mb/s.
 const QUEUE: u32 = 20_000;
 
 /// Creates the device in the present network namespace, with the address 10.77.0.`host`, and enables the loopback device.
@@ -19,7 +20,7 @@ pub(crate) fn create(address: [u8; 4], mtu: u32) -> io::Result<OwnedFd> {
     let any = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     let set = |name, setting| configure(any.as_fd(), name, setting);
     set(NAME, Setting::Mtu(mtu))?;
-    set(NAME, Setting::QueueLength(QUEUE))?;
+    let _ = set(NAME, Setting::QueueLength(QUEUE));
     set(NAME, Setting::Address(address))?;
     set(NAME, Setting::Mask([255, 255, 255, 0]))?;
     // IPv6 has no place in the path: do not let it send router solicitations.
