@@ -123,7 +123,8 @@ def test_programs_see_only_the_network(scenario: Callable[..., Path], ackclock: 
     program = (
         "import os, socket\n"
         "s = socket.socket(); s.connect((os.environ['ACKCLOCK_REMOTE'], 7)); print('got', s.recv(9).decode())\n"
-        "try:\n    socket.socket().connect(('192.0.2.1', 80))\nexcept OSError as error:\n    print('else', error.errno)\n"
+        "try:\n    socket.socket().connect(('192.0.2.1', 80))\n"
+        "except OSError as error:\n    print('else', error.errno)\n"
     )
     server = (
         "import socket\n"
@@ -257,7 +258,7 @@ def test_reno_in_the_kernel_is_near_the_kernels_own(scenario: Callable[..., Path
 
 def test_the_bridge_refuses_what_the_kernel_cannot_give(scenario: Callable[..., Path]) -> None:
     bridged()
-    with pytest.raises(BadInput, match="xcp needs the feedback of routers|router"):
+    with pytest.raises(BadInput, match="xcp needs the feedback of routers"):
         run_kernel(scenario(), ["flow.f.tcp.congestion_control=xcp"])
 
 

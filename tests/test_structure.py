@@ -20,7 +20,7 @@ ALLOWED = {
     "ackclock-transport": {"ackclock-units", "ackclock-engine", "ackclock-cc", "ackclock-net"},
     "ackclock-quic": {"ackclock-units", "ackclock-cc", "ackclock-transport"},
     "ackclock-lab": {f"ackclock-{name}" for name in ("units", "engine", "cc", "orbit", "net", "transport", "quic")},
-    "ackclock-reach": {f"ackclock-{name}" for name in ("units", "cc", "net", "lab", "quic")},
+    "ackclock-reach": {f"ackclock-{name}" for name in ("units", "cc", "net", "transport", "lab", "quic")},
     "ackclock": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
     "ackclock-py": {"ackclock-lab", "ackclock-units", "ackclock-cc", "ackclock-reach"},
     "ackclock-web": {"ackclock-lab", "ackclock-units", "ackclock-cc"},

@@ -33,6 +33,7 @@ mod frames;
 mod observer;
 mod offers;
 mod packets;
+mod qlog;
 mod session;
 
 pub use clock::Clock;

@@ -10,12 +10,13 @@ use crate::wall::{Punctual, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use bytes::BytesMut;
 use cc::{AnyController, Controller, FlowInfo, Phase, Signals};
-use lab::{Flow, FlowEnd, FlowKind, Scenario, TcpFlow};
+use lab::{CongestionControl, Flow, FlowEnd, FlowKind, Scenario, TcpFlow};
 use net::Ecn;
 use quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint};
 use rustix::event::poll;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use transport::Options;
 use units::{Span, Time};
 
 /// Bytes of the IPv4 and UDP headers.
@@ -33,10 +34,11 @@ pub fn run_udp(
 ) -> Result<LiveRun, Error> {
     let facts = FlowFacts::of(scenario)?;
     let flow = &scenario.flows[0];
-    let (config, controller, notes) = connection(flow, seed.unwrap_or(scenario.seed))?;
+    let Connection { config, controller, header, notes } =
+        Connection::of(flow, seed.unwrap_or(scenario.seed))?;
     let measures_delay = measures_delay(&controller);
     let name = controller.name().to_string();
-    let mut network = LiveNetwork::build(scenario, &facts, seed, HEADER)?;
+    let mut network = LiveNetwork::build(scenario, &facts, seed, header)?;
     let handle = ControllerHandle::new(&config, controller);
     let clock = Clock::new();
     let invalid = |e: quic::ConfigError| Error::Input(format!("the first flow as a QUIC flow: {e}"));
@@ -85,29 +87,70 @@ pub fn run_udp(
     Ok(live)
 }
 
-/// The settings and the controller of a flow as a QUIC connection, and what differs from the scenario.
-fn connection(flow: &Flow, seed: u64) -> Result<(Config, AnyController, Vec<String>), Error> {
-    let FlowKind::Tcp(tcp) = &flow.kind else {
-        return Err(Error::Input(format!("flow {}: must be a QUIC or a TCP flow", flow.name)));
-    };
-    let (mut config, notes) = over_quic(tcp, seed);
-    let info = FlowInfo {
-        packet: config.packet,
-        initial_window: config.initial_window,
-        initial_ssthresh: tcp.options.initial_ssthresh,
-        max_window: if tcp.options.max_cwnd > 0.0 { tcp.options.max_cwnd } else { f64::INFINITY },
-        arithmetic: tcp.options.arithmetic(),
-        fine_clock: false,
-        abe: tcp.options.abe,
-        seed,
-    };
-    let controller = make(&tcp.control, &info)?;
-    // Packets under TLS have no field for the receiver's clock.
-    config.tls &= !controller.needs().has(Signals::RECEIVER_TIME);
-    if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
-        return Err(Error::Input(format!("flow {}: {} {missing}", flow.name, controller.name())));
+/// A flow as a QUIC connection.
+struct Connection {
+    config: Config,
+    controller: AnyController,
+    /// Bytes of a packet on the wire besides the UDP payload.
+    header: u32,
+    /// What differs from the scenario.
+    notes: Vec<String>,
+}
+
+impl Connection {
+    fn of(flow: &Flow, seed: u64) -> Result<Connection, Error> {
+        match &flow.kind {
+            FlowKind::Quic(options) => {
+                let config = Config { seed, ..options.config.clone() };
+                let bounds = [options.initial_ssthresh, options.max_cwnd];
+                Connection::new(
+                    flow,
+                    config,
+                    &options.control,
+                    bounds,
+                    options.abe,
+                    options.header,
+                    Vec::new(),
+                )
+            }
+            FlowKind::Tcp(tcp) => {
+                let (config, notes) = over_quic(tcp, seed);
+                let bounds = [tcp.options.initial_ssthresh, tcp.options.max_cwnd];
+                Connection::new(flow, config, &tcp.control, bounds, tcp.options.abe, HEADER, notes)
+            }
+            FlowKind::Udp { .. } => {
+                Err(Error::Input(format!("flow {}: must be a QUIC or a TCP flow", flow.name)))
+            }
+        }
     }
-    Ok((config, controller, notes))
+
+    fn new(
+        flow: &Flow,
+        mut config: Config,
+        control: &CongestionControl,
+        [initial_ssthresh, max_cwnd]: [f64; 2],
+        abe: bool,
+        header: u32,
+        notes: Vec<String>,
+    ) -> Result<Connection, Error> {
+        let info = FlowInfo {
+            packet: config.packet,
+            initial_window: config.initial_window,
+            initial_ssthresh,
+            max_window: if max_cwnd > 0.0 { max_cwnd } else { f64::INFINITY },
+            arithmetic: Options::linux().arithmetic(),
+            fine_clock: false,
+            abe,
+            seed: config.seed,
+        };
+        let controller = make(control, &info)?;
+        // Packets under TLS have no field for the receiver's clock.
+        config.tls &= !controller.needs().has(Signals::RECEIVER_TIME);
+        if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
+            return Err(Error::Input(format!("flow {}: {} {missing}", flow.name, controller.name())));
+        }
+        Ok(Connection { config, controller, header, notes })
+    }
 }
 
 /// The settings of a QUIC connection in place of a TCP flow.

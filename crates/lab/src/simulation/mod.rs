@@ -9,6 +9,11 @@ mod event_loop;
 pub(crate) mod event_order;
 mod memory;
 mod outcome;
+#[cfg(not(feature = "quic"))]
+#[path = "no_quic.rs"]
+mod quic;
+#[cfg(feature = "quic")]
+mod quic;
 pub(crate) mod recorder;
 mod results;
 mod satellites;
@@ -234,9 +239,12 @@ impl Run {
         each!(&self.inner, simulation => simulation.end)
     }
 
-    /// What bounds each TCP flow, by the numbers in the logs.
+    /// What bounds each TCP or QUIC flow, by the numbers in the logs; these flows have the first numbers.
     pub fn flow_bounds(&self) -> Vec<FlowBounds> {
-        each!(&self.inner, simulation => simulation.senders.iter().map(FlowBounds::of).collect())
+        each!(&self.inner, simulation => {
+            let quic = simulation.quic.iter().map(|flow| flow.bounds());
+            simulation.senders.iter().map(FlowBounds::of).chain(quic).collect()
+        })
     }
 
     /// All steps of the radio network, in the order of time.
@@ -258,6 +266,10 @@ impl Run {
                 count += number;
             }
             if let Err(what) = simulation.check_datagrams() {
+                found.push(Violation { at: end, rule: "conservation", what });
+                count += 1;
+            }
+            for what in simulation.quic.iter().filter_map(|flow| flow.check().err()) {
                 found.push(Violation { at: end, rule: "conservation", what });
                 count += 1;
             }
@@ -297,10 +309,12 @@ impl Run {
         })
     }
 
-    /// Payload of a full segment of flow `flow`, bytes; `None` for a UDP flow.
+    /// Payload of a full segment of flow `flow`, bytes, of QUIC with its headers; `None` for a UDP flow.
     pub fn segment_bytes(&self, flow: u32) -> Option<u32> {
         each!(&self.inner, simulation => {
-            simulation.senders.get(flow as usize).map(|sender| sender.options().packet)
+            let (tcp, number) = (simulation.senders.len(), flow as usize);
+            let quic = || simulation.quic.get(number.checked_sub(tcp)?).map(|flow| flow.segment());
+            simulation.senders.get(number).map(|sender| sender.options().packet).or_else(quic)
         })
     }
 

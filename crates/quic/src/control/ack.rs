@@ -93,6 +93,7 @@ impl ControllerState {
         self.stats.acked_packets += newly as u64;
         self.stats.most_acked = self.stats.most_acked.max(newly as u64);
         self.change.acked = true;
+        self.pto_count = 0;
         // RFC 9002 section 5.1: a sample only if the largest packet number is newly acknowledged.
         let rtt = (number == largest).then(|| now.since(sent));
         self.sample_rtt(rtt);
@@ -142,6 +143,7 @@ impl ControllerState {
         } else if echo {
             self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
         }
+        self.log_state(ack.now);
         // With feedback per packet an ACK is about marked packets or about others, as in RFC 8257 section 3.2.
         let marked = (ack.ce.min(ack.newly as u64) as u32).min(ack.segments);
         if echo && self.needs.has(Signals::ECN_PER_PACKET) && marked < ack.segments {

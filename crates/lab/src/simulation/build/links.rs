@@ -189,7 +189,7 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
             let index = plan.scenario.flows.iter().position(|f| f.name == *flow)?;
             let syn = match &plan.scenario.flows[index].kind {
                 FlowKind::Tcp(tcp) => tcp.options.syn as u32,
-                FlowKind::Udp { .. } => 0,
+                FlowKind::Quic(_) | FlowKind::Udp { .. } => 0,
             };
             let segments =
                 selection.segments.iter().map(|s| Transmissions { seq: s.seq.saturating_add(syn), ..*s });

@@ -18,6 +18,7 @@ use crate::error::ScenarioError;
 use crate::scenario::paths::{FlowPath, radio_names};
 use crate::scenario::{Direction, Scenario};
 use engine::EventQueue;
+pub(super) use flows::QuicSetup;
 use flows::{Flows, add_flows};
 use links::add_links;
 use net::radio::Radio;
@@ -43,8 +44,10 @@ fn add_media(
     event_queue: &mut EventQueue<Packet>,
     watched: bool,
 ) -> Media {
-    let schedule =
-        layout.satellites.as_ref().map(|s| s.plan(&satellite_ends(layout), plan.tcp_flows(), plan.end));
+    let schedule = layout
+        .satellites
+        .as_ref()
+        .map(|s| s.plan(&satellite_ends(layout), plan.controlled_flows(), plan.end));
     if let Some(satellites) = layout.satellites.take() {
         network.set_satellites(satellites.network);
     }
@@ -147,6 +150,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             endpoints: flows.endpoints,
             senders: flows.senders,
             receivers: flows.receivers,
+            quic: flows.quic,
             udp: flows.udp,
             attached: flows.attached,
             datagrams: DatagramPool::default(),

@@ -14,7 +14,7 @@ pub(super) struct Plan<'a> {
     pub settings: Settings,
     pub seed: u64,
     pub end: Time,
-    /// Indices of the flows in the scenario, by number: TCP flows first, UDP flows after them, then attached flows.
+    /// Indices of the flows in the scenario, by number: TCP flows, QUIC flows, UDP flows, attached flows.
     pub numbered: Vec<usize>,
     /// Numbers of the flows, in the order of the scenario.
     pub order: Vec<u32>,
@@ -24,9 +24,10 @@ impl<'a> Plan<'a> {
     pub fn new(scenario: &'a Scenario, settings: Settings) -> Plan<'a> {
         let mut numbered: Vec<usize> = (0..scenario.flows.len()).collect();
         numbered.sort_by_key(|index| match scenario.flows[*index].kind {
-            _ if attached(settings, *index) => 2,
+            _ if attached(settings, *index) => 3,
             FlowKind::Tcp(_) => 0,
-            FlowKind::Udp { .. } => 1,
+            FlowKind::Quic(_) => 1,
+            FlowKind::Udp { .. } => 2,
         });
         let mut order = vec![0u32; numbered.len()];
         for (number, index) in numbered.iter().enumerate() {
@@ -36,10 +37,10 @@ impl<'a> Plan<'a> {
         Plan { scenario, settings, seed, end: Time::ZERO + scenario.duration, numbered, order }
     }
 
-    /// Number of the TCP flows that are not attached.
-    pub fn tcp_flows(&self) -> usize {
+    /// Number of the TCP and QUIC flows that are not attached; they have the first numbers.
+    pub fn controlled_flows(&self) -> usize {
         let flows = self.scenario.flows.iter().enumerate();
-        flows.filter(|(index, flow)| !self.attached(*index) && matches!(flow.kind, FlowKind::Tcp(_))).count()
+        flows.filter(|(index, flow)| !self.attached(*index) && flow.kind.control().is_some()).count()
     }
 
     /// Whether the ends of the flow with this index in the scenario are outside the simulation.
