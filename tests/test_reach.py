@@ -98,7 +98,7 @@ def test_reno_of_other_stacks_is_near_the_simulators(
 @pytest.mark.parametrize("run", [run_linux, run_udp])
 def test_marks_reach_the_other_end(scenario: Callable[..., Path], run: Callable[..., dict[str, Any]]) -> None:
     """With ECN a queue marks, and the sender reduces its window without losses."""
-    path = scenario(queue='codel", ecn = true, limit = "100p', ecn=True)
+    path = scenario(queue='codel", ecn = true, limit = "1000p', ecn=True)
     found = measured(run, path)
     assert found["links"][0]["marked_packets"] > 0
     assert found["flows"][0]["window_cuts"] > 0
@@ -258,8 +258,9 @@ def test_reno_in_the_kernel_is_near_the_kernels_own(scenario: Callable[..., Path
 
 def test_the_bridge_refuses_what_the_kernel_cannot_give(scenario: Callable[..., Path]) -> None:
     bridged()
-    with pytest.raises(BadInput, match="xcp needs the feedback of routers"):
-        run_kernel(scenario(), ["flow.f.tcp.congestion_control=xcp"])
+    options = ("ecn=true", "ecn_feedback=per_packet", "congestion_control=dctcp")
+    with pytest.raises(BadInput, match="dctcp needs an ECN echo per packet"):
+        run_kernel(scenario(), [f"flow.f.tcp.{option}" for option in options])
 
 
 def test_the_bpf_object_is_built_from_its_source(root: Path, tmp_path: Path) -> None:
