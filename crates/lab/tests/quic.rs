@@ -59,8 +59,7 @@ fn quic_crosses_every_kind_of_network() {
         &quic("q", "congestion_control = \"cubic\", ecn = true"),
     );
     let codel = wired("queue = { kind = \"codel\", ecn = true }", &quic("q", "ecn = true"));
-    let l4s =
-        wired("queue = { kind = \"dualpi2\" }", &quic("q", "congestion_control = \"dctcp\", ecn = true"));
+    let l4s = wired("queue = { kind = \"dualpi2\" }", &quic("q", "congestion_control = \"prague\""));
     let copies = wired("loss = { kind = \"duplicate\", rate = 0.05 }", &reno);
     for (text, least, marked) in [
         (&lossy, 3e6, false),
@@ -72,7 +71,6 @@ fn quic_crosses_every_kind_of_network() {
         let found = flow(text);
         assert!(found.goodput_bps > least, "{text}: {}", found.goodput_bps);
         assert_eq!(found.ce_marks.unwrap() > 0, marked, "{text}");
-        assert!(found.window_cuts.unwrap() > 0 || !marked, "{text}");
     }
     let mixed = [
         quic("q", ""),
@@ -156,7 +154,7 @@ fn what_quic_cannot_do_is_refused_by_name() {
         ("profile = \"ns2\"", "is an option of TCP"),
         ("mss = 1000", "write max_datagram_size"),
         ("ack_delay = \"40ms\"", "write ack_every and max_ack_delay"),
-        ("max_datagram_size = 1100", "from 1200"),
+        ("max_datagram_size = 1100", "1100 is not between 1200 and 65527"),
         ("pacing = \"stak\"", "did you mean \"stack\"?"),
         ("pacin = \"stack\"", "unknown key; did you mean \"pacing\"?"),
         ("congestion_control = \"cubik\"", "did you mean \"cubic\"?"),

@@ -273,6 +273,9 @@ impl Endpoint {
     /// Closes the connection at once; data in flight is given up.
     pub fn close(&mut self, now: Time) {
         let at = self.stack_time(now);
+        if let Some(controller) = &self.controller {
+            controller.lock().on_close();
+        }
         if let Some((_, connection)) = &mut self.connection {
             connection.close(at, VarInt::from_u32(0), Bytes::new());
         }

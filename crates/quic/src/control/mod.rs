@@ -98,6 +98,8 @@ pub struct ControllerState {
     pacer: Pacer,
     /// The pacer does not permit a packet now.
     held: bool,
+    /// The connection is closing.
+    closing: bool,
     window_use: WindowUse,
     last_sent: Time,
     /// A timer of the stack has expired and found no loss: a probe that leaves now counts as a probe timeout.
@@ -142,6 +144,7 @@ impl ControllerState {
             sample: None,
             pacer: Pacer::default(),
             held: false,
+            closing: false,
             window_use: WindowUse::default(),
             last_sent: Time::ZERO,
             probe_expected: false,
@@ -247,6 +250,11 @@ impl ControllerState {
     }
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.controller.on_timer(now);
+    }
+    /// The connection is closing: nothing holds its last packet back. (The stack would hold CONNECTION_CLOSE back while the
+    /// window is full, and processes no more ACKs.)
+    pub(crate) fn on_close(&mut self) {
+        self.closing = true;
     }
     /// A timer of the stack has expired. `losses`: it found losses.
     pub(crate) fn on_timeout(&mut self, losses: bool) {
