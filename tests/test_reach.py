@@ -208,7 +208,7 @@ def test_what_cannot_be_run_says_why(scenario: Callable[..., Path], ackclock: Co
         ("kernel", path, "--control", "linux:"): "must be followed by the name",
         ("kernel", path, "--trace", "x.txt"): "must end in .parquet or .csv",
         ("emulate", path, "--for", "0s", "--", "true"): "--for",
-        ("live", path, "--set", "flow.f.tcp.mss=400"): "packet",
+        ("emulate", path, "--set", "flow.f.tcp.mss=40", "--set", "flow.f.tcp.header=40", "--", "true"): "128",
         ("live", path, "--set", "flow.f.tcp.congestion_control=xcp"): "xcp",
     }.items():
         done = ackclock(*arguments)

@@ -52,6 +52,8 @@ pub fn run_kernel(
     seed: Option<u64>,
     check: &mut dyn FnMut() -> bool,
 ) -> Result<LiveRun, Error> {
+    let loaded = scenario.loaded().map_err(|e| Error::Scenario(Box::new(e)))?;
+    let scenario = &*loaded;
     let Some(Flow { kind: FlowKind::Tcp(tcp), .. }) = scenario.flows.first() else {
         return Err(Error::Input("the scenario's first flow must be a TCP flow to run in the kernel".into()));
     };

@@ -10,7 +10,7 @@ use crate::wall::{Punctual, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use bytes::BytesMut;
 use cc::{AnyController, Controller, FlowInfo, Phase, Signals};
-use lab::{CongestionControl, Flow, FlowEnd, FlowKind, Scenario, TcpFlow};
+use lab::{Flow, FlowEnd, FlowKind, QuicFlow, Scenario};
 use net::Ecn;
 use quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint};
 use rustix::event::poll;
@@ -18,9 +18,6 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transport::Options;
 use units::{Span, Time};
-
-/// Bytes of the IPv4 and UDP headers.
-const HEADER: u32 = 28;
 
 /// Time between two calls of the caller's check.
 const CHECK: Span = Span::from_ms(50);
@@ -32,13 +29,14 @@ pub fn run_udp(
     seed: Option<u64>,
     check: &mut dyn FnMut() -> bool,
 ) -> Result<LiveRun, Error> {
-    let facts = FlowFacts::of(scenario)?;
+    let (scenario, notes) = converted(scenario)?;
+    let facts = FlowFacts::of(&scenario)?;
     let flow = &scenario.flows[0];
-    let Connection { config, controller, header, notes } =
-        Connection::of(flow, seed.unwrap_or(scenario.seed))?;
+    let FlowKind::Quic(options) = &flow.kind else { unreachable!("the flow was converted") };
+    let (config, controller) = connection(options, seed.unwrap_or(scenario.seed))?;
     let measures_delay = measures_delay(&controller);
     let name = controller.name().to_string();
-    let mut network = LiveNetwork::build(scenario, &facts, seed, header)?;
+    let mut network = LiveNetwork::build(&scenario, &facts, seed, options.header)?;
     let handle = ControllerHandle::new(&config, controller);
     let clock = Clock::new();
     let invalid = |e: quic::ConfigError| Error::Input(format!("the first flow as a QUIC flow: {e}"));
@@ -87,87 +85,49 @@ pub fn run_udp(
     Ok(live)
 }
 
-/// A flow as a QUIC connection.
-struct Connection {
-    config: Config,
-    controller: AnyController,
-    /// Bytes of a packet on the wire besides the UDP payload.
-    header: u32,
-    /// What differs from the scenario.
-    notes: Vec<String>,
-}
-
-impl Connection {
-    fn of(flow: &Flow, seed: u64) -> Result<Connection, Error> {
-        match &flow.kind {
-            FlowKind::Quic(options) => {
-                let config = Config { seed, ..options.config.clone() };
-                let bounds = [options.initial_ssthresh, options.max_cwnd];
-                Connection::new(
-                    flow,
-                    config,
-                    &options.control,
-                    bounds,
-                    options.abe,
-                    options.header,
-                    Vec::new(),
-                )
-            }
-            FlowKind::Tcp(tcp) => {
-                let (config, notes) = over_quic(tcp, seed);
-                let bounds = [tcp.options.initial_ssthresh, tcp.options.max_cwnd];
-                Connection::new(flow, config, &tcp.control, bounds, tcp.options.abe, HEADER, notes)
-            }
-            FlowKind::Udp { .. } => {
-                Err(Error::Input(format!("flow {}: must be a QUIC or a TCP flow", flow.name)))
-            }
-        }
-    }
-
-    fn new(
-        flow: &Flow,
-        mut config: Config,
-        control: &CongestionControl,
-        [initial_ssthresh, max_cwnd]: [f64; 2],
-        abe: bool,
-        header: u32,
-        notes: Vec<String>,
-    ) -> Result<Connection, Error> {
-        let info = FlowInfo {
-            packet: config.packet,
-            initial_window: config.initial_window,
-            initial_ssthresh,
-            max_window: if max_cwnd > 0.0 { max_cwnd } else { f64::INFINITY },
-            arithmetic: Options::linux().arithmetic(),
-            fine_clock: false,
-            abe,
-            seed: config.seed,
-        };
-        let controller = make(control, &info)?;
-        // Packets under TLS have no field for the receiver's clock.
-        config.tls &= !controller.needs().has(Signals::RECEIVER_TIME);
-        if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
-            return Err(Error::Input(format!("flow {}: {} {missing}", flow.name, controller.name())));
-        }
-        Ok(Connection { config, controller, header, notes })
-    }
-}
-
-/// The settings of a QUIC connection in place of a TCP flow.
-fn over_quic(tcp: &TcpFlow, seed: u64) -> (Config, Vec<String>) {
-    let options = &tcp.options;
-    let packet = options.packet + options.header;
-    let mut config = Config {
-        packet: packet.saturating_sub(HEADER),
-        receive_window: options.window as u64 * packet as u64,
-        ecn: options.ecn,
-        l4s: options.ecn && options.l4s,
-        initial_window: options.initial_window.max(2.0),
-        seed,
-        ..Config::default()
+/// The scenario with its first flow as a QUIC flow, and what is lost in the conversion.
+fn converted(scenario: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
+    let refused = |error| Error::Scenario(Box::new(error));
+    let mut scenario = scenario.loaded().map_err(refused)?.into_owned();
+    let Some(flow) = scenario.flows.first() else {
+        return Err(Error::Input("the scenario has no [[flow]]".into()));
     };
+    match &flow.kind {
+        FlowKind::Quic(_) => Ok((scenario, Vec::new())),
+        FlowKind::Udp { .. } => {
+            Err(Error::Input(format!("flow {}: must be a QUIC or a TCP flow", flow.name)))
+        }
+        FlowKind::Tcp(_) => {
+            let alone = Scenario { flows: vec![flow.clone()], traffic: Vec::new(), ..scenario.clone() };
+            let (over, mut notes) = alone.over_quic().map_err(refused)?;
+            scenario.flows[0] = over.flows[0].clone();
+            notes.push("the TCP flow runs as QUIC: its recovery and timers are those of QUIC".into());
+            Ok((scenario, notes))
+        }
+    }
+}
+
+/// The settings and the controller of a connection.
+fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), Error> {
+    let mut config = Config { seed, ..options.config.clone() };
     config.tls = cfg!(feature = "tls");
-    (config, vec!["the TCP flow runs as QUIC: its recovery and timers are those of QUIC".into()])
+    let info = FlowInfo {
+        packet: config.packet,
+        initial_window: config.initial_window,
+        initial_ssthresh: options.initial_ssthresh,
+        max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
+        arithmetic: Options::linux().arithmetic(),
+        fine_clock: false,
+        abe: options.abe,
+        seed,
+    };
+    let controller = make(&options.control, &info)?;
+    // Packets under TLS have no field for the receiver's clock.
+    config.tls &= !controller.needs().has(Signals::RECEIVER_TIME);
+    if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
+        return Err(Error::Input(format!("{} {missing}", controller.name())));
+    }
+    Ok((config, controller))
 }
 
 /// The network's thread: datagrams from the sockets into the network and back, until its end.
