@@ -91,8 +91,8 @@ class Scenario:
     def over(self, transport: str) -> Scenario:
         """The scenario with its TCP flows over another transport, which is "quic".
 
-        Controllers, packet sizes on the wire, windows and ECN stay; TCP options without counterpart are named in `advice`.
-        UDP flows, and flows that are QUIC in the file, do not change. Links do not contain the conversion.
+        Controllers, packet sizes on the wire, windows and ECN stay; TCP options without counterpart are named in
+        `advice`. UDP flows, and flows that are QUIC in the file, do not change. Links do not contain the conversion.
         Raises ScenarioError if a controller needs what QUIC does not provide, ValueError for another transport.
         """
         if transport != "quic":
@@ -190,9 +190,9 @@ class Scenario:
 
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
         event; `captures` names nodes and links (`a->b`; `a-b` for both directions) at which packets are captured, ""
-        meaning all hosts that send data (`Result.captures`); `qlog` keeps the qlogs of QUIC flows (`Result.qlogs`); `audit` checks the run and fills `Result.violations`;
-        `until_s` ends the run soon after that time (its traces are valid, its outcome is not); `progress` is called
-        with the completed fraction.
+        meaning all hosts that send data (`Result.captures`); `qlog` keeps the qlogs of QUIC flows (`Result.qlogs`);
+        `audit` checks the run and fills `Result.violations`; `until_s` ends the run soon after that time (its traces
+        are valid, its outcome is not); `progress` is called with the completed fraction.
         Raises ScenarioError if a place does not exist, and ControllerError if a controller written in Python raises
         an exception; the error has `flow`, `time_s` and that exception as its cause.
         """
@@ -304,7 +304,7 @@ class Result:
 
     @property
     def qlogs(self) -> dict[str, tuple[str, str]]:
-        """The qlogs of sender and receiver of each QUIC flow (JSON text sequences), if the run was made with `qlog=True`."""
+        """The qlogs of sender and receiver of each QUIC flow, JSON text sequences; empty without `qlog=True`."""
         return {flow: (sender, receiver) for flow, sender, receiver in self._finished.qlogs}
 
     @cached_property

@@ -69,7 +69,7 @@ def command(
     fingerprint
         Print the hash of every packet event and nothing else: equal runs give equal hashes, in a browser too.
     over
-        Run every TCP flow as a QUIC flow with its controller. TCP options that QUIC does not have are named and ignored.
+        Run every TCP flow as a QUIC flow with its controller. TCP options without counterpart are named and ignored.
     all_
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
     allow_code

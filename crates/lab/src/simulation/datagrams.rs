@@ -1,7 +1,6 @@
 //! The bytes of datagrams in flight. A packet of kind `Datagram` or `ReverseDatagram` carries the index of its bytes.
 
-use super::event_loop::Simulation;
-use net::{DatagramChanges, Packet};
+use net::DatagramChanges;
 
 /// Bytes that several packets can share.
 #[derive(Debug, Default)]
@@ -62,50 +61,6 @@ impl DatagramPool {
     pub fn apply(&mut self, changes: &mut DatagramChanges) {
         changes.copied.drain(..).for_each(|index| self.retain(index));
         changes.dropped.drain(..).for_each(|index| self.release(index));
-    }
-}
-
-impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
-    /// Sends `packet` with `bytes`. Returns whether it will arrive at the end of its first link.
-    pub(super) fn send_datagram(&mut self, mut packet: Packet, bytes: &[u8]) -> bool {
-        self.datagrams.apply(self.network.datagram_changes());
-        packet.options = self.datagrams.put(bytes);
-        if PACKETS {
-            self.recorder.sends_datagram(&packet, bytes);
-        }
-        let sent = self.network.send(&mut self.event_queue, &mut self.recorder, &packet);
-        if !sent {
-            self.datagrams.apply(self.network.datagram_changes());
-            self.datagrams.release(packet.options);
-        }
-        sent
-    }
-
-    /// Releases the stored options or bytes of a packet that is no longer in flight.
-    #[inline(never)]
-    pub(super) fn release_stored(&mut self, packet: &Packet) {
-        if packet.has_options() {
-            self.ack_options.take(packet.options);
-        } else if packet.kind.is_datagram() {
-            self.datagrams.apply(self.network.datagram_changes());
-            self.datagrams.release(packet.options);
-        }
-    }
-
-    /// Whether the pool stores the bytes of the datagrams in flight, and no others; else what it stores instead.
-    pub(super) fn check_datagrams(&mut self) -> Result<(), String> {
-        self.datagrams.apply(self.network.datagram_changes());
-        let stored = self.datagrams.packets();
-        let under_way =
-            self.event_queue.in_flight().filter(|(_, packet)| packet.kind.is_datagram()).count() as u64;
-        let least = under_way + self.network.radio().map_or(0, |radio| radio.datagrams());
-        let most = least + self.network.waiting(); // other packets can wait too
-        if (least..=most).contains(&stored) {
-            return Ok(());
-        }
-        Err(format!(
-            "the bytes of {stored} datagrams are stored, and {least} to {most} datagrams are in flight"
-        ))
     }
 }
 

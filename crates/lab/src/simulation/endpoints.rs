@@ -1,9 +1,11 @@
 //! The endpoints of flows, the owners of timers, and the context of a flow's state machines.
 
 use super::recorder::Recorder;
+use crate::scenario::QuicFlow;
 use engine::EventQueue;
 use net::{Network, Packet};
-use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, WindowRow};
+use std::sync::Arc;
+use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, ReceiverStats, WindowRow};
 use units::Time;
 
 /// The endpoints of a flow, with their index in the list of their kind.
@@ -42,6 +44,23 @@ pub(super) struct FlowSchedule {
     pub writes: Option<Vec<(Time, u32)>>,
     /// Bytes that the last segment has less than a full one.
     pub short: u64,
+}
+
+/// What a QUIC flow consists of.
+#[cfg_attr(not(feature = "quic"), expect(dead_code, reason = "no scenario has a QUIC flow"))]
+pub(super) struct QuicSetup {
+    pub flow: u32,
+    pub options: Arc<QuicFlow>,
+    /// Routes from the sender and from the receiver.
+    pub routes: [u32; 2],
+    /// What it has to send, bytes; `None` for a flow without end.
+    pub bytes: Option<u64>,
+    /// Whether the application writes in portions.
+    pub written: bool,
+    /// The title of its qlogs, if they are recorded.
+    pub qlog: Option<String>,
+    /// Counters of the receiver.
+    pub counters: ReceiverStats,
 }
 
 /// The context of one flow's state machines.

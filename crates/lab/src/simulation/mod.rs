@@ -3,6 +3,7 @@
 mod attached;
 mod bounds;
 mod build;
+mod datagram_events;
 mod datagrams;
 mod endpoints;
 mod event_loop;
@@ -14,6 +15,8 @@ mod outcome;
 mod quic;
 #[cfg(feature = "quic")]
 mod quic;
+#[cfg_attr(not(feature = "quic"), path = "no_quic_events.rs")]
+mod quic_events;
 pub(crate) mod recorder;
 mod results;
 mod satellites;

@@ -315,6 +315,13 @@ pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| unreachable!("outcome: {error}"))
 }
 
+/// The goodputs of the flows that adapt to the network, TCP and QUIC; of all flows if there are none.
+pub(crate) fn compared_goodputs(flows: &[FlowOutcome]) -> Vec<f64> {
+    let adapts = |flow: &&FlowOutcome| matches!(flow.kind, "tcp" | "quic");
+    let any = flows.iter().any(|flow| adapts(&flow));
+    flows.iter().filter(|flow| !any || adapts(flow)).map(|flow| flow.goodput_bps).collect()
+}
+
 /// Jain's index (Jain, Chiu, Hawe 1984) of `x`; none if all are zero.
 pub(crate) fn jain(x: &[f64]) -> Option<f64> {
     let (sum, squares) = (x.iter().sum::<f64>(), x.iter().map(|v| v * v).sum::<f64>());

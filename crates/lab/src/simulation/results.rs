@@ -5,7 +5,7 @@ use super::event_loop::Simulation;
 use crate::simulation::memory;
 use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS, Outcome,
-    RadioOutcome, jain,
+    RadioOutcome, compared_goodputs, jain,
 };
 use net::LinkId;
 use net::radio::PacketFate;
@@ -214,13 +214,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             ..arrivals(self.names[number].clone(), arrived, self.bases[number], duration)
         }
     }
-}
-
-/// The goodputs of the flows that adapt to the network, TCP and QUIC; of all flows if there are none.
-pub(super) fn compared_goodputs(flows: &[FlowOutcome]) -> Vec<f64> {
-    let adapts = |flow: &&FlowOutcome| matches!(flow.kind, "tcp" | "quic");
-    let any = flows.iter().any(|flow| adapts(&flow));
-    flows.iter().filter(|flow| !any || adapts(flow)).map(|flow| flow.goodput_bps).collect()
 }
 
 /// The values from the counters of a sink: throughput, delay, interarrival time, delay variation.

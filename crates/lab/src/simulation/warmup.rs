@@ -3,8 +3,7 @@
 //! The outcome at the end of the warm-up is subtracted from that of the whole run: counters directly; means are
 //! converted to sums, subtracted and divided again.
 
-use super::results::compared_goodputs;
-use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
+use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, compared_goodputs, jain};
 
 impl Outcome {
     /// This outcome without `beginning`, the outcome at the end of the warm-up. Smallest round-trip time and delay,

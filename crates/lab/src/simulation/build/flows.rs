@@ -4,7 +4,7 @@ use super::plan::{Layout, Plan};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{CongestionControl, Direction, Flow, FlowKind, QuicFlow, TcpFlow};
 use crate::simulation::attached::AttachedFlow;
-use crate::simulation::endpoints::{Endpoints, FlowSchedule};
+use crate::simulation::endpoints::{Endpoints, FlowSchedule, QuicSetup};
 use crate::simulation::quic::QuicEndpoints;
 use crate::simulation::recorder::HANDOFF;
 use engine::Stream;
@@ -116,23 +116,6 @@ fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
             .links()
             .skip(1)
             .all(|link| matches!(directions[link.0 as usize].router, Some(net::RouterConfig::QuickStart(_))))
-}
-
-/// What a QUIC flow consists of.
-#[cfg_attr(not(feature = "quic"), expect(dead_code, reason = "no scenario has a QUIC flow"))]
-pub(in crate::simulation) struct QuicSetup {
-    pub flow: u32,
-    pub options: Arc<QuicFlow>,
-    /// Routes from the sender and from the receiver.
-    pub routes: [u32; 2],
-    /// What it has to send, bytes; `None` for a flow without end.
-    pub bytes: Option<u64>,
-    /// Whether the application writes in portions.
-    pub written: bool,
-    /// The title of its qlogs, if they are recorded.
-    pub qlog: Option<String>,
-    /// Counters of the receiver.
-    pub counters: ReceiverStats,
 }
 
 impl Flows {

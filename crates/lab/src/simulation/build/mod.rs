@@ -18,7 +18,6 @@ use crate::error::ScenarioError;
 use crate::scenario::paths::{FlowPath, radio_names};
 use crate::scenario::{Direction, Scenario};
 use engine::EventQueue;
-pub(super) use flows::QuicSetup;
 use flows::{Flows, add_flows};
 use links::add_links;
 use net::radio::Radio;

@@ -1,0 +1,138 @@
+"""QUIC flows: the same controller in Python and in Rust, TCP flows over QUIC, qlogs, captures, refusals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from ackclock import Scenario, ScenarioError
+
+Command = Callable[..., "CompletedProcess[str]"]
+
+TEXT = """
+title = "t"
+duration = "5s"
+[[link]]
+name = "x"
+ends = ["s", "d"]
+rate = "20Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "40p" }
+[[flow]]
+name = "q"
+from = "s"
+to = "d"
+"""
+QUIC = TEXT + 'quic = { congestion_control = "reno" }\n'
+TCP = TEXT + 'tcp = { congestion_control = "reno", recovery = "sack", timestamps = false }\n'
+
+
+def scenario(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "s.toml"
+    path.write_text(text)
+    return path
+
+
+def test_reno_in_python_is_reno_on_quic(root: Path) -> None:
+    sys.path.insert(0, str(root / "examples"))
+    try:
+        from reno import Reno
+    finally:
+        sys.path.pop(0)
+    rust = Scenario.parse(QUIC).run(fingerprint=True, trace="ack", audit=True)
+    python = Scenario.parse(QUIC, controllers={"q": Reno}).run(fingerprint=True, trace="ack", audit=True)
+    assert rust.fingerprint == python.fingerprint
+    assert rust.violations == python.violations == []
+    flows = [run.outcome["flows"][0] | {"control": ""} for run in (rust, python)]
+    assert flows[0] == flows[1]
+    assert flows[0]["window_cuts"] > 3
+    columns = ["time_s", "cwnd", "ssthresh", "ack", "in_flight", "phase"]
+    assert rust.trace.select(columns).equals(python.trace.select(columns))
+
+
+def test_tcp_flows_run_over_quic(tmp_path: Path, ackclock: Command) -> None:
+    file = scenario(tmp_path, TCP)
+    done = ackclock("run", file, "--over", "quic", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "which are ignored: recovery, timestamps" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    outcome = json.loads(done.stdout)
+    [flow] = outcome["flows"]
+    assert (flow["kind"], flow["transport"], flow["control"]) == ("quic", "quic", "reno")
+    tcp = Scenario.load(file).run().outcome["flows"][0]
+    assert "transport" not in tcp
+    assert flow["throughput_bps"] == pytest.approx(tcp["throughput_bps"], rel=0.05)
+    assert set(flow) - set(tcp) == {"transport", "persistent_congestion", "ce_marks"}
+    assert "reno/quic" in ackclock("run", file, "--over", "quic").stdout
+    with pytest.raises(ValueError, match='the transport is "quic", not "sctp"'):
+        Scenario.load(file).over("sctp")
+
+
+def test_what_quic_cannot_provide_is_refused(tmp_path: Path, ackclock: Command) -> None:
+    file = scenario(tmp_path, QUIC.replace('"reno"', '"xcp"'))
+    done = ackclock("run", file)
+    assert done.returncode == 2
+    assert "flow.q.quic.congestion_control: xcp needs the feedback of routers" in done.stderr
+    xcp = 'router = { kind = "xcp" }\n[[flow]]'
+    with pytest.raises(ScenarioError, match=r"flow\.q\.quic\.congestion_control: xcp needs") as refused:
+        Scenario.parse(TCP.replace("[[flow]]", xcp).replace('"reno"', '"xcp"')).over("quic")
+    assert refused.value.unmet_need
+    with pytest.raises(ScenarioError, match=r"no-such-controller"):
+        Scenario.parse(QUIC, ["flow.q.quic.congestion_control=no-such-controller"])
+
+
+def test_qlogs_are_json_text_sequences(tmp_path: Path, ackclock: Command) -> None:
+    file, folder = scenario(tmp_path, QUIC), tmp_path / "logs"
+    done = ackclock("run", file, "--qlog", folder)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["q-receiver.sqlog", "q-sender.sqlog"]
+    records = [json.loads(line) for line in (folder / "q-sender.sqlog").read_text().split("\x1e") if line.strip()]
+    assert records[0]["qlog_version"] == "0.3"
+    names = {record["name"] for record in records[1:]}
+    assert any(name.endswith("packet_sent") for name in names), names
+    assert any(name.endswith("packet_lost") for name in names), names
+    times = [record["time"] for record in records[1:]]
+    assert times == sorted(times)
+    refused = ackclock("run", scenario(tmp_path, TCP), "--qlog", folder)
+    assert refused.returncode == 2
+    assert "the scenario has no QUIC flow" in refused.stderr
+
+
+def test_captures_have_the_bytes_of_datagrams(tmp_path: Path) -> None:
+    run = Scenario.parse(QUIC).run(captures=["s->d"])
+    capture = run.captures["s->d"]
+    outcome = run.outcome
+    sent = outcome["links"][0]["delivered_packets"] * 1400
+    assert len(capture) > 0.9 * sent, "the payload of datagrams is in the file"
+    # The first datagram is an Initial packet of version 1 in 1,200 bytes or more (RFC 9000 section 14.1).
+    first = capture.index(bytes([0x00, 0x00, 0x00, 0x01]), capture.index(b"\x45"))
+    assert capture[first - 1] & 0xC0 == 0xC0
+
+
+def test_why_and_a_study_of_controllers(tmp_path: Path, ackclock: Command) -> None:
+    file = scenario(tmp_path, QUIC)
+    cut = ackclock("why", file, "--at", "5s", "--cut")
+    assert cut.returncode == 0, cut.stderr
+    assert "packets were declared lost" in cut.stdout
+    assert "s->d dropped datagram" in cut.stdout
+    sweep = '[sweep]\n"flow.q.quic.congestion_control" = ["reno", { kind = "vegas", alpha = 3 }]\n'
+    study = scenario(tmp_path, QUIC + sweep)
+    done = ackclock("sweep", study, "--out", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["done"] == 2
+    table = ackclock("results", tmp_path / "out")
+    assert table.returncode == 0, table.stderr
+    assert "vegas" in table.stdout
+
+
+def test_check_shows_the_values_of_a_quic_flow(tmp_path: Path, ackclock: Command) -> None:
+    done = ackclock("check", scenario(tmp_path, QUIC), "--json")
+    assert done.returncode == 0, done.stderr
+    [flow] = json.loads(done.stdout)["flows"]
+    assert (flow["kind"], flow["control"], flow["packet_bytes"]) == ("quic", "reno", 1500)
+    assert flow["base_rtt_s"] == pytest.approx(0.0206, rel=0.01)
