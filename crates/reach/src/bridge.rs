@@ -40,13 +40,12 @@ const RECOVERY: u32 = 3;
 const LOSS: u32 = 4;
 
 /// Signals that the kernel does not give, with the reason.
-const MISSING: [(Signals, &str); 8] = [
+const MISSING: [(Signals, &str); 7] = [
     (
         Signals::ROUTER_RATE,
         "needs the rates that routers grant, for which the kernel's packets have no field",
     ),
     (Signals::ROUTER_FEEDBACK, "needs the feedback of routers, for which the kernel's packets have no field"),
-    (Signals::FINE_CLOCK, "needs a retransmission by its own clock; write variant = \"linux\""),
     (Signals::ECN_PER_PACKET, "needs an ECN echo per packet, which the kernel's receiver does not send"),
     (Signals::L4S, "needs packets with ECT(1), which the kernel does not send"),
     (Signals::TIMER, "needs a timer, which the kernel bridge does not have"),
@@ -389,6 +388,9 @@ impl Bridge {
             "the kernel does not spread a reduction over a round trip (PRR) under the bridge".to_string(),
             "the controller's decision takes effect at a later ACK or transmission".to_string(),
         ];
+        if needs.has(Signals::FINE_CLOCK) {
+            degraded.push(format!("{} does not retransmit by its own clock", controller.name()));
+        }
         if needs.has(Signals::RECEIVER_TIME) {
             degraded.push("the receiver's clock ticks every millisecond".into());
         }

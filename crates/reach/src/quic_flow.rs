@@ -34,7 +34,7 @@ pub fn run_udp(
     let flow = &scenario.flows[0];
     let FlowKind::Quic(options) = &flow.kind else { unreachable!("the flow was converted") };
     let (config, controller) = connection(options, seed.unwrap_or(scenario.seed))?;
-    let measures_delay = measures_delay(&controller);
+    let (measures_delay, needs) = (measures_delay(&controller), controller.needs());
     let name = controller.name().to_string();
     let mut network = LiveNetwork::build(&scenario, &facts, seed, options.header)?;
     let handle = ControllerHandle::new(&config, controller);
@@ -62,15 +62,12 @@ pub fn run_udp(
         carried.map(|()| ended)
     })?;
     let packet_time = measures_delay.then_some(facts.packet_time).flatten();
-    let mut validity_notes = notes;
-    validity_notes.push(if config.tls {
-        "session: TLS 1.3".into()
-    } else {
-        "session: without encryption".into()
-    });
+    let mut notes = notes;
+    notes.extend(quic::degraded_signals(needs, &config).into_iter().map(|lack| format!("{name} {lack}")));
+    notes.push(if config.tls { "session: TLS 1.3".into() } else { "session: without encryption".into() });
     let failures = sent.failures + received.failures;
     network.add_send_failures(failures);
-    let validity = network.validity(packet_time, true, validity_notes);
+    let validity = network.validity(packet_time, true, notes);
     let failure = sent.endpoint.failure().or(received.endpoint.failure());
     if let Some(failure) = failure {
         return Err(Error::Failed(format!("the QUIC connection was lost: {failure}")));
