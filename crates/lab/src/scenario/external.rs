@@ -17,7 +17,7 @@ impl Scenario {
     }
 
     /// Loads the code of the external controllers, which runs it. Returns the scenario with their factories.
-    pub(crate) fn loaded(&self) -> Result<Cow<'_, Scenario>> {
+    pub fn loaded(&self) -> Result<Cow<'_, Scenario>> {
         let waits = |control: &CongestionControl| matches!(control, CongestionControl::ExternalSource(_));
         if !self.kinds().filter_map(FlowKind::control).any(waits) {
             return Ok(Cow::Borrowed(self));
