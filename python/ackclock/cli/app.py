@@ -32,6 +32,7 @@ COMMANDS = (
     "plot",
     "suite",
     "compare",
+    "agree",
     "paper",
     "identify",
     "replay",
