@@ -173,7 +173,9 @@ def difference(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> 
         return Estimate(value, None, None, 1)
     if np.ptp(x) == 0 and np.ptp(y) == 0:
         return Estimate(value, value, value, n)
-    found = stats.ttest_ind(x, y, equal_var=False).confidence_interval(level)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # values that differ by rounding errors alone
+        found = stats.ttest_ind(x, y, equal_var=False).confidence_interval(level)
     return Estimate(value, float(found.low), float(found.high), n)
 
 

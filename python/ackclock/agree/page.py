@@ -37,6 +37,8 @@ def render(document: Document) -> str:
         words_of=agreement.words_of,
         row_of=row_of,
         mean_of=mean_of,
+        result=result,
+        spread=spread,
         ms=lambda seconds: "-" if seconds is None else value(1e3 * seconds),
     )
 
@@ -56,6 +58,24 @@ def row_of(controller: Mapping[str, Any], metric: str) -> dict[str, Any]:
         for row in comparison["rows"]
         if row["metric"] == metric
     }
+
+
+def result(row: Mapping[str, Any]) -> str:
+    """The ratio, difference or distance of a row."""
+    if row["test"] == "both 0":
+        return "both 0"
+    if row["value"] is None:
+        return ""
+    return format(row["value"], {"ratio": ".3f", "difference": "+.3g"}.get(row["test"], ".3g"))
+
+
+def spread(row: Mapping[str, Any]) -> str:
+    """The 90 % interval of a ratio; of a difference or a distance, what it is and its bound; else the reason."""
+    if row["test"] == "ratio":
+        return "" if row["low90"] is None else f"[{row['low90']:.3f}, {row['high90']:.3f}]"
+    if row["value"] is None or row["high"] is None:
+        return "" if row["test"] == "both 0" else str(row["reason"])
+    return f"{row['test']}, bound {value(row['high'])}"
 
 
 def mean_of(controller: Mapping[str, Any], substrate: str, metric: str, *, bare: bool = False) -> str:

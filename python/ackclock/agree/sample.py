@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -121,10 +121,25 @@ def _curve(rows: pl.DataFrame, warmup_s: float, duration_s: float) -> Curve:
 
 
 def _cuts(rows: pl.DataFrame) -> list[float]:
-    """Times of the cuts: by their causes, or, in a trace without causes, where the slow-start threshold changes."""
+    """Times of the cuts: by their causes, or, in a trace without causes, of falls by a tenth or more."""
     import polars as pl
 
     if "cause" in rows.columns:
         return rows.filter(pl.col("cause").is_in(CUTS))["time_s"].to_list()
-    threshold = pl.col("ssthresh")
-    return rows.filter(threshold.is_finite() & (threshold != threshold.shift(1)))["time_s"].to_list()
+    return falls(rows["time_s"].to_list(), rows["cwnd"].to_list())
+
+
+def falls(times: Sequence[float], windows: Sequence[float]) -> list[float]:
+    """Times at which a window has fallen by a tenth of its last peak, once for each descent."""
+    found = []
+    peak, lowest = 0.0, math.inf
+    for time, window in zip(times, windows, strict=True):
+        if lowest < math.inf:  # in a descent: it ends when the window grows again
+            lowest = min(lowest, window)
+            if window > 1.02 * lowest:
+                peak, lowest = window, math.inf
+        peak = max(peak, window)
+        if lowest == math.inf and window <= 0.9 * peak:
+            found.append(time)
+            lowest = window
+    return found

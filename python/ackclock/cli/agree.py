@@ -89,12 +89,12 @@ def command(
     if plot is not None:
         check_picture(plot)
         check_targets([plot])
-    target.mkdir(parents=True, exist_ok=True)
     try:
         with named_progress() as progress:
             samples = execute(order, target / "runs", jobs=jobs, progress=None if as_json else progress("running"))
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
+    target.mkdir(parents=True, exist_ok=True)
     document = build(order, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
     write_text(target / "agree.json", text_of(document))
     write_text(target / "index.html", render(document))

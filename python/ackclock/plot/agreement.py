@@ -37,6 +37,8 @@ LABELS = {
     "loss": "loss rate",
     "retransmissions": "retransmission rate",
     "cwnd_distance": "window distribution",
+    "headers": "share of headers",
+    "smallest_cwnd": "smallest window",
 }
 """Names of metrics in figures and tables."""
 
