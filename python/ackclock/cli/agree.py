@@ -74,18 +74,13 @@ def command(
     """
     from ackclock.agree.document import build, text_of
     from ackclock.agree.execute import execute, forget
-    from ackclock.agree.page import render
 
     order = _order(file, on, control or [], seeds, repeats, set_ or [])
     for substrate in order.substrates:
         reason = substrate.available(order.scenario)
         if reason is not None:
             return fail(f"--on {substrate.name}: not available: {reason}", 3)
-    target = check_folder(out or Path("out") / "agree" / Path(file).stem)
-    if (target / "index.html").exists() and not (target / "agree.json").exists():
-        raise BadInput(
-            f"--out {target}: holds index.html and no report of ackclock agree; give an empty or a new folder"
-        )
+    target = _target(out or Path("out") / "agree" / Path(file).stem)
     if plot is not None:
         check_picture(plot)
         check_targets([plot])
@@ -94,15 +89,9 @@ def command(
             samples = execute(order, target / "runs", jobs=jobs, progress=None if as_json else progress("running"))
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
-    target.mkdir(parents=True, exist_ok=True)
     document = build(order, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
-    write_text(target / "agree.json", text_of(document))
-    write_text(target / "index.html", render(document))
+    _write(document, target, plot)
     forget(order, target / "runs")
-    if plot is not None:
-        from ackclock.plot.agreement import overview
-
-        save_figure(overview(document), plot)
     if as_json:
         print(text_of(document), end="")
         return 0
@@ -110,6 +99,29 @@ def command(
     for path in (target / "index.html", target / "agree.json", *([plot] if plot is not None else [])):
         say(f"written: {path}")
     return 0
+
+
+def _target(folder: Path) -> Path:
+    """The folder of the report. Raises BadInput if it is a file, or if its page is of something else."""
+    check_folder(folder)
+    if (folder / "index.html").exists() and not (folder / "agree.json").exists():
+        raise BadInput(f"--out {folder}: holds index.html and no agree.json; give an empty or a new folder")
+    return folder
+
+
+def _write(document: Document, target: Path, plot: Path | None) -> None:
+    """Write the page, the document and the figure."""
+    from ackclock.agree.document import text_of
+    from ackclock.agree.page import render
+
+    page = render(document)
+    target.mkdir(parents=True, exist_ok=True)
+    write_text(target / "agree.json", text_of(document))
+    write_text(target / "index.html", page)
+    if plot is not None:
+        from ackclock.plot.agreement import overview
+
+        save_figure(overview(document), plot)
 
 
 def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str]) -> Order:
