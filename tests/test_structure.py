@@ -18,7 +18,8 @@ ALLOWED = {
     "ackclock-orbit": {"ackclock-units"},
     "ackclock-net": {"ackclock-units", "ackclock-engine", "ackclock-orbit"},
     "ackclock-transport": {"ackclock-units", "ackclock-engine", "ackclock-cc", "ackclock-net"},
-    "ackclock-lab": {f"ackclock-{name}" for name in ("units", "engine", "cc", "orbit", "net", "transport")},
+    "ackclock-quic": {"ackclock-units", "ackclock-cc", "ackclock-transport"},
+    "ackclock-lab": {f"ackclock-{name}" for name in ("units", "engine", "cc", "orbit", "net", "transport", "quic")},
     "ackclock": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
     "ackclock-py": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
     "ackclock-web": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
@@ -31,6 +32,8 @@ CORE_EXTERNAL = {
     "ackclock-orbit": {"libm"},
     "ackclock-net": {"libm"},
     "ackclock-transport": {"smallvec"},
+    # rcgen and rustls come with the feature `tls` only.
+    "ackclock-quic": {"quinn-proto", "bytes", "rcgen", "rustls"},
 }
 LINES = 600
 FUNCTION_LINES = 80

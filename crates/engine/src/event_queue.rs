@@ -207,6 +207,18 @@ impl<T: Copy> EventQueue<T> {
         free
     }
 
+    /// Sets the clock to `at`, which no event in the queue precedes; the clock never goes back.
+    pub fn wait_until(&mut self, at: Time) {
+        debug_assert!(at <= self.now || time_of(self.tree[1]) > at, "an event before the new time");
+        self.now = self.now.max(at);
+    }
+
+    /// A time before which there is no event: that of the next one, or an earlier entry of a timer that has moved.
+    /// [`Time::NEVER`] if there is no event.
+    pub fn next_at(&self) -> Time {
+        if self.tree[1] == EMPTY { Time::NEVER } else { time_of(self.tree[1]).max(self.now) }
+    }
+
     /// The item `places` behind the head of the lane of the last item, if any. Use it for prefetching only.
     #[inline]
     pub fn ahead(&self, places: usize) -> Option<&T> {

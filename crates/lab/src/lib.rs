@@ -21,14 +21,14 @@ pub use files::{FileReader, set_file_reader};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader, ExternalSource, Flow,
-    FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription, Queue, RadioNetwork,
-    RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter, advised, allow_code, cbrgen,
-    dumbbell, set_external_loader,
+    FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription, Queue, QuicFlow,
+    RadioNetwork, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter, advised, allow_code,
+    cbrgen, dumbbell, set_external_loader,
 };
 pub use simulation::{
-    EngineCost, Fairness, FlowBounds, FlowOutcome, HandoffOutcome, LinkOutcome, Outcome, PacketLog, RadioLog,
-    Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RuleRow, Run, SatelliteOutcome,
-    Settings, TraceMode, WindowLog, to_json,
+    Attachment, DeliveredDatagram, EngineCost, Fairness, FlowBounds, FlowEnd, FlowOutcome, HandoffOutcome,
+    LinkOutcome, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork,
+    ResolvedTraffic, RuleRow, Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

@@ -6,7 +6,8 @@ use lab::{Outcome, Recording, Run, Scenario, Settings};
 fn outcome_of(text: &str, seed: u64) -> Outcome {
     let scenario = Scenario::parse("s.toml", text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let recording = Recording { audit: true, ..Recording::default() };
-    let mut run = Run::new(&scenario, Settings { seed: Some(seed), recording, unfused: false }).unwrap();
+    let mut run =
+        Run::new(&scenario, Settings { seed: Some(seed), recording, ..Settings::default() }).unwrap();
     run.finish();
     let (violations, count) = run.audit();
     assert_eq!(count, 0, "{violations:#?}\n{text}");

@@ -28,6 +28,15 @@ pub enum Arrival {
     Delivered,
 }
 
+/// The datagrams that the network has copied or dropped and not yet reported otherwise, by the index of their bytes.
+#[derive(Debug, Default)]
+pub struct DatagramChanges {
+    /// One entry per copy; it shares the bytes. To be processed before `dropped`.
+    pub copied: Vec<u32>,
+    /// Datagrams that were dropped after their queue had accepted them.
+    pub dropped: Vec<u32>,
+}
+
 /// All links, and the routes over them.
 pub struct Network {
     links: Vec<Link>,
@@ -59,6 +68,7 @@ pub struct Network {
     effect: Effect,
     /// Options of packets that were dropped after their queue had accepted them.
     dropped_options: Vec<u32>,
+    datagram_changes: DatagramChanges,
 }
 
 impl Network {
@@ -85,6 +95,7 @@ impl Network {
             copying: false,
             effect: Effect::default(),
             dropped_options: Vec::new(),
+            datagram_changes: DatagramChanges::default(),
         }
     }
 
@@ -436,10 +447,29 @@ impl Network {
         });
         if effect.duplicate {
             self.copying = true;
-            self.enqueue(event_queue, tap, route, packet);
+            let accepted = self.enqueue(event_queue, tap, route, packet);
+            self.copied(packet, accepted);
             self.copying = false;
         }
         true
+    }
+
+    /// Notes a copy of a datagram that will arrive.
+    fn copied(&mut self, packet: &Packet, accepted: bool) {
+        if packet.kind.is_datagram() && accepted {
+            self.datagram_changes.copied.push(packet.options);
+        }
+    }
+
+    /// Number of packets that wait in queues that decide at each departure.
+    pub fn waiting(&self) -> u64 {
+        self.ingress.iter().map(IngressState::waiting).sum()
+    }
+
+    /// What the owner of the datagrams' bytes has to process before it stores or frees any bytes.
+    #[inline]
+    pub fn datagram_changes(&mut self) -> &mut DatagramChanges {
+        &mut self.datagram_changes
     }
 
     /// The packet as link `id` forwards it: with a CE mark, or with the fields that the router has set.

@@ -12,6 +12,24 @@ pub enum PacketKind {
     Ack,
     /// UDP data.
     Udp,
+    /// A datagram with contents, from the source of its flow to the destination. `Packet::options` is the index of its
+    /// bytes, which lie outside the packet.
+    Datagram,
+    /// Such a datagram from the destination of its flow to the source.
+    ReverseDatagram,
+}
+
+impl PacketKind {
+    /// Whether it travels from the destination of its flow to the source.
+    #[inline]
+    pub const fn is_reverse(self) -> bool {
+        matches!(self, PacketKind::Ack | PacketKind::ReverseDatagram)
+    }
+    /// Whether its bytes lie outside the packet.
+    #[inline]
+    pub const fn is_datagram(self) -> bool {
+        matches!(self, PacketKind::Datagram | PacketKind::ReverseDatagram)
+    }
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5; RFC 9331).
@@ -59,7 +77,7 @@ pub struct Packet {
     /// Data: the packet number, from 0. ACK: the number of the next packet expected.
     pub seq: u32,
     /// ACK: the index of its SACK blocks and router reply, or [`Packet::NO_OPTIONS`]. Data with an [`XcpHeader`]: the time
-    /// between the packets of its sender, ns.
+    /// between the packets of its sender, ns. Datagram: the index of its bytes.
     pub options: u32,
     /// Bytes on the wire.
     pub size: u32,

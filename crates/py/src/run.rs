@@ -77,7 +77,7 @@ pub(crate) fn run(
         radio,
         rules: false,
     };
-    let settings = Settings { seed, recording, unfused: false };
+    let settings = Settings { seed, recording, ..Settings::default() };
     let mut run = build(py, scenario, settings)?;
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;

@@ -21,7 +21,7 @@ pub(crate) fn explain(
 ) -> PyResult<String> {
     let recording =
         Recording { trace: TraceMode::EveryAck, packets: true, rules: true, ..Recording::default() };
-    let mut run = build(py, scenario, Settings { seed, recording, unfused: false })?;
+    let mut run = build(py, scenario, Settings { seed, recording, ..Settings::default() })?;
     let until = Time::ZERO + Span::from_seconds(at_s);
     drive(py, &mut run, |run: &mut Run| run.advance_within(FEW, until), None)?;
     let found = lab::explain(&run, Question { at_s, flow, cut });

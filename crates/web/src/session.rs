@@ -175,7 +175,7 @@ impl Session {
             rules: yes("rules"),
         };
         let opened = Self::scenario(&request).and_then(|(scenario, _)| {
-            let settings = Settings { seed: request["seed"].as_u64(), recording, unfused: false };
+            let settings = Settings { seed: request["seed"].as_u64(), recording, ..Settings::default() };
             Ok((scenario.duration.seconds(), Run::new(&scenario, settings)?))
         });
         let (duration, run) = match opened {

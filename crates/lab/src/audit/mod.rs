@@ -58,6 +58,8 @@ pub struct AuditedLink {
     pub scheduled: bool,
     /// Whether it keeps the order of the packets of a flow.
     pub keeps_flow_order: bool,
+    /// Whether it sends copies of packets.
+    pub copies: bool,
     /// Whether the rate varies; then the times of transmissions are not checked.
     pub varies: bool,
 }
@@ -104,7 +106,7 @@ impl FlowState {
     /// The source and the destination of packets of this kind.
     fn ends(&self, kind: PacketKind) -> [NodeId; 2] {
         let [source, destination] = self.ends;
-        if kind == PacketKind::Ack { [destination, source] } else { [source, destination] }
+        if kind.is_reverse() { [destination, source] } else { [source, destination] }
     }
 }
 
@@ -116,6 +118,8 @@ pub struct Auditor {
     /// Set if the last event was the arrival of this packet at a node that is not its destination; then the next
     /// event must be its own.
     at_node: Option<(Time, u32, Id)>,
+    /// The last packet that a link accepted, with the number of the link: a copy follows it at the same time.
+    accepted: Option<(Time, usize, Id)>,
     /// The time of the last event.
     clock: Time,
     violations: Vec<Violation>,
@@ -139,6 +143,7 @@ impl Auditor {
             link_states,
             flows,
             at_node: None,
+            accepted: None,
             clock: Time::ZERO,
             violations: Vec::new(),
             count: 0,
@@ -198,7 +203,8 @@ impl Auditor {
             return;
         }
         let flow = &self.flows[id.flow as usize];
-        let known = flow.radio_nodes || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
+        let copied = self.links[link].copies && self.accepted == Some((at, link, id));
+        let known = copied || flow.radio_nodes || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
         if !known {
             let name = self.links[link].name.clone();
             self.report_violation(
@@ -247,7 +253,7 @@ impl Auditor {
                     self.report_violation(at, "window", what);
                 }
             }
-            PacketKind::Udp => {}
+            PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
         }
     }
 
@@ -269,6 +275,7 @@ impl Auditor {
             Some(Limit::Bytes(limit)) => bytes + id.size as u64 > limit,
             _ => false,
         };
+        self.accepted = Some((at, link, id));
         state.queue.push_back((id, at));
         state.bytes += id.size as u64;
         state.totals.0 += 1;

@@ -80,7 +80,7 @@ pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) 
     h.extend(u16::try_from(length).unwrap_or(0).to_be_bytes());
     h.extend([0, 0, 0x40, 0, 64, if flow.tcp.is_some() { 6 } else { 17 }, 0, 0]);
     let [source, destination] = flow.hosts;
-    let ends = if packet.kind == PacketKind::Ack { [destination, source] } else { [source, destination] };
+    let ends = if packet.kind.is_reverse() { [destination, source] } else { [source, destination] };
     ends.iter().for_each(|host| h.extend(host));
     let sum: u32 = h.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     let sum = (sum & 0xffff) + (sum >> 16);

@@ -172,7 +172,7 @@ impl Captures {
                 flow.syn = packet.seq == 0 && flow.stack.tcp.as_ref().is_some_and(|tcp| tcp.syn);
             }
             PacketKind::Ack => flow.echo = packet.sent,
-            PacketKind::Udp => {}
+            PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
         }
     }
 
@@ -222,7 +222,7 @@ impl Captures {
         } else {
             Blocks::NONE
         };
-        let ack = packet.kind == PacketKind::Ack;
+        let ack = packet.kind.is_reverse();
         let flow = &self.flows[packet.flow as usize];
         let [source, destination] = if ack { [flow.ends[1], flow.ends[0]] } else { flow.ends };
         let [from, to] = self.links[event.link.0 as usize];

@@ -55,9 +55,9 @@ pub struct FlowDescription {
     pub from: String,
     /// The node that receives it.
     pub to: String,
-    /// "tcp" or "udp".
+    /// "tcp", "quic" or "udp".
     pub kind: &'static str,
-    /// Controller and recovery, or the rate of a UDP source.
+    /// Controller and recovery of TCP, controller of QUIC, or the rate of a UDP source.
     pub label: String,
     /// When it starts, s.
     pub start_s: f64,
@@ -71,19 +71,18 @@ impl Scenario {
             directions: link.directions.each_ref().map(describe_direction),
         });
         let flows = self.flows.iter().map(|flow| {
-            let (kind, label) = match &flow.kind {
-                FlowKind::Tcp(tcp) => {
-                    ("tcp", format!("{}, {}", tcp.control.name(), tcp.options.recovery.name()))
-                }
+            let label = match &flow.kind {
+                FlowKind::Tcp(tcp) => format!("{}, {}", tcp.control.name(), tcp.options.recovery.name()),
+                FlowKind::Quic(quic) => quic.control.name().into(),
                 FlowKind::Udp { schedule, .. } => {
-                    ("udp", schedule.iter().map(|(_, rate)| rate.to_string()).collect::<Vec<_>>().join(", "))
+                    schedule.iter().map(|(_, rate)| rate.to_string()).collect::<Vec<_>>().join(", ")
                 }
             };
             FlowDescription {
                 name: flow.name.clone(),
                 from: flow.from.clone(),
                 to: flow.to.clone(),
-                kind,
+                kind: flow.kind.name(),
                 label,
                 start_s: flow.start.seconds(),
             }

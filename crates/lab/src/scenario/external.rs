@@ -1,47 +1,39 @@
 //! External controllers: loaded and checked when a run begins.
 
 use super::control::{LOADER, NO_LOADER};
-use super::model::{CongestionControl, ExternalSource, Flow, FlowKind, Scenario, TcpFlow};
+use super::model::{CongestionControl, ExternalSource, Flow, FlowKind, Scenario};
 use super::paths::Routers;
 use crate::error::{Origin, ScenarioError, nearest};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 impl Scenario {
     /// Whether any flow has an external controller.
     pub fn has_external(&self) -> bool {
-        let external = |tcp: &TcpFlow| {
-            matches!(
-                tcp.control,
-                CongestionControl::ExternalController(_) | CongestionControl::ExternalSource(_)
-            )
-        };
-        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if external(tcp)));
-        flows || self.traffic.iter().any(|source| external(&source.tcp))
+        self.kinds().filter_map(FlowKind::control).any(|control| {
+            matches!(control, CongestionControl::ExternalController(_) | CongestionControl::ExternalSource(_))
+        })
     }
 
     /// Loads the code of the external controllers, which runs it. Returns the scenario with their factories.
     pub(crate) fn loaded(&self) -> Result<Cow<'_, Scenario>> {
-        let waits = |tcp: &TcpFlow| matches!(tcp.control, CongestionControl::ExternalSource(_));
-        let flows = self.flows.iter().any(|flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if waits(tcp)));
-        if !flows && !self.traffic.iter().any(|table| waits(&table.tcp)) {
+        let waits = |control: &CongestionControl| matches!(control, CongestionControl::ExternalSource(_));
+        if !self.kinds().filter_map(FlowKind::control).any(waits) {
             return Ok(Cow::Borrowed(self));
         }
         let mut loaded = self.clone();
         for flow in &mut loaded.flows {
-            let FlowKind::Tcp(tcp) = &flow.kind else { continue };
-            let CongestionControl::ExternalSource(source) = &tcp.control else { continue };
+            let Some(CongestionControl::ExternalSource(source)) = flow.kind.control() else { continue };
             let source = source.clone();
-            flow.kind = FlowKind::Tcp(Arc::new(load(tcp, &source)?));
+            flow.kind = load(&flow.kind, &source)?;
             self.lacks(flow).map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
         }
         for table in &mut loaded.traffic {
-            let CongestionControl::ExternalSource(source) = &table.tcp.control else { continue };
+            let Some(CongestionControl::ExternalSource(source)) = table.kind.control() else { continue };
             let source = source.clone();
-            table.tcp = Arc::new(load(&table.tcp, &source)?);
-            let lacks = table.tcp.unmet_option().or_else(|| table.lacks_routers());
+            table.kind = load(&table.kind, &source)?;
+            let lacks = table.kind.unmet_option().or_else(|| table.lacks_routers());
             lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
         }
         Ok(Cow::Owned(loaded))
@@ -49,25 +41,30 @@ impl Scenario {
 
     /// The signal that the controller of a flow needs and the flow does not provide.
     fn lacks(&self, flow: &Flow) -> Option<String> {
-        let FlowKind::Tcp(tcp) = &flow.kind else { return None };
         let routers = Routers::new(&self.links, self.radio.as_deref(), self.satellites.is_some());
-        tcp.unmet_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
+        flow.kind.unmet_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
     }
 
-    /// Sets the controller of the TCP flow `name`. Fails if there is no such TCP flow.
+    /// The transports of all flows and of all traffic sources.
+    fn kinds(&self) -> impl Iterator<Item = &FlowKind> {
+        self.flows.iter().map(|flow| &flow.kind).chain(self.traffic.iter().map(|source| &source.kind))
+    }
+
+    /// Sets the controller of the TCP or QUIC flow `name`. Fails if there is no such flow.
     pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
         let origin = Origin::Set(format!("flow.{name}").into());
-        let key = format!("flow.{name}.tcp.congestion_control");
         let known: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
         let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
             let remark = nearest(name, known.iter().map(String::as_str));
-            return Err(ScenarioError::new(&origin, &key, format!("there is no flow \"{name}\"; {remark}")));
-        };
-        let FlowKind::Tcp(tcp) = &self.flows[index].kind else {
-            return Err(ScenarioError::new(&origin, &key, "a UDP flow has no controller"));
+            let message = format!("there is no flow \"{name}\"; {remark}");
+            return Err(ScenarioError::new(&origin, &format!("flow.{name}"), message));
         };
         let mut changed = self.flows[index].clone();
-        changed.kind = FlowKind::Tcp(Arc::new(tcp.with_control(control)));
+        let key = format!("flow.{name}.{}.congestion_control", changed.kind.name());
+        changed.kind = changed
+            .kind
+            .with_control(control)
+            .ok_or_else(|| ScenarioError::new(&origin, &key, "a UDP flow has no controller"))?;
         if let Some(lacks) = self.lacks(&changed) {
             return Err(ScenarioError::new(&origin, &key, lacks).unmet());
         }
@@ -76,9 +73,10 @@ impl Scenario {
     }
 }
 
-/// The TCP configuration of the flow with the factory in place of its source.
-fn load(tcp: &TcpFlow, source: &ExternalSource) -> Result<TcpFlow> {
+/// The transport of a flow with the factory in place of the source of its controller.
+fn load(kind: &FlowKind, source: &ExternalSource) -> Result<FlowKind> {
     let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
     let factory = factory.map_err(|message| source.refuse(message))?;
-    Ok(tcp.with_control(CongestionControl::ExternalController(factory)))
+    let loaded = kind.with_control(CongestionControl::ExternalController(factory));
+    Ok(loaded.unwrap_or_else(|| unreachable!("a flow with a source of a controller has a controller")))
 }

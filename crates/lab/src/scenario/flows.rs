@@ -5,9 +5,8 @@ use super::model::{Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
 use super::rate::FASTEST;
 use super::table::{TableReader, pair, quantity};
-use super::tcp::TcpLayers;
+use super::transports::{Defaults, read_transport};
 use crate::error::ScenarioError;
-use std::sync::Arc;
 use units::{ByteCount, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -15,7 +14,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub(super) fn read_flow(
     index: usize,
     item: &TomlItem,
-    tcp: Option<&TomlItem>,
+    defaults: Defaults<'_>,
     nodes: &Nodes,
 ) -> Result<Flow> {
     let plain = TableReader::new(format!("flow[{index}]"), item)?;
@@ -36,29 +35,35 @@ pub(super) fn read_flow(
     if !writes.is_empty() && bytes.is_some() {
         return Err(reader.error("writes", "a flow has either bytes or writes"));
     }
-    let udp = reader.table("udp")?;
-    let own = reader.get("tcp");
-    let kind = match udp {
-        Some(_) if own.is_some() => return Err(reader.error("udp", "a flow is either tcp or udp")),
-        Some(udp) => read_udp(udp)?,
-        None => {
-            let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
-            if let Some(bytes) = bytes
-                && bytes.div_ceil(tcp.options.packet as u64) >= u32::MAX as u64
-            {
-                return Err(reader.error("bytes", "more than 4 billion segments"));
-            }
-            FlowKind::Tcp(Arc::new(tcp))
+    let kind = match reader.table("udp")? {
+        Some(_) if reader.get("tcp").or(reader.get("quic")).is_some() => {
+            return Err(reader.error("udp", "a flow is one of tcp, quic and udp"));
         }
+        Some(udp) => read_udp(udp)?,
+        None => read_transport(&reader, defaults)?,
     };
-    if bytes.is_some() && matches!(kind, FlowKind::Udp { .. }) {
-        return Err(reader.error("bytes", "is for tcp; give a udp flow a stop time"));
-    }
-    if !writes.is_empty() && matches!(kind, FlowKind::Udp { .. }) {
-        return Err(reader.error("writes", "is for tcp; give a udp flow a schedule of rates"));
-    }
+    check_data(&reader, &kind, bytes, !writes.is_empty())?;
     reader.finish()?;
     Ok(Flow { name, from, to, start, start_jitter, stop, bytes, writes, kind })
+}
+
+/// Fails if a flow of this kind cannot have this data.
+fn check_data(reader: &TableReader<'_>, kind: &FlowKind, bytes: Option<u64>, writes: bool) -> Result<()> {
+    let refused = match kind {
+        FlowKind::Udp { .. } if bytes.is_some() => {
+            Some(("bytes", "is for tcp and quic; give a udp flow a stop time"))
+        }
+        FlowKind::Udp { .. } if writes => {
+            Some(("writes", "is for tcp and quic; give a udp flow a schedule of rates"))
+        }
+        FlowKind::Tcp(tcp)
+            if bytes.is_some_and(|n| n.div_ceil(tcp.options.packet as u64) >= u32::MAX as u64) =>
+        {
+            Some(("bytes", "more than 4 billion segments"))
+        }
+        _ => None,
+    };
+    refused.map_or(Ok(()), |(key, message)| Err(reader.error(key, message)))
 }
 
 fn read_bytes(reader: &TableReader<'_>) -> Result<Option<u64>> {

@@ -9,6 +9,7 @@ use super::flows::read_flow;
 use super::links::read_link;
 use super::nodes::Nodes;
 use super::table::{TableReader, quantity};
+use super::transports::Defaults;
 use crate::error::ScenarioError;
 use crate::schema::{Form, Key, keys_of};
 use cc::{CONTROLLERS, ParamKind};
@@ -53,7 +54,8 @@ fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
     }
     if found.is_empty() && top.get("constellation").is_none() && top.get("radio").is_none() {
         let nodes = Nodes::new(&links, None, None);
-        found.extend(items("flow").filter_map(|(i, item)| read_flow(i, item, top.get("tcp"), &nodes).err()));
+        let defaults = Defaults::new(top);
+        found.extend(items("flow").filter_map(|(i, item)| read_flow(i, item, defaults, &nodes).err()));
     }
     found
 }

@@ -22,6 +22,8 @@ mod nodes;
 pub(crate) mod overrides;
 pub(crate) mod paths;
 mod queue;
+#[cfg(feature = "quic")]
+mod quic;
 mod radio;
 mod rate;
 mod read;
@@ -32,6 +34,7 @@ pub(crate) mod table;
 mod tcp;
 pub(crate) mod tle;
 mod traffic;
+mod transports;
 
 pub use advice::advised;
 pub use cbrgen::cbrgen;
@@ -41,7 +44,7 @@ pub use describe::{DirectionDescription, FlowDescription, LinkDescription, Netwo
 pub use document::allow_code;
 pub use dumbbell::dumbbell;
 pub use model::{
-    CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue,
+    CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue, QuicFlow,
     RadioNetwork, RateVariation, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
 };
 pub(crate) use renamed::old_names;

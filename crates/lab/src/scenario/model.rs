@@ -271,11 +271,13 @@ pub struct Flow {
     pub kind: FlowKind,
 }
 
-/// TCP or UDP.
+/// TCP, QUIC or UDP.
 #[derive(Clone, Debug)]
 pub enum FlowKind {
     /// TCP with its options and controller.
     Tcp(Arc<TcpFlow>),
+    /// QUIC with its options and controller.
+    Quic(Arc<QuicFlow>),
     /// Constant bit rate in steps.
     Udp {
         /// Bytes per packet.
@@ -295,6 +297,26 @@ pub struct TcpFlow {
     /// Everything else.
     pub options: Options,
     /// The initial window of the profile, segments, if the scenario gives none: then the controller may specify another.
+    pub default_initial_window: Option<f64>,
+}
+
+/// A QUIC flow's controller and options. Without the cargo feature `quic` no scenario has one.
+#[derive(Clone, Debug)]
+pub struct QuicFlow {
+    /// The controller.
+    pub control: CongestionControl,
+    /// The settings of the stack; a run sets the seed.
+    #[cfg(feature = "quic")]
+    pub config: ::quic::Config,
+    /// Bytes of a packet on the wire besides the UDP payload.
+    pub header: u32,
+    /// Slow-start threshold before the first reduction, segments.
+    pub initial_ssthresh: f64,
+    /// Largest congestion window, segments; 0 for none.
+    pub max_cwnd: f64,
+    /// Smaller reductions after ECN marks (RFC 8511).
+    pub abe: bool,
+    /// The default initial window, segments, if the scenario gives none: then the controller may specify another.
     pub default_initial_window: Option<f64>,
 }
 
@@ -338,7 +360,7 @@ impl fmt::Debug for ExternalSource {
     }
 }
 
-/// A traffic source: TCP flows with random start times and sizes.
+/// A traffic source: TCP or QUIC flows with random start times and sizes.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// Its name; its flows are NAME0, NAME1, ...
@@ -353,8 +375,8 @@ pub struct Traffic {
     pub load: Rate,
     /// Sizes of the flows.
     pub sizes: Sizes,
-    /// TCP of its flows.
-    pub tcp: Arc<TcpFlow>,
+    /// The transport of its flows.
+    pub kind: FlowKind,
 }
 
 /// The distribution of flow sizes: the Pareto distribution between two bounds, or one size for all.

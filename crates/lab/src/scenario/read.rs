@@ -7,7 +7,7 @@ use super::model::{Duplex, Flow, Loss, MOST_FLOWS, RadioNetwork, Satellites, Sce
 use super::nodes::Nodes;
 use super::paths::Routers;
 use super::table::TableReader;
-use super::tcp::TcpLayers;
+use super::transports::Defaults;
 use super::{mistakes, overrides, traffic};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
@@ -37,10 +37,8 @@ impl Scenario {
         let (radio, generated) = radio.map_or((None, Vec::new()), |(r, flows)| (Some(Arc::new(r)), flows));
         let satellites = Satellites::read(&top, duration)?.map(Arc::new);
         let is_study = top.get("sweep").is_some();
-        let tcp = top.get("tcp");
-
-        // Read `[tcp]` even if no flow uses it, to report its errors.
-        TcpLayers { defaults: tcp, own: None, path: String::new() }.read()?;
+        let defaults = Defaults::new(&top);
+        defaults.check()?;
 
         let link_items = top.list("link")?.unwrap_or(&[]);
         let links: Vec<Duplex> =
@@ -56,7 +54,7 @@ impl Scenario {
         let mut flows: Vec<Flow> = flow_items
             .iter()
             .enumerate()
-            .map(|(i, item)| read_flow(i, item, tcp, &nodes))
+            .map(|(i, item)| read_flow(i, item, defaults, &nodes))
             .collect::<Result<_>>()?;
         flows.extend(generated);
         let traffic: Vec<Traffic> = top
@@ -64,13 +62,17 @@ impl Scenario {
             .unwrap_or(&[])
             .iter()
             .enumerate()
-            .map(|(i, item)| Traffic::read(i, item, tcp, &nodes, duration))
+            .map(|(i, item)| Traffic::read(i, item, defaults, &nodes, duration))
             .collect::<Result<_>>()?;
         check_number_of_flows(&top, &flows, &traffic, duration)?;
         let delays = top.switch("delays")?.unwrap_or(false);
         check_names(link_items, &links, flow_items, &flows)?;
         traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
-        Routers::new(&links, radio.as_deref(), satellites.is_some()).check(flow_items, tcp, &flows)?;
+        Routers::new(&links, radio.as_deref(), satellites.is_some()).check(
+            flow_items,
+            defaults.tcp,
+            &flows,
+        )?;
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.system)?;
         }

@@ -4,12 +4,11 @@ use super::document::{TomlItem, TomlValue};
 use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
 use super::nodes::{Nodes, check_ends};
 use super::table::TableReader;
-use super::tcp::TcpLayers;
+use super::transports::{Defaults, read_transport};
 use crate::error::ScenarioError;
 use cc::detmath;
 use engine::Stream;
 use std::borrow::Cow;
-use std::sync::Arc;
 use units::{ByteCount, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -61,10 +60,10 @@ impl Sizes {
 }
 
 impl Traffic {
-    pub(crate) fn read(
+    pub(super) fn read(
         index: usize,
         item: &TomlItem,
-        tcp: Option<&TomlItem>,
+        defaults: Defaults<'_>,
         nodes: &Nodes,
         duration: Span,
     ) -> Result<Traffic> {
@@ -102,9 +101,8 @@ impl Traffic {
             Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
                 .ok_or_else(|| reader.error("largest", "must be more than the mean size"))?,
         };
-        let own = reader.get("tcp");
-        let tcp = TcpLayers { defaults: tcp, own, path: reader.path("tcp") }.read()?;
-        let traffic = Traffic { name, ends, start, stop, load, sizes, tcp: Arc::new(tcp) };
+        let kind = read_transport(&reader, defaults)?;
+        let traffic = Traffic { name, ends, start, stop, load, sizes, kind };
         if let Some(message) = traffic.lacks_routers() {
             return Err(reader.error("tcp", message).unmet());
         }
@@ -120,8 +118,9 @@ impl Traffic {
 
     /// The routers that its controller needs; a traffic source cannot have them.
     pub(crate) fn lacks_routers(&self) -> Option<String> {
-        let lacks = self.tcp.missing_router(std::iter::empty)?;
-        Some(format!("{} needs routers {lacks}; use it in [[flow]] tables", self.tcp.control.name()))
+        let FlowKind::Tcp(tcp) = &self.kind else { return None };
+        let lacks = tcp.missing_router(std::iter::empty)?;
+        Some(format!("{} needs routers {lacks}; use it in [[flow]] tables", tcp.control.name()))
     }
 
     /// The expected number of its flows in a run of `duration`.
@@ -157,7 +156,7 @@ impl Traffic {
                 stop: None,
                 bytes: Some(self.sizes.pick(sizes.uniform())),
                 writes: Vec::new(),
-                kind: FlowKind::Tcp(self.tcp.clone()),
+                kind: self.kind.clone(),
             });
         }
     }

@@ -21,8 +21,9 @@ pub(super) const TOP: &[Key] = &[
     ),
     key("link", Tables("link"), "none", "the links"),
     key("flow", Tables("flow"), "none", "the flows"),
-    key("traffic", Tables("traffic"), "none", "generators of TCP flows"),
+    key("traffic", Tables("traffic"), "none", "generators of TCP or QUIC flows"),
     key("tcp", Table("tcp"), "profile `linux`", "options of every TCP flow"),
+    key("quic", Table("quic"), "none", "options of every QUIC flow"),
     key("constellation", Table("constellation"), "none", "satellites"),
     key("terminal", Tables("terminal"), "none", "terminals of the satellites on the ground"),
     key("radio", Table("radio"), "none", "a network of radio nodes"),
@@ -191,13 +192,14 @@ pub(super) const FLOW: &[Key] = &[
     key("start", Quantity("1s"), "\"0s\"", "start time"),
     key("start_jitter", Quantity("1s"), "\"0s\"", "upper bound of a random time that is added to the start"),
     key("stop", Quantity("50s"), "none", "time at which the application has no more data"),
-    key("bytes", Quantity("10MB"), "unlimited", "payload to transfer; TCP only"),
+    key("bytes", Quantity("10MB"), "unlimited", "payload to transfer; TCP and QUIC"),
     key("tcp", Table("tcp"), "`[tcp]`", "options of this flow"),
+    key("quic", Table("quic"), "none", "makes it a QUIC flow, with these options after those of `[quic]`"),
     key(
         "writes",
         Array("[[\"0s\", \"10kB\"], [\"2s\", \"5kB\"]]"),
         "all data at the start",
-        "TCP: when the application writes, since the start, and how many bytes, in whole segments",
+        "TCP and QUIC: when the application writes, since the start, and how many bytes, of TCP in whole segments",
     ),
     key("udp", Table("udp"), "none", "makes it a UDP flow"),
 ];
@@ -225,6 +227,7 @@ pub(super) const TRAFFIC: &[Key] = &[
     key("start", Quantity("1s"), "\"0s\"", "no flow starts earlier"),
     key("stop", Quantity("50s"), "the end", "no flow starts later"),
     key("tcp", Table("tcp"), "`[tcp]`", "options of its flows"),
+    key("quic", Table("quic"), "none", "makes them QUIC flows, with these options after those of `[quic]`"),
 ];
 
 pub(super) const CONSTELLATION: &[Key] = &[

@@ -5,6 +5,7 @@ mod aqm;
 mod form;
 mod json;
 mod keys;
+mod quic;
 mod radio;
 mod rate;
 mod tables;

@@ -6,6 +6,7 @@ use super::keys::{
     BACK, BERNOULLI, BLACKOUT, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK, NO_LOSS, RED,
     ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
 };
+use super::quic::QUIC;
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
 use super::rate::{DELAY, DUPLICATE, JITTER, POLICER, RATE_FILE, REORDER, SHAPER, STEPS, TRACE};
 use super::tcp::TCP;
@@ -30,6 +31,11 @@ pub const TABLES: &[Table] = &[
     Table { name: "flow", place: "`[[flow]]`", keys: FLOW },
     Table { name: "udp", place: "`udp` of a flow", keys: UDP },
     Table { name: "tcp", place: "`[tcp]` for all flows, and `tcp` of a flow or of traffic", keys: TCP },
+    Table {
+        name: "quic",
+        place: "`[quic]` for all QUIC flows, and `quic` of a flow or of traffic",
+        keys: QUIC,
+    },
     Table { name: "traffic", place: "`[[traffic]]`", keys: TRAFFIC },
     Table { name: "constellation", place: "`[constellation]`", keys: CONSTELLATION },
     Table { name: "transmitter", place: "`isl`, `up` and `down` of a constellation", keys: TRANSMITTER },

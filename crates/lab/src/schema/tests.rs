@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const WIRED: &str = r#"
 duration = "1s"
 tcp = {}
+quic = {}
 link = [
   { name = "l", ends = ["a", "b"], rate = "1Mbps", delay = "1ms", queue = { kind = "red", limit = "9p" }, router = { kind = "rcp" }, back = { queue = { kind = "red", limit = "9p" }, router = { kind = "xcp" } } },
   { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }, { kind = "blackout", times = [] }, { kind = "stall", times = [] }, { kind = "policer", rate = "1Mbps", burst = "9kB" }, { kind = "jitter", max = "1ms" }, { kind = "reorder", rate = 0, by = "1ms" }, { kind = "duplicate", rate = 0 }, { kind = "delay", steps = [["0s", "1ms"]] }] },
@@ -19,8 +20,9 @@ link = [
 flow = [
   { name = "f", from = "a", to = "b", tcp = {} },
   { name = "u", from = "a", to = "b", udp = { rate = "1kbps" } },
+  { name = "q", from = "a", to = "b", quic = {} },
 ]
-traffic = [{ name = "t", from = "a", to = "b", load = "1kbps", size = "10kB", tcp = {} }]
+traffic = [{ name = "t", from = "a", to = "b", load = "1kbps", size = "10kB", tcp = {} }, { name = "v", from = "a", to = "b", load = "1kbps", size = "10kB", quic = {} }]
 "#;
 
 const ORBITS: [&str; 3] = [
@@ -94,10 +96,11 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             ][path[path.rfind('[').unwrap() + 1..path.len() - 1].parse::<usize>().unwrap()],
             path if path.ends_with(".back") => "back",
             path if path.ends_with(".router") => "router",
-            "flow.f" | "flow.u" => "flow",
+            "flow.f" | "flow.u" | "flow.q" => "flow",
             "flow.u.udp" => "udp",
             "tcp" | "flow.f.tcp" | "traffic.t.tcp" => "tcp",
-            "traffic.t" => "traffic",
+            "quic" | "flow.q.quic" | "traffic.v.quic" => "quic",
+            "traffic.t" | "traffic.v" => "traffic",
             "constellation.isl" | "constellation.up" | "constellation.down" => "transmitter",
             "constellation.handoff" => "handoff",
             path if path.starts_with("terminal") => "terminal",
@@ -173,7 +176,7 @@ fn defaults_of_tcp_are_those_of_the_profiles() {
 const QUEUE_OF_KIND: &str = "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", queue = { kind = \"KIND\", KEY } }]\nflow = [FLOW]";
 
 /// Scenarios in which a key of a table stands in place of `KEY`; under both profiles if `PROFILE` stands there.
-const PLACES: [(&str, &str); 18] = [
+const PLACES: [(&str, &str); 19] = [
     ("scenario", "KEY\n\"duration\" = \"1s\"\nlink = [LINK]\nflow = [FLOW]"),
     (
         "red",
@@ -209,6 +212,7 @@ const PLACES: [(&str, &str); 18] = [
         "udp",
         "duration = \"1s\"\nlink = [LINK]\nflow = [{ from = \"a\", to = \"b\", udp = { rate = \"1kbps\", KEY } }]",
     ),
+    ("quic", "duration = \"1s\"\nlink = [LINK]\nflow = [{ from = \"a\", to = \"b\", quic = { KEY } }]"),
     (
         "radio",
         "duration = \"1s\"\nflow = [RADIO_FLOW]\nradio = { nodes = 2, PROFILE, mobility = STATIC, KEY }",

@@ -11,8 +11,12 @@ use units::Time;
 pub(super) enum Endpoints {
     /// A TCP sender and its receiver. TCP flows have the first numbers, so the index is that of the flow.
     Tcp(usize),
+    /// Two endpoints of QUIC. QUIC flows have the numbers after those of TCP flows.
+    Quic(usize),
     /// A UDP source and the counters of its sink.
     Udp(usize),
+    /// Ends outside the simulation.
+    Attached(usize),
 }
 
 /// The owner of a timer that belongs to no flow.
@@ -33,8 +37,8 @@ pub(super) struct FlowSchedule {
     pub started: bool,
     /// Number of segments of the whole transfer; `None` for a flow without end.
     pub segments: Option<u32>,
-    /// The writes of the application that are to come, the last one first: time and segments; `None`: all data is there
-    /// at the start.
+    /// The writes of the application that are to come, the last one first: time and segments, of QUIC bytes; `None`: all
+    /// data is there at the start.
     pub writes: Option<Vec<(Time, u32)>>,
     /// Bytes that the last segment has less than a full one.
     pub short: u64,

@@ -1,7 +1,10 @@
 //! The event loop: packets arrive, timers expire.
 
+use super::attached::{AttachedFlow, DeliveredDatagram};
+use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, FlowSchedule, SimulationContext, TimerOwner, flow_context};
 use super::outcome::Outcome;
+use super::quic::QuicEndpoints;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
 use crate::clock::{cpu_time, wall_time};
@@ -26,7 +29,11 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) endpoints: Vec<Endpoints>,
     pub(super) senders: Vec<Sender>,
     pub(super) receivers: Vec<Receiver>,
+    pub(super) quic: Vec<QuicEndpoints>,
     pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
+    pub(super) attached: Vec<AttachedFlow>,
+    pub(super) datagrams: DatagramPool,
+    pub(super) outbox: Vec<DeliveredDatagram>,
     pub(super) schedules: Vec<FlowSchedule>,
     pub(super) names: Vec<String>,
     pub(super) ends: Vec<[NodeId; 2]>,
@@ -105,7 +112,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
         let each = self.names.iter().zip(&self.senders);
         let failed = each.filter_map(|(name, sender)| Some((name.as_str(), sender.controller().failure()?)));
-        failed.min_by_key(|(_, failure)| failure.at)
+        let each = self.names.iter().skip(self.senders.len()).zip(&self.quic);
+        let quic = each.filter_map(|(name, flow)| Some((name.as_str(), flow.failure()?)));
+        failed.chain(quic).min_by_key(|(_, failure)| failure.at)
     }
 
     /// With more flows than the caches can hold, prefetches the memory of later events.
@@ -129,7 +138,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     self.event_queue.prefetch_timer(packet.flow * FlowTimer::COUNT);
                     self.network.prefetch_first_link(self.first_links[flow][0]);
                 }
-                PacketKind::Udp => {}
+                PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
             }
         }
     }
@@ -138,11 +147,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn arrive(&mut self, packet: &Packet) {
         match self.network.arrive(&mut self.event_queue, &mut self.recorder, packet) {
             Arrival::Forwarded => {}
-            Arrival::Dropped => {
-                if packet.has_options() {
-                    self.ack_options.take(packet.options);
-                }
-            }
+            Arrival::Dropped => self.release_stored(packet),
             Arrival::Delivered => {
                 if PACKETS {
                     self.recorder.arrived(packet);
@@ -169,8 +174,20 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                             self.udp[index].1.arrived(packet, now);
                         }
                     }
+                    PacketKind::Datagram | PacketKind::ReverseDatagram => self.datagram_arrived(packet),
                 }
             }
+        }
+    }
+
+    /// A datagram has reached the end of its path.
+    #[inline(never)]
+    fn datagram_arrived(&mut self, packet: &Packet) {
+        self.datagrams.apply(self.network.datagram_changes());
+        match self.endpoints[packet.flow as usize] {
+            Endpoints::Attached(index) => self.attached_arrived(index, packet),
+            Endpoints::Quic(index) => self.quic_arrived(index, packet),
+            Endpoints::Tcp(_) | Endpoints::Udp(_) => self.release_stored(packet),
         }
     }
 
@@ -181,7 +198,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if index >= self.schedules.len() {
             return self.network_event(id);
         }
-        match FlowTimer::from_number(id % FlowTimer::COUNT) {
+        let timer = FlowTimer::from_number(id % FlowTimer::COUNT);
+        if index >= self.senders.len() && timer != FlowTimer::Application {
+            return self.quic_timer(flow, timer);
+        }
+        match timer {
             FlowTimer::Retransmit => self.senders[index].on_retransmit_timer(&mut flow_context!(self, flow)),
             FlowTimer::AckDelay => self.receivers[index].on_ack_delay(&mut flow_context!(self, flow)),
             FlowTimer::Pace => self.senders[index].on_pace_timer(&mut flow_context!(self, flow)),
@@ -222,14 +243,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         if PACKETS {
                             self.recorder.record_blocks(packet.options, &options.blocks);
                         }
+                    } else if packet.kind.is_datagram() {
+                        self.datagrams.retain(packet.options);
                     }
                     self.network.deliver_from_radio(&mut self.event_queue, &packet, path);
                 }
-                RadioOutput::Gone(packet) => {
-                    if packet.has_options() {
-                        self.ack_options.take(packet.options);
-                    }
-                }
+                RadioOutput::Gone(packet) => self.release_stored(&packet),
             }
         }
     }
@@ -249,6 +268,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             satellites.next += 1;
             match event {
                 SatelliteEvent::Reroute => self.network.reroute(now),
+                SatelliteEvent::Begins(flow) | SatelliteEvent::Ends(flow)
+                    if flow as usize >= self.senders.len() =>
+                {
+                    self.quic_handoff(flow, matches!(event, SatelliteEvent::Begins(_)))
+                }
                 SatelliteEvent::Begins(flow) => {
                     self.senders[flow as usize].on_handoff(&mut flow_context!(self, flow), true)
                 }
@@ -263,7 +287,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn application(&mut self, flow: u32) {
         let index = match self.endpoints[flow as usize] {
             Endpoints::Tcp(index) => index,
+            Endpoints::Quic(index) => return self.quic_application(flow, index),
             Endpoints::Udp(index) => return self.udp[index].0.on_timer(&mut flow_context!(self, flow)),
+            Endpoints::Attached(_) => return,
         };
         let schedule = &mut self.schedules[flow as usize];
         if !schedule.started {
@@ -277,19 +303,28 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// Gives the sender the data that the application writes now, and sets the timer of the next write or of the stop.
     fn write(&mut self, flow: u32, index: usize) {
-        let now = self.event_queue.now();
-        let mut next = self.schedules[flow as usize].stop;
-        while let Some(writes) = &mut self.schedules[flow as usize].writes
-            && let Some(&(at, segments)) = writes.last()
-        {
-            if at > now {
-                next = next.min(at);
-                break;
-            }
-            writes.pop();
-            let last = writes.is_empty();
+        while let Some((segments, last)) = self.due_write(flow) {
             self.senders[index].on_write(&mut flow_context!(self, flow), segments, last);
         }
+        self.set_application_timer(flow);
+    }
+
+    /// Removes the next write of the application if its time has come: segments (QUIC: bytes), and whether it is the last.
+    pub(super) fn due_write(&mut self, flow: u32) -> Option<(u32, bool)> {
+        let writes = self.schedules[flow as usize].writes.as_mut()?;
+        let &(at, amount) = writes.last()?;
+        if at > self.event_queue.now() {
+            return None;
+        }
+        writes.pop();
+        Some((amount, writes.is_empty()))
+    }
+
+    /// Sets the application timer to the next write or to the stop.
+    pub(super) fn set_application_timer(&mut self, flow: u32) {
+        let schedule = &self.schedules[flow as usize];
+        let write = schedule.writes.as_ref().and_then(|writes| writes.last());
+        let next = write.map_or(schedule.stop, |(at, _)| schedule.stop.min(*at));
         if next != Time::NEVER {
             self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, next);
         }

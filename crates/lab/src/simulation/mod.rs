@@ -1,17 +1,25 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
+mod attached;
 mod bounds;
 mod build;
+mod datagrams;
 mod endpoints;
 mod event_loop;
 pub(crate) mod event_order;
 mod memory;
 mod outcome;
+#[cfg(not(feature = "quic"))]
+#[path = "no_quic.rs"]
+mod quic;
+#[cfg(feature = "quic")]
+mod quic;
 pub(crate) mod recorder;
 mod results;
 mod satellites;
 mod warmup;
 
+pub use attached::{Attachment, DeliveredDatagram, FlowEnd};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use outcome::{
@@ -39,6 +47,8 @@ pub struct Settings {
     /// Disable fused hops, so that every hop has an event of its own; for tests. The results are the same, except for
     /// ties between links (docs/adr/0002-ties.md).
     pub unfused: bool,
+    /// The flows whose ends are outside the simulation ([`Run::inject`]).
+    pub attachment: Option<Attachment>,
 }
 
 /// A run in progress.
@@ -142,6 +152,35 @@ impl Run {
         ))
     }
 
+    /// Processes all events up to `now`, or to the end of the run if it is earlier, and sets the clock to that time, at which
+    /// [`Run::inject`] then sends. Returns whether the run has ended.
+    pub fn catch_up(&mut self, now: Time) -> bool {
+        each!(&mut self.inner, simulation => simulation.catch_up(now))
+    }
+
+    /// Sends a datagram from an end of an attached flow (see [`Settings::attachment`]), at the time of the last
+    /// [`Run::catch_up`]. Returns whether the network has accepted it: the flow is attached, and its first link has not
+    /// dropped it. It occupies `bytes.len()` bytes on the wire, and the header of the attachment.
+    pub fn inject(&mut self, flow: u32, end: FlowEnd, bytes: &[u8], ecn: net::Ecn) -> bool {
+        each!(&mut self.inner, simulation => simulation.inject(flow, end, bytes, ecn))
+    }
+
+    /// A time before which nothing happens in the network unless a datagram is sent: for the caller's timer, with
+    /// [`Run::catch_up`] after it. [`Time::NEVER`] if nothing is pending.
+    pub fn next_at(&self) -> Time {
+        each!(&self.inner, simulation => simulation.event_queue.next_at())
+    }
+
+    /// Removes and returns the datagrams that have reached the ends of attached flows, in the order of time.
+    pub fn outbox(&mut self) -> Vec<DeliveredDatagram> {
+        each!(&mut self.inner, simulation => std::mem::take(&mut simulation.outbox))
+    }
+
+    /// Numbers of the attached flows, in the order of the scenario.
+    pub fn attached_flows(&self) -> Vec<u32> {
+        each!(&self.inner, simulation => simulation.attached.iter().map(|flow| flow.flow).collect())
+    }
+
     /// The first failed controller, with the name of its flow; only external controllers fail. Discard a run with a
     /// failed controller.
     pub fn failure(&self) -> Option<(&str, &cc::Failure)> {
@@ -200,9 +239,12 @@ impl Run {
         each!(&self.inner, simulation => simulation.end)
     }
 
-    /// What bounds each TCP flow, by the numbers in the logs.
+    /// What bounds each TCP or QUIC flow, by the numbers in the logs; these flows have the first numbers.
     pub fn flow_bounds(&self) -> Vec<FlowBounds> {
-        each!(&self.inner, simulation => simulation.senders.iter().map(FlowBounds::of).collect())
+        each!(&self.inner, simulation => {
+            let quic = simulation.quic.iter().map(|flow| flow.bounds());
+            simulation.senders.iter().map(FlowBounds::of).chain(quic).collect()
+        })
     }
 
     /// All steps of the radio network, in the order of time.
@@ -222,6 +264,14 @@ impl Run {
             if let Some((more, number)) = radio {
                 found.extend(more);
                 count += number;
+            }
+            if let Err(what) = simulation.check_datagrams() {
+                found.push(Violation { at: end, rule: "conservation", what });
+                count += 1;
+            }
+            for what in simulation.quic.iter().filter_map(|flow| flow.check().err()) {
+                found.push(Violation { at: end, rule: "conservation", what });
+                count += 1;
             }
             (found, count)
         })
@@ -259,10 +309,12 @@ impl Run {
         })
     }
 
-    /// Payload of a full segment of flow `flow`, bytes; `None` for a UDP flow.
+    /// Payload of a full segment of flow `flow`, bytes, of QUIC with its headers; `None` for a UDP flow.
     pub fn segment_bytes(&self, flow: u32) -> Option<u32> {
         each!(&self.inner, simulation => {
-            simulation.senders.get(flow as usize).map(|sender| sender.options().packet)
+            let (tcp, number) = (simulation.senders.len(), flow as usize);
+            let quic = || simulation.quic.get(number.checked_sub(tcp)?).map(|flow| flow.segment());
+            simulation.senders.get(number).map(|sender| sender.options().packet).or_else(quic)
         })
     }
 

@@ -40,8 +40,11 @@ pub struct Outcome {
 pub struct FlowOutcome {
     /// Name in the scenario.
     pub name: String,
-    /// `tcp` or `udp`.
+    /// `tcp`, `quic` or `udp`; `attached` if its ends were outside the simulation.
     pub kind: &'static str,
+    /// `quic`; absent for other flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<&'static str>,
     /// Controller.
     pub control: Option<String>,
     /// Loss recovery.
@@ -52,16 +55,22 @@ pub struct FlowOutcome {
     pub throughput_bps: f64,
     /// Payload delivered in order, without duplicates, bytes.
     pub delivered_bytes: u64,
-    /// Data packets sent, retransmissions included, without the SYN.
+    /// Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake included.
     pub sent_packets: u64,
-    /// Highest cumulative ACK, in data segments.
+    /// Highest cumulative ACK, in data segments; QUIC: packets acknowledged.
     pub acked_packets: Option<u64>,
-    /// Data packets sent again. Null for UDP, as the other values of TCP below.
+    /// Data packets sent again; QUIC: packets declared lost. Null for UDP, as the other values of TCP below.
     pub retransmitted_packets: Option<u64>,
-    /// Retransmission timeouts with data outstanding.
+    /// Retransmission timeouts with data outstanding; QUIC: probe timeouts, which reduce no window (RFC 9002).
     pub timeouts: Option<u64>,
     /// Reductions of the window, timeouts included.
     pub window_cuts: Option<u64>,
+    /// Times of persistent congestion (RFC 9002 section 7.6); absent for flows without QUIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent_congestion: Option<u64>,
+    /// CE marks that ACK frames reported; absent for flows without QUIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce_marks: Option<u64>,
     /// Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments: small for a
     /// flow that starts late.
     pub mean_cwnd: Option<f64>,
@@ -261,7 +270,7 @@ pub struct HandoffOutcome {
 /// Fairness between flows.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Fairness {
-    /// Jain's index of the goodputs of the TCP flows (of all flows where there is no TCP); null if all are zero.
+    /// Jain's index of the goodputs of the TCP and QUIC flows (of all flows where there are none); null if all are zero.
     pub jain: Option<f64>,
 }
 

@@ -95,7 +95,7 @@ impl RadioLog {
                     (FrameKind::Rts, _) => (0, Self::NOBODY),
                     (FrameKind::Cts, _) => (1, Self::NOBODY),
                     (FrameKind::Ack, _) => (2, Self::NOBODY),
-                    (_, FrameContents::Data { kind: PacketKind::Ack, flow, .. }) => (4, *flow),
+                    (_, FrameContents::Data { kind, flow, .. }) if kind.is_reverse() => (4, *flow),
                     (_, FrameContents::Data { flow, .. }) => (3, *flow),
                     (_, FrameContents::Routing) => (5, Self::NOBODY),
                     (_, FrameContents::Arp | FrameContents::None) => (6, Self::NOBODY),
@@ -365,6 +365,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
+    /// Called before a datagram with these bytes is sent.
+    pub fn sends_datagram(&mut self, _packet: &Packet, _bytes: &[u8]) {}
+
     /// A packet has reached the end of its path.
     pub fn arrived(&mut self, packet: &Packet) {
         if let Some(captures) = &mut self.captures {
@@ -430,7 +433,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
             time: event.at,
             link: event.link.0,
             flow: packet.flow,
-            kind: (packet.kind == PacketKind::Ack) as u8,
+            kind: packet.kind.is_reverse() as u8,
             seq: number(packet),
             dropped: event.dropped,
             rule: event.rule,
@@ -498,7 +501,7 @@ impl PacketLog {
         self.event.push(step);
         self.reason.push(reason);
         self.flow.push(event.packet.flow);
-        self.kind.push((event.packet.kind == PacketKind::Ack) as u8);
+        self.kind.push(event.packet.kind.is_reverse() as u8);
         self.seq.push(seq);
         self.size.push(event.packet.size as i32);
         self.marked.push(event.packet.ecn == Ecn::Ce);

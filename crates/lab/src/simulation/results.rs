@@ -56,7 +56,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             cpu_s: self.cpu as f64 / 1e9,
             wall_s: self.wall as f64 / 1e9,
         };
-        let bytes: u64 = (0..self.senders.len()).map(|n| self.delivered_bytes(n)).sum();
+        let tcp: u64 = (0..self.senders.len()).map(|n| self.delivered_bytes(n)).sum();
+        let bytes = tcp + self.quic.iter().map(|flow| flow.delivered_bytes()).sum::<u64>();
         (cost, bytes as f64 * 8.0 / self.duration.seconds())
     }
 
@@ -94,10 +95,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let accounts = self.network.account(&self.event_queue, span);
         let flows: Vec<FlowOutcome> =
             self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
-        let goodputs = |kind: &str| -> Vec<f64> {
-            flows.iter().filter(|f| f.kind == kind).map(|f| f.goodput_bps).collect()
-        };
-        let compared = if self.senders.is_empty() { goodputs("udp") } else { goodputs("tcp") };
+        let compared = compared_goodputs(&flows);
         let links: Vec<LinkOutcome> = self
             .link_names()
             .into_iter()
@@ -158,6 +156,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn flow_outcome(&mut self, number: usize, span: Span) -> FlowOutcome {
         let duration = span.seconds();
         let rate = |bytes: u64| bytes as f64 * 8.0 / duration;
+        if let Endpoints::Attached(index) = self.endpoints[number] {
+            return self.attached_outcome(index, duration);
+        }
+        if let Endpoints::Quic(index) = self.endpoints[number] {
+            return self.quic_outcome(number, index, span);
+        }
         if let Endpoints::Udp(index) = self.endpoints[number] {
             let (source, stats) = &self.udp[index];
             let sent = source.sent();
@@ -212,8 +216,20 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 }
 
+/// The goodputs of the flows that adapt to the network, TCP and QUIC; of all flows if there are none.
+pub(super) fn compared_goodputs(flows: &[FlowOutcome]) -> Vec<f64> {
+    let adapts = |flow: &&FlowOutcome| matches!(flow.kind, "tcp" | "quic");
+    let any = flows.iter().any(|flow| adapts(&flow));
+    flows.iter().filter(|flow| !any || adapts(flow)).map(|flow| flow.goodput_bps).collect()
+}
+
 /// The values from the counters of a sink: throughput, delay, interarrival time, delay variation.
-fn arrivals(name: String, stats: &ReceiverStats, base: Option<Span>, duration: f64) -> FlowOutcome {
+pub(super) fn arrivals(
+    name: String,
+    stats: &ReceiverStats,
+    base: Option<Span>,
+    duration: f64,
+) -> FlowOutcome {
     let n = stats.packets as f64;
     let some = stats.packets > 0;
     let mut flow = FlowOutcome {

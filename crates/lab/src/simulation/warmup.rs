@@ -3,6 +3,7 @@
 //! The outcome at the end of the warm-up is subtracted from that of the whole run: counters directly; means are
 //! converted to sums, subtracted and divided again.
 
+use super::results::compared_goodputs;
 use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, jain};
 
 impl Outcome {
@@ -19,10 +20,7 @@ impl Outcome {
         if let (Some(radio), Some(early)) = (&mut self.radio, &beginning.radio) {
             radio.without(early);
         }
-        let tcp = self.flows.iter().any(|flow| flow.kind == "tcp");
-        let compared: Vec<f64> =
-            self.flows.iter().filter(|f| !tcp || f.kind == "tcp").map(|f| f.goodput_bps).collect();
-        self.fairness.jain = jain(&compared);
+        self.fairness.jain = jain(&compared_goodputs(&self.flows));
         self.warmup_s = Some(cut.warmup);
         self
     }
@@ -111,6 +109,8 @@ impl Cut {
         less(&mut flow.retransmitted_packets, early.retransmitted_packets);
         less(&mut flow.timeouts, early.timeouts);
         less(&mut flow.window_cuts, early.window_cuts);
+        less(&mut flow.persistent_congestion, early.persistent_congestion);
+        less(&mut flow.ce_marks, early.ce_marks);
     }
 
     fn link(&self, link: &mut LinkOutcome, early: &LinkOutcome) {

@@ -1,6 +1,6 @@
 //! Scripted impairments: listed packets of a flow are dropped, marked, delayed or duplicated.
 
-use crate::packet::{Packet, PacketKind};
+use crate::packet::Packet;
 use units::Span;
 
 /// What happens to a listed packet.
@@ -34,7 +34,8 @@ pub struct Selection {
     pub packets: Vec<u64>,
     /// Transmissions of data segments.
     pub segments: Vec<Transmissions>,
-    /// ACKs by the order of their arrival at the link, from 0, the ACK of the SYN included.
+    /// ACKs, or datagrams of the reverse direction, by the order of their arrival at the link, from 0, the ACK of the SYN
+    /// included.
     pub acks: Vec<u64>,
 }
 
@@ -69,7 +70,7 @@ impl Scripted {
         if packet.flow != self.flow || self.action != action {
             return false;
         }
-        if packet.kind == PacketKind::Ack {
+        if packet.kind.is_reverse() {
             return self.seen_acks > 0 && self.selection.acks.binary_search(&(self.seen_acks - 1)).is_ok();
         }
         let by_order = self.seen > 0 && self.selection.packets.binary_search(&(self.seen - 1)).is_ok();
@@ -84,7 +85,7 @@ impl Scripted {
         if packet.flow != self.flow {
             return None;
         }
-        let listed = if packet.kind == PacketKind::Ack {
+        let listed = if packet.kind.is_reverse() {
             self.seen_acks += 1;
             self.selection.acks.binary_search(&(self.seen_acks - 1)).is_ok()
         } else {
@@ -106,6 +107,7 @@ impl Scripted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::PacketKind;
     use units::Time;
 
     fn packet(kind: PacketKind, flow: u32, seq: u32) -> Packet {
@@ -133,5 +135,7 @@ mod tests {
         assert_eq!([data(4, 9), data(4, 9), data(4, 9)], [false, true, false]);
         let mut ack = || script.action(&packet(PacketKind::Ack, 4, 1)).is_some();
         assert_eq!([ack(), ack()], [true, false]);
+        let mut reverse = |kind| script.action(&packet(kind, 4, 9)).is_some();
+        assert!(!reverse(PacketKind::ReverseDatagram), "it is the third packet of the reverse direction");
     }
 }

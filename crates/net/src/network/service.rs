@@ -65,7 +65,8 @@ impl Network {
         self.ingress[ingress].service = Some(service);
         if accepted && effect.duplicate {
             (self.copying, self.effect) = (true, effect);
-            self.enqueue_scheduled(event_queue, tap, route, &packet);
+            let copied = self.enqueue_scheduled(event_queue, tap, route, &packet);
+            self.copied(&packet, copied);
             self.copying = false;
         }
         accepted
@@ -142,10 +143,12 @@ impl Network {
         service.drops = drops;
     }
 
-    /// Keeps the options of a packet that was dropped after its queue had accepted it.
+    /// Notes the options or the bytes of a packet that was dropped after its queue had accepted it.
     fn forget_options(&mut self, packet: &Packet) {
         if packet.has_options() {
             self.dropped_options.push(packet.options);
+        } else if packet.kind.is_datagram() {
+            self.datagram_changes.dropped.push(packet.options);
         }
     }
 

@@ -26,6 +26,14 @@ pub enum RadioOutput {
     Gone(Packet),
 }
 
+impl RadioOutput {
+    pub(crate) fn packet(&self) -> &Packet {
+        match self {
+            RadioOutput::Delivered(packet, _) | RadioOutput::Gone(packet) => packet,
+        }
+    }
+}
+
 /// The contents of a frame, for observers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameContents {
@@ -35,7 +43,7 @@ pub enum FrameContents {
     Data {
         /// Which flow.
         flow: u32,
-        /// Data or ACK.
+        /// The kind of the packet.
         kind: PacketKind,
         /// Its number.
         seq: u32,

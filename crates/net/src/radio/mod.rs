@@ -162,11 +162,11 @@ impl Radio {
 
     fn enqueue_at_source(&mut self, clock: &mut Clock, packet: &Packet, path: u32) {
         self.counts.packets.0 += 1;
-        self.counts.offered += (packet.kind != PacketKind::Ack) as u64;
+        self.counts.offered += !packet.kind.is_reverse() as u64;
         let payload = self.store.put(Payload::Data { packet: *packet, path, delivered: false, lost: None });
         let (from, to) = self.paths[path as usize];
         let protocol = &self.agents[from as usize].protocol;
-        // The size of a TCP segment includes the header. The size of a UDP packet does not.
+        // The sizes of TCP segments and of datagrams with contents include the header. The size of a UDP packet does not.
         let header = if packet.kind == PacketKind::Udp { protocol.udp_header() } else { 0 };
         let item = QueuedFrame {
             payload,
@@ -238,6 +238,12 @@ impl Radio {
     pub fn in_flight(&self) -> u64 {
         let waits = |payload: &&Payload| matches!(payload, Payload::Data { delivered: false, .. });
         self.store.held().filter(waits).count() as u64
+    }
+
+    /// Number of datagrams that the network holds, copies that have reached their end included.
+    pub fn datagrams(&self) -> u64 {
+        let held = self.store.held().filter(|payload| payload.is_datagram()).count();
+        (held + self.outputs.iter().filter(|output| output.packet().kind.is_datagram()).count()) as u64
     }
 
     /// The position of a node at a time that is not before that of the last call, m.
@@ -527,7 +533,7 @@ impl Radio {
         let (packet, path) = (*packet, *path);
         if !again {
             self.counts.packets.1 += 1;
-            if packet.kind != PacketKind::Ack {
+            if !packet.kind.is_reverse() {
                 self.counts.received += 1;
                 self.counts.received_hops += item.hops as u64;
             }
@@ -553,7 +559,7 @@ impl Radio {
             if let (false, Some(fate)) = (delivered, lost) {
                 let place = *fate as usize - 1;
                 self.counts.dropped[place] += 1;
-                self.counts.dropped_data[place] += (packet.kind != PacketKind::Ack) as u64;
+                self.counts.dropped_data[place] += !packet.kind.is_reverse() as u64;
             }
         }
     }

@@ -30,6 +30,11 @@ pub(crate) enum Payload {
 }
 
 impl Payload {
+    /// Whether it is a packet whose bytes lie outside it.
+    pub fn is_datagram(&self) -> bool {
+        matches!(self, Payload::Data { packet, .. } if packet.kind.is_datagram())
+    }
+
     /// The contents for observers.
     pub fn load(&self) -> FrameContents {
         match self {

@@ -2,8 +2,10 @@
 
 use super::plan::{Layout, Plan};
 use crate::scenario::paths::FlowPath;
-use crate::scenario::{Direction, Flow, FlowKind, TcpFlow};
+use crate::scenario::{CongestionControl, Direction, Flow, FlowKind, QuicFlow, TcpFlow};
+use crate::simulation::attached::AttachedFlow;
 use crate::simulation::endpoints::{Endpoints, FlowSchedule};
+use crate::simulation::quic::QuicEndpoints;
 use crate::simulation::recorder::HANDOFF;
 use engine::Stream;
 use net::Network;
@@ -16,12 +18,14 @@ pub(super) struct Flows {
     pub endpoints: Vec<Endpoints>,
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
+    pub quic: Vec<QuicEndpoints>,
     pub udp: Vec<(UdpSource, ReceiverStats)>,
+    pub attached: Vec<AttachedFlow>,
     pub schedules: Vec<FlowSchedule>,
     pub names: Vec<String>,
     /// See `Simulation::bases`.
     pub bases: Vec<Option<Span>>,
-    /// For each TCP flow, the names of the internal values in the trace.
+    /// For each TCP and QUIC flow, the names of the internal values in the trace.
     pub probes: Vec<Vec<String>>,
     /// Options that several flows share.
     shared: Vec<Arc<Options>>,
@@ -39,7 +43,9 @@ pub(super) fn add_flows(
         endpoints: Vec::with_capacity(count),
         senders: engine::large_vec(count),
         receivers: engine::large_vec(count),
+        quic: Vec::new(),
         udp: Vec::new(),
+        attached: Vec::new(),
         schedules: Vec::with_capacity(count),
         names: Vec::with_capacity(count),
         bases: Vec::with_capacity(count),
@@ -54,10 +60,12 @@ pub(super) fn add_flows(
         flows.names.push(flow.name.clone());
         flows.schedules.push(schedule(plan, flow));
         match &flow.kind {
+            _ if plan.attached(*index) => flows.add_attached(plan, number as u32, routes),
             FlowKind::Tcp(tcp) => {
                 let answered = answers_quick_start(path, directions);
                 flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
             }
+            FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, routes),
             FlowKind::Udp { packet, schedule, jitter } => {
                 flows.add_udp(plan, number as u32, flow, (*packet, schedule, *jitter), routes[0]);
             }
@@ -86,22 +94,16 @@ fn schedule(plan: &Plan<'_>, flow: &Flow) -> FlowSchedule {
     FlowSchedule { start, stop, started: false, segments, writes, short }
 }
 
-/// The writes of an application in whole segments, the last one first.
+/// The writes of an application in whole segments, of QUIC in bytes, the last one first.
 fn writes(flow: &Flow, start: Time) -> Vec<(Time, u32)> {
-    let mss = match &flow.kind {
-        FlowKind::Tcp(tcp) => tcp.options.packet as u64,
-        FlowKind::Udp { .. } => 1,
-    };
+    let mss = if let FlowKind::Tcp(tcp) = &flow.kind { tcp.options.packet as u64 } else { 1 };
     let segments = |bytes: u64| bytes.div_ceil(mss).min(u32::MAX as u64) as u32;
     flow.writes.iter().rev().map(|(at, bytes)| (start + *at, segments(*bytes))).collect()
 }
 
 /// What a full packet takes on an empty path, if that is one path over links.
 fn empty_path_delay(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> Option<Span> {
-    let size = match &flow.kind {
-        FlowKind::Tcp(tcp) => tcp.options.packet + tcp.options.header,
-        FlowKind::Udp { packet, .. } => *packet,
-    };
+    let size = flow.kind.full_packet();
     let over = path.links().map(|link| directions[link.0 as usize]);
     let delay = over.fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64));
     path.is_wired().then_some(delay)
@@ -114,6 +116,19 @@ fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
             .links()
             .skip(1)
             .all(|link| matches!(directions[link.0 as usize].router, Some(net::RouterConfig::QuickStart(_))))
+}
+
+/// What a QUIC flow consists of.
+#[cfg_attr(not(feature = "quic"), expect(dead_code, reason = "no scenario has a QUIC flow"))]
+pub(in crate::simulation) struct QuicSetup {
+    pub flow: u32,
+    pub options: Arc<QuicFlow>,
+    /// Routes from the sender and from the receiver.
+    pub routes: [u32; 2],
+    /// What it has to send, bytes; `None` for a flow without end.
+    pub bytes: Option<u64>,
+    /// Counters of the receiver.
+    pub counters: ReceiverStats,
 }
 
 impl Flows {
@@ -150,11 +165,40 @@ impl Flows {
             sender.write_in_portions();
         }
         self.senders.push(sender);
-        let mut probes = tcp.control.probes();
+        self.add_probes(plan, &tcp.control);
+    }
+
+    /// Adds the columns of the internal values of a flow's controller.
+    fn add_probes(&mut self, plan: &Plan<'_>, control: &CongestionControl) {
+        let mut probes = control.probes();
         if plan.scenario.satellites.is_some() {
             probes.push(HANDOFF.into());
         }
         self.probes.push(probes);
+    }
+
+    fn add_quic(
+        &mut self,
+        plan: &Plan<'_>,
+        number: u32,
+        flow: &Flow,
+        quic: &Arc<QuicFlow>,
+        routes: [u32; 2],
+    ) {
+        let seeds = ["quic", "controller"].map(|name| Stream::new(plan.seed, name, &flow.name).bits());
+        let written = flow.writes.iter().map(|(_, bytes)| bytes).sum();
+        let bytes = if flow.writes.is_empty() { flow.bytes } else { Some(written) };
+        let setup =
+            QuicSetup { flow: number, options: quic.clone(), routes, bytes, counters: counters(plan) };
+        self.endpoints.push(Endpoints::Quic(self.quic.len()));
+        self.quic.push(QuicEndpoints::new(setup, seeds));
+        self.add_probes(plan, &quic.control);
+    }
+
+    fn add_attached(&mut self, plan: &Plan<'_>, flow: u32, routes: [u32; 2]) {
+        let header = plan.settings.attachment.map_or(0, |attachment| attachment.header);
+        self.endpoints.push(Endpoints::Attached(self.attached.len()));
+        self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats: counters(plan) });
     }
 
     fn add_udp(

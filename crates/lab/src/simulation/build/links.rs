@@ -169,8 +169,13 @@ fn audited_link(
         scheduled: is_scheduled(direction),
         keeps_flow_order: !matches!(direction.queue, Queue::DualPi2 { .. }),
         varies: direction.variation.is_some(),
+        copies: direction.losses.iter().any(copies),
         ..known
     }
+}
+
+fn copies(loss: &Loss) -> bool {
+    matches!(loss, Loss::Duplicate { .. } | Loss::Scripted { action: Action::Duplicate, .. })
 }
 
 /// None if a scripted loss names a flow that is not of this run.
@@ -184,7 +189,7 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
             let index = plan.scenario.flows.iter().position(|f| f.name == *flow)?;
             let syn = match &plan.scenario.flows[index].kind {
                 FlowKind::Tcp(tcp) => tcp.options.syn as u32,
-                FlowKind::Udp { .. } => 0,
+                FlowKind::Quic(_) | FlowKind::Udp { .. } => 0,
             };
             let segments =
                 selection.segments.iter().map(|s| Transmissions { seq: s.seq.saturating_add(syn), ..*s });

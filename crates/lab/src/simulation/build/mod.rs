@@ -8,7 +8,8 @@ mod plan;
 mod resolved;
 
 use super::Settings;
-use super::endpoints::TimerOwner;
+use super::datagrams::DatagramPool;
+use super::endpoints::{Endpoints, TimerOwner};
 use super::event_loop::{Simulation, Warmup};
 use super::recorder::Recorder;
 use super::satellites::ConstellationSchedule;
@@ -17,6 +18,7 @@ use crate::error::ScenarioError;
 use crate::scenario::paths::{FlowPath, radio_names};
 use crate::scenario::{Direction, Scenario};
 use engine::EventQueue;
+pub(super) use flows::QuicSetup;
 use flows::{Flows, add_flows};
 use links::add_links;
 use net::radio::Radio;
@@ -42,8 +44,10 @@ fn add_media(
     event_queue: &mut EventQueue<Packet>,
     watched: bool,
 ) -> Media {
-    let schedule =
-        layout.satellites.as_ref().map(|s| s.plan(&satellite_ends(layout), plan.tcp_flows(), plan.end));
+    let schedule = layout
+        .satellites
+        .as_ref()
+        .map(|s| s.plan(&satellite_ends(layout), plan.controlled_flows(), plan.end));
     if let Some(satellites) = layout.satellites.take() {
         network.set_satellites(satellites.network);
     }
@@ -104,7 +108,8 @@ fn set_first_timers(plan: &Plan<'_>, flows: &Flows, media: &Media, event_queue: 
     if let Some((first, _)) = media.satellites.as_ref().and_then(|schedule| schedule.events.first()) {
         event_queue.set_timer(plan.numbered.len() as u32 * FlowTimer::COUNT, *first);
     }
-    for number in &plan.order {
+    let attached = |number: &&u32| matches!(flows.endpoints[**number as usize], Endpoints::Attached(_));
+    for number in plan.order.iter().filter(|number| !attached(number)) {
         let start = flows.schedules[*number as usize].start;
         event_queue.set_timer(number * FlowTimer::COUNT + FlowTimer::Application as u32, start);
     }
@@ -145,7 +150,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             endpoints: flows.endpoints,
             senders: flows.senders,
             receivers: flows.receivers,
+            quic: flows.quic,
             udp: flows.udp,
+            attached: flows.attached,
+            datagrams: DatagramPool::default(),
+            outbox: Vec::new(),
             schedules: flows.schedules,
             names: flows.names,
             ends: layout.ends,

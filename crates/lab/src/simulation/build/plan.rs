@@ -14,7 +14,7 @@ pub(super) struct Plan<'a> {
     pub settings: Settings,
     pub seed: u64,
     pub end: Time,
-    /// Indices of the flows in the scenario, by number: TCP flows first, UDP flows after them.
+    /// Indices of the flows in the scenario, by number: TCP flows, QUIC flows, UDP flows, attached flows.
     pub numbered: Vec<usize>,
     /// Numbers of the flows, in the order of the scenario.
     pub order: Vec<u32>,
@@ -22,9 +22,13 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub fn new(scenario: &'a Scenario, settings: Settings) -> Plan<'a> {
-        let is_tcp = |i: &usize| matches!(scenario.flows[*i].kind, FlowKind::Tcp(_));
-        let all = || 0..scenario.flows.len();
-        let numbered: Vec<usize> = all().filter(is_tcp).chain(all().filter(|i| !is_tcp(i))).collect();
+        let mut numbered: Vec<usize> = (0..scenario.flows.len()).collect();
+        numbered.sort_by_key(|index| match scenario.flows[*index].kind {
+            _ if attached(settings, *index) => 3,
+            FlowKind::Tcp(_) => 0,
+            FlowKind::Quic(_) => 1,
+            FlowKind::Udp { .. } => 2,
+        });
         let mut order = vec![0u32; numbered.len()];
         for (number, index) in numbered.iter().enumerate() {
             order[*index] = number as u32;
@@ -33,9 +37,20 @@ impl<'a> Plan<'a> {
         Plan { scenario, settings, seed, end: Time::ZERO + scenario.duration, numbered, order }
     }
 
-    pub fn tcp_flows(&self) -> usize {
-        self.scenario.flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Tcp(_))).count()
+    /// Number of the TCP and QUIC flows that are not attached; they have the first numbers.
+    pub fn controlled_flows(&self) -> usize {
+        let flows = self.scenario.flows.iter().enumerate();
+        flows.filter(|(index, flow)| !self.attached(*index) && flow.kind.control().is_some()).count()
     }
+
+    /// Whether the ends of the flow with this index in the scenario are outside the simulation.
+    pub fn attached(&self, index: usize) -> bool {
+        attached(self.settings, index)
+    }
+}
+
+fn attached(settings: Settings, index: usize) -> bool {
+    settings.attachment.is_some_and(|attachment| index == 0 || !attachment.first_only)
 }
 
 /// Nodes, and the paths of flows.

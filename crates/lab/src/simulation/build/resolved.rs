@@ -54,9 +54,9 @@ pub struct ResolvedFlow {
     pub from: String,
     /// The node that receives it.
     pub to: String,
-    /// "tcp" or "udp".
+    /// "tcp", "quic" or "udp".
     pub kind: &'static str,
-    /// Controller of a TCP flow.
+    /// Controller of a TCP or QUIC flow.
     pub control: Option<String>,
     /// Indices of the links that its data crosses; empty if the path changes during the run (satellites, radio).
     pub path: Vec<u32>,
@@ -66,7 +66,7 @@ pub struct ResolvedFlow {
     pub base_rtt_s: Option<f64>,
     /// Bytes of a full packet on the wire.
     pub packet_bytes: u32,
-    /// The receiver's window, segments.
+    /// The receiver's window, segments (QUIC: full datagrams).
     pub receive_window: Option<u32>,
     /// When it starts, s.
     pub start_s: f64,
@@ -144,25 +144,16 @@ fn resolve_link(
     }
 }
 
+/// UDP payload of a datagram with an ACK frame alone, bytes: header, frame, tag; it varies by some bytes.
+const QUIC_ACK: u32 = 34;
+
 fn resolve_flow(flow: &Flow, paths: [Option<&FlowPath>; 2], links: &[&Direction]) -> ResolvedFlow {
-    let (kind, control, packet_bytes, receive_window, ack_bytes, rate_bps) = match &flow.kind {
-        FlowKind::Tcp(tcp) => {
-            let options = &tcp.options;
-            let packet = options.packet + options.header;
-            (
-                "tcp",
-                Some(tcp.control.name().to_string()),
-                packet,
-                Some(options.window),
-                options.ack_size,
-                None,
-            )
-        }
-        FlowKind::Udp { packet, schedule, .. } => {
-            let most = schedule.iter().map(|(_, rate)| rate.bps()).max();
-            ("udp", None, *packet, None, 0, most)
-        }
+    let (receive_window, ack_bytes, rate_bps) = match &flow.kind {
+        FlowKind::Tcp(tcp) => (Some(tcp.options.window), tcp.options.ack_size, None),
+        FlowKind::Quic(quic) => (flow.kind.receive_window(), quic.header + QUIC_ACK, None),
+        FlowKind::Udp { schedule, .. } => (None, 0, schedule.iter().map(|(_, rate)| rate.bps()).max()),
     };
+    let (packet_bytes, control) = (flow.kind.full_packet(), flow.kind.control());
     let wired = |path: Option<&FlowPath>| -> Vec<u32> {
         let known = path.filter(|path| path.is_wired());
         known.map_or(Vec::new(), |path| path.links().map(|link| link.0).collect())
@@ -177,9 +168,9 @@ fn resolve_flow(flow: &Flow, paths: [Option<&FlowPath>; 2], links: &[&Direction]
         name: flow.name.clone(),
         from: flow.from.clone(),
         to: flow.to.clone(),
-        kind,
-        control,
-        base_rtt_s: (kind == "tcp" && !path.is_empty()).then(|| base_rtt.seconds()),
+        kind: flow.kind.name(),
+        control: control.map(|control| control.name().to_string()),
+        base_rtt_s: (control.is_some() && !path.is_empty()).then(|| base_rtt.seconds()),
         path,
         back,
         packet_bytes,

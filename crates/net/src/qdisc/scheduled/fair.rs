@@ -2,7 +2,6 @@
 
 use super::codel::{CodelConfig, Control, ControlLaw};
 use super::{Point, TailDrop, Waiting};
-use crate::packet::PacketKind;
 use crate::qdisc::offer::Admission;
 use crate::qdisc::pie::{PieConfig, PieControl};
 use crate::rule::{Rule, limit};
@@ -82,7 +81,7 @@ impl FairQueue {
 
     /// Number of the queue of a packet: of its flow and direction.
     fn number(&self, packet: &Waiting) -> u32 {
-        let key = 2 * packet.packet.flow + (packet.packet.kind == PacketKind::Ack) as u32;
+        let key = 2 * packet.packet.flow + packet.packet.kind.is_reverse() as u32;
         match self.config.queues {
             0 => key,
             count => (mix(key as u64 ^ self.perturbation) % count as u64) as u32,
@@ -246,6 +245,7 @@ fn mix(mut x: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::packet::Packet;
+    use crate::packet::PacketKind;
 
     fn config() -> FairConfig {
         let inner = CodelConfig {

@@ -1,0 +1,204 @@
+//! Reads the QUIC options of a flow: `[quic]`, then the table of the flow.
+
+use super::control;
+use super::document::TomlItem;
+use super::model::{CongestionControl, QuicFlow};
+use super::table::TableReader;
+use crate::error::{ScenarioError, nearest};
+use crate::schema;
+use ::quic::{Config, Pacing, missing_signal};
+use cc::{FlowInfo, Signals};
+use transport::Options;
+use units::Span;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Bytes of the headers of IPv4 and UDP.
+const HEADER: u32 = 28;
+
+impl QuicFlow {
+    /// The defaults.
+    fn new() -> QuicFlow {
+        let config = Config::default();
+        QuicFlow {
+            control: CongestionControl::with_defaults("cubic"),
+            header: HEADER,
+            initial_ssthresh: f64::INFINITY,
+            max_cwnd: 0.0,
+            abe: false,
+            default_initial_window: Some(config.initial_window),
+            config,
+        }
+    }
+
+    /// The flow information for its controller.
+    pub(crate) fn flow_info(&self, seed: u64) -> FlowInfo {
+        FlowInfo {
+            initial_window: self.config.initial_window,
+            initial_ssthresh: self.initial_ssthresh,
+            max_window: if self.max_cwnd > 0.0 { self.max_cwnd } else { f64::INFINITY },
+            arithmetic: Options::linux().arithmetic(),
+            fine_clock: false,
+            packet: self.config.packet,
+            abe: self.abe,
+            seed,
+        }
+    }
+
+    /// The same flow with another controller, which may specify an initial window.
+    pub(crate) fn with_control(&self, control: CongestionControl) -> QuicFlow {
+        let mut flow = QuicFlow { control, ..self.clone() };
+        flow.set_initial_window();
+        flow
+    }
+
+    /// Sets the initial window that the controller specifies, unless the scenario gives one.
+    fn set_initial_window(&mut self) {
+        if let Some(default) = self.default_initial_window {
+            let own = self.control.initial_window(&self.flow_info(0)).map(|window| window.max(2.0));
+            self.config.initial_window = own.unwrap_or(default);
+        }
+    }
+
+    /// What its controller needs and the flow does not provide, as a message.
+    pub(crate) fn unmet_option(&self) -> Option<String> {
+        let lacks = missing_signal(self.control.needs(&self.flow_info(0)), &self.config)?;
+        Some(format!("{} {lacks}", self.control.name()))
+    }
+
+    /// Largest UDP payload, bytes: the segment of windows.
+    pub(crate) fn segment(&self) -> u32 {
+        self.config.packet
+    }
+}
+
+/// The tables with the options of a QUIC flow.
+pub(super) struct QuicLayers<'a> {
+    /// The table `[quic]`.
+    pub defaults: Option<&'a TomlItem>,
+    /// The flow's own table.
+    pub own: Option<&'a TomlItem>,
+    /// The name of the flow's own table in messages.
+    pub path: String,
+}
+
+/// Options that the controller can set unless a table gives them.
+#[derive(Default)]
+struct Given {
+    ecn: bool,
+    l4s: bool,
+}
+
+impl QuicLayers<'_> {
+    /// Reads all layers.
+    pub fn read(&self) -> Result<QuicFlow> {
+        let mut flow = QuicFlow::new();
+        let mut given = Given::default();
+        for (path, item) in self.layers() {
+            let layer = TableReader::new(path, item)?;
+            read_layer(&layer, &mut flow, &mut given)?;
+            refuse_tcp_options(&layer)?;
+            layer.finish()?;
+        }
+        let needs = flow.control.needs(&flow.flow_info(0));
+        flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !given.ecn;
+        flow.config.l4s |= needs.has(Signals::L4S) && !given.l4s;
+        flow.set_initial_window();
+        if let Err(error) = flow.config.check() {
+            return Err(self.error(key_of(error.field), error.message)?);
+        }
+        match flow.unmet_option() {
+            Some(lacks) => Err(self.error("congestion_control", lacks)?.unmet()),
+            None => Ok(flow),
+        }
+    }
+
+    /// The tables with their names in messages, the defaults first.
+    fn layers(&self) -> impl DoubleEndedIterator<Item = (&str, &TomlItem)> {
+        [("quic", self.defaults), (self.path.as_str(), self.own)]
+            .into_iter()
+            .filter_map(|(path, item)| Some((path, item?)))
+    }
+
+    /// An error about `key` in the table that gives it, that of the flow before that of all flows.
+    fn error(&self, key: &str, message: String) -> Result<ScenarioError> {
+        let mut last = None;
+        for (path, item) in self.layers().rev() {
+            let layer = TableReader::new(path, item)?;
+            let gives = layer.keys().any(|given| given == key);
+            last = last.filter(|_| !gives).or_else(|| Some(layer.error(key, message.clone())));
+            if gives {
+                break;
+            }
+        }
+        let Some(error) = last else {
+            unreachable!("without tables all values are defaults, which are permitted")
+        };
+        Ok(error)
+    }
+}
+
+/// The key of a field of [`Config`].
+fn key_of(field: &'static str) -> &'static str {
+    match field {
+        "packet" => "max_datagram_size",
+        "certificate" => "certificate_size",
+        other => other,
+    }
+}
+
+/// Fails if a table of QUIC has an option that only TCP has.
+fn refuse_tcp_options(layer: &TableReader<'_>) -> Result<()> {
+    for error in layer.unknown_keys() {
+        let key = error.key.rsplit('.').next().unwrap_or("").to_string();
+        if schema::keys_of("tcp").iter().any(|known| known.name == key) {
+            let instead = match key.as_str() {
+                "mss" => "write max_datagram_size",
+                "delayed_ack" | "ack_delay" | "quick_acks" => "write ack_every and max_ack_delay",
+                _ => "remove it, or make this a tcp flow",
+            };
+            return Err(
+                layer.error(&key, format!("is an option of TCP, which QUIC does not have; {instead}"))
+            );
+        }
+    }
+    Ok(())
+}
+
+fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, given: &mut Given) -> Result<()> {
+    if let Some(control) = control::read(layer)? {
+        flow.control = control;
+    }
+    for key in layer.keys() {
+        given.ecn |= key == "ecn";
+        given.l4s |= key == "l4s";
+        if key == "initial_window" {
+            flow.default_initial_window = None;
+        }
+    }
+    let c = &mut flow.config;
+    c.packet = layer.bytes("max_datagram_size", 1200, 65_527)?.map_or(c.packet, |n| n as u32);
+    flow.header = layer.bytes("header", 0, 500)?.map_or(flow.header, |n| n as u32);
+    c.receive_window = layer.bytes("receive_window", 1200, 1 << 50)?.unwrap_or(c.receive_window);
+    c.initial_window = layer.number("initial_window", 2.0, 1e6)?.unwrap_or(c.initial_window);
+    flow.initial_ssthresh = layer.number("initial_ssthresh", 2.0, 1e9)?.unwrap_or(flow.initial_ssthresh);
+    flow.max_cwnd = layer.number("max_cwnd", 0.0, 1e9)?.unwrap_or(flow.max_cwnd);
+    for (key, into) in [("ecn", &mut c.ecn), ("l4s", &mut c.l4s), ("tls", &mut c.tls), ("abe", &mut flow.abe)]
+    {
+        *into = layer.switch(key)?.unwrap_or(*into);
+    }
+    if let Some(name) = layer.text("pacing")? {
+        let found = Pacing::ALL.into_iter().find(|pacing| pacing.name() == name);
+        c.pacing = found.ok_or_else(|| {
+            let near = nearest(name, Pacing::ALL.iter().map(|pacing| pacing.name()));
+            layer.error("pacing", format!("unknown value \"{name}\"; {near}"))
+        })?;
+    }
+    c.certificate = layer.bytes("certificate_size", 0, 16_000)?.map_or(c.certificate, |n| n as u32);
+    c.ack_every = layer.integer("ack_every", 1, 1 << 20)?.map(|n| n as u32).or(c.ack_every);
+    c.max_ack_delay = layer.quantity::<Span>("max_ack_delay", "25ms")?.or(c.max_ack_delay);
+    c.packet_threshold =
+        layer.integer("packet_threshold", 3, 1 << 20)?.map_or(c.packet_threshold, |n| n as u32);
+    c.time_threshold = layer.number("time_threshold", 1.001, 100.0)?.map_or(c.time_threshold, |n| n as f32);
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The bytes of datagrams in flight. A packet of kind `Datagram` or `ReverseDatagram` carries the index of its bytes.
+
+use super::event_loop::Simulation;
+use net::{DatagramChanges, Packet};
+
+/// Bytes that several packets can share.
+#[derive(Debug, Default)]
+struct Slot {
+    bytes: Vec<u8>,
+    /// Packets that carry the index of this slot.
+    packets: u32,
+}
+
+/// The bytes of the datagrams in flight, by index.
+#[derive(Debug, Default)]
+pub(super) struct DatagramPool {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl DatagramPool {
+    /// Stores a copy of `bytes` for one packet. Returns its index.
+    pub fn put(&mut self, bytes: &[u8]) -> u32 {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        });
+        let slot = &mut self.slots[index as usize];
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(bytes);
+        slot.packets = 1;
+        index
+    }
+
+    /// The bytes at `index`.
+    pub fn bytes(&self, index: u32) -> &[u8] {
+        &self.slots[index as usize].bytes
+    }
+
+    /// Counts another packet with this index.
+    pub fn retain(&mut self, index: u32) {
+        self.slots[index as usize].packets += 1;
+    }
+
+    /// Removes a packet with this index; the last one frees it.
+    pub fn release(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        debug_assert!(slot.packets > 0, "the bytes of a datagram are freed twice");
+        slot.packets -= 1;
+        if slot.packets == 0 {
+            self.free.push(index);
+        }
+    }
+
+    /// Packets with stored bytes.
+    pub fn packets(&self) -> u64 {
+        self.slots.iter().map(|slot| slot.packets as u64).sum()
+    }
+
+    /// Processes what the network has done with datagrams. To be called before every change.
+    #[inline]
+    pub fn apply(&mut self, changes: &mut DatagramChanges) {
+        changes.copied.drain(..).for_each(|index| self.retain(index));
+        changes.dropped.drain(..).for_each(|index| self.release(index));
+    }
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
+    /// Sends `packet` with `bytes`. Returns whether it will arrive at the end of its first link.
+    pub(super) fn send_datagram(&mut self, mut packet: Packet, bytes: &[u8]) -> bool {
+        self.datagrams.apply(self.network.datagram_changes());
+        packet.options = self.datagrams.put(bytes);
+        if PACKETS {
+            self.recorder.sends_datagram(&packet, bytes);
+        }
+        let sent = self.network.send(&mut self.event_queue, &mut self.recorder, &packet);
+        if !sent {
+            self.datagrams.apply(self.network.datagram_changes());
+            self.datagrams.release(packet.options);
+        }
+        sent
+    }
+
+    /// Releases the stored options or bytes of a packet that is no longer in flight.
+    #[inline(never)]
+    pub(super) fn release_stored(&mut self, packet: &Packet) {
+        if packet.has_options() {
+            self.ack_options.take(packet.options);
+        } else if packet.kind.is_datagram() {
+            self.datagrams.apply(self.network.datagram_changes());
+            self.datagrams.release(packet.options);
+        }
+    }
+
+    /// Whether the pool stores the bytes of the datagrams in flight, and no others; else what it stores instead.
+    pub(super) fn check_datagrams(&mut self) -> Result<(), String> {
+        self.datagrams.apply(self.network.datagram_changes());
+        let stored = self.datagrams.packets();
+        let under_way =
+            self.event_queue.in_flight().filter(|(_, packet)| packet.kind.is_datagram()).count() as u64;
+        let least = under_way + self.network.radio().map_or(0, |radio| radio.datagrams());
+        let most = least + self.network.waiting(); // other packets can wait too
+        if (least..=most).contains(&stored) {
+            return Ok(());
+        }
+        Err(format!(
+            "the bytes of {stored} datagrams are stored, and {least} to {most} datagrams are in flight"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_stay_until_their_last_packet_is_gone() {
+        let mut pool = DatagramPool::default();
+        let first = pool.put(&[1, 2]);
+        let second = pool.put(&[3]);
+        pool.retain(first);
+        pool.release(first);
+        assert_eq!((pool.bytes(first), pool.packets()), (&[1u8, 2][..], 2));
+        pool.release(first);
+        let third = pool.put(&[4, 5, 6]);
+        assert_eq!((third, pool.bytes(third), pool.bytes(second)), (first, &[4u8, 5, 6][..], &[3u8][..]));
+        // A copy can be dropped in the same step in which it was made.
+        pool.apply(&mut DatagramChanges { copied: vec![second], dropped: vec![second, second] });
+        assert_eq!(pool.packets(), 1);
+    }
+}

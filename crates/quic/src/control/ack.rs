@@ -1,0 +1,193 @@
+//! ACK frames: what they acknowledge, samples, echoes, and the call of the controller.
+
+use super::pending::PendingAck;
+use super::{ControllerState, MIN_WINDOW};
+use crate::config::Pacing;
+use crate::frames::{AckFrame, Space};
+use cc::{Ack, Cause, Controller, EcnResponse, Phase, Signals};
+use transport::WindowCause;
+use units::{Span, Time};
+
+/// An ACK delay of at least this time is one (the granularity of timers, RFC 9002 section 6.1.2).
+const DELAYED: Span = Span::from_ms(1);
+/// The scale of the delay field (RFC 9000 section 18.2, the default): 2^3 microseconds.
+const DELAY_UNIT: Span = Span::from_ps(8_000_000);
+
+impl ControllerState {
+    /// A packet has arrived; the stack processes its frames next.
+    pub(crate) fn on_packet_received(
+        &mut self,
+        space: Space,
+        frames: impl Iterator<Item = AckFrame>,
+        clock: Option<Time>,
+    ) {
+        self.frames.clear();
+        if space == Space::Data {
+            self.frames.extend(frames);
+            self.receiver_time = clock;
+        }
+    }
+
+    /// The stack reports a packet as acknowledged.
+    pub(super) fn on_acked_bytes(&mut self, bytes: u64) {
+        self.acked_bytes += bytes;
+    }
+
+    /// The stack has processed the acknowledged packets of an ACK frame, but not yet the losses that it shows.
+    pub(super) fn on_end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
+        self.flush_ack();
+        let bytes = std::mem::take(&mut self.acked_bytes);
+        let prior = self.in_flight.max(in_flight);
+        self.in_flight = in_flight;
+        if app_limited {
+            self.limit_by_application();
+        }
+        while let Some(frame) = self.frames.pop_front() {
+            let before = self.packets.acknowledged();
+            self.pending = self.acknowledge(now, &frame, prior);
+            if let Some(ack) = &mut self.pending {
+                self.credit += bytes;
+                ack.segments = (self.credit / self.packet) as u32;
+                self.credit %= self.packet;
+            }
+            if self.packets.acknowledged() > before {
+                return;
+            }
+        }
+        // The frames of the handshake are not read.
+        self.stats.unmatched_acks += (bytes > 0 && self.largest_acked.is_some()) as u64;
+    }
+
+    /// The samples of what is in flight count as limited by the application.
+    fn limit_by_application(&mut self) {
+        let outstanding = self.packets.outstanding();
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(outstanding);
+        }
+    }
+
+    /// Marks the packets of a frame as acknowledged. `None` if it acknowledges nothing new.
+    fn acknowledge(&mut self, now: Time, frame: &AckFrame, prior: u64) -> Option<PendingAck> {
+        let (mut newly, mut newest) = (0, None);
+        let rate = &mut self.rate;
+        for (low, high) in &frame.ranges {
+            self.packets.acknowledge(*low, *high, |number, packet| {
+                if !packet.elicits_ack {
+                    return;
+                }
+                newly += 1;
+                newest = newest.max(Some((number, packet.at)));
+                if let Some(rate) = rate {
+                    rate.on_segment(number as u32, now);
+                }
+            });
+        }
+        let (number, sent) = newest?;
+        let largest = frame.ranges[0].1;
+        self.largest_acked = self.largest_acked.max(Some(largest.min(self.packets.next() - 1)));
+        // An ACK that arrives out of order has an older count.
+        let ce = frame.ecn.map_or(0, |counts| counts.ce.saturating_sub(self.ce_count));
+        self.ce_count += ce;
+        self.stats.ce_marks += ce;
+        self.stats.ack_frames += 1;
+        self.stats.acked_packets += newly as u64;
+        self.stats.most_acked = self.stats.most_acked.max(newly as u64);
+        self.change.acked = true;
+        // RFC 9002 section 5.1: a sample only if the largest packet number is newly acknowledged.
+        let rtt = (number == largest).then(|| now.since(sent));
+        self.sample_rtt(rtt);
+        let delay = DELAY_UNIT * frame.delay;
+        if self.phase != Phase::Open && Some(number) > self.recover {
+            self.leave_recovery(now);
+        }
+        Some(PendingAck {
+            now,
+            newly,
+            newest: number,
+            newest_sent: sent,
+            segments: 0,
+            ce,
+            rtt,
+            delayed: delay >= DELAYED,
+            prior,
+            lost_before: self.stats.lost_packets,
+        })
+    }
+
+    fn sample_rtt(&mut self, rtt: Option<Span>) {
+        self.sample = rtt;
+        self.change.rtt = rtt;
+        let Some(rtt) = rtt else { return };
+        let seconds = rtt.seconds();
+        self.srtt = Some(self.srtt.map_or(seconds, |srtt| srtt + (seconds - srtt) / 8.0));
+        let stats = &mut self.stats;
+        stats.rtt_min = if stats.rtt_count == 0 { rtt } else { stats.rtt_min.min(rtt) };
+        stats.rtt_sum += seconds;
+        stats.rtt_count += 1;
+    }
+
+    fn leave_recovery(&mut self, now: Time) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Open);
+        if phase != Phase::Loss {
+            self.controller.on_recovery_exit(now);
+        }
+    }
+
+    /// Passes the pending ACK, if there is one, to the controller: the stack has found the losses that it shows.
+    pub(crate) fn flush_ack(&mut self) {
+        let Some(ack) = self.pending.take() else { return };
+        let echo = self.ecn && ack.ce > 0;
+        if echo && self.controller.ecn_response() == EcnResponse::Reduce {
+            self.reduce(ack.now, Cause::Ecn, Some(ack.newest), Some(ack.newest_sent), ack.prior);
+        } else if echo {
+            self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
+        }
+        // With feedback per packet an ACK is about marked packets or about others, as in RFC 8257 section 3.2.
+        let marked = (ack.ce.min(ack.newly as u64) as u32).min(ack.segments);
+        if echo && self.needs.has(Signals::ECN_PER_PACKET) && marked < ack.segments {
+            self.notify(&PendingAck { segments: ack.segments - marked, ce: 0, rtt: None, ..ack }, false);
+            self.notify(&PendingAck { segments: marked, ..ack }, true);
+        } else {
+            self.notify(&ack, true);
+        }
+        self.packets.trim();
+    }
+
+    /// Passes an ACK to the controller. `last`: it is the last part of its frame.
+    fn notify(&mut self, ack: &PendingAck, last: bool) {
+        let ece = self.ecn && ack.ce > 0;
+        let growing = matches!(self.phase, Phase::Open | Phase::Loss);
+        let (now, lost) = (ack.now, self.stats.lost_packets);
+        let min_rtt = (self.stats.rtt_count > 0).then_some(self.stats.rtt_min);
+        let rate =
+            if last { self.rate.as_mut().and_then(|rate| rate.sample(now, min_rtt, lost)) } else { None };
+        let window_limited = self.window_use.limits(self.controller.cwnd(), self.controller.ssthresh());
+        self.controller.on_ack(&Ack {
+            now,
+            newly_acked: ack.segments,
+            delivered: ack.segments,
+            newly_lost: if last { (lost - ack.lost_before) as u32 } else { 0 },
+            delivered_total: self.stats.acked_packets,
+            lost_total: lost,
+            dupacks: 0, // an ACK frame without news is not passed on
+            acked_through: self.largest_acked.unwrap_or(0),
+            next: self.packets.next(),
+            in_flight: self.in_flight(),
+            prior_in_flight: ack.prior as f64 / self.packet as f64,
+            rtt: ack.rtt,
+            receiver_time: self.receiver_time.filter(|_| self.needs.has(Signals::RECEIVER_TIME)),
+            ece,
+            rate,
+            phase: self.phase,
+            may_grow: ack.segments > 0 && growing && !ece,
+            paced: self.pacing != Pacing::None,
+            pacing_wait: self.pacer.wait(now),
+            ack_delayed: ack.delayed,
+            window_limited,
+        });
+        if self.controller.limits_application() {
+            self.limit_by_application();
+        }
+        debug_assert!(self.window_bytes() >= (MIN_WINDOW as u64) * self.packet);
+    }
+}

@@ -1,0 +1,314 @@
+//! A congestion controller of [`cc`] on the stack.
+//!
+//! Two sources of events. The stack's interface for controllers reports its decisions: what is in flight, losses, persistent
+//! congestion. The packet keys ([`crate::observer`]) report every packet in plain text: numbers of packets sent, ACK frames
+//! with their ranges and ECN counts. One [`cc::Ack`] results from each ACK frame that acknowledges something new, after the
+//! stack has found the losses of this frame. Packets of the handshake count as in flight, and their loss reduces the window,
+//! but their ACKs are not passed on, as those of TCP's SYN.
+
+mod ack;
+mod adapter;
+mod change;
+mod loss;
+mod pacer;
+mod pending;
+mod stats;
+
+pub(crate) use adapter::Factory;
+pub use change::Change;
+pub use stats::ControllerStats;
+
+use crate::config::{Config, Pacing};
+use crate::frames::{AckFrame, Space};
+use crate::packets::{SentPacket, SentPackets};
+use cc::{AnyController, Controller, PathHint, Phase, Signals};
+use pacer::{Pacer, WindowUse};
+use pending::PendingAck;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use transport::{RateSampler, WindowCause};
+use units::{Rate, Segments, Span, Time};
+
+/// The smallest window, segments (RFC 9002 section 7.2), whatever the controller's window is.
+const MIN_WINDOW: Segments = 2.0;
+
+/// A controller that its connection, the packet keys and the owner of the connection share.
+///
+/// A caller must not hold the lock while it calls a method of [`crate::Endpoint`].
+#[derive(Clone, Debug)]
+pub struct ControllerHandle(Arc<Mutex<ControllerState>>);
+
+impl ControllerHandle {
+    /// Shares `controller`, for a connection with the settings `config`.
+    pub fn new(config: &Config, controller: AnyController) -> ControllerHandle {
+        ControllerHandle(Arc::new(Mutex::new(ControllerState::new(config, controller))))
+    }
+    /// The controller and its state.
+    pub fn lock(&self) -> MutexGuard<'_, ControllerState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a packet that leaves contains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub elicits_ack: bool,
+    /// It counts as in flight although it may not elicit an ACK.
+    pub padded: bool,
+    /// It asks for an immediate ACK: the stack does so in probes only.
+    pub probe: bool,
+    /// The end of the stream data in it.
+    pub stream_end: u64,
+}
+
+/// A controller and what the adapter knows about its connection.
+#[derive(Debug)]
+pub struct ControllerState {
+    controller: AnyController,
+    needs: Signals,
+    pacing: Pacing,
+    ecn: bool,
+    packet: u64,
+    initial_window: Segments,
+    in_flight: u64,
+    packets: SentPackets,
+    largest_acked: Option<u64>,
+    rate: Option<RateSampler>,
+    phase: Phase,
+    /// The last packet sent before the last reduction.
+    recover: Option<u64>,
+    ce_count: u64,
+    /// Bytes acknowledged that are not a whole segment yet.
+    credit: u64,
+    /// The ACK frames of the packet that the stack processes.
+    frames: std::collections::VecDeque<AckFrame>,
+    /// The other end's clock in that packet.
+    receiver_time: Option<Time>,
+    /// Bytes that the stack reported as acknowledged since its last end of ACKs.
+    acked_bytes: u64,
+    pending: Option<PendingAck>,
+    lost: Vec<u64>,
+    srtt: Option<f64>,
+    sample: Option<Span>,
+    pacer: Pacer,
+    /// The pacer does not permit a packet now.
+    held: bool,
+    window_use: WindowUse,
+    last_sent: Time,
+    /// A timer of the stack has expired and found no loss: a probe that leaves now counts as a probe timeout.
+    probe_expected: bool,
+    /// The end of the stream data sent so far.
+    stream_sent: u64,
+    stats: ControllerStats,
+    change: Change,
+    seen: (Segments, Segments),
+    cause: Option<WindowCause>,
+}
+
+impl ControllerState {
+    fn new(config: &Config, controller: AnyController) -> ControllerState {
+        let needs = controller.needs();
+        ControllerState {
+            rate: needs.has(Signals::RATE).then(RateSampler::default),
+            pacing: if needs.has(Signals::PACING) { Pacing::Driver } else { config.pacing },
+            ecn: config.ecn,
+            packet: config.packet as u64,
+            initial_window: config.initial_window,
+            seen: (controller.cwnd(), controller.ssthresh()),
+            needs,
+            controller,
+            in_flight: 0,
+            packets: SentPackets::default(),
+            largest_acked: None,
+            phase: Phase::Open,
+            recover: None,
+            ce_count: 0,
+            credit: 0,
+            frames: Default::default(),
+            receiver_time: None,
+            acked_bytes: 0,
+            pending: None,
+            lost: Vec::new(),
+            srtt: None,
+            sample: None,
+            pacer: Pacer::default(),
+            held: false,
+            window_use: WindowUse::default(),
+            last_sent: Time::ZERO,
+            probe_expected: false,
+            stream_sent: 0,
+            stats: ControllerStats::default(),
+            change: Change::default(),
+            cause: None,
+        }
+    }
+
+    // ---- what others see --------------------------------------------------------------------------------
+
+    /// The controller.
+    pub fn controller(&self) -> &AnyController {
+        &self.controller
+    }
+    /// The signals that the controller requires.
+    pub fn needs(&self) -> Signals {
+        self.needs
+    }
+    /// What spaces the packets: [`Pacing::Driver`] if the controller requires it, otherwise as configured.
+    pub fn pacing(&self) -> Pacing {
+        self.pacing
+    }
+    /// The congestion window of the controller, segments.
+    pub fn cwnd(&self) -> Segments {
+        self.controller.cwnd()
+    }
+    /// The slow-start threshold, segments; infinite until set.
+    pub fn ssthresh(&self) -> Segments {
+        self.controller.ssthresh()
+    }
+    /// Bytes that may be in flight: whole segments, at least two.
+    pub fn window_bytes(&self) -> u64 {
+        (self.controller.cwnd().max(MIN_WINDOW) as u64).saturating_mul(self.packet)
+    }
+    /// Bytes in flight: packets that elicit an ACK or contain padding, of all spaces.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.in_flight
+    }
+    /// Segments in flight.
+    pub fn in_flight(&self) -> Segments {
+        self.in_flight as f64 / self.packet as f64
+    }
+    /// Packets of the application data space in flight.
+    pub fn packets_in_flight(&self) -> u32 {
+        self.packets.outstanding()
+    }
+    /// The recovery phase.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+    /// The highest packet number acknowledged; -1 before the first.
+    pub fn highest_acked(&self) -> i64 {
+        self.largest_acked.map_or(-1, |number| number as i64)
+    }
+    /// The smoothed round-trip time.
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.srtt.map(Span::from_seconds)
+    }
+    /// The controller's pacing rate, or that of the driver for a controller without one; `None` if nothing paces by it.
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        if self.pacing != Pacing::Driver {
+            return None;
+        }
+        self.controller.pacing().or_else(|| {
+            let cwnd = self.controller.cwnd();
+            let gain = if cwnd < self.controller.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+            let bps = gain * cwnd * self.packet as f64 * 8.0 / self.srtt?;
+            (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
+        })
+    }
+    /// The counters.
+    pub fn stats(&self) -> &ControllerStats {
+        &self.stats
+    }
+    /// The time of the next call of [`crate::Endpoint::on_wake_timer`]; `Time::NEVER` for none.
+    pub fn wake_at(&self) -> Time {
+        if self.needs.has(Signals::TIMER) { self.controller.wake_at() } else { Time::NEVER }
+    }
+
+    /// Bytes of the stream that were sent at least once.
+    pub fn stream_sent(&self) -> u64 {
+        self.stream_sent
+    }
+
+    // ---- events from the owner of the connection --------------------------------------------------------
+
+    /// Passes information from lower layers to the controller.
+    pub fn on_hint(&mut self, now: Time, hint: &PathHint) {
+        if matches!(hint, PathHint::HandoffBegins | PathHint::HandoffEnds) {
+            self.cause = Some(WindowCause::Handoff);
+        }
+        self.controller.on_hint(now, hint);
+    }
+    pub(crate) fn on_open(&mut self, now: Time) {
+        self.controller.on_open(now);
+        self.controller.set_window(self.initial_window);
+        self.last_sent = now;
+    }
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        self.controller.on_timer(now);
+    }
+    /// A timer of the stack has expired. `losses`: it found losses.
+    pub(crate) fn on_timeout(&mut self, losses: bool) {
+        self.probe_expected = !losses;
+    }
+
+    // ---- sending ----------------------------------------------------------------------------------------
+
+    /// Whether the window permits another packet.
+    pub(crate) fn has_room(&self) -> bool {
+        self.in_flight + self.packet <= self.window_bytes()
+    }
+
+    /// Called before each attempt to send. Returns the time until which the pacer holds the next packet; `None` if it holds
+    /// none.
+    pub(crate) fn before_transmit(&mut self, now: Time) -> Option<Time> {
+        self.held = self.pacing == Pacing::Driver && self.pacer.next() > now;
+        (self.held && self.has_room()).then(|| self.pacer.next())
+    }
+
+    /// A datagram of `bytes` bytes has left.
+    pub(crate) fn after_transmit(&mut self, now: Time, bytes: u64) {
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.on_transmit(now, rate, bytes);
+        }
+    }
+
+    /// All that may leave has left.
+    pub(crate) fn after_turn(&mut self) {
+        self.probe_expected = false;
+        let acked = self.largest_acked.map_or(0, |number| number + 1);
+        let full = !self.has_room();
+        self.window_use.update(acked, self.packets.next(), self.packets.outstanding(), full);
+    }
+
+    /// A packet of `size` bytes is about to leave.
+    pub(crate) fn on_packet_sent(
+        &mut self,
+        space: Space,
+        number: u64,
+        size: usize,
+        contents: Contents,
+        now: Time,
+    ) {
+        let counted = if contents.elicits_ack || contents.padded { size as u16 } else { 0 };
+        let idle = self.in_flight == 0;
+        self.in_flight += counted as u64;
+        let probe = contents.elicits_ack && (contents.probe || space != Space::Data);
+        if probe && std::mem::take(&mut self.probe_expected) {
+            self.stats.probe_timeouts += 1;
+            self.change.timeout = true;
+        }
+        if space != Space::Data {
+            return;
+        }
+        self.stream_sent = self.stream_sent.max(contents.stream_end);
+        let before = self.packets.outstanding();
+        self.packets.insert(number, SentPacket::new(now, counted, contents.elicits_ack));
+        if !contents.elicits_ack {
+            return;
+        }
+        if idle {
+            let app_limited = self.rate.as_ref().is_some_and(|rate| rate.app_limited());
+            let idle = now.since(self.last_sent);
+            self.controller.on_transmit_start(&cc::TransmitStart { now, idle, app_limited });
+        }
+        self.stats.sent_packets += 1;
+        self.last_sent = now;
+        if let Some(rate) = &mut self.rate {
+            let first = self.packets.first() as u32;
+            rate.on_send(first, number as u32, now, before, self.stats.lost_packets);
+        }
+        if self.needs.has(Signals::SENT) {
+            let in_flight = self.packets.outstanding();
+            self.controller.on_sent(&cc::Sent { now, seq: number, in_flight, retransmission: false });
+        }
+    }
+}

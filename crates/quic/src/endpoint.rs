@@ -1,0 +1,419 @@
+//! One end of a connection: events and the time in, datagrams and deadlines out.
+
+use crate::clock::{Clock, Present, StackTime, duration};
+use crate::config::{Config, ConfigError};
+use crate::control::{ControllerHandle, Factory};
+use crate::ecn::Ecn;
+use crate::observer::Observer;
+use crate::session;
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{
+    AckFrequencyConfig, ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
+    DatagramEvent, Dir, Event, Side, StreamEvent, StreamId, TransportConfig, VarInt,
+};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use units::Time;
+
+/// The next events of an endpoint; `Time::NEVER` for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Call [`Endpoint::on_timeout`].
+    pub timeout: Time,
+    /// Call [`Endpoint::transmit`]: the pacer of the driver holds a packet until then.
+    pub pacing: Time,
+    /// Call [`Endpoint::on_wake_timer`].
+    pub wake: Time,
+}
+
+impl Deadlines {
+    const NEVER: Deadlines = Deadlines { timeout: Time::NEVER, pacing: Time::NEVER, wake: Time::NEVER };
+
+    /// The earliest of them.
+    pub fn next(&self) -> Time {
+        self.timeout.min(self.pacing).min(self.wake)
+    }
+}
+
+/// The data of the application that the stack has not taken yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Source {
+    /// Bytes; `None` for no end.
+    left: Option<u64>,
+    /// The application writes no more.
+    last: bool,
+    /// The stack knows that it ends.
+    finished: bool,
+}
+
+/// One end of a connection. The sender has a controller and opens the connection; it sends one stream. The receiver reads
+/// the stream at once.
+///
+/// After each event its owner calls [`Endpoint::transmit`] and sets timers for the [`Deadlines`] that it returns.
+pub struct Endpoint {
+    clock: Clock,
+    present: Present,
+    stack: quinn_proto::Endpoint,
+    client: Option<ClientConfig>,
+    connection: Option<(ConnectionHandle, Connection)>,
+    remote: SocketAddr,
+    controller: Option<ControllerHandle>,
+    ecn: bool,
+    l4s: bool,
+    packet: u64,
+    buffer: Vec<u8>,
+    stream: Option<StreamId>,
+    source: Source,
+    zeros: Bytes,
+    written: u64,
+    delivered: u64,
+    completed: Option<Time>,
+    failure: Option<String>,
+}
+
+/// The addresses of sender and receiver as the stack sees them. The owner carries the datagrams.
+const ADDRESSES: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 4433),
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 4433),
+];
+
+/// The most bytes given to the stack at once.
+const MAX_WRITE: u64 = 65_536;
+
+/// Connection identifiers in sequence: the stack's own generators ask the system for random numbers.
+struct Sequence(u64);
+
+impl ConnectionIdGenerator for Sequence {
+    fn generate_cid(&mut self) -> ConnectionId {
+        self.0 += 1;
+        ConnectionId::new(&self.0.to_be_bytes())
+    }
+    fn cid_len(&self) -> usize {
+        8
+    }
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// The settings of the stack: no path MTU discovery, no batches of datagrams, no idle timeout.
+fn transport(config: &Config) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let window = VarInt::from_u64(config.receive_window).unwrap_or(VarInt::MAX);
+    transport
+        .initial_mtu(config.packet as u16)
+        .min_mtu(config.packet as u16)
+        .mtu_discovery_config(None)
+        .enable_segmentation_offload(false)
+        .max_idle_timeout(None)
+        .receive_window(window)
+        .stream_receive_window(window)
+        .send_window(u64::MAX) // bounded by `Endpoint::write_to_stack`
+        .packet_threshold(config.packet_threshold)
+        .time_threshold(config.time_threshold);
+    if config.ack_every.is_some() || config.max_ack_delay.is_some() {
+        let mut frequency = AckFrequencyConfig::default();
+        // An ACK is due when the count exceeds the threshold.
+        frequency.ack_eliciting_threshold((config.ack_every.unwrap_or(2) - 1).into());
+        frequency.max_ack_delay(config.max_ack_delay.map(duration));
+        transport.ack_frequency_config(Some(frequency));
+    }
+    transport
+}
+
+impl Endpoint {
+    /// The sending end, with its controller. Its application has no data yet. Fails if a setting has a value that is not
+    /// permitted.
+    pub fn sender(
+        config: &Config,
+        clock: Clock,
+        controller: ControllerHandle,
+    ) -> Result<Endpoint, ConfigError> {
+        Endpoint::new(config, clock, Some(controller))
+    }
+
+    /// The receiving end. Fails if a setting has a value that is not permitted.
+    pub fn receiver(config: &Config, clock: Clock) -> Result<Endpoint, ConfigError> {
+        Endpoint::new(config, clock, None)
+    }
+
+    fn new(
+        config: &Config,
+        clock: Clock,
+        controller: Option<ControllerHandle>,
+    ) -> Result<Endpoint, ConfigError> {
+        config.check()?;
+        let present = Present::default();
+        let observer = Observer { present: present.clone(), handle: controller.clone() };
+        let sends = controller.is_some();
+        let mut transport = transport(config);
+        if let Some(handle) = controller.clone() {
+            let present = present.clone();
+            transport.congestion_controller_factory(Arc::new(Factory { handle, clock, present }));
+        }
+        let transport = Arc::new(transport);
+        let mut settings = session::endpoint();
+        settings.grease_quic_bit(false);
+        settings.max_udp_payload_size(config.packet as u16).expect("the size is checked");
+        settings.cid_generator(move || Box::new(Sequence((sends as u64) << 32)));
+        let mut seed = [sends as u8; 32];
+        seed[..8].copy_from_slice(&config.seed.to_le_bytes());
+        settings.rng_seed(Some(seed));
+        let (mut client, mut server) = (None, None);
+        if sends {
+            let mut settings = session::client(config, observer);
+            settings.transport_config(transport);
+            settings.initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&[7; 8])));
+            client = Some(settings);
+        } else {
+            let mut settings = session::server(config, observer);
+            settings.transport_config(transport);
+            server = Some(Arc::new(settings));
+        }
+        Ok(Endpoint {
+            clock,
+            present,
+            stack: quinn_proto::Endpoint::new(Arc::new(settings), server, false, None),
+            client,
+            connection: None,
+            remote: ADDRESSES[sends as usize],
+            controller,
+            ecn: config.ecn,
+            l4s: config.l4s,
+            packet: config.packet as u64,
+            buffer: Vec::with_capacity(config.packet as usize),
+            stream: None,
+            source: Source { left: Some(0), last: false, finished: false },
+            zeros: Bytes::from_static(&[0; MAX_WRITE as usize]),
+            written: 0,
+            delivered: 0,
+            completed: None,
+            failure: None,
+        })
+    }
+
+    // ---- what others see --------------------------------------------------------------------------------
+
+    /// The sender's controller; `None` for a receiver.
+    pub fn controller(&self) -> Option<&ControllerHandle> {
+        self.controller.as_ref()
+    }
+    /// Bytes that the receiver's application has read, in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered
+    }
+    /// The time at which the last byte was acknowledged; `None` before that.
+    pub fn completed(&self) -> Option<Time> {
+        self.completed
+    }
+    /// Why the connection was lost, if it was.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+    /// The counters of the stack; `None` before the connection exists.
+    pub fn stack_stats(&self) -> Option<quinn_proto::ConnectionStats> {
+        self.connection.as_ref().map(|(_, connection)| connection.stats())
+    }
+
+    // ---- events -----------------------------------------------------------------------------------------
+
+    fn stack_time(&self, now: Time) -> StackTime {
+        self.present.set(now);
+        self.clock.instant(now)
+    }
+
+    /// The sender opens the connection.
+    pub fn open(&mut self, now: Time) {
+        let at = self.stack_time(now);
+        let Some(client) = self.client.take() else { return };
+        if let Some(controller) = &self.controller {
+            controller.lock().on_open(now);
+        }
+        match self.stack.connect(at, client, self.remote, session::SERVER_NAME) {
+            Ok(connection) => self.connection = Some(connection),
+            Err(error) => self.failure = Some(error.to_string()),
+        }
+    }
+
+    /// The application writes `bytes` more bytes. `last`: it writes no more.
+    pub fn write(&mut self, bytes: u64, last: bool) {
+        if !self.source.finished {
+            self.source.left = self.source.left.map(|left| left.saturating_add(bytes));
+            self.source.last = last;
+        }
+    }
+
+    /// The application writes without end.
+    pub fn write_endlessly(&mut self) {
+        if !self.source.finished {
+            self.source.left = None;
+        }
+    }
+
+    /// The application has no more data: what the stack has taken is the last.
+    pub fn stop(&mut self) {
+        if !self.source.finished {
+            self.source = Source { left: Some(0), last: true, finished: false };
+        }
+    }
+
+    /// Closes the connection at once; data in flight is given up.
+    pub fn close(&mut self, now: Time) {
+        let at = self.stack_time(now);
+        if let Some((_, connection)) = &mut self.connection {
+            connection.close(at, VarInt::from_u32(0), Bytes::new());
+        }
+    }
+
+    /// A datagram arrives.
+    pub fn on_datagram(&mut self, now: Time, ecn: Ecn, datagram: BytesMut) {
+        let at = self.stack_time(now);
+        let ecn = if self.ecn { ecn.codepoint(self.l4s) } else { None };
+        self.buffer.clear();
+        match self.stack.handle(at, self.remote, None, ecn, datagram, &mut self.buffer) {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_none() => {
+                match self.stack.accept(incoming, at, &mut self.buffer, None) {
+                    Ok(connection) => self.connection = Some(connection),
+                    Err(error) => self.failure = Some(error.cause.to_string()),
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.stack.ignore(incoming),
+            Some(DatagramEvent::Response(_)) | None => {}
+        }
+        if let Some(controller) = &self.controller {
+            controller.lock().flush_ack();
+        }
+    }
+
+    /// The deadline [`Deadlines::timeout`] has come.
+    pub fn on_timeout(&mut self, now: Time) {
+        let at = self.stack_time(now);
+        let Some((_, connection)) = &mut self.connection else { return };
+        let losses = |connection: &Connection| connection.stats().path.lost_packets;
+        let before = losses(connection);
+        connection.handle_timeout(at);
+        if let Some(controller) = &self.controller {
+            let found = losses(connection) > before;
+            controller.lock().on_timeout(found);
+        }
+    }
+
+    /// The deadline [`Deadlines::wake`] has come.
+    pub fn on_wake_timer(&mut self, now: Time) {
+        if let Some(controller) = &self.controller {
+            controller.lock().on_timer(now);
+        }
+    }
+
+    /// Called after every event: the application reads and writes, and each datagram that may leave is given to `send` with
+    /// its ECN field. Returns the next deadlines.
+    pub fn transmit(&mut self, now: Time, mut send: impl FnMut(&[u8], Ecn)) -> Deadlines {
+        let at = self.stack_time(now);
+        self.process_events(now);
+        self.read();
+        let mut pacing = Time::NEVER;
+        loop {
+            self.write_to_stack();
+            let Some((_, connection)) = &mut self.connection else { return Deadlines::NEVER };
+            if let Some(controller) = &self.controller {
+                pacing = controller.lock().before_transmit(now).unwrap_or(Time::NEVER);
+            }
+            self.buffer.clear();
+            let Some(transmit) = connection.poll_transmit(at, 1, &mut self.buffer) else { break };
+            if let Some(controller) = &self.controller {
+                controller.lock().after_transmit(now, transmit.size as u64);
+            }
+            let ecn = match (self.ecn && transmit.ecn.is_some(), self.l4s && self.controller.is_some()) {
+                (false, _) => Ecn::NotEct,
+                (true, false) => Ecn::Ect0,
+                (true, true) => Ecn::Ect1,
+            };
+            send(&self.buffer[..transmit.size], ecn);
+        }
+        let Some((_, connection)) = &mut self.connection else { return Deadlines::NEVER };
+        let timeout = connection.poll_timeout().map_or(Time::NEVER, |at| self.clock.time(at));
+        let wake = self.controller.as_ref().map_or(Time::NEVER, |controller| {
+            let mut controller = controller.lock();
+            controller.after_turn();
+            controller.wake_at()
+        });
+        Deadlines { timeout, pacing, wake }
+    }
+
+    /// Processes the events of connection and stack until there are none.
+    fn process_events(&mut self, now: Time) {
+        let Some((handle, connection)) = &mut self.connection else { return };
+        loop {
+            let mut any = false;
+            while let Some(event) = connection.poll() {
+                any = true;
+                match event {
+                    Event::Connected if self.controller.is_some() => {
+                        self.stream = connection.streams().open(Dir::Uni);
+                    }
+                    Event::Stream(StreamEvent::Finished { .. }) => self.completed = Some(now),
+                    Event::ConnectionLost { reason } => self.failure = Some(reason.to_string()),
+                    _ => {}
+                }
+            }
+            while let Some(event) = connection.poll_endpoint_events() {
+                any = true;
+                if let Some(event) = self.stack.handle_event(*handle, event) {
+                    connection.handle_event(event);
+                }
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+
+    /// The receiver's application reads what has arrived.
+    fn read(&mut self) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        if connection.side() == Side::Client {
+            return;
+        }
+        connection.streams().accept(Dir::Uni);
+        let mut stream = connection.recv_stream(StreamId::new(Side::Client, Dir::Uni, 0));
+        if let Ok(mut chunks) = stream.read(true) {
+            while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+                self.delivered += chunk.bytes.len() as u64;
+            }
+            let _ = chunks.finalize(); // flow control is sent with the next datagram
+        }
+    }
+
+    /// Gives the stack data of the application, but little more than it can send now: it sends all that it has taken, even
+    /// after [`Endpoint::stop`].
+    fn write_to_stack(&mut self) {
+        let (Some(stream), Some((_, connection))) = (self.stream, &mut self.connection) else { return };
+        let Some(controller) = &self.controller else { return };
+        if self.source.finished {
+            return;
+        }
+        let (sent, window) = {
+            let controller = controller.lock();
+            (controller.stream_sent(), controller.window_bytes())
+        };
+        let unsent = self.written - sent;
+        if unsent < 2 * self.packet && self.source.left != Some(0) {
+            let most = (window / 4).clamp(4 * self.packet, MAX_WRITE.max(4 * self.packet));
+            let most = most.min(MAX_WRITE).min(self.source.left.unwrap_or(u64::MAX));
+            let mut chunks = [self.zeros.slice(..most as usize)];
+            if let Ok(written) = connection.send_stream(stream).write_chunks(&mut chunks) {
+                self.written += written.bytes as u64;
+                self.source.left = self.source.left.map(|left| left - written.bytes as u64);
+            }
+        }
+        if self.source.left == Some(0) && self.source.last {
+            self.source.finished = connection.send_stream(stream).finish().is_ok();
+        }
+    }
+}

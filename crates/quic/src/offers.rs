@@ -1,0 +1,87 @@
+//! Which signals a QUIC connection provides to controllers, and why not the others.
+
+use crate::config::Config;
+use cc::Signals;
+
+/// A signal that QUIC provides under a condition or not at all.
+struct Rule {
+    signal: Signals,
+    provided: fn(&Config) -> bool,
+    /// What the controller needs and why it is missing, after the controller's name; with a remedy if there is one.
+    missing: &'static str,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        signal: Signals::ROUTER_RATE,
+        provided: |_| false,
+        missing: "needs the rates that routers grant, for which QUIC's packets have no field; use a TCP flow",
+    },
+    Rule {
+        signal: Signals::ROUTER_FEEDBACK,
+        provided: |_| false,
+        missing: "needs the feedback of routers, for which QUIC's packets have no field; use a TCP flow",
+    },
+    Rule {
+        signal: Signals::FINE_CLOCK,
+        provided: |_| false,
+        missing: "needs a retransmission by its own clock before the third duplicate ACK; QUIC has no duplicate ACKs, and \
+                  its loss detection belongs to the stack; write variant = \"linux\"",
+    },
+    Rule {
+        signal: Signals::ECN_PER_PACKET,
+        provided: |config| config.ecn,
+        missing: "needs ECN; write ecn = true",
+    },
+    Rule {
+        signal: Signals::L4S,
+        provided: |config| config.ecn && config.l4s,
+        missing: "needs packets with ECT(1); write ecn = true and l4s = true",
+    },
+    Rule {
+        signal: Signals::RECEIVER_TIME,
+        provided: |config| !config.tls,
+        missing: "needs the receiver's clock, for which packets under TLS have no field; write tls = false",
+    },
+];
+
+/// The signals that are always there: delivery rates, pacing, timer, counts, losses, transmissions.
+const ALWAYS: Signals = Signals::RATE
+    .and(Signals::PACING)
+    .and(Signals::TIMER)
+    .and(Signals::SEGMENT_COUNTS)
+    .and(Signals::LOSSES)
+    .and(Signals::SENT);
+
+/// The signals that a connection with these settings provides.
+pub fn offers(config: &Config) -> Signals {
+    let given = RULES.iter().filter(|rule| (rule.provided)(config));
+    given.fold(ALWAYS, |signals, rule| signals.and(rule.signal))
+}
+
+/// Why a controller that needs `needs` cannot run on a connection with these settings: the text after its name, for example
+/// "needs ECN; write ecn = true". `None` if it can.
+pub fn missing_signal(needs: Signals, config: &Config) -> Option<&'static str> {
+    let rule = RULES.iter().find(|rule| needs.has(rule.signal) && !(rule.provided)(config));
+    rule.map(|rule| rule.missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_offered_is_not_missing() {
+        let plain = Config::default();
+        let marked = Config { ecn: true, l4s: true, ..Config::default() };
+        for config in [&plain, &marked, &Config { tls: true, ..plain.clone() }] {
+            for rule in RULES {
+                assert_eq!(offers(config).has(rule.signal), missing_signal(rule.signal, config).is_none());
+            }
+        }
+        assert!(missing_signal(Signals::ECN_PER_PACKET, &plain).unwrap().contains("ecn = true"));
+        assert!(missing_signal(Signals::ECN_PER_PACKET.and(Signals::L4S), &marked).is_none());
+        assert!(missing_signal(Signals::ROUTER_RATE.and(Signals::PACING), &marked).is_some());
+        assert!(missing_signal(ALWAYS, &plain).is_none());
+    }
+}
