@@ -16,7 +16,7 @@ import pytest
 from ackclock import Scenario, models
 from ackclock.agree import document, execute, known, perturb, substrates
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
-from ackclock.agree.controls import controls
+from ackclock.agree.controls import controls, equal_packets
 from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
 from ackclock.agree.page import render
 from ackclock.agree.sample import Curve, Sample, falls, from_outcome
@@ -133,6 +133,16 @@ def test_controllers_of_the_scenario_with_their_parameters() -> None:
         f'flow.{name}.tcp.congestion_control={{ kind = "vegas", alpha = 1 }}' for name in "fg"
     )
     assert [c.name for c in controls(Scenario.parse(second), ["bic", "examples/reno.py:Reno"])] == ["bic", "Reno"]
+
+
+def test_packets_have_one_size_on_every_substrate() -> None:
+    small = Scenario.load("scenarios/dumbbell.toml")
+    found = equal_packets(small, substrates.find("tcp,quic"))
+    assert found == [f"flow.{name}.tcp.mss=1460" for name in ("reno", "vegas", "cubic")]
+    sized = Scenario.load("scenarios/dumbbell.toml", found).resolved["flows"]
+    assert [flow["packet_bytes"] for flow in sized] == [1500] * 3
+    assert equal_packets(small, [substrates.SUBSTRATES["tcp"], substrates.SUBSTRATES["linux"]]) == []
+    assert equal_packets(Scenario.parse(SHORT), substrates.find("tcp,quic")) == []
 
 
 # Tests of equivalence

@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.agree.perturb import key
+from ackclock.agree.substrates import Substrate
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.suite.run import control_table
+
+PACKET = 1500
+"""Bytes on the wire of a packet, if those of the scenario do not fit a substrate."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,23 @@ def controls(scenario: Scenario, named: Sequence[str]) -> list[Control]:
         names = list(found.values())
         given = [(name if names.count(name) == 1 else table, table) for table, name in found.items()]
     return [Control(label, _name(table), tuple(f"{place}={table}" for place in places)) for label, table in given]
+
+
+def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[str]:
+    """Assignments that give each TCP flow packets of 1500 bytes on the wire, if a substrate cannot send its packets.
+
+    QUIC has no packets below 1200 bytes of UDP payload. Packets of one size on every substrate make windows and queue
+    limits, which count packets, comparable.
+    """
+    flows = [flow for flow in scenario.resolved["flows"] if flow["kind"] == "tcp"]
+    least = max(substrate.least_packet for substrate in substrates)
+    if all(flow["packet_bytes"] >= least for flow in flows):
+        return []
+    places = [key("flow", flow["name"], "tcp", "mss") for flow in flows]
+    given = [*scenario.overrides, *(f"{place}={PACKET}" for place in places)]
+    sized = {flow["name"]: flow for flow in Scenario.parse(scenario.text, given, file=scenario.file).resolved["flows"]}
+    headers = [sized[flow["name"]]["packet_bytes"] - PACKET for flow in flows]
+    return [f"{place}={PACKET - header}" for place, header in zip(places, headers, strict=True)]
 
 
 def _written(text: str) -> dict[str, str]:

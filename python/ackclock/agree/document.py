@@ -36,6 +36,7 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
         "title": order.scenario.title,
         "scenario": order.scenario.file,
         "set": list(order.settings),
+        "packets": list(order.packets),
         "command": list(command),
         "engine": _engine(order),
         "duration_s": order.scenario.duration_s,

@@ -43,6 +43,8 @@ class Order:
     """Seeds in virtual time, from 1."""
     repeats: int
     """Valid runs in real time."""
+    packets: Sequence[str] = ()
+    """Assignments that make packets equal in size (`controls.equal_packets`)."""
 
 
 @dataclass
@@ -107,7 +109,7 @@ def tasks(order: Order, found: Samples) -> list[Task]:
     made = []
     text, file = order.scenario.text, order.scenario.file
     for control in order.controls:
-        base = [*order.settings, *control.overrides, "delays=true"]
+        base = [*order.settings, *order.packets, *control.overrides, "delays=true"]
         try:
             resolved = Scenario.parse(text, base, file=file).resolved
         except ScenarioError as error:

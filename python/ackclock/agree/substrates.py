@@ -21,6 +21,9 @@ class Refused(Exception):
 Stop = Callable[[float], object]
 """Function that is called during a run; an exception that it raises ends the run."""
 
+LEAST_DATAGRAM = 1228
+"""Least size of a full QUIC packet on the wire, bytes: 1200 bytes of UDP payload (RFC 9000 section 14) and 28 more."""
+
 
 class Substrate(Protocol):
     """One way to run a scenario."""
@@ -31,6 +34,8 @@ class Substrate(Protocol):
     """Description of the substrate in a few words."""
     real_time: bool
     """Whether runs take place in real time: they are repeated, and are not paired by seed."""
+    least_packet: int
+    """Least size of a full packet on the wire, bytes."""
 
     def available(self, scenario: Scenario) -> str | None:
         """Why the substrate cannot run the scenario on this machine; None if it can, as far as is known before."""
@@ -51,6 +56,7 @@ class Simulated:
     name = "tcp"
     title = "simulated TCP, in virtual time"
     real_time = False
+    least_packet = 0
 
     def available(self, scenario: Scenario) -> str | None:
         """See Substrate."""
@@ -67,6 +73,7 @@ class Quic(Simulated):
 
     name = "quic"
     title = "QUIC (quinn-proto), in virtual time"
+    least_packet = LEAST_DATAGRAM
 
     def available(self, scenario: Scenario) -> str | None:
         """See Substrate."""
@@ -83,9 +90,10 @@ class RealTime:
 
     real_time = True
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, least_packet: int = 0) -> None:
         self.name = name
         self.title = title
+        self.least_packet = least_packet
 
     def available(self, scenario: Scenario) -> str | None:
         """See Substrate."""
@@ -109,7 +117,7 @@ SUBSTRATES: dict[str, Substrate] = {
     for substrate in (
         Simulated(),
         Quic(),
-        RealTime("udp", "QUIC (quinn-proto) over UDP sockets, in real time"),
+        RealTime("udp", "QUIC (quinn-proto) over UDP sockets, in real time", LEAST_DATAGRAM),
         RealTime("linux", "the kernel's own TCP and controller, in real time"),
         RealTime("kernel", "our controller inside the kernel's TCP, in real time"),
     )

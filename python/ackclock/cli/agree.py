@@ -126,7 +126,7 @@ def _write(document: Document, target: Path, plot: Path | None) -> None:
 
 def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str]) -> Order:
     """Read the scenario and the options. Raises BadInput and ScenarioError."""
-    from ackclock.agree.controls import controls
+    from ackclock.agree.controls import controls, equal_packets
     from ackclock.agree.execute import Order
     from ackclock.agree.substrates import find
     from ackclock.experiment import Scenario
@@ -144,7 +144,8 @@ def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, over
     live = [substrate.name for substrate in substrates if substrate.real_time]
     if live and (len(flows) != 1 or scenario.resolved["traffic"]):
         raise BadInput(f"{file}: {live[0]} runs one TCP flow, and the scenario has more; give one with a single flow")
-    return Order(scenario, scenario.overrides, chosen, substrates, seeds, repeats)
+    packets = equal_packets(scenario, substrates)
+    return Order(scenario, scenario.overrides, chosen, substrates, seeds, repeats, packets)
 
 
 def _repeat(
@@ -164,6 +165,8 @@ def _report(document: Document) -> None:
 
     console = wide_console()
     console.print(document["summary"]["sentence"])
+    if document["packets"]:
+        console.print("Packets have 1500 bytes on the wire on every substrate; those of the scenario are too small.")
     table = Table(box=None, pad_edge=False)
     for head in ("controller", "on", "n"):
         table.add_column(head, justify="right" if head == "n" else "left")
