@@ -190,6 +190,7 @@ class Scenario:
     def radio(self) -> tuple[float, float, float] | None: ...
     def network(self) -> str: ...
     def resolved(self) -> str: ...
+    def over_quic(self) -> tuple[Scenario, list[str]]: ...
     def places(self, seed: int | None, times: list[float]) -> bytes: ...
 
 class Finished:
@@ -204,6 +205,7 @@ class Finished:
     packets: dict[str, bytes]
     radio: dict[str, bytes]
     captured: list[bytes]
+    qlogs: list[tuple[str, str, str]]
 
 def parse(file: str, text: str, assignments: list[str], controllers: dict[str, type] | None = None) -> Scenario: ...
 def run(
@@ -216,6 +218,7 @@ def run(
     captures: list[str] = ...,
     fingerprint: bool = False,
     radio: bool = False,
+    qlog: bool = False,
     until_s: float | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Finished: ...

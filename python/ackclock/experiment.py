@@ -37,6 +37,7 @@ class Scenario:
         self._overrides = list(overrides)
         self._shared: Shared | None = None
         self._folder: object = None
+        self._remarks: list[str] = []
 
     @classmethod
     def load(
@@ -87,6 +88,20 @@ class Scenario:
         scenario._shared, scenario._folder = shared, folder  # the folder lasts as long as the scenario
         return scenario
 
+    def over(self, transport: str) -> Scenario:
+        """The scenario with its TCP flows over another transport, which is "quic".
+
+        Controllers, packet sizes on the wire, windows and ECN stay; TCP options without counterpart are named in `advice`.
+        UDP flows, and flows that are QUIC in the file, do not change. Links do not contain the conversion.
+        Raises ScenarioError if a controller needs what QUIC does not provide, ValueError for another transport.
+        """
+        if transport != "quic":
+            raise ValueError(f'the transport is "quic", not "{transport}"')
+        parsed, remarks = self._parsed.over_quic()
+        over = Scenario(parsed, self.file, self.text, self._overrides)
+        over._shared, over._folder, over._remarks = self._shared, self._folder, remarks
+        return over
+
     def shared(self, *, seed: int | None = None) -> Shared:
         """The content of a link to this scenario. Raises BadInput if a link cannot hold it."""
         from ackclock.link import share
@@ -126,7 +141,7 @@ class Scenario:
     @property
     def advice(self) -> list[str]:
         """Entries of the file that are accepted but should be written differently, each with its place."""
-        return self._parsed.advice
+        return [*self._parsed.advice, *self._remarks]
 
     @property
     def title(self) -> str:
@@ -172,6 +187,7 @@ class Scenario:
         audit: bool = False,
         captures: Sequence[str] = (),
         fingerprint: bool = False,
+        qlog: bool = False,
         until_s: float | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> Result:
@@ -179,7 +195,7 @@ class Scenario:
 
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
         event; `captures` names nodes and links (`a->b`; `a-b` for both directions) at which packets are captured, ""
-        meaning all hosts that send data (`Result.captures`); `audit` checks the run and fills `Result.violations`;
+        meaning all hosts that send data (`Result.captures`); `qlog` keeps the qlogs of QUIC flows (`Result.qlogs`); `audit` checks the run and fills `Result.violations`;
         `until_s` ends the run soon after that time (its traces are valid, its outcome is not); `progress` is called
         with the completed fraction.
         Raises ScenarioError if a place does not exist, and ControllerError if a controller written in Python raises
@@ -197,6 +213,7 @@ class Scenario:
                 audit=audit,
                 captures=list(captures),
                 fingerprint=fingerprint,
+                qlog=qlog,
                 until_s=until_s,
                 progress=progress,
             )
@@ -289,6 +306,11 @@ class Result:
     def captures(self) -> dict[str, bytes]:
         """The requested captures by place, each as the contents of a pcapng file."""
         return dict(zip(self._places, self._finished.captured, strict=True))
+
+    @property
+    def qlogs(self) -> dict[str, tuple[str, str]]:
+        """The qlogs of sender and receiver of each QUIC flow (JSON text sequences), if the run was made with `qlog=True`."""
+        return {flow: (sender, receiver) for flow, sender, receiver in self._finished.qlogs}
 
     @cached_property
     def limits(self) -> list[dict[str, float]]:

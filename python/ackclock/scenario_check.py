@@ -109,7 +109,7 @@ def _warnings(
     for flow in flows:
         for link in flow["path"]:
             data[link].append(flow)
-        acks |= set(flow["back"]) if flow["kind"] == "tcp" else set()
+        acks |= set(flow["back"]) if flow["kind"] != "udp" else set()
     for index, link in enumerate(links):
         name = f"link.{link['given'] or links[index - index % 2]['name']}" + (".back" if index % 2 else "")
         if index in data:
@@ -170,7 +170,7 @@ def _queue_warnings(name: str, link: dict[str, Any], flows: list[dict[str, Any]]
             'write queue = { kind = "droptail", limit = "50p" }',
         )
         return
-    windows = sum(_most_in_flight(flow) for flow in narrow if flow["kind"] == "tcp")
+    windows = sum(_most_in_flight(flow) for flow in narrow if flow["kind"] != "udp")
     held = link["mean_rate_bps"] * link["round_trip_s"] / 8
     if windows > 2 * held + 10 * size:
         delay = quantity(8 * (windows - held) / link["mean_rate_bps"], "s")
@@ -182,7 +182,7 @@ def _queue_warnings(name: str, link: dict[str, Any], flows: list[dict[str, Any]]
 
 
 def _most_in_flight(flow: dict[str, Any]) -> float:
-    """Bytes on the wire that a TCP flow can have in flight at the most."""
+    """Bytes on the wire that a TCP or QUIC flow can have in flight at the most."""
     window = float(flow["receive_window"] * flow["packet_bytes"])
     return window if flow["bytes"] is None else min(window, flow["bytes"])
 

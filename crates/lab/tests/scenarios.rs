@@ -254,9 +254,6 @@ flow = [{ from = "a", to = "b", tcp = { congestion_control = { kind = "vegas", r
     assert_eq!(advice.len(), 1);
     assert!(advice[0].contains("is called \"variant\" now"), "{}", advice[0]);
     assert!(none.is_empty());
-    let control = |scenario: &lab::Scenario| match &scenario.flows[0].kind {
-        lab::FlowKind::Tcp(tcp) => format!("{:?}", tcp.control),
-        lab::FlowKind::Udp { .. } => unreachable!("a TCP flow"),
-    };
+    let control = |scenario: &lab::Scenario| format!("{:?}", scenario.flows[0].kind.control());
     assert_eq!(control(&old), control(&new));
 }

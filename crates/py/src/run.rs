@@ -43,6 +43,9 @@ pub(crate) struct Finished {
     /// The captures as pcapng files, in the order in which they were asked for.
     #[pyo3(get)]
     captured: Vec<Py<PyBytes>>,
+    /// The qlogs of QUIC flows: name of the flow, the sender's and the receiver's file.
+    #[pyo3(get)]
+    qlogs: Vec<(String, String, String)>,
 }
 
 fn trace_mode(name: &str) -> PyResult<TraceMode> {
@@ -52,7 +55,7 @@ fn trace_mode(name: &str) -> PyResult<TraceMode> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, until_s=None, progress=None))]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, qlog=false, until_s=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -64,6 +67,7 @@ pub(crate) fn run(
     captures: Vec<String>,
     fingerprint: bool,
     radio: bool,
+    qlog: bool,
     until_s: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Finished> {
@@ -76,6 +80,7 @@ pub(crate) fn run(
         fingerprint,
         radio,
         rules: false,
+        qlog,
     };
     let settings = Settings { seed, recording, ..Settings::default() };
     let mut run = build(py, scenario, settings)?;
@@ -89,6 +94,7 @@ pub(crate) fn run(
     drive(py, &mut run, advance, progress.as_ref())?;
     let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
     let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
+    let qlogs = run.qlogs().into_iter().map(|(name, [sender, receiver])| (name, sender, receiver)).collect();
     let outcome = run.outcome();
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
@@ -102,6 +108,7 @@ pub(crate) fn run(
         packets: packet_columns(py, &mut run, packets)?,
         radio: radio_columns(py, &run)?,
         captured,
+        qlogs,
     })
 }
 

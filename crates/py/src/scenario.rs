@@ -43,6 +43,11 @@ impl PyScenario {
     fn resolved(&self) -> PyResult<String> {
         guarded(|| lab::to_json(&self.scenario.resolve()))
     }
+    /// The scenario with QUIC flows in place of TCP flows, and remarks on what is lost.
+    fn over_quic(&self, py: Python<'_>) -> PyResult<(PyScenario, Vec<String>)> {
+        let (scenario, remarks) = self.scenario.over_quic().map_err(|error| scenario_error(py, error))?;
+        Ok((PyScenario { scenario: Arc::new(scenario), advice: self.advice.clone() }, remarks))
+    }
     /// Sides of the area of the radio nodes (zero if not given) and their range, m; `None` without radio nodes.
     #[getter]
     fn radio(&self) -> Option<(f64, f64, f64)> {

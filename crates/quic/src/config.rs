@@ -57,6 +57,8 @@ pub struct Config {
     pub packet_threshold: u32,
     /// A packet is lost if it is older than the round-trip time by this factor (RFC 9002 section 6.1.2).
     pub time_threshold: f32,
+    /// The title of the qlog of each end, recorded in memory ([`crate::Endpoint::take_qlog`]); `None` for no qlog.
+    pub qlog: Option<String>,
     /// Determines what is random: packet numbers left out, spin bits, key updates, the order of transport parameters.
     pub seed: u64,
 }
@@ -76,6 +78,7 @@ impl Default for Config {
             max_ack_delay: None,
             packet_threshold: 3,
             time_threshold: 1.125,
+            qlog: None,
             seed: 1,
         }
     }

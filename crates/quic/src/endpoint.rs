@@ -5,6 +5,7 @@ use crate::config::{Config, ConfigError};
 use crate::control::{ControllerHandle, Factory};
 use crate::ecn::Ecn;
 use crate::observer::Observer;
+use crate::qlog::Qlog;
 use crate::session;
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
@@ -70,6 +71,7 @@ pub struct Endpoint {
     delivered: u64,
     completed: Option<Time>,
     failure: Option<String>,
+    qlog: Option<Qlog>,
 }
 
 /// The addresses of sender and receiver as the stack sees them. The owner carries the datagrams.
@@ -145,8 +147,12 @@ impl Endpoint {
     ) -> Result<Endpoint, ConfigError> {
         config.check()?;
         let present = Present::default();
-        let observer = Observer { present: present.clone(), handle: controller.clone() };
         let sends = controller.is_some();
+        let qlog = config.qlog.as_ref().map(|title| Qlog::new(title, sends, config));
+        if let Some(handle) = &controller {
+            handle.record(qlog.clone());
+        }
+        let observer = Observer { present: present.clone(), handle: controller.clone(), qlog: qlog.clone() };
         let mut transport = transport(config);
         if let Some(handle) = controller.clone() {
             let present = present.clone();
@@ -190,6 +196,7 @@ impl Endpoint {
             delivered: 0,
             completed: None,
             failure: None,
+            qlog,
         })
     }
 
@@ -214,6 +221,11 @@ impl Endpoint {
     /// The counters of the stack; `None` before the connection exists.
     pub fn stack_stats(&self) -> Option<quinn_proto::ConnectionStats> {
         self.connection.as_ref().map(|(_, connection)| connection.stats())
+    }
+    /// The qlog of this end since the last call, JSON text sequences: the texts of all calls, one after the other, are a file
+    /// `.sqlog`. `None` if [`Config::qlog`] is not set.
+    pub fn take_qlog(&mut self) -> Option<String> {
+        self.qlog.as_ref().map(Qlog::take)
     }
 
     // ---- events -----------------------------------------------------------------------------------------
@@ -261,6 +273,9 @@ impl Endpoint {
     /// Closes the connection at once; data in flight is given up.
     pub fn close(&mut self, now: Time) {
         let at = self.stack_time(now);
+        if let Some(controller) = &self.controller {
+            controller.lock().on_close();
+        }
         if let Some((_, connection)) = &mut self.connection {
             connection.close(at, VarInt::from_u32(0), Bytes::new());
         }
@@ -340,7 +355,7 @@ impl Endpoint {
         let timeout = connection.poll_timeout().map_or(Time::NEVER, |at| self.clock.time(at));
         let wake = self.controller.as_ref().map_or(Time::NEVER, |controller| {
             let mut controller = controller.lock();
-            controller.after_turn();
+            controller.after_turn(now);
             controller.wake_at()
         });
         Deadlines { timeout, pacing, wake }

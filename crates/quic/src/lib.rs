@@ -33,6 +33,7 @@ mod frames;
 mod observer;
 mod offers;
 mod packets;
+mod qlog;
 mod session;
 
 pub use clock::Clock;
@@ -40,4 +41,4 @@ pub use config::{Config, ConfigError, Pacing};
 pub use control::{Change, ControllerHandle, ControllerState, ControllerStats};
 pub use ecn::Ecn;
 pub use endpoint::{Deadlines, Endpoint};
-pub use offers::{missing_signal, offers};
+pub use offers::{degraded_signals, missing_signal, offers};

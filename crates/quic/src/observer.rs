@@ -3,6 +3,7 @@
 use crate::clock::Present;
 use crate::control::{Contents, ControllerHandle};
 use crate::frames::{Frame, Frames, Space};
+use crate::qlog::{Qlog, write_frame};
 use units::Time;
 
 /// Receives the packets of one end of a connection.
@@ -11,11 +12,22 @@ pub(crate) struct Observer {
     pub present: Present,
     /// The controller of a sender.
     pub handle: Option<ControllerHandle>,
+    pub qlog: Option<Qlog>,
+}
+
+/// The JSON of the frames of a packet.
+fn frames_text(payload: &[u8]) -> String {
+    let mut text = String::new();
+    Frames::new(payload).for_each(|frame| write_frame(&mut text, &frame));
+    text
 }
 
 impl Observer {
     /// A packet of `size` bytes leaves; it is not encrypted yet.
     pub fn sent(&self, space: Space, number: u64, size: usize, payload: &[u8]) {
+        if let Some(qlog) = &self.qlog {
+            qlog.packet(self.present.get(), true, space, number, size, &frames_text(payload));
+        }
         let Some(handle) = &self.handle else { return };
         let mut contents = Contents::default();
         for frame in Frames::new(payload) {
@@ -29,8 +41,12 @@ impl Observer {
         handle.lock().on_packet_sent(space, number, size, contents, self.present.get());
     }
 
-    /// A packet has arrived and is decrypted. `clock`: the other end's clock when it was sent, if the packet has it.
-    pub fn received(&self, space: Space, _number: u64, payload: &[u8], clock: Option<Time>) {
+    /// A packet of `size` bytes has arrived and is decrypted. `clock`: the other end's clock when it was sent, if the packet
+    /// has it.
+    pub fn received(&self, space: Space, number: u64, size: usize, payload: &[u8], clock: Option<Time>) {
+        if let Some(qlog) = &self.qlog {
+            qlog.packet(self.present.get(), false, space, number, size, &frames_text(payload));
+        }
         let Some(handle) = &self.handle else { return };
         let acks = Frames::new(payload).filter_map(|frame| match frame {
             Frame::Ack(ack) => Some(ack),

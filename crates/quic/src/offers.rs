@@ -7,6 +7,8 @@ use cc::Signals;
 struct Rule {
     signal: Signals,
     provided: fn(&Config) -> bool,
+    /// Whether a controller that asks for it runs without it.
+    optional: bool,
     /// What the controller needs and why it is missing, after the controller's name; with a remedy if there is one.
     missing: &'static str,
 }
@@ -15,32 +17,37 @@ const RULES: &[Rule] = &[
     Rule {
         signal: Signals::ROUTER_RATE,
         provided: |_| false,
+        optional: false,
         missing: "needs the rates that routers grant, for which QUIC's packets have no field; use a TCP flow",
     },
     Rule {
         signal: Signals::ROUTER_FEEDBACK,
         provided: |_| false,
+        optional: false,
         missing: "needs the feedback of routers, for which QUIC's packets have no field; use a TCP flow",
     },
     Rule {
         signal: Signals::FINE_CLOCK,
         provided: |_| false,
-        missing: "needs a retransmission by its own clock before the third duplicate ACK; QUIC has no duplicate ACKs, and \
-                  its loss detection belongs to the stack; write variant = \"linux\"",
+        optional: true,
+        missing: "does not retransmit by its own clock: QUIC has no duplicate ACKs, and its stack alone detects losses",
     },
     Rule {
         signal: Signals::ECN_PER_PACKET,
         provided: |config| config.ecn,
+        optional: false,
         missing: "needs ECN; write ecn = true",
     },
     Rule {
         signal: Signals::L4S,
         provided: |config| config.ecn && config.l4s,
+        optional: false,
         missing: "needs packets with ECT(1); write ecn = true and l4s = true",
     },
     Rule {
         signal: Signals::RECEIVER_TIME,
         provided: |config| !config.tls,
+        optional: false,
         missing: "needs the receiver's clock, for which packets under TLS have no field; write tls = false",
     },
 ];
@@ -62,8 +69,17 @@ pub fn offers(config: &Config) -> Signals {
 /// Why a controller that needs `needs` cannot run on a connection with these settings: the text after its name, for example
 /// "needs ECN; write ecn = true". `None` if it can.
 pub fn missing_signal(needs: Signals, config: &Config) -> Option<&'static str> {
-    let rule = RULES.iter().find(|rule| needs.has(rule.signal) && !(rule.provided)(config));
-    rule.map(|rule| rule.missing)
+    missing_rules(needs, config).find(|rule| !rule.optional).map(|rule| rule.missing)
+}
+
+/// What a controller that needs `needs` does without on a connection with these settings although it runs: texts after its
+/// name, as in [`missing_signal`].
+pub fn degraded_signals(needs: Signals, config: &Config) -> Vec<&'static str> {
+    missing_rules(needs, config).filter(|rule| rule.optional).map(|rule| rule.missing).collect()
+}
+
+fn missing_rules(needs: Signals, config: &Config) -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().filter(move |rule| needs.has(rule.signal) && !(rule.provided)(config))
 }
 
 #[cfg(test)]
@@ -76,7 +92,10 @@ mod tests {
         let marked = Config { ecn: true, l4s: true, ..Config::default() };
         for config in [&plain, &marked, &Config { tls: true, ..plain.clone() }] {
             for rule in RULES {
-                assert_eq!(offers(config).has(rule.signal), missing_signal(rule.signal, config).is_none());
+                let missing = missing_signal(rule.signal, config).is_some();
+                let degraded = !degraded_signals(rule.signal, config).is_empty();
+                assert_eq!(offers(config).has(rule.signal), !missing && !degraded);
+                assert_eq!(degraded, rule.signal == Signals::FINE_CLOCK);
             }
         }
         assert!(missing_signal(Signals::ECN_PER_PACKET, &plain).unwrap().contains("ecn = true"));

@@ -31,9 +31,11 @@ def command(
     trace_every: Literal["change", "ack"] = "change",
     packets: Path | None = None,
     pcap: Captures = None,
+    qlog: Path | None = None,
     plot: Path | None = None,
     audit: bool = False,
     fingerprint: bool = False,
+    over: Literal["quic"] | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
     allow_code: AllowCode = False,
 ) -> int:
@@ -58,12 +60,16 @@ def command(
     pcap
         Write a packet capture to this pcapng file. FILE captures at all hosts that send data, PLACE=FILE at a node
         or on a link (a->b, or a-b for both directions). May be repeated.
+    qlog
+        Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis.
     plot
         Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
     audit
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
     fingerprint
         Print the hash of every packet event and nothing else: equal runs give equal hashes, in a browser too.
+    over
+        Run every TCP flow as a QUIC flow with its controller. TCP options that QUIC does not have are named and ignored.
     all_
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
     allow_code
@@ -76,6 +82,8 @@ def command(
         check_picture(plot)
     check_targets(targets)
     scenario = Scenario.load(file, set_ or ())
+    if over is not None:
+        scenario = scenario.over(over)
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
@@ -86,10 +94,13 @@ def command(
             packets=packets is not None or plot is not None,
             audit=audit,
             fingerprint=fingerprint,
+            qlog=qlog is not None,
             captures=list(captures),
             progress=advance,
         )
     _write_all(scenario, result, trace, trace_every, packets, plot, captures)
+    if qlog is not None:
+        targets += _write_qlogs(result, qlog)
     if fingerprint:
         print(result.fingerprint)
     elif as_json:
@@ -140,6 +151,20 @@ def _place(text: str) -> tuple[str, Path]:
             f"--pcap {text}: must be FILE or PLACE=FILE, such as bottleneck.pcapng or r1->r2=bottleneck.pcapng"
         )
     return place, Path(file)
+
+
+def _write_qlogs(result: Result, folder: Path) -> list[Path]:
+    """Write the qlogs of all QUIC flows. Raises BadInput if there are none."""
+    if not result.qlogs:
+        raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --over quic")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for flow, logs in result.qlogs.items():
+        for end, text in zip(("sender", "receiver"), logs, strict=True):
+            path = folder / f"{flow.replace('/', '_')}-{end}.sqlog"
+            write_bytes(path, text.encode())
+            written.append(path)
+    return written
 
 
 def _write_all(

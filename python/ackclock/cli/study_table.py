@@ -125,7 +125,7 @@ def _grid(rows: list[Row], label: str, names: list[str], whole: list[str], axes:
     blank = [""] * (len(entities) - 1)
     made = []
     for axis in axes:
-        words = [part for part in axis.split(".") if part not in {"link", "flow", "tcp"}]
+        words = [part for part in axis.split(".") if part not in {"link", "flow", "tcp", "quic"}]
         labels = [cell for row in rows for cell in (row["axes"][axis], *blank)]
         made.append(Column(" ".join(words).replace("_", " ").split() or [axis], True, labels))
     runs = [cell for row in rows for cell in (f"{row['runs']}{'*' if row['deterministic'] else ''}", *blank)]

@@ -87,6 +87,13 @@ def limited_by(limits: dict[str, float]) -> str:
     return f"{SHORT.get(name, name)} {100 * limits[name] / total:.0f} %"
 
 
+def transport(flow: dict[str, Any]) -> str:
+    """Controller and recovery of a TCP flow, controller of a QUIC flow, or the kind of another flow."""
+    if flow["kind"] == "tcp":
+        return f"{flow['control']}/{flow['recovery']}"
+    return f"{flow['control']}/quic" if flow["kind"] == "quic" else str(flow["kind"])
+
+
 def _flows(rows: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> Table:
     completing = any(flow["completion_s"] is not None for flow, _ in rows)
     heads = ["goodput", "limited\nby", "rtx", "RTOs", "mean\ncwnd", "mean\nRTT"]
@@ -94,7 +101,7 @@ def _flows(rows: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> Table:
     for flow, limits in rows:
         cells = [
             flow["name"],
-            f"{flow['control']}/{flow['recovery']}" if flow["kind"] == "tcp" else "udp",
+            transport(flow),
             quantity(flow["goodput_bps"], "b/s"),
             limited_by(limits),
             _number(flow["retransmitted_packets"], ",d"),
@@ -119,7 +126,7 @@ def _traffic(sources: dict[str, list[tuple[dict[str, Any], dict[str, float]]]], 
                 limits[limit] += seconds
         table.add_row(
             name,
-            ", ".join(dict.fromkeys(f"{flow['control']}/{flow['recovery']}" for flow in flows)),
+            ", ".join(dict.fromkeys(transport(flow) for flow in flows)),
             f"{len(flows):,}",
             f"{len(times):,}",
             quantity(sum(flow["goodput_bps"] for flow in flows), "b/s"),

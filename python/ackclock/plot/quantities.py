@@ -96,7 +96,7 @@ def readable(name: str) -> str:
     shown = []
     for part in parts:
         keys = part.split(".")
-        if keys[0] in {"link", "flow", "tcp"} and len(keys) > 1:
+        if keys[0] in {"link", "flow", "tcp", "quic"} and len(keys) > 1:
             keys = keys[1:]
-        shown.append(" ".join(key for key in keys if key != "tcp").replace("_", " "))
+        shown.append(" ".join(key for key in keys if key not in {"tcp", "quic"}).replace("_", " "))
     return ", ".join(shown)

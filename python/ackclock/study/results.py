@@ -157,7 +157,7 @@ def _usual(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Metrics shown by default: those that every point, given by the outcome of one run, has."""
     if not rows:
         return []
-    wanted = [f"{flow['name']}.{key}" for flow in rows[0]["flows"] if flow["kind"] == "tcp" for key in DEFAULT_METRICS]
+    wanted = [f"{flow['name']}.{key}" for flow in rows[0]["flows"] if flow["kind"] != "udp" for key in DEFAULT_METRICS]
     wanted = wanted[: MOST_FLOWS * len(DEFAULT_METRICS)]
     used: dict[str, float] = {}
     for link in (link for row in rows for link in row["links"]):

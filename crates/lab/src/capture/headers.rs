@@ -65,7 +65,11 @@ const CE: u8 = 3;
 pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) -> (Vec<u8>, u32) {
     let (transport, payload) = match &flow.tcp {
         Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
-        None => udp_header(flow.ports, packet.size.saturating_sub(28)),
+        None => {
+            let [own, far] = flow.ports;
+            let ports = if packet.kind.is_reverse() { [far, own] } else { [own, far] };
+            udp_header(ports, packet.size.saturating_sub(28))
+        }
     };
     let ecn = match packet.ecn {
         Ecn::Ce => CE,

@@ -6,9 +6,11 @@
 //! from 10.0.0.0/8, one per node, with names; ports distinguish flows. The file has the headers and the length of the
 //! whole packet.
 
+mod datagrams;
 mod headers;
 mod pcapng;
 
+use datagrams::CapturedDatagrams;
 use headers::{FlowStack, TcpHeaderConfig, headers};
 use net::{LinkId, NodeId, Packet, PacketEvent, PacketKind, PacketStep, Topology};
 use std::collections::BTreeMap;
@@ -61,6 +63,7 @@ pub(crate) struct Captures {
     sent_blocks: Vec<Blocks>,
     /// SACK blocks of ACKs in events that are reported and not yet processed.
     reported_blocks: AckOptionPool,
+    datagrams: CapturedDatagrams,
 }
 
 impl Captures {
@@ -90,6 +93,7 @@ impl Captures {
             echoes: BTreeMap::new(),
             sent_blocks: Vec::new(),
             reported_blocks: AckOptionPool::default(),
+            datagrams: CapturedDatagrams::default(),
         }
     }
 
@@ -203,13 +207,21 @@ impl Captures {
         self.sent_blocks[place] = *blocks;
     }
 
-    /// Copies the SACK blocks of the packet of a reported event, which can be in the future, because their index can
-    /// be reused before that.
+    /// Stores the bytes of a datagram that is sent; its packet carries index `place`.
+    pub fn record_datagram(&mut self, place: u32, bytes: &[u8]) {
+        self.datagrams.record(place, bytes);
+    }
+
+    /// Copies the SACK blocks or the bytes of the packet of a reported event, which can be in the future, because their
+    /// index can be reused before that.
     pub fn tell(&mut self, event: &PacketEvent) -> PacketEvent {
         let mut event = *event;
         if event.packet.has_options() {
             let blocks = self.sent_blocks.get(event.packet.options as usize).copied().unwrap_or(Blocks::NONE);
             event.packet.options = self.reported_blocks.put(&AckOptions { blocks, ..AckOptions::NONE });
+        }
+        if event.packet.kind.is_datagram() {
+            event.packet.options = self.datagrams.report(event.packet.options);
         }
         event
     }
@@ -222,6 +234,7 @@ impl Captures {
         } else {
             Blocks::NONE
         };
+        let contents = packet.kind.is_datagram().then(|| self.datagrams.take(packet.options));
         let ack = packet.kind.is_reverse();
         let flow = &self.flows[packet.flow as usize];
         let [source, destination] = if ack { [flow.ends[1], flow.ends[0]] } else { flow.ends };
@@ -253,8 +266,10 @@ impl Captures {
                 Place::Links(links) if event.step == PacketStep::Depart && links.contains(&event.link) => 0,
                 _ => continue,
             };
-            let (header, size) =
-                encoded.get_or_insert_with(|| headers(&flow.stack, packet, echo, blocks.as_slice()));
+            let (header, size) = encoded.get_or_insert_with(|| match &contents {
+                Some(bytes) => datagram(&flow.stack, packet, bytes),
+                None => headers(&flow.stack, packet, echo, blocks.as_slice()),
+            });
             pcapng::packet(&mut capture.file, interface, event.at, header, *size);
         }
         if !ack && (arrived == Some(destination) || matches!(event.step, PacketStep::Drop(_))) {
@@ -266,6 +281,16 @@ impl Captures {
     pub fn files(self) -> Vec<Vec<u8>> {
         self.captures.into_iter().map(|capture| capture.file).collect()
     }
+}
+
+/// A datagram with its contents: an IP packet if nothing is added to it on the wire, otherwise the payload of UDP.
+fn datagram(stack: &FlowStack, packet: &Packet, bytes: &[u8]) -> (Vec<u8>, u32) {
+    if packet.size as usize == bytes.len() {
+        return (bytes.to_vec(), packet.size);
+    }
+    let (mut header, size) = headers(stack, packet, Time::ZERO, &[]);
+    header.extend_from_slice(bytes);
+    (header, size)
 }
 
 /// 10.0.0.0/8, one address for each node.

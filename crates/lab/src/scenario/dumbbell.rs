@@ -2,8 +2,8 @@
 
 use super::model::CongestionControl;
 use super::model::Queue;
-use super::model::TcpFlow;
 use super::model::{Direction, Duplex, Flow, FlowKind, Scenario};
+use super::model::{GivenOptions, TcpFlow};
 use std::sync::Arc;
 use transport::{Options, Recovery};
 use units::{Limit, Rate, Span};
@@ -44,6 +44,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         control: CongestionControl::with_defaults("reno"),
         options,
         default_initial_window: None,
+        given: GivenOptions::default(),
     });
     let flows = (0..flows)
         .map(|i| Flow {
@@ -66,6 +67,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         links,
         flows,
         traffic: Vec::new(),
+        quic: None,
         delays: false,
         satellites: None,
         radio: None,

@@ -19,6 +19,8 @@ mod mistakes;
 mod model;
 pub(crate) mod movement;
 mod nodes;
+#[cfg(feature = "quic")]
+mod over;
 pub(crate) mod overrides;
 pub(crate) mod paths;
 mod queue;

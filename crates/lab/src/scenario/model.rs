@@ -31,6 +31,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Traffic sources, whose flows are drawn from the seed.
     pub traffic: Vec<Traffic>,
+    /// `[quic]`, if the file has it: the options of flows that [`Scenario::over_quic`] converts.
+    pub quic: Option<Arc<QuicFlow>>,
     /// Whether the outcome has quantiles of the one-way delay; then the delay of every packet is stored.
     pub delays: bool,
     /// Satellites and terminals, if there are any.
@@ -298,6 +300,18 @@ pub struct TcpFlow {
     pub options: Options,
     /// The initial window of the profile, segments, if the scenario gives none: then the controller may specify another.
     pub default_initial_window: Option<f64>,
+    /// The options that the scenario gives, for messages.
+    pub given: GivenOptions,
+}
+
+/// Names of options that a scenario gives. They do not belong to the identity of a run.
+#[derive(Clone, Default)]
+pub struct GivenOptions(pub Vec<String>);
+
+impl fmt::Debug for GivenOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
 }
 
 /// A QUIC flow's controller and options. Without the cargo feature `quic` no scenario has one.

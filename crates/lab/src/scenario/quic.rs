@@ -18,7 +18,7 @@ const HEADER: u32 = 28;
 
 impl QuicFlow {
     /// The defaults.
-    fn new() -> QuicFlow {
+    pub(super) fn new() -> QuicFlow {
         let config = Config::default();
         QuicFlow {
             control: CongestionControl::with_defaults("cubic"),

@@ -38,7 +38,7 @@ impl Scenario {
         let satellites = Satellites::read(&top, duration)?.map(Arc::new);
         let is_study = top.get("sweep").is_some();
         let defaults = Defaults::new(&top);
-        defaults.check()?;
+        let quic = defaults.check()?;
 
         let link_items = top.list("link")?.unwrap_or(&[]);
         let links: Vec<Duplex> =
@@ -85,6 +85,7 @@ impl Scenario {
             links,
             flows,
             traffic,
+            quic,
             delays,
             satellites,
             radio,

@@ -2,7 +2,7 @@
 
 use super::control;
 use super::document::TomlItem;
-use super::model::{CongestionControl, TcpFlow};
+use super::model::{CongestionControl, GivenOptions, TcpFlow};
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 use cc::{FlowInfo, Signals};
@@ -118,11 +118,13 @@ impl TcpLayers<'_> {
             control: CongestionControl::with_defaults(if ns2 { "reno" } else { "cubic" }),
             options: if ns2 { Options::ns2() } else { Options::linux() },
             default_initial_window: None,
+            given: GivenOptions::default(),
         };
         flow.default_initial_window = Some(flow.options.initial_window);
         let mut given = ExplicitOptions::default();
         for layer in [defaults, own].into_iter().flatten() {
             read_layer(&layer, &mut flow, &mut given)?;
+            flow.given.0.extend(layer.keys().map(str::to_string));
             layer.finish()?;
         }
         // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on

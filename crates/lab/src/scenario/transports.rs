@@ -1,7 +1,7 @@
 //! The transport of a flow: TCP or QUIC with their options, or UDP.
 
 use super::document::TomlItem;
-use super::model::{CongestionControl, FlowKind};
+use super::model::{CongestionControl, FlowKind, QuicFlow};
 #[cfg(feature = "quic")]
 use super::quic::QuicLayers;
 use super::table::TableReader;
@@ -26,10 +26,13 @@ impl<'a> Defaults<'a> {
         Defaults { tcp: top.get("tcp"), quic: top.get("quic") }
     }
 
-    /// Reads the tables even if no flow uses them, to report their errors.
-    pub fn check(self) -> Result<()> {
+    /// Reads the tables even if no flow uses them, to report their errors. Returns `[quic]`.
+    pub fn check(self) -> Result<Option<Arc<QuicFlow>>> {
         TcpLayers { defaults: self.tcp, own: None, path: String::new() }.read()?;
-        read_quic(self.quic, None, String::new()).map(|_| ())
+        match read_quic(self.quic, None, String::new())? {
+            Some(FlowKind::Quic(quic)) => Ok(Some(quic)),
+            _ => Ok(None),
+        }
     }
 }
 

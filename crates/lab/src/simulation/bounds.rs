@@ -1,11 +1,13 @@
-//! What bounds a TCP flow besides its congestion window.
+//! What bounds a TCP or QUIC flow besides its congestion window.
 
 use transport::{Recovery, SendLimit, Sender, StackProfile, Validation};
 use units::Time;
 
-/// What bounds a TCP flow besides its congestion window. Windows in segments.
+/// What bounds a TCP or QUIC flow besides its congestion window. Windows in segments.
 #[derive(Clone, Debug)]
 pub struct FlowBounds {
+    /// Whether it is a QUIC flow, whose ACKs name packet numbers of their own.
+    pub quic: bool,
     /// Name of the congestion controller.
     pub control: String,
     /// The receiver's window.
@@ -24,6 +26,7 @@ impl FlowBounds {
     pub(super) fn of(sender: &Sender) -> FlowBounds {
         let options = sender.options();
         FlowBounds {
+            quic: false,
             control: sender.controller().name().into(),
             receive_window: sender.receive_window() as f64,
             max_cwnd: (options.max_cwnd > 0.0).then_some(options.max_cwnd),

@@ -331,6 +331,16 @@ impl Run {
         })
     }
 
+    /// The qlogs of the QUIC flows: name of the flow, sender's and receiver's file (`.sqlog`). Call it once, after the end of
+    /// the run, with qlogs enabled in its recording.
+    pub fn qlogs(&mut self) -> Vec<(String, [String; 2])> {
+        each!(&mut self.inner, simulation => {
+            let names = simulation.names.iter().skip(simulation.senders.len());
+            let each = names.zip(&mut simulation.quic);
+            each.filter_map(|(name, flow)| Some((name.clone(), flow.take_qlogs()?))).collect()
+        })
+    }
+
     /// The captures as pcapng files, in the order in which they were added. Call it once, after the end of the run.
     pub fn captured(&mut self) -> Vec<Vec<u8>> {
         each!(&mut self.inner, simulation => simulation.recorder.captures.take().map(Captures::files).unwrap_or_default())

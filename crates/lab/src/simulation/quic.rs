@@ -5,7 +5,7 @@ use super::build::QuicSetup;
 use super::event_loop::Simulation;
 use super::outcome::FlowOutcome;
 use super::results::arrivals;
-use ::quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint};
+use ::quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint, Pacing};
 use cc::{Failure, PathHint};
 use net::{Ecn, Packet, PacketKind};
 use transport::{FlowTimer, ReceiverStats, SendLimit, Trigger, WindowRow};
@@ -34,7 +34,7 @@ impl QuicEndpoints {
     /// `seeds` are those of the stack and of the controller.
     pub fn new(setup: QuicSetup, [seed, controller]: [u64; 2]) -> QuicEndpoints {
         let controller = setup.options.control.make(&setup.options.flow_info(controller));
-        let config = Config { seed, ..setup.options.config.clone() };
+        let config = Config { seed, qlog: setup.qlog.clone(), ..setup.options.config.clone() };
         let (clock, handle) = (Clock::new(), ControllerHandle::new(&config, controller));
         let ends = [Endpoint::sender(&config, clock, handle.clone()), Endpoint::receiver(&config, clock)];
         QuicEndpoints {
@@ -61,6 +61,12 @@ impl QuicEndpoints {
         self.integrated = now;
     }
 
+    /// The qlogs of sender and receiver, if they are recorded; once.
+    pub fn take_qlogs(&mut self) -> Option<[String; 2]> {
+        let [sender, receiver] = &mut self.ends;
+        Some([sender.take_qlog()?, receiver.take_qlog()?])
+    }
+
     /// What bounds the flow besides its congestion window.
     pub fn bounds(&self) -> FlowBounds {
         let (options, state) = (&self.setup.options, self.controller.lock());
@@ -68,10 +74,11 @@ impl QuicEndpoints {
         let limited_by = match state.highest_acked() {
             -1 => SendLimit::Handshake,
             _ if blocked => SendLimit::CongestionWindow,
-            _ if state.pacing_rate().is_some() => SendLimit::Pacing,
+            _ if state.pacing() != Pacing::None && !self.setup.written => SendLimit::Pacing,
             _ => SendLimit::Application,
         };
         FlowBounds {
+            quic: true,
             control: state.controller().name().into(),
             receive_window: options.config.receive_window as f64 / options.config.packet as f64,
             max_cwnd: (options.max_cwnd > 0.0).then_some(options.max_cwnd),

@@ -54,6 +54,8 @@ pub struct Recording {
     pub radio: bool,
     /// The rules of drops and marks.
     pub rules: bool,
+    /// The qlogs of QUIC flows ([`crate::Run::qlogs`]).
+    pub qlog: bool,
 }
 
 /// Every step of the radio, in columns.
@@ -366,7 +368,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     /// Called before a datagram with these bytes is sent.
-    pub fn sends_datagram(&mut self, _packet: &Packet, _bytes: &[u8]) {}
+    pub fn sends_datagram(&mut self, packet: &Packet, bytes: &[u8]) {
+        if let Some(captures) = &mut self.captures {
+            captures.record_datagram(packet.options, bytes);
+        }
+    }
 
     /// A packet has reached the end of its path.
     pub fn arrived(&mut self, packet: &Packet) {

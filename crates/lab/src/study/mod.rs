@@ -302,6 +302,7 @@ fn digest(scenario: &Scenario) -> blake3::Hash {
         links,
         flows,
         traffic,
+        quic: _,
         delays,
         satellites,
         radio,

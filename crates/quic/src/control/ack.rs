@@ -93,6 +93,7 @@ impl ControllerState {
         self.stats.acked_packets += newly as u64;
         self.stats.most_acked = self.stats.most_acked.max(newly as u64);
         self.change.acked = true;
+        self.pto_count = 0;
         // RFC 9002 section 5.1: a sample only if the largest packet number is newly acknowledged.
         let rtt = (number == largest).then(|| now.since(sent));
         self.sample_rtt(rtt);
@@ -142,19 +143,22 @@ impl ControllerState {
         } else if echo {
             self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
         }
+        self.log_state(ack.now);
         // With feedback per packet an ACK is about marked packets or about others, as in RFC 8257 section 3.2.
         let marked = (ack.ce.min(ack.newly as u64) as u32).min(ack.segments);
         if echo && self.needs.has(Signals::ECN_PER_PACKET) && marked < ack.segments {
-            self.notify(&PendingAck { segments: ack.segments - marked, ce: 0, rtt: None, ..ack }, false);
-            self.notify(&PendingAck { segments: marked, ..ack }, true);
+            let unmarked = PendingAck { segments: ack.segments - marked, ce: 0, rtt: None, ..ack };
+            self.notify(&unmarked, marked);
+            self.notify(&PendingAck { segments: marked, ..ack }, 0);
         } else {
-            self.notify(&ack, true);
+            self.notify(&ack, 0);
         }
         self.packets.trim();
     }
 
-    /// Passes an ACK to the controller. `last`: it is the last part of its frame.
-    fn notify(&mut self, ack: &PendingAck, last: bool) {
+    /// Passes an ACK to the controller. `later`: segments of its frame that follow in another ACK.
+    fn notify(&mut self, ack: &PendingAck, later: u32) {
+        let last = later == 0;
         let ece = self.ecn && ack.ce > 0;
         let growing = matches!(self.phase, Phase::Open | Phase::Loss);
         let (now, lost) = (ack.now, self.stats.lost_packets);
@@ -170,7 +174,7 @@ impl ControllerState {
             delivered_total: self.stats.acked_packets,
             lost_total: lost,
             dupacks: 0, // an ACK frame without news is not passed on
-            acked_through: self.largest_acked.unwrap_or(0),
+            acked_through: self.largest_acked.unwrap_or(0).saturating_sub(later as u64),
             next: self.packets.next(),
             in_flight: self.in_flight(),
             prior_in_flight: ack.prior as f64 / self.packet as f64,

@@ -32,6 +32,7 @@ impl congestion::Controller for Adapter {
     fn window(&self) -> u64 {
         let state = self.handle.lock();
         match state.pacing {
+            _ if state.closing => UNLIMITED,
             // The stack sends while less than the window is in flight with the next packet, not as much.
             Pacing::Stack => state.window_bytes().saturating_add(1),
             _ if state.has_room() && !state.held => UNLIMITED,

@@ -20,6 +20,7 @@ impl ControllerState {
         if !self.packets.lose(bytes, sent, &mut lost) {
             self.stats.unmatched_losses += 1;
         }
+        self.log_losses(now, &lost);
         self.notify_losses(now, &lost);
         let newest = lost.last().copied();
         self.lost = lost;
@@ -28,6 +29,7 @@ impl ControllerState {
         } else {
             self.reduce(now, Cause::FastRetransmit, newest, Some(sent), prior);
         }
+        self.log_state(now);
         if self.pending.is_none() {
             self.packets.trim();
         }

@@ -9,6 +9,7 @@
 mod ack;
 mod adapter;
 mod change;
+mod log;
 mod loss;
 mod pacer;
 mod pending;
@@ -21,6 +22,7 @@ pub use stats::ControllerStats;
 use crate::config::{Config, Pacing};
 use crate::frames::{AckFrame, Space};
 use crate::packets::{SentPacket, SentPackets};
+use crate::qlog::Qlog;
 use cc::{AnyController, Controller, PathHint, Phase, Signals};
 use pacer::{Pacer, WindowUse};
 use pending::PendingAck;
@@ -41,6 +43,10 @@ impl ControllerHandle {
     /// Shares `controller`, for a connection with the settings `config`.
     pub fn new(config: &Config, controller: AnyController) -> ControllerHandle {
         ControllerHandle(Arc::new(Mutex::new(ControllerState::new(config, controller))))
+    }
+    /// Writes the events of congestion control to a qlog.
+    pub(crate) fn record(&self, qlog: Option<Qlog>) {
+        self.lock().qlog = qlog;
     }
     /// The controller and its state.
     pub fn lock(&self) -> MutexGuard<'_, ControllerState> {
@@ -92,6 +98,8 @@ pub struct ControllerState {
     pacer: Pacer,
     /// The pacer does not permit a packet now.
     held: bool,
+    /// The connection is closing.
+    closing: bool,
     window_use: WindowUse,
     last_sent: Time,
     /// A timer of the stack has expired and found no loss: a probe that leaves now counts as a probe timeout.
@@ -102,6 +110,10 @@ pub struct ControllerState {
     change: Change,
     seen: (Segments, Segments),
     cause: Option<WindowCause>,
+    /// Probe timeouts since the last ACK.
+    pto_count: u64,
+    packet_threshold: u64,
+    qlog: Option<Qlog>,
 }
 
 impl ControllerState {
@@ -132,6 +144,7 @@ impl ControllerState {
             sample: None,
             pacer: Pacer::default(),
             held: false,
+            closing: false,
             window_use: WindowUse::default(),
             last_sent: Time::ZERO,
             probe_expected: false,
@@ -139,6 +152,9 @@ impl ControllerState {
             stats: ControllerStats::default(),
             change: Change::default(),
             cause: None,
+            pto_count: 0,
+            packet_threshold: config.packet_threshold as u64,
+            qlog: None,
         }
     }
 
@@ -235,6 +251,11 @@ impl ControllerState {
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.controller.on_timer(now);
     }
+    /// The connection is closing: nothing holds its last packet back. (The stack would hold CONNECTION_CLOSE back while the
+    /// window is full, and processes no more ACKs.)
+    pub(crate) fn on_close(&mut self) {
+        self.closing = true;
+    }
     /// A timer of the stack has expired. `losses`: it found losses.
     pub(crate) fn on_timeout(&mut self, losses: bool) {
         self.probe_expected = !losses;
@@ -262,11 +283,12 @@ impl ControllerState {
     }
 
     /// All that may leave has left.
-    pub(crate) fn after_turn(&mut self) {
+    pub(crate) fn after_turn(&mut self, now: Time) {
         self.probe_expected = false;
         let acked = self.largest_acked.map_or(0, |number| number + 1);
         let full = !self.has_room();
         self.window_use.update(acked, self.packets.next(), self.packets.outstanding(), full);
+        self.log_metrics(now);
     }
 
     /// A packet of `size` bytes is about to leave.
@@ -284,7 +306,11 @@ impl ControllerState {
         let probe = contents.elicits_ack && (contents.probe || space != Space::Data);
         if probe && std::mem::take(&mut self.probe_expected) {
             self.stats.probe_timeouts += 1;
+            self.pto_count += 1;
             self.change.timeout = true;
+            if let Some(qlog) = &self.qlog {
+                qlog.probe_timeout(now);
+            }
         }
         if space != Space::Data {
             return;

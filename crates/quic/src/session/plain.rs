@@ -225,7 +225,8 @@ impl PacketKey for Key {
         tag[..8].copy_from_slice(&self.observer.present.get().ps().to_be_bytes());
         tag[8..].copy_from_slice(&MARK);
     }
-    fn decrypt(&self, number: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+    fn decrypt(&self, number: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+        let size = header.len() + payload.len();
         let length = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
         let mut tag = &payload[length..];
         let clock = Time::from_ps(tag.get_u64());
@@ -233,7 +234,7 @@ impl PacketKey for Key {
             return Err(CryptoError);
         }
         payload.truncate(length);
-        self.observer.received(self.space, number, payload, Some(clock));
+        self.observer.received(self.space, number, size, payload, Some(clock));
         Ok(())
     }
     fn tag_len(&self) -> usize {

@@ -161,8 +161,9 @@ impl PacketKey for ObservedKey {
         self.inner.encrypt(number, packet, header);
     }
     fn decrypt(&self, number: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+        let size = header.len() + payload.len();
         self.inner.decrypt(number, header, payload)?;
-        self.observer.received(self.space, number, payload, None);
+        self.observer.received(self.space, number, size, payload, None);
         Ok(())
     }
     fn tag_len(&self) -> usize {

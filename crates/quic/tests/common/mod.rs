@@ -1,5 +1,8 @@
 //! Two ends joined by a pipe in memory: a bottleneck with a queue, propagation delays, and a plan of losses, marks and extra
 //! delays.
+#![allow(dead_code)] // each test file uses a part
+
+pub mod recorder;
 
 use bytes::BytesMut;
 use cc::{AnyController, Arithmetic, CONTROLLERS, FlowInfo, Growth, ParamValue, Params};
@@ -45,6 +48,9 @@ impl Default for Path {
     }
 }
 
+/// Called after each turn of the sender.
+pub type Watch = Box<dyn FnMut(Time, &ControllerHandle)>;
+
 type Event = Reverse<(Time, u64, usize, u64)>;
 
 /// A connection over a path.
@@ -58,12 +64,14 @@ pub struct Pipe {
     deadlines: [Deadlines; 2],
     sequence: u64,
     sent: u64,
+    /// Datagrams of the sender that arrived marked.
+    pub marked: u64,
     /// Times at which the queue becomes free of the packets in it.
     departures: std::collections::VecDeque<Time>,
     /// Every datagram of the sender: when, its size, its ECN field.
     pub log: Vec<(Time, usize, Ecn)>,
     /// Called after each turn of the sender.
-    pub watch: Option<Box<dyn FnMut(Time, &ControllerHandle)>>,
+    pub watch: Option<Watch>,
 }
 
 /// A controller by its name, with parameters.
@@ -105,6 +113,7 @@ impl Pipe {
             deadlines: [never; 2],
             sequence: 0,
             sent: 0,
+            marked: 0,
             departures: Default::default(),
             log: Vec::new(),
             watch: None,
@@ -128,7 +137,6 @@ impl Pipe {
         self.ends[1].delivered_bytes()
     }
 
-    #[allow(dead_code)]
     pub fn now(&self) -> Time {
         self.now
     }
@@ -139,7 +147,6 @@ impl Pipe {
     }
 
     /// Whether nothing will happen any more.
-    #[allow(dead_code)]
     pub fn idle(&self) -> bool {
         self.events.is_empty() && self.deadlines.iter().all(|d| d.next() == Time::NEVER)
     }
@@ -177,7 +184,7 @@ impl Pipe {
     /// Lets an end send.
     pub fn turn(&mut self, end: usize) {
         let now = self.now;
-        let Pipe { ends, path, events, bodies, sequence, sent, departures, log, .. } = self;
+        let Pipe { ends, path, events, bodies, sequence, sent, marked, departures, log, .. } = self;
         let deadlines = ends[end].transmit(now, |bytes, ecn| {
             let (mut ecn, mut at) = (ecn, now);
             if end == 0 {
@@ -192,6 +199,7 @@ impl Pipe {
                 }
                 if (treatment.mark || departures.len() >= path.mark_from) && ecn != Ecn::NotEct {
                     ecn = Ecn::Ce;
+                    *marked += 1;
                 }
                 let starts = departures.back().copied().unwrap_or(now);
                 at = starts + path.rate.time_for(bytes.len() as u64 + 28);

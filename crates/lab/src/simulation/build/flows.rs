@@ -127,6 +127,10 @@ pub(in crate::simulation) struct QuicSetup {
     pub routes: [u32; 2],
     /// What it has to send, bytes; `None` for a flow without end.
     pub bytes: Option<u64>,
+    /// Whether the application writes in portions.
+    pub written: bool,
+    /// The title of its qlogs, if they are recorded.
+    pub qlog: Option<String>,
     /// Counters of the receiver.
     pub counters: ReceiverStats,
 }
@@ -188,8 +192,15 @@ impl Flows {
         let seeds = ["quic", "controller"].map(|name| Stream::new(plan.seed, name, &flow.name).bits());
         let written = flow.writes.iter().map(|(_, bytes)| bytes).sum();
         let bytes = if flow.writes.is_empty() { flow.bytes } else { Some(written) };
-        let setup =
-            QuicSetup { flow: number, options: quic.clone(), routes, bytes, counters: counters(plan) };
+        let setup = QuicSetup {
+            flow: number,
+            options: quic.clone(),
+            routes,
+            bytes,
+            written: !flow.writes.is_empty(),
+            qlog: plan.settings.recording.qlog.then(|| flow.name.clone()),
+            counters: counters(plan),
+        };
         self.endpoints.push(Endpoints::Quic(self.quic.len()));
         self.quic.push(QuicEndpoints::new(setup, seeds));
         self.add_probes(plan, &quic.control);

@@ -4,6 +4,50 @@ use super::explanation::Explanation;
 use super::packets::Packets;
 use transport::WindowCause;
 
+/// The same for a QUIC flow. Its ACKs name ranges of packet numbers, which are not those of the datagrams on the links: the
+/// cause names the datagram that was dropped or marked last.
+pub(super) fn fill_quic(found: &mut Explanation, packets: &Packets<'_>) {
+    let change = WindowCause::ALL.into_iter().find(|cause| found.change == Some(cause.name()));
+    match (found.event, change) {
+        (_, Some(WindowCause::FastRetransmit)) => {
+            lost_datagram(found, packets, "packets were declared lost (RFC 9002 section 6.1)");
+        }
+        (_, Some(WindowCause::Rto)) => {
+            lost_datagram(found, packets, "persistent congestion (RFC 9002 section 7.6)");
+        }
+        (_, Some(WindowCause::Ecn | WindowCause::Controller)) => {
+            let acked = std::mem::replace(&mut found.acked, i64::MAX);
+            marked(found, packets);
+            found.acked = acked;
+            found.cause = match found.cause.split_once(": ") {
+                Some((_, mark)) => format!("an ACK frame reports marks: {mark}"),
+                None if change == Some(WindowCause::Ecn) => "an ACK frame reports marks".into(),
+                None => format!("an ACK arrived; {} reduced the window by itself", found.control),
+            };
+        }
+        ("start" | "handoff" | "timer", _) => fill(found, packets),
+        _ => {
+            grown(found, packets);
+            (found.packet, found.journey) = (None, Vec::new());
+        }
+    }
+}
+
+/// Explains a loss by the last datagram that a link dropped.
+fn lost_datagram(found: &mut Explanation, packets: &Packets<'_>, cause: &str) {
+    let Some(drop) = packets.last_drop_of_any(found.time_s) else {
+        found.cause = format!("{cause}; no link has dropped a datagram of the flow");
+        return;
+    };
+    let ago = 1e3 * (found.time_s - packets.time_s(drop));
+    let (link, words) = (packets.link(drop), packets.words(drop));
+    found.packet = Some(drop.seq);
+    found.journey = packets.journey(drop.seq, found.time_s, false);
+    found.cause = format!("{cause}: {link} dropped datagram {} {ago:.3} ms before ({words})", drop.seq);
+    found.rule = packets.rule(drop, true);
+    found.queue = packets.queue(drop);
+}
+
 /// Fills in the cause, the packet, its journey, the rule and the queue.
 pub(super) fn fill(found: &mut Explanation, packets: &Packets<'_>) {
     let change = WindowCause::ALL.into_iter().find(|cause| found.change == Some(cause.name()));

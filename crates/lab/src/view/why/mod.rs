@@ -32,7 +32,7 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     let (bounds, names) = (run.flow_bounds(), run.flow_names());
     let flow = question.flow.map(|name| number_of(name, &names[..bounds.len()])).transpose()?;
     if bounds.is_empty() {
-        let message = "the scenario has no TCP flow and so no congestion window";
+        let message = "the scenario has no TCP or QUIC flow and so no congestion window";
         return Err(unanswered("", message.into()));
     }
     let log = run.windows();
@@ -45,7 +45,11 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     let explained = |change: Change| {
         let mut found = outline(log, change, &names, bounds);
         let packets = Packets::new(run, &names, log.flow[change.row], found.time_s);
-        cause::fill(&mut found, &packets);
+        if bounds.quic {
+            cause::fill_quic(&mut found, &packets);
+        } else {
+            cause::fill(&mut found, &packets);
+        }
         found
     };
     let mut found = explained(change);
@@ -68,7 +72,7 @@ fn number_of(name: &str, names: &[String]) -> Result<u32, Unanswered> {
     let found = names.iter().position(|known| known == name);
     found.map(|number| number as u32).ok_or_else(|| {
         let known = names.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
-        unanswered("flow", format!("there is no TCP flow {name}; there are {known}"))
+        unanswered("flow", format!("there is no TCP or QUIC flow {name}; there are {known}"))
     })
 }
 

@@ -68,6 +68,13 @@ impl<'a> Packets<'a> {
         self.of_flow(DATA).rev().find(drop).map(|row| Signal { row, seq })
     }
 
+    /// The last drop of a data packet before time `before_s`.
+    pub fn last_drop_of_any(&self, before_s: f64) -> Option<Signal> {
+        let drop =
+            |row: &usize| self.log.event[*row] == PacketLog::DROP && self.log.time[*row].seconds() < before_s;
+        self.of_flow(DATA).rev().find(drop).map(|row| Signal { row, seq: self.log.seq[row] })
+    }
+
     /// The first mark of the last marked packet up to number `acked` that arrived after time `after_s`.
     pub fn last_mark(&self, acked: i64, after_s: f64) -> Option<Signal> {
         let arrived = self.of_flow(DATA).rev().find(|row| {
