@@ -444,7 +444,9 @@ to = "d"
 tcp = { congestion_control = "reno" }
 """
 BANDS = {"reno": 0.03, "cubic": 0.03, "westwood": 0.03, "ca_artt": 0.03, "bbr": 0.03, "bic": 0.10}
-EXCEPTIONS: dict[tuple[str, str], tuple[float, str]] = {}
+EXCEPTIONS: dict[tuple[str, str], tuple[float, str]] = {
+    ("bic", "cwnd"): (0.20, "bic_memory: slow start ends at another window, and BIC keeps the difference"),
+}
 """Bands of single metrics that are wider than those above, each with its cause."""
 
 
@@ -452,9 +454,6 @@ def test_quic_agrees_with_tcp(tmp_path: Path) -> None:
     """The means over twelve seeds; measured ratios stand in docs/agree.md."""
     base = Scenario.parse(LOSSY)
     on = substrates.find("tcp,quic")
-    missing = on[1].available(base)
-    if missing:
-        pytest.skip(f"no QUIC flows: {missing}")
     order = execute.Order(base, [], controls(base, list(BANDS)), on, 12, 5)
     found = document.build(order, execute.execute(order, tmp_path), [])
     outside = {}
@@ -462,7 +461,7 @@ def test_quic_agrees_with_tcp(tmp_path: Path) -> None:
         for row in controller["comparisons"][0]["rows"]:
             if row["metric"] in {"utilisation", "cwnd"}:
                 place = (controller["control"], row["metric"])
-                band = EXCEPTIONS.get(place, (BANDS[controller["control"]], ""))[0]
+                band, _cause = EXCEPTIONS.get(place, (BANDS[controller["control"]], ""))
                 assert row["n"] == 12, place
                 if abs(math.log(row["value"])) > math.log(1 + band):
                     outside[place] = row["value"]

@@ -97,6 +97,7 @@ def _controller(order: Order, samples: Samples, label: str, name: str) -> Docume
             "seeds": [x.seed for x in runs[s]],
             "curve": _curve(runs[s]),
             "distribution": _distribution(runs[s]),
+            "notes": list(dict.fromkeys(note for one in runs[s] for note in one.notes)),
             "lacking": [{"signal": signal.name, "given": given} for signal, given in known.lacking(name, s)],
         }
     comparisons = [

@@ -37,6 +37,7 @@ def render(document: Document) -> str:
         words_of=agreement.words_of,
         row_of=row_of,
         mean_of=mean_of,
+        notes_of=lambda name: _notes(document, name),
         result=result,
         spread=spread,
         ms=lambda seconds: "-" if seconds is None else value(1e3 * seconds),
@@ -48,6 +49,12 @@ def _svg(figure: Figure, name: str) -> str:
     for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
         patch.set_visible(False)
     return svg_text(figure, name)
+
+
+def _notes(document: Document, substrate: str) -> list[str]:
+    """What a substrate does not take over from the scenario, each remark once."""
+    notes = [note.rstrip(".") for c in document["controllers"] for note in c["substrates"][substrate]["notes"]]
+    return list(dict.fromkeys(notes))
 
 
 def row_of(controller: Mapping[str, Any], metric: str) -> dict[str, Any]:

@@ -75,14 +75,12 @@ class Quic(Simulated):
     title = "QUIC (quinn-proto), in virtual time"
     least_packet = LEAST_DATAGRAM
 
-    def available(self, scenario: Scenario) -> str | None:
-        """See Substrate."""
-        return None if hasattr(Scenario, "over") else "this build of the core has no QUIC flows"
-
     def run(self, scenario: Scenario, seed: int, control: str, stop: Stop | None = None) -> Sample:
-        """See Substrate."""
-        over: Callable[[str], Scenario] = getattr(scenario, "over")  # noqa: B009
-        return super().run(over("quic"), seed, control, stop)
+        """See Substrate. The options of TCP without counterpart in QUIC are in the notes of the sample."""
+        over = scenario.over("quic")
+        sample = super().run(over, seed, control, stop)
+        sample.notes = [remark for remark in over.advice if remark not in scenario.advice]
+        return sample
 
 
 class RealTime:
