@@ -6,7 +6,7 @@ CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*
 PAGE   := python/ackclock/web/lab.html
 PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml)
 
-.PHONY: build web run test bench lint format validate live fuzz docs reference baselines wheel clean
+.PHONY: build kernel bpf web run test bench lint format validate live fuzz docs reference baselines wheel clean
 
 build: $(VENV)/.built
 	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
@@ -22,6 +22,18 @@ $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.tom
 	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# The core with the kernel bridge (ackclock kernel --control CONTROLLER): needs gcc, make, libelf and zlib with headers.
+kernel: build
+	cargo build --release --locked -p ackclock-py --features kernel
+	cp target/release/lib_core.so python/ackclock/_core.abi3.so
+	@echo "built: the core with the kernel bridge; make build restores the ordinary one"
+
+# The BPF program of the kernel bridge, which is committed: needs clang, llvm and the headers of libbpf.
+BPF_OBJECT ?= crates/reach/bpf/ccbridge.bpf.o
+bpf:
+	clang -O2 -g -Wall -target bpf -I/usr/include/$(shell uname -m)-linux-gnu -c crates/reach/bpf/ccbridge.bpf.c -o $(BPF_OBJECT)
+	llvm-strip -g $(BPF_OBJECT)
 
 # The main job, the quick form: all five papers and every controller over their networks, one index.
 run: build

@@ -283,3 +283,31 @@ class ScriptedSender:
     def fire(self, at_us: float) -> None: ...
     def transmitted(self) -> list[tuple[float, int, bool]]: ...
     def state(self) -> dict[str, Any]: ...
+
+class UnavailableError(RuntimeError): ...
+
+class FinishedLive:
+    outcome: str
+    valid: bool
+    flow_names: list[str]
+    windows: dict[str, bytes | dict[str, bytes]]
+
+KERNEL_BRIDGE: bool
+
+def emulate(
+    scenario: Scenario,
+    command: list[str],
+    other: list[str] | None,
+    environment: list[tuple[str, str]],
+    *,
+    warn: Callable[[str], object],
+    seed: int | None = None,
+    limit_s: float | None = None,
+    output_to_error: bool = False,
+) -> str: ...
+def run_kernel(
+    scenario: Scenario, own: str | None = None, *, seed: int | None = None, progress: Callable[[], object] | None = None
+) -> FinishedLive: ...
+def run_udp(
+    scenario: Scenario, *, seed: int | None = None, progress: Callable[[], object] | None = None
+) -> FinishedLive: ...

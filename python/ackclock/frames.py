@@ -23,7 +23,7 @@ def _names(name: str, codes: Any, names: list[str]) -> pl.Series:
     return lookup.gather(pl.Series(indices)).alias(name)
 
 
-def windows(finished: _core.Finished) -> pl.DataFrame:
+def windows(finished: _core.Finished | _core.FinishedLive) -> pl.DataFrame:
     """The window trace; see docs/outcome.md for the columns."""
     columns, codes = finished.windows, _core.codes()
     series = [

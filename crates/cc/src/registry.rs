@@ -32,6 +32,19 @@ macro_rules! controllers {
                     _ => None,
                 }
             }
+            /// The window and the threshold, segments, with which it would answer a loss or an echo now; `None` for an external
+            /// controller, which cannot be copied.
+            pub fn rehearse(&self, event: &$crate::Congestion) -> Option<(units::Segments, units::Segments)> {
+                use $crate::Controller;
+                match self {
+                    $(AnyController::$algorithm(controller) => {
+                        let mut controller = controller.clone();
+                        controller.on_congestion(event);
+                        Some((controller.cwnd(), controller.ssthresh()))
+                    })*
+                    AnyController::ExternalController(_) => None,
+                }
+            }
             /// Checks that the controller `name` accepts the combination of values in `params`.
             pub fn check(name: &str, params: &$crate::Params) -> Result<(), $crate::ParamError> {
                 $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {

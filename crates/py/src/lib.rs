@@ -4,6 +4,8 @@
 mod errors;
 mod events;
 mod external;
+#[cfg(target_os = "linux")]
+mod live;
 mod replay;
 mod run;
 mod satellites;
@@ -72,6 +74,9 @@ mod _core {
     use super::events::{
         PyAck, PyCongestion, PyFlowInfo, PyHint, PyLost, PyRestart, PySent, PyTimeout, PyTransmitStart,
     };
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::live::{FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
     #[pymodule_export]
     use super::replay::PyScriptedSender;
     #[pymodule_export]
@@ -96,6 +101,7 @@ mod _core {
         m.add("__version__", lab::VERSION)?;
         m.add("ENGINE", lab::ENGINE)?;
         m.add("ENGINE_CRATES", lab::ENGINE_CRATES.split(' ').collect::<Vec<_>>())?;
+        m.add("KERNEL_BRIDGE", cfg!(feature = "kernel"))?;
         m.add("KINDS", lab::catalog::KINDS.to_vec())
     }
 }

@@ -104,7 +104,7 @@ pub(crate) fn run(
         violations: violations.iter().map(ToString::to_string).collect(),
         violation_count,
         fingerprint: if fingerprint { run.fingerprint() } else { String::new() },
-        windows: window_columns(py, &run)?,
+        windows: window_columns(py, run.windows())?,
         packets: packet_columns(py, &mut run, packets)?,
         radio: radio_columns(py, &run)?,
         captured,
@@ -152,8 +152,8 @@ pub(crate) fn drive(
     }
 }
 
-pub(crate) fn window_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
-    let log = run.windows();
+/// The window trace as columns of bytes.
+pub(crate) fn window_columns(py: Python<'_>, log: &lab::WindowLog) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     let bytes = |column: &[u8]| PyBytes::new(py, column);
     columns.set_item("time_s", bytes(bytemuck::cast_slice(&log.time_s)))?;

@@ -1,4 +1,7 @@
-"""The command `ackclock`. Exit status: 0 done, 1 a run failed, 2 bad input."""
+"""The command `ackclock`. Exit status: 0 done, 1 a run failed, 2 bad input, 3 not available here, 4 not valid.
+
+Status 3 means that this machine or this build cannot do it, status 4 that a run in real time was too late.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 from ackclock import control
 from ackclock._core import ControllerError, ScenarioError, __version__
 from ackclock.files import BadInput
+from ackclock.reach.results import Unavailable
 from ackclock.text import fail, say
 
 if TYPE_CHECKING:
@@ -27,6 +31,9 @@ COMMANDS = (
     "link",
     "list",
     "schema",
+    "live",
+    "emulate",
+    "kernel",
     "sweep",
     "results",
     "plot",
@@ -81,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except BadInput as error:
         return fail(str(error), 2)
+    except Unavailable as error:
+        return fail(str(error), 3)
     except BrokenPipeError:
         sys.stderr.close()  # the reader closed the pipe: print nothing more
         return 1

@@ -1,0 +1,555 @@
+//! A controller of this project in the kernel's TCP: events come from BPF through a ring buffer, decisions go back through a
+//! map (bpf/ccbridge.bpf.c).
+//!
+//! The kernel asks for the answer to a loss or an echo while it processes an ACK, too early for user space. After every event
+//! a copy of the controller therefore rehearses both answers, and BPF applies them. The controller itself is told of the
+//! reduction when the kernel reports its new state.
+
+use crate::controller::measures_delay;
+use crate::error::Error;
+use crate::wall::{Punctual, WallClock};
+use crate::window::{WindowSample, WindowTrace};
+use cc::{
+    Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Signals, Timeout,
+};
+use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, RingBufferBuilder};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use units::{Span, Time};
+
+/// The BPF program; `make bpf` builds it.
+static OBJECT: &[u8] = include_bytes!("../bpf/ccbridge.bpf.o");
+
+/// The name in the object, replaced at load time: names of algorithms are global.
+const PLACEHOLDER: &[u8] = b"ackclock\0";
+
+/// Longest name of an algorithm (TCP_CA_NAME_MAX).
+const NAME: usize = 16;
+
+/// The kernel's values of `event.kind`.
+const OPEN: u32 = 1;
+const ACK: u32 = 2;
+const SSTHRESH: u32 = 3;
+const STATE: u32 = 4;
+const UNDO: u32 = 5;
+
+/// The kernel's states (enum tcp_ca_state).
+const CWR: u32 = 2;
+const RECOVERY: u32 = 3;
+const LOSS: u32 = 4;
+
+/// Signals that the kernel does not give, with the reason.
+const MISSING: [(Signals, &str); 8] = [
+    (
+        Signals::ROUTER_RATE,
+        "needs the rates that routers grant, for which the kernel's packets have no field",
+    ),
+    (Signals::ROUTER_FEEDBACK, "needs the feedback of routers, for which the kernel's packets have no field"),
+    (Signals::FINE_CLOCK, "needs a retransmission by its own clock; write variant = \"linux\""),
+    (Signals::ECN_PER_PACKET, "needs an ECN echo per packet, which the kernel's receiver does not send"),
+    (Signals::L4S, "needs packets with ECT(1), which the kernel does not send"),
+    (Signals::TIMER, "needs a timer, which the kernel bridge does not have"),
+    (Signals::LOSSES, "needs each lost segment by number, which the kernel does not report"),
+    (Signals::SENT, "needs each transmission by number, which the kernel does not report"),
+];
+
+/// An event of the kernel, as `struct event` of the BPF program.
+#[derive(Clone, Copy, Debug, Default)]
+struct Event {
+    time_ns: u64,
+    flow: u64,
+    kind: u32,
+    value: u32,
+    snd_una: u32,
+    snd_nxt: u32,
+    in_flight: u32,
+    sacked_out: u32,
+    lost_out: u32,
+    delivered: u32,
+    lost: u32,
+    mss: u32,
+    state: u32,
+    receiver_tsval: u32,
+    rate_delivered: i32,
+    rtt_us: i32,
+    losses: u32,
+    acked_sacked: u32,
+    interval_us: u32,
+    prior_delivered: u32,
+    prior_in_flight: u32,
+    app_limited: u32,
+    ack_delayed: u32,
+}
+
+impl Event {
+    /// From the bytes of the ring buffer; `None` if there are too few.
+    fn read(bytes: &[u8]) -> Option<Event> {
+        let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let word = |index: usize| {
+            let at = 16 + 4 * index;
+            Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+        };
+        Some(Event {
+            time_ns: long(0)?,
+            flow: long(8)?,
+            kind: word(0)?,
+            value: word(1)?,
+            snd_una: word(2)?,
+            snd_nxt: word(3)?,
+            in_flight: word(4)?,
+            sacked_out: word(5)?,
+            lost_out: word(6)?,
+            delivered: word(7)?,
+            lost: word(8)?,
+            mss: word(9)?,
+            state: word(10)?,
+            receiver_tsval: word(11)?,
+            rate_delivered: word(12)? as i32,
+            rtt_us: word(13)? as i32,
+            losses: word(14)?,
+            acked_sacked: word(15)?,
+            interval_us: word(16)?,
+            prior_delivered: word(17)?,
+            prior_in_flight: word(18)?,
+            app_limited: word(19)?,
+            ack_delayed: word(20)?,
+        })
+    }
+}
+
+/// What the kernel does until the next decision, as `struct decision` of the BPF program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Decision {
+    sequence: u32,
+    cwnd: u32,
+    ssthresh: u32,
+    /// The answer to a loss: window and threshold.
+    loss: [u32; 2],
+    /// The answer to an ECN echo.
+    echo: [u32; 2],
+    /// Bytes per second; zero for none.
+    pacing: u64,
+}
+
+impl Decision {
+    fn bytes(&self) -> [u8; 40] {
+        let words = [
+            self.sequence,
+            self.cwnd,
+            self.ssthresh,
+            self.loss[0],
+            self.loss[1],
+            self.echo[0],
+            self.echo[1],
+            0,
+        ];
+        let mut bytes = [0; 40];
+        for (place, word) in bytes.chunks_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes[32..].copy_from_slice(&self.pacing.to_ne_bytes());
+        bytes
+    }
+}
+
+/// A window as the kernel counts it.
+fn whole(segments: f64) -> u32 {
+    if segments > 1e8 { 0x7fff_ffff } else { segments.max(1.0) as u32 }
+}
+
+/// The kernel's flow and its controller.
+pub(crate) struct Steered {
+    controller: AnyController,
+    clock: WallClock,
+    first_una: Option<u32>,
+    state: u32,
+    /// The kernel has asked for a threshold since the last change of its state.
+    asked: bool,
+    /// Window and threshold before the last reduction.
+    before: (f64, f64),
+    first_tsval: Option<u32>,
+    sequence: u32,
+    pub trace: WindowTrace,
+    pub cuts: u64,
+    pub timeouts: u64,
+}
+
+impl Steered {
+    fn new(controller: AnyController, clock: WallClock) -> Steered {
+        Steered {
+            controller,
+            clock,
+            first_una: None,
+            state: 0,
+            asked: false,
+            before: (0.0, 0.0),
+            first_tsval: None,
+            sequence: 0,
+            trace: WindowTrace::new(),
+            cuts: 0,
+            timeouts: 0,
+        }
+    }
+
+    fn reduces_on_echo(&self) -> bool {
+        self.controller.ecn_response() == EcnResponse::Reduce
+    }
+
+    fn congestion(&self, event: &Event, now: Time, cause: Cause) -> Congestion {
+        let outstanding = (event.in_flight + event.sacked_out + event.lost_out) as f64;
+        Congestion {
+            now,
+            cause,
+            // The kernel's own window has the rehearsed reduction already.
+            window: outstanding.min(self.controller.cwnd()).max(1.0),
+            in_flight: event.in_flight as f64,
+            segment_sent: None,
+            retransmitted: false,
+            dupacks: 0,
+        }
+    }
+
+    /// Processes an event. Returns the decision that follows.
+    fn on_event(&mut self, event: &Event) -> Decision {
+        let now = self.clock.at(event.time_ns);
+        let mut cause = None;
+        match event.kind {
+            OPEN => self.controller.on_open(now),
+            ACK => {
+                let ack = self.ack(event, now);
+                self.controller.on_ack(&ack);
+            }
+            SSTHRESH => self.asked = true,
+            STATE => cause = self.on_state(event, now),
+            UNDO => {
+                self.controller.on_undo(now);
+                let (cwnd, ssthresh) = self.before;
+                self.controller.set_window(cwnd.max(self.controller.cwnd()));
+                self.controller.set_ssthresh(ssthresh);
+                cause = Some("undo");
+            }
+            _ => {}
+        }
+        self.record(event, now, cause);
+        self.decide(event, now)
+    }
+
+    fn on_state(&mut self, event: &Event, now: Time) -> Option<&'static str> {
+        let asked = std::mem::take(&mut self.asked);
+        let before = (self.controller.cwnd(), self.controller.ssthresh());
+        let old = std::mem::replace(&mut self.state, event.value);
+        let cause = match event.value {
+            CWR if asked && self.reduces_on_echo() => {
+                self.controller.on_congestion(&self.congestion(event, now, Cause::Ecn));
+                "ecn"
+            }
+            RECOVERY if asked => {
+                self.controller.on_congestion(&self.congestion(event, now, Cause::FastRetransmit));
+                "fast_retransmit"
+            }
+            LOSS => {
+                let window = self.congestion(event, now, Cause::FastRetransmit).window;
+                self.controller.on_rto(&Timeout { now, window, repeated: old == LOSS });
+                self.timeouts += 1;
+                "rto"
+            }
+            0 if old >= CWR => {
+                self.controller.on_recovery_exit(now);
+                return None;
+            }
+            _ => return None,
+        };
+        self.cuts += 1;
+        self.before = before;
+        Some(cause)
+    }
+
+    /// The phase of the kernel in its state; a controller that processes echoes itself does not see CWR.
+    fn phase(&self, state: u32) -> Phase {
+        match state {
+            CWR if self.reduces_on_echo() => Phase::Cwr,
+            RECOVERY => Phase::Recovery,
+            LOSS => Phase::Loss,
+            _ => Phase::Open,
+        }
+    }
+
+    /// Number of a segment from its sequence number.
+    fn segment(&mut self, sequence: u32, mss: u32) -> u64 {
+        let first = *self.first_una.get_or_insert(sequence);
+        (sequence.wrapping_sub(first) / mss.max(1)) as u64
+    }
+
+    fn ack(&mut self, event: &Event, now: Time) -> Ack {
+        let acked_through = self.segment(event.snd_una, event.mss);
+        let next = self.segment(event.snd_nxt, event.mss);
+        let needs = self.controller.needs();
+        let phase = self.phase(event.state);
+        let first = *self.first_tsval.get_or_insert(event.receiver_tsval);
+        let ticks = event.receiver_tsval.wrapping_sub(first) as u64;
+        let rate = (event.rate_delivered > 0 && event.interval_us > 0).then(|| RateSample {
+            delivered: event.rate_delivered as u64,
+            interval: Span::from_ps(event.interval_us as u64 * 1_000_000),
+            app_limited: event.app_limited != 0,
+            prior_delivered: event.prior_delivered as u64,
+            tx_in_flight: event.prior_in_flight,
+            lost: event.losses as u64,
+        });
+        Ack {
+            now,
+            newly_acked: event.acked_sacked,
+            delivered: event.acked_sacked,
+            newly_lost: event.losses,
+            delivered_total: event.delivered as u64,
+            lost_total: event.lost as u64,
+            dupacks: 0,
+            acked_through,
+            next,
+            in_flight: event.in_flight as f64,
+            prior_in_flight: event.prior_in_flight as f64,
+            rtt: (event.rtt_us > 0).then(|| Span::from_ps(event.rtt_us as u64 * 1_000_000)),
+            // The kernel's timestamps tick every millisecond.
+            receiver_time: needs.has(Signals::RECEIVER_TIME).then(|| Time::from_ps(ticks * 1_000_000_000)),
+            ece: event.value != 0,
+            rate: rate.filter(|_| needs.has(Signals::RATE)),
+            phase,
+            may_grow: matches!(phase, Phase::Open | Phase::Loss),
+            paced: self.controller.pacing().is_some(),
+            pacing_wait: Span::ZERO,
+            ack_delayed: event.ack_delayed != 0,
+            window_limited: event.in_flight as f64 + event.acked_sacked as f64 + 1.0 > self.controller.cwnd(),
+        }
+    }
+
+    fn record(&mut self, event: &Event, now: Time, cause: Option<&'static str>) {
+        let state = if event.kind == STATE { event.value } else { event.state };
+        let ack = self.segment(event.snd_una, event.mss) as i64;
+        self.trace.add(WindowSample {
+            at: now,
+            event: match (event.kind, cause) {
+                (OPEN, _) => "start",
+                (_, Some("rto")) => "rto",
+                _ => "ack",
+            },
+            cwnd: self.controller.cwnd(),
+            ssthresh: self.controller.ssthresh(),
+            ack,
+            rtt_s: (event.rtt_us > 0).then(|| event.rtt_us as f64 / 1e6),
+            in_flight: event.in_flight as f64,
+            phase: self.phase(state).name(),
+            cause,
+        });
+    }
+
+    fn decide(&mut self, event: &Event, now: Time) -> Decision {
+        self.sequence = self.sequence.wrapping_add(1);
+        let own = [whole(self.controller.cwnd()), whole(self.controller.ssthresh())];
+        let rehearsed = |cause| {
+            let answer = self.controller.rehearse(&self.congestion(event, now, cause));
+            answer.map_or([0, 0], |(cwnd, ssthresh)| [whole(cwnd), whole(ssthresh)])
+        };
+        Decision {
+            sequence: self.sequence,
+            cwnd: own[0],
+            ssthresh: own[1],
+            loss: rehearsed(Cause::FastRetransmit),
+            // A controller that processes echoes itself keeps its window when the kernel enters CWR.
+            echo: if self.reduces_on_echo() { rehearsed(Cause::Ecn) } else { own },
+            pacing: self.controller.pacing().map_or(0, |rate| rate.bps() / 8),
+        }
+    }
+}
+
+/// A loaded bridge: while it lives, the kernel has an algorithm that a controller here steers.
+pub(crate) struct Bridge {
+    object: Object,
+    _link: Link,
+    /// The kernel's name of the algorithm.
+    pub name: String,
+    controller: AnyController,
+    /// Differences to report.
+    pub degraded: Vec<String>,
+}
+
+impl Bridge {
+    /// Loads the BPF program. Fails if the kernel cannot give what the controller needs, or refuses the program.
+    pub fn load(controller: AnyController) -> Result<Bridge, Error> {
+        let needs = controller.needs();
+        if let Some((_, why)) = MISSING.iter().find(|(signal, _)| needs.has(*signal)) {
+            return Err(Error::Input(format!("{} {why}", controller.name())));
+        }
+        if matches!(controller, AnyController::ExternalController(_)) {
+            return Err(Error::Input(format!(
+                "{} is not one of Ackclock's own controllers: the kernel bridge must copy it to try its answers",
+                controller.name()
+            )));
+        }
+        let mut degraded = vec![
+            "the kernel does not spread a reduction over a round trip (PRR) under the bridge".to_string(),
+            "the controller's decision takes effect at a later ACK or transmission".to_string(),
+        ];
+        if needs.has(Signals::RECEIVER_TIME) {
+            degraded.push("the receiver's clock ticks every millisecond".into());
+        }
+        if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return Err(Error::Unavailable(
+                "the kernel has no BTF (/sys/kernel/btf/vmlinux): it must be built with CONFIG_DEBUG_INFO_BTF".into(),
+            ));
+        }
+        let name = format!("ack{}", rustix::process::getpid().as_raw_nonzero());
+        let (object, link) = load(&name).map_err(|error| {
+            Error::Unavailable(format!(
+                "the kernel refuses the BPF program: {error}; it needs root (CAP_BPF, CAP_NET_ADMIN) and Linux 6.4 or later \
+                 with struct_ops for TCP"
+            ))
+        })?;
+        Ok(Bridge { object, _link: link, name, controller, degraded })
+    }
+
+    /// The controller's name.
+    pub fn controller_name(&self) -> &str {
+        self.controller.name()
+    }
+
+    /// Whether lateness of a packet time changes what the controller does.
+    pub fn measures_delay(&self) -> bool {
+        measures_delay(&self.controller)
+    }
+
+    /// Steers until `over`. Returns the flow and the number of events that were lost.
+    pub fn steer(self, clock: WallClock, over: &AtomicBool) -> Result<(Steered, u64), Error> {
+        let _punctual = Punctual::new();
+        let failed = |what: &str| Error::Failed(format!("the kernel bridge: {what}"));
+        let map = |name: &str| self.object.maps().find(|map| map.name() == name);
+        let (Some(events), Some(decisions), Some(counters)) =
+            (map("events"), map("decisions"), map("counters"))
+        else {
+            return Err(failed("a map is missing"));
+        };
+        let steered = RefCell::new(Steered::new(self.controller, clock));
+        let mut builder = RingBufferBuilder::new();
+        builder
+            .add(&events, |bytes: &[u8]| {
+                let Some(event) = Event::read(bytes) else { return 0 };
+                let decision = steered.borrow_mut().on_event(&event);
+                let _ = decisions.update(&event.flow.to_ne_bytes(), &decision.bytes(), MapFlags::ANY);
+                0
+            })
+            .map_err(|e| failed(&e.to_string()))?;
+        let ring = builder.build().map_err(|e| failed(&e.to_string()))?;
+        while !over.load(Ordering::Acquire) {
+            let _ = ring.poll_raw(Duration::from_millis(20));
+        }
+        drop(ring);
+        let lost = counters.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        let lost = lost.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes);
+        Ok((steered.into_inner(), lost))
+    }
+}
+
+/// Loads the object with an algorithm of this name and registers it.
+fn load(name: &str) -> Result<(Object, Link), libbpf_rs::Error> {
+    libbpf_rs::set_print(None);
+    let mut open = ObjectBuilder::default().open_memory(OBJECT)?;
+    for mut map in open.maps_mut() {
+        if map.map_type() == MapType::StructOps
+            && let Some(value) = map.initial_value_mut()
+            && let Some(place) = value.windows(PLACEHOLDER.len()).position(|bytes| bytes == PLACEHOLDER)
+        {
+            let bytes = name.as_bytes();
+            let length = bytes.len().min(NAME - 1);
+            value[place..place + NAME].fill(0);
+            value[place..place + length].copy_from_slice(&bytes[..length]);
+        }
+    }
+    let mut object = open.load()?;
+    let mut link = None;
+    for mut map in object.maps_mut() {
+        if map.map_type() == MapType::StructOps {
+            link = Some(map.attach_struct_ops()?);
+        }
+    }
+    match link {
+        Some(link) => Ok((object, link)),
+        None => Err(libbpf_rs::Error::from(std::io::Error::other("the object has no struct_ops"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reno(cwnd: f64) -> Steered {
+        let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == "reno").unwrap();
+        let info = cc::FlowInfo {
+            packet: 1448,
+            initial_window: cwnd,
+            initial_ssthresh: f64::INFINITY,
+            max_window: f64::INFINITY,
+            arithmetic: cc::Arithmetic {
+                growth: cc::Growth::Counted,
+                integer_windows: true,
+                reduce_on_every_timeout: false,
+            },
+            fine_clock: false,
+            abe: false,
+            seed: 1,
+        };
+        let controller =
+            AnyController::new("reno", &cc::Params::new(descriptor.params, []).unwrap(), &info).unwrap();
+        Steered::new(controller, WallClock::start())
+    }
+
+    fn event(kind: u32, value: u32) -> Event {
+        Event {
+            kind,
+            value,
+            in_flight: 38,
+            sacked_out: 1,
+            lost_out: 1,
+            mss: 1448,
+            rtt_us: -1,
+            ..Event::default()
+        }
+    }
+
+    #[test]
+    fn the_rehearsed_answer_is_the_one_that_follows() {
+        let mut flow = reno(40.0);
+        let before = flow.on_event(&event(OPEN, 0));
+        assert_eq!((before.cwnd, before.loss, before.echo), (40, [20, 20], [20, 20]));
+        flow.on_event(&event(SSTHRESH, 0));
+        let after = flow.on_event(&event(STATE, RECOVERY));
+        assert_eq!((after.cwnd, after.ssthresh), (20, 20));
+        assert_eq!((flow.cuts, flow.timeouts), (1, 0));
+        // Without a request for a threshold the state alone reduces nothing.
+        flow.on_event(&event(STATE, 0));
+        flow.on_event(&event(STATE, RECOVERY));
+        assert_eq!(flow.controller.cwnd(), 20.0);
+        assert_eq!(flow.on_event(&event(STATE, LOSS)).cwnd, 1);
+        assert_eq!(flow.timeouts, 1);
+    }
+
+    #[test]
+    fn an_undo_restores_the_window() {
+        let mut flow = reno(40.0);
+        flow.on_event(&event(OPEN, 0));
+        flow.on_event(&event(SSTHRESH, 0));
+        flow.on_event(&event(STATE, RECOVERY));
+        assert_eq!(flow.on_event(&event(UNDO, 0)).cwnd, 40);
+    }
+
+    #[test]
+    fn events_and_decisions_have_the_layout_of_the_program() {
+        let mut bytes = vec![0; 104];
+        bytes[16..20].copy_from_slice(&ACK.to_ne_bytes());
+        bytes[96..100].copy_from_slice(&7u32.to_ne_bytes());
+        let read = Event::read(&bytes).unwrap();
+        assert_eq!((read.kind, read.ack_delayed), (ACK, 7));
+        assert!(Event::read(&bytes[..90]).is_none());
+        let decision = Decision { sequence: 1, cwnd: 2, echo: [5, 6], pacing: 9, ..Decision::default() };
+        let bytes = decision.bytes();
+        assert_eq!((bytes[4], bytes[20], bytes[24], bytes[32]), (2, 5, 6, 9));
+    }
+}

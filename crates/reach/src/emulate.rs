@@ -1,0 +1,220 @@
+//! Two network namespaces joined by a scenario's network in real time, for any programs.
+
+use crate::error::Error;
+use crate::ipv4;
+use crate::namespaces::{Command, Namespaces, Notice, Plan, Side};
+use crate::network::{FlowFacts, LiveNetwork};
+use crate::validity::Validity;
+use crate::wall::Punctual;
+use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Scenario};
+use net::Ecn;
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use serde::Serialize;
+use std::os::fd::AsFd;
+use units::{Span, Time};
+
+/// Packets read from a device before the network advances again.
+const BATCH: usize = 32;
+
+/// Time between two calls of the caller's check.
+const CHECK: Span = Span::from_ms(50);
+
+/// Largest packet of a TUN device.
+const LARGEST: usize = 65_536;
+
+/// Limits of the MTU of the path: IPv4 requires 68, TCP needs more.
+const MTU: std::ops::RangeInclusive<u32> = 128..=65_000;
+
+/// The largest packets of the path, from the scenario's flow. Fails if no device can have it.
+pub(crate) fn mtu(facts: &FlowFacts) -> Result<u32, Error> {
+    let bytes = facts.packet_bytes;
+    if MTU.contains(&bytes) {
+        return Ok(bytes);
+    }
+    Err(Error::Input(format!(
+        "the first flow's packets have {bytes} bytes on the wire; a path in real time needs {} to {}",
+        MTU.start(),
+        MTU.end()
+    )))
+}
+
+/// What an emulation is asked to do.
+pub struct Emulation<'a> {
+    /// The network. Its duration bounds the emulation.
+    pub scenario: &'a Scenario,
+    /// Seed; `None` for that of the scenario.
+    pub seed: Option<u64>,
+    /// The programs at the two ends of the first flow; the emulation ends with that at `from`.
+    pub commands: [Option<Command>; 2],
+    /// The programs write to standard error only.
+    pub output_to_error: bool,
+    /// Called some twenty times a second: whether to go on.
+    pub check: &'a mut dyn FnMut() -> bool,
+    /// Called with a message about the programs.
+    pub warn: &'a mut dyn FnMut(&str),
+}
+
+/// Packets at one end.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct EndCounts {
+    /// Name of the node.
+    pub node: String,
+    /// Its address.
+    pub address: String,
+    /// Packets that its programs have sent.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets that have reached it through the network.
+    pub received_packets: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+}
+
+/// What has happened.
+#[derive(Debug, Serialize)]
+pub struct Emulated {
+    /// The scenario's title.
+    pub title: String,
+    /// How long the network ran, s.
+    pub elapsed_s: f64,
+    /// Exit status of the program at `from`; `None` if the time was over before.
+    pub status: Option<i32>,
+    /// The two ends.
+    pub ends: Vec<EndCounts>,
+    /// The links that carried packets. Rates and means are over the scenario's duration.
+    pub links: Vec<LinkOutcome>,
+    /// Whether the run followed the wall clock.
+    pub validity: Validity,
+}
+
+/// Runs the programs with the network between them.
+pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
+    let facts = FlowFacts::of(request.scenario)?;
+    let network = LiveNetwork::build(request.scenario, &facts, request.seed, 0)?;
+    let plan = Plan {
+        mtu: mtu(&facts)?,
+        commands: std::mem::take(&mut request.commands),
+        sockets: Vec::new(),
+        ecn: None,
+        output_to_error: request.output_to_error,
+    };
+    let namespaces = Namespaces::create(&plan)?;
+    let mut path = LivePath::new(network, &namespaces);
+    namespaces.start()?;
+    let mut status = None;
+    path.drive(request.check, |notice| match notice {
+        Notice::Ended(ended) => {
+            status = Some(ended);
+            false
+        }
+        Notice::OtherEnded(0) => true,
+        Notice::OtherEnded(ended) => {
+            (request.warn)(&format!("the command at the other end has ended with status {ended}"));
+            true
+        }
+        Notice::NotStarted(what) => {
+            (request.warn)(&format!("cannot run {what}"));
+            true
+        }
+    })?;
+    let elapsed_s = path.network.now().seconds();
+    let ends = Side::BOTH.map(|side| EndCounts {
+        node: facts.nodes[side as usize].clone(),
+        address: side.address().to_string(),
+        ..path.counts[side as usize].clone()
+    });
+    let used = |link: &LinkOutcome| link.delivered_packets > 0 || link.accepted_packets > 0;
+    Ok(Emulated {
+        title: request.scenario.title.clone(),
+        elapsed_s,
+        status,
+        ends: ends.to_vec(),
+        links: path.network.outcome().links.into_iter().filter(used).collect(),
+        validity: path.network.validity(None, false, Vec::new()),
+    })
+}
+
+/// The network between the two devices.
+pub(crate) struct LivePath<'a> {
+    pub network: LiveNetwork,
+    namespaces: &'a Namespaces,
+    counts: [EndCounts; 2],
+    buffer: Vec<u8>,
+}
+
+impl<'a> LivePath<'a> {
+    /// Joins the devices.
+    pub fn new(network: LiveNetwork, namespaces: &'a Namespaces) -> LivePath<'a> {
+        LivePath { network, namespaces, counts: Default::default(), buffer: vec![0; LARGEST] }
+    }
+
+    /// Moves packets until the scenario ends, `notice` returns false, or `check` does (an error).
+    pub fn drive(
+        &mut self,
+        check: &mut dyn FnMut() -> bool,
+        mut notice: impl FnMut(Notice) -> bool,
+    ) -> Result<(), Error> {
+        let _punctual = Punctual::new();
+        self.network.start();
+        let mut next_check = Time::ZERO;
+        while self.network.catch_up() {
+            for side in Side::BOTH {
+                self.read(side)?;
+            }
+            self.write();
+            let control = self.namespaces.control();
+            let mut descriptors = [
+                PollFd::new(&self.namespaces.tuns[0], PollFlags::IN),
+                PollFd::new(&self.namespaces.tuns[1], PollFlags::IN),
+                PollFd::new(&control, PollFlags::IN),
+            ];
+            self.network.sleep(&mut descriptors)?;
+            if !descriptors[2].revents().is_empty() && !notice(self.namespaces.notice()?) {
+                break;
+            }
+            if self.network.now() >= next_check {
+                next_check = self.network.now() + CHECK;
+                if !check() {
+                    return Err(Error::Interrupted);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes packets of a device to the network. Packets that are not IPv4 are dropped.
+    fn read(&mut self, side: Side) -> Result<(), Error> {
+        let end = [FlowEnd::Source, FlowEnd::Destination][side as usize];
+        for _ in 0..BATCH {
+            let bytes = match rustix::io::read(&self.namespaces.tuns[side as usize], &mut self.buffer[..]) {
+                Ok(bytes) => bytes,
+                Err(Errno::AGAIN | Errno::INTR) => break,
+                Err(error) => {
+                    return Err(Error::Failed(format!("the device at {}: {error}", side.address())));
+                }
+            };
+            let Some(ecn) = ipv4::ecn(&self.buffer[..bytes]) else { continue };
+            let counts = &mut self.counts[side as usize];
+            counts.sent_packets += 1;
+            counts.sent_bytes += bytes as u64;
+            self.network.inject(end, &self.buffer[..bytes], ecn);
+        }
+        Ok(())
+    }
+
+    /// Passes what has crossed the network to the devices.
+    fn write(&mut self) {
+        let (tuns, counts) = (&self.namespaces.tuns, &mut self.counts);
+        self.network.deliver(|DeliveredDatagram { end, mut bytes, ecn, .. }| {
+            if ecn == Ecn::Ce && ipv4::ecn(&bytes) != Some(Ecn::Ce) {
+                ipv4::set_ce(&mut bytes);
+            }
+            let counts = &mut counts[end as usize];
+            counts.received_packets += 1;
+            counts.received_bytes += bytes.len() as u64;
+            rustix::io::write(tuns[end as usize].as_fd(), &bytes).is_ok()
+        });
+    }
+}

@@ -1,0 +1,173 @@
+//! The network of a scenario by the wall clock, between the two ends of its first flow.
+
+use crate::error::Error;
+use crate::validity::{Demands, Lateness, Validity, stall_limit};
+use crate::wall::{WallClock, cpu_s};
+use lab::{Attachment, DeliveredDatagram, FlowEnd, Outcome, Run, Scenario, Settings};
+use net::Ecn;
+use rustix::event::{PollFd, Timespec, poll};
+use rustix::io::Errno;
+use units::{Span, Time};
+
+/// Longest sleep, so that the caller's signals are processed.
+const LONGEST_SLEEP: Span = Span::from_ms(20);
+
+/// The smallest round-trip time for which a run in real time is meant.
+const SMALLEST_RTT: Span = Span::from_ms(5);
+
+/// What the first flow of a scenario needs from a run in real time.
+pub(crate) struct FlowFacts {
+    /// Bytes of its full packet on the wire.
+    pub packet_bytes: u32,
+    /// Its base round-trip time, if its path does not change.
+    pub base_rtt: Option<Span>,
+    /// Transmission time of a full packet at the slowest link of its path.
+    pub packet_time: Option<Span>,
+    /// Its two nodes.
+    pub nodes: [String; 2],
+}
+
+impl FlowFacts {
+    /// Of the first flow. Fails if there is none.
+    pub fn of(scenario: &Scenario) -> Result<FlowFacts, Error> {
+        let resolved = scenario.resolve();
+        let Some(flow) = resolved.flows.first() else {
+            return Err(Error::Input(
+                "the scenario has no [[flow]]: its two nodes are the ends of the path".into(),
+            ));
+        };
+        let slowest = flow.path.iter().map(|link| resolved.links[*link as usize].mean_rate_bps).min();
+        let time = |rate: u64| Span::from_seconds(flow.packet_bytes as f64 * 8.0 / rate as f64);
+        Ok(FlowFacts {
+            packet_bytes: flow.packet_bytes,
+            base_rtt: flow.base_rtt_s.map(Span::from_seconds),
+            packet_time: slowest.map(time),
+            nodes: [flow.from.clone(), flow.to.clone()],
+        })
+    }
+}
+
+/// The time from `now` until `next`, at most 20 ms.
+pub(crate) fn longest_sleep(now: Time, next: Time) -> Timespec {
+    let span = if next <= now { Span::ZERO } else { next.since(now).min(LONGEST_SLEEP) };
+    Timespec { tv_sec: 0, tv_nsec: (span.ps() / 1000) as _ }
+}
+
+/// A network that the wall clock advances.
+pub(crate) struct LiveNetwork {
+    run: Run,
+    pub clock: WallClock,
+    flow: u32,
+    lateness: Lateness,
+    base_rtt: Option<Span>,
+    /// Smallest time that a datagram has spent in the network, to the source and to the destination.
+    transit: [Option<Span>; 2],
+    cpu: f64,
+    ended: bool,
+}
+
+impl LiveNetwork {
+    /// Builds the network; its first flow has its ends outside, with `header` bytes on the wire besides each datagram. The
+    /// clock starts with [`LiveNetwork::start`].
+    pub fn build(
+        scenario: &Scenario,
+        facts: &FlowFacts,
+        seed: Option<u64>,
+        header: u32,
+    ) -> Result<LiveNetwork, Error> {
+        let attachment = Some(Attachment { first_only: true, header });
+        let settings = Settings { seed, attachment, ..Settings::default() };
+        let run = Run::new(scenario, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
+        let Some(&flow) = run.attached_flows().first() else {
+            return Err(Error::Input("the scenario's first flow cannot be run in real time".into()));
+        };
+        let limit = stall_limit(facts.base_rtt.unwrap_or(SMALLEST_RTT));
+        Ok(LiveNetwork {
+            run,
+            clock: WallClock::start(),
+            flow,
+            lateness: Lateness::new(limit),
+            base_rtt: facts.base_rtt,
+            transit: [None; 2],
+            cpu: cpu_s(),
+            ended: false,
+        })
+    }
+
+    /// Starts the clock: the network begins now.
+    pub fn start(&mut self) {
+        self.clock = WallClock::start();
+        self.cpu = cpu_s();
+    }
+
+    /// Processes everything up to now. Returns false at the end of the scenario.
+    pub fn catch_up(&mut self) -> bool {
+        self.ended = self.ended || self.run.catch_up(self.clock.now());
+        !self.ended
+    }
+
+    /// A datagram enters the network at an end, at the time of the last [`LiveNetwork::catch_up`].
+    pub fn inject(&mut self, end: FlowEnd, bytes: &[u8], ecn: Ecn) {
+        self.run.inject(self.flow, end, bytes, ecn);
+    }
+
+    /// Gives each datagram that has crossed the network to `send`, which returns whether it could be sent.
+    pub fn deliver(&mut self, mut send: impl FnMut(DeliveredDatagram) -> bool) {
+        for datagram in self.run.outbox() {
+            let (at, end) = (datagram.at, datagram.end as usize);
+            let transit = at.since(datagram.sent);
+            self.transit[end] = Some(self.transit[end].map_or(transit, |least| least.min(transit)));
+            if !send(datagram) {
+                self.lateness.send_failures += 1;
+            }
+            self.lateness.record(at, self.clock.now());
+        }
+    }
+
+    /// Sleeps until the network's next event, at most 20 ms, or until one of the descriptors is readable.
+    pub fn sleep(&self, descriptors: &mut [PollFd<'_>]) -> Result<(), Error> {
+        let timeout = longest_sleep(self.clock.now(), self.run.next_at());
+        match poll(descriptors, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(Error::Failed(format!("poll: {error}"))),
+        }
+    }
+
+    /// Counts datagrams that an end could not send.
+    pub fn add_send_failures(&mut self, count: u64) {
+        self.lateness.send_failures += count;
+    }
+
+    /// Time since the start.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// The outcome of the links and of the other flows.
+    pub fn outcome(&mut self) -> Outcome {
+        self.run.outcome()
+    }
+
+    /// Number of the flow in the outcome.
+    pub fn flow_index(&self, outcome: &Outcome) -> usize {
+        let names = self.run.flow_names();
+        outcome.flows.iter().position(|flow| flow.name == names[self.flow as usize]).unwrap_or(0)
+    }
+
+    /// Whether the run followed the clock closely enough. `packet_time` is that of the bottleneck if the controller measures
+    /// delays.
+    pub fn validity(
+        &self,
+        packet_time: Option<Span>,
+        needs_packets: bool,
+        degraded: Vec<String>,
+    ) -> Validity {
+        let seen = || Some(self.transit[0]? + self.transit[1]?);
+        let base_rtt = self.base_rtt.or_else(seen).unwrap_or(SMALLEST_RTT);
+        Validity::of(
+            &self.lateness,
+            Demands { base_rtt, packet_time, needs_packets, degraded },
+            cpu_s() - self.cpu,
+        )
+    }
+}

@@ -1,0 +1,351 @@
+//! A QUIC flow over UDP sockets of the loopback device, with a scenario's network between them. Three threads: the sender,
+//! the receiver, and the network, each with sockets of its own.
+
+use crate::controller::{make, measures_delay};
+use crate::error::{Error, failed};
+use crate::live::LiveRun;
+use crate::network::{FlowFacts, LiveNetwork, longest_sleep};
+use crate::udp::Socket;
+use crate::wall::{Punctual, WallClock};
+use crate::window::{WindowSample, WindowTrace};
+use bytes::BytesMut;
+use cc::{AnyController, Controller, FlowInfo, Phase, Signals};
+use lab::{CongestionControl, Flow, FlowEnd, FlowKind, Scenario, TcpFlow};
+use net::Ecn;
+use quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint};
+use rustix::event::poll;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use transport::Options;
+use units::{Span, Time};
+
+/// Bytes of the IPv4 and UDP headers.
+const HEADER: u32 = 28;
+
+/// Time between two calls of the caller's check.
+const CHECK: Span = Span::from_ms(50);
+
+/// Runs the scenario's first flow over UDP. A TCP flow becomes a QUIC flow with its controller and packets of the same size
+/// on the wire. `check` is called some twenty times a second and returns whether to go on.
+pub fn run_udp(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    check: &mut dyn FnMut() -> bool,
+) -> Result<LiveRun, Error> {
+    let facts = FlowFacts::of(scenario)?;
+    let flow = &scenario.flows[0];
+    let Connection { config, controller, header, notes } =
+        Connection::of(flow, seed.unwrap_or(scenario.seed))?;
+    let measures_delay = measures_delay(&controller);
+    let name = controller.name().to_string();
+    let mut network = LiveNetwork::build(scenario, &facts, seed, header)?;
+    let handle = ControllerHandle::new(&config, controller);
+    let clock = Clock::new();
+    let invalid = |e: quic::ConfigError| Error::Input(format!("the first flow as a QUIC flow: {e}"));
+    let sender = Endpoint::sender(&config, clock, handle.clone()).map_err(invalid)?;
+    let receiver = Endpoint::receiver(&config, clock).map_err(invalid)?;
+    let bind = || Socket::bind().map_err(failed("a UDP socket on 127.0.0.1"));
+    let (sockets, mut relays) = ([bind()?, bind()?], [bind()?, bind()?]);
+    let address = |socket: &Socket| socket.address().map_err(failed("a UDP socket"));
+    let ends = [address(&sockets[0])?, address(&sockets[1])?];
+    let near = [address(&relays[0])?, address(&relays[1])?];
+    network.start();
+    let over = AtomicBool::new(false);
+    let wall = network.clock;
+    let (sent, received) = std::thread::scope(|scope| {
+        let [socket, other] = sockets;
+        let (over, handle) = (&over, &handle);
+        let sending = scope.spawn(move || Side::new(sender, socket, near[0], wall, over).send(flow, handle));
+        let receiving = scope.spawn(move || Side::new(receiver, other, near[1], wall, over).receive());
+        let carried = carry(&mut network, &mut relays, ends, check);
+        over.store(true, Ordering::Release);
+        let lost = |_| Error::Failed("a thread of the connection failed".into());
+        let ended = (sending.join().map_err(lost)?, receiving.join().map_err(lost)?);
+        carried.map(|()| ended)
+    })?;
+    let packet_time = measures_delay.then_some(facts.packet_time).flatten();
+    let mut validity_notes = notes;
+    validity_notes.push(if config.tls {
+        "session: TLS 1.3".into()
+    } else {
+        "session: without encryption".into()
+    });
+    let failures = sent.failures + received.failures;
+    network.add_send_failures(failures);
+    let validity = network.validity(packet_time, true, validity_notes);
+    let failure = sent.endpoint.failure().or(received.endpoint.failure());
+    if let Some(failure) = failure {
+        return Err(Error::Failed(format!("the QUIC connection was lost: {failure}")));
+    }
+    let mut live = LiveRun::new(network, sent.trace, validity, "udp");
+    live.flow(|flow| {
+        write(flow, &handle, &received.endpoint, scenario.duration);
+        flow.control = Some(name);
+        flow.completion_s =
+            sent.endpoint.completed().map(|at| at.since(Time::ZERO + scenario.flows[0].start).seconds());
+    });
+    Ok(live)
+}
+
+/// A flow as a QUIC connection.
+struct Connection {
+    config: Config,
+    controller: AnyController,
+    /// Bytes of a packet on the wire besides the UDP payload.
+    header: u32,
+    /// What differs from the scenario.
+    notes: Vec<String>,
+}
+
+impl Connection {
+    fn of(flow: &Flow, seed: u64) -> Result<Connection, Error> {
+        match &flow.kind {
+            FlowKind::Quic(options) => {
+                let config = Config { seed, ..options.config.clone() };
+                let bounds = [options.initial_ssthresh, options.max_cwnd];
+                Connection::new(
+                    flow,
+                    config,
+                    &options.control,
+                    bounds,
+                    options.abe,
+                    options.header,
+                    Vec::new(),
+                )
+            }
+            FlowKind::Tcp(tcp) => {
+                let (config, notes) = over_quic(tcp, seed);
+                let bounds = [tcp.options.initial_ssthresh, tcp.options.max_cwnd];
+                Connection::new(flow, config, &tcp.control, bounds, tcp.options.abe, HEADER, notes)
+            }
+            FlowKind::Udp { .. } => {
+                Err(Error::Input(format!("flow {}: must be a QUIC or a TCP flow", flow.name)))
+            }
+        }
+    }
+
+    fn new(
+        flow: &Flow,
+        mut config: Config,
+        control: &CongestionControl,
+        [initial_ssthresh, max_cwnd]: [f64; 2],
+        abe: bool,
+        header: u32,
+        notes: Vec<String>,
+    ) -> Result<Connection, Error> {
+        let info = FlowInfo {
+            packet: config.packet,
+            initial_window: config.initial_window,
+            initial_ssthresh,
+            max_window: if max_cwnd > 0.0 { max_cwnd } else { f64::INFINITY },
+            arithmetic: Options::linux().arithmetic(),
+            fine_clock: false,
+            abe,
+            seed: config.seed,
+        };
+        let controller = make(control, &info)?;
+        // Packets under TLS have no field for the receiver's clock.
+        config.tls &= !controller.needs().has(Signals::RECEIVER_TIME);
+        if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
+            return Err(Error::Input(format!("flow {}: {} {missing}", flow.name, controller.name())));
+        }
+        Ok(Connection { config, controller, header, notes })
+    }
+}
+
+/// The settings of a QUIC connection in place of a TCP flow.
+fn over_quic(tcp: &TcpFlow, seed: u64) -> (Config, Vec<String>) {
+    let options = &tcp.options;
+    let packet = options.packet + options.header;
+    let mut config = Config {
+        packet: packet.saturating_sub(HEADER),
+        receive_window: options.window as u64 * packet as u64,
+        ecn: options.ecn,
+        l4s: options.ecn && options.l4s,
+        initial_window: options.initial_window.max(2.0),
+        seed,
+        ..Config::default()
+    };
+    config.tls = cfg!(feature = "tls");
+    (config, vec!["the TCP flow runs as QUIC: its recovery and timers are those of QUIC".into()])
+}
+
+/// The network's thread: datagrams from the sockets into the network and back, until its end.
+fn carry(
+    network: &mut LiveNetwork,
+    relays: &mut [Socket; 2],
+    ends: [SocketAddr; 2],
+    check: &mut dyn FnMut() -> bool,
+) -> Result<(), Error> {
+    let _punctual = Punctual::new();
+    let mut next_check = Time::ZERO;
+    while network.catch_up() {
+        for (side, end) in [FlowEnd::Source, FlowEnd::Destination].into_iter().enumerate() {
+            relays[side].receive(ends[side], |bytes, ecn| network.inject(end, bytes, ecn));
+        }
+        network.deliver(|datagram| {
+            let side = datagram.end as usize;
+            relays[side].send(ends[side], &datagram.bytes, datagram.ecn)
+        });
+        network.sleep(&mut [relays[0].readable(), relays[1].readable()])?;
+        if network.now() >= next_check {
+            next_check = network.now() + CHECK;
+            if !check() {
+                return Err(Error::Interrupted);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One end of the connection with its socket.
+struct Side<'a> {
+    endpoint: Endpoint,
+    socket: Socket,
+    other: SocketAddr,
+    wall: WallClock,
+    over: &'a AtomicBool,
+    due: Deadlines,
+    failures: u64,
+}
+
+/// What an end leaves.
+struct Ended {
+    endpoint: Endpoint,
+    trace: WindowTrace,
+    failures: u64,
+}
+
+fn to_network(ecn: quic::Ecn) -> Ecn {
+    match ecn {
+        quic::Ecn::NotEct => Ecn::NotEct,
+        quic::Ecn::Ect0 => Ecn::Ect0,
+        quic::Ecn::Ect1 => Ecn::Ect1,
+        quic::Ecn::Ce => Ecn::Ce,
+    }
+}
+
+fn from_network(ecn: Ecn) -> quic::Ecn {
+    match ecn {
+        Ecn::NotEct => quic::Ecn::NotEct,
+        Ecn::Ect0 => quic::Ecn::Ect0,
+        Ecn::Ect1 => quic::Ecn::Ect1,
+        Ecn::Ce => quic::Ecn::Ce,
+    }
+}
+
+impl<'a> Side<'a> {
+    fn new(
+        endpoint: Endpoint,
+        socket: Socket,
+        other: SocketAddr,
+        wall: WallClock,
+        over: &'a AtomicBool,
+    ) -> Side<'a> {
+        let never = Deadlines { timeout: Time::NEVER, pacing: Time::NEVER, wake: Time::NEVER };
+        Side { endpoint, socket, other, wall, over, due: never, failures: 0 }
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Processes what has arrived and expired, and sends.
+    fn turn(&mut self) -> Time {
+        let now = self.wall.now();
+        let endpoint = &mut self.endpoint;
+        self.socket.receive(self.other, |bytes, ecn| {
+            endpoint.on_datagram(now, from_network(ecn), BytesMut::from(bytes));
+        });
+        if self.due.timeout <= now {
+            endpoint.on_timeout(now);
+        }
+        if self.due.wake <= now {
+            endpoint.on_wake_timer(now);
+        }
+        let (socket, other, failures) = (&self.socket, self.other, &mut self.failures);
+        self.due = endpoint.transmit(now, |bytes, ecn| {
+            *failures += u64::from(!socket.send(other, bytes, to_network(ecn)));
+        });
+        now
+    }
+
+    /// Sleeps until the next deadline, `until`, or a datagram.
+    fn sleep(&self, until: Time) {
+        let timeout = longest_sleep(self.wall.now(), self.due.next().min(until));
+        let _ = poll(&mut [self.socket.readable()], Some(&timeout));
+    }
+
+    fn receive(mut self) -> Ended {
+        let _punctual = Punctual::new();
+        while !self.is_over() {
+            self.turn();
+            self.sleep(Time::NEVER);
+        }
+        Ended { endpoint: self.endpoint, trace: WindowTrace::new(), failures: self.failures }
+    }
+
+    fn send(mut self, flow: &Flow, handle: &ControllerHandle) -> Ended {
+        let _punctual = Punctual::new();
+        let mut trace = WindowTrace::new();
+        let start = Time::ZERO + flow.start;
+        while !self.is_over() && self.wall.now() < start {
+            self.sleep(start);
+        }
+        let mut stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+        match flow.bytes {
+            Some(bytes) => self.endpoint.write(bytes, true),
+            None => self.endpoint.write_endlessly(),
+        }
+        self.endpoint.open(self.wall.now());
+        while !self.is_over() {
+            if self.wall.now() >= stop {
+                stop = Time::NEVER;
+                self.endpoint.stop();
+            }
+            let now = self.turn();
+            record(&mut trace, handle, now);
+            self.sleep(stop);
+        }
+        Ended { endpoint: self.endpoint, trace, failures: self.failures }
+    }
+}
+
+/// Adds what changed at the sender to the trace.
+fn record(trace: &mut WindowTrace, handle: &ControllerHandle, now: Time) {
+    let mut state = handle.lock();
+    let change = state.take_change();
+    if !trace.is_empty() && !change.acked && !change.window && !change.timeout {
+        return;
+    }
+    trace.add(WindowSample {
+        at: now,
+        event: match (trace.is_empty(), change.timeout, change.acked) {
+            (true, ..) => "start",
+            (_, true, _) => "rto",
+            (.., true) => "ack",
+            _ => "timer",
+        },
+        cwnd: change.cwnd,
+        ssthresh: change.ssthresh,
+        ack: state.highest_acked(),
+        rtt_s: change.rtt.map(Span::seconds),
+        in_flight: state.in_flight(),
+        phase: Phase::name(state.phase()),
+        cause: change.cause.map(|cause| cause.name()),
+    });
+}
+
+/// Writes the counters of both ends into the flow's outcome.
+fn write(flow: &mut lab::FlowOutcome, handle: &ControllerHandle, receiver: &Endpoint, duration: Span) {
+    let stats = *handle.lock().stats();
+    let delivered = receiver.delivered_bytes();
+    flow.kind = "quic";
+    flow.delivered_bytes = delivered;
+    flow.goodput_bps = delivered as f64 * 8.0 / duration.seconds();
+    flow.sent_packets = stats.sent_packets;
+    flow.acked_packets = Some(stats.acked_packets);
+    flow.retransmitted_packets = Some(stats.lost_packets);
+    flow.window_cuts = Some(stats.cwnd_reductions);
+    flow.timeouts = Some(stats.probe_timeouts);
+}

@@ -1,0 +1,144 @@
+"""`ackclock emulate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
+from ackclock.cli.validity import INVALID, validity_lines
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+from ackclock.text import advise, say
+
+EXAMPLE = "ackclock emulate @starlink --at-to 'iperf3 -s -1' -- iperf3 -c {remote} -t 20"
+ADDRESSES = {"local": ["10.77.0.1", "10.77.0.2"], "remote": ["10.77.0.2", "10.77.0.1"]}
+"""The addresses of the two ends, as `crates/reach` assigns them: of the source and of the destination."""
+
+
+def command(
+    file: File,
+    /,
+    *program: str,
+    at_to: str | None = None,
+    for_: Annotated[str | None, Parameter(name="--for")] = None,
+    seed: Seed = None,
+    set_: Overrides = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
+) -> int:
+    """Run programs at the two ends of a scenario's network, which works in real time between them.
+
+    Two network namespaces stand for the nodes `from` and `to` of the first flow: 10.77.0.1 and 10.77.0.2. Every packet
+    between them crosses the simulated network: rates, delays, queues, losses, satellites, and the other flows of the
+    scenario. Nothing else can be reached. The programs see the addresses as ACKCLOCK_LOCAL and ACKCLOCK_REMOTE, and
+    {local} and {remote} in their arguments are replaced.
+
+    Linux only; needs user namespaces or root. When the command ends, also by a signal, everything in the namespaces
+    ends. Exit status: that of the program; 4 if it is 0 and the network did not follow the clock; 3 if this machine
+    cannot do it.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML), or @NAME for a shipped scenario.
+    program
+        Program to run at `from`, after `--`. Default: a shell.
+    at_to
+        Program to run at `to`, as one text; it starts first and ends with the other.
+    for_
+        Longest time, such as 60s. Default: until the program ends; the scenario's duration if satellites, radio nodes
+        or random traffic are computed for it.
+    seed
+        Seed of all random streams, instead of the file's.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    as_json
+        Print what happened as one JSON object on standard output; the programs write to standard error.
+    allow_code
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
+
+    """
+    from ackclock.reach import runs
+
+    scenario = Scenario.load(file, set_ or ())
+    advise([*scenario.advice, *runs.advice(scenario)])
+    if scenario.is_study:
+        raise BadInput(f"{file}: sweep: the file is a study; remove it, or select values with --set")
+    limit = None if for_ is None else _limit(for_)
+    shell = not program
+    first = list(program) or [os.environ.get("SHELL") or "/bin/sh"]
+    other = None if at_to is None else shlex.split(at_to)
+    if other == []:
+        raise BadInput("--at-to: names no program")
+    if not as_json:
+        _announce(scenario)
+    found = runs.emulate(
+        scenario,
+        _addressed(first, 0),
+        None if other is None else _addressed(other, 1),
+        os.environ,
+        warn=lambda text: say(f"ackclock: {text}", error=True),
+        seed=seed,
+        limit_s=limit,
+        output_to_error=as_json,
+    )
+    if as_json:
+        print(json.dumps(found, allow_nan=False))
+    else:
+        _report(found)
+    return _status(found, shell)
+
+
+def _limit(text: str) -> float:
+    limit = seconds(text, "--for")
+    if limit <= 0:
+        raise BadInput("--for: must be more than 0s")
+    return limit
+
+
+def _addressed(arguments: list[str], end: int) -> list[str]:
+    """The arguments with the addresses of an end."""
+    for name, addresses in ADDRESSES.items():
+        arguments = [text.replace(f"{{{name}}}", addresses[end]) for text in arguments]
+    return arguments
+
+
+def _announce(scenario: Scenario) -> None:
+    flows = scenario.resolved["flows"]
+    if flows:
+        flow, local = flows[0], ADDRESSES["local"]
+        say(f"ackclock: {flow['from']} is {local[0]} (this command), {flow['to']} is {local[1]}", error=True)
+
+
+def _report(found: dict[str, Any]) -> None:
+    """Print the packets of both ends and the drops, on standard error: the programs own standard output."""
+    if found["status"] is None:
+        say("ackclock: the time is over; the programs were ended", error=True)
+    for end in found["ends"]:
+        rate = end["received_bytes"] * 8 / max(found["elapsed_s"], 1e-9) / 1e6
+        say(
+            f"ackclock: {end['node']} sent {end['sent_packets']:,} packets and received {end['received_packets']:,} "
+            f"({rate:.3g} Mb/s on average)",
+            error=True,
+        )
+    for link in found["links"]:
+        drops = {reason: n for reason, n in link["dropped_packets"].items() if n}
+        if drops or link["marked_packets"]:
+            marks = {"marked": link["marked_packets"]} if link["marked_packets"] else {}
+            counts = ", ".join(f"{n:,} {reason}" for reason, n in (drops | marks).items())
+            say(f"ackclock: {link['name']}: {counts}", error=True)
+    for line in validity_lines(found["validity"]):
+        say(f"ackclock: {line}", error=True)
+
+
+def _status(found: dict[str, Any], shell: bool) -> int:
+    """The program's status. A shell is no measurement: its status stands whatever the lateness."""
+    status = 0 if found["status"] is None else int(found["status"])
+    if status == 0 and not shell and not found["validity"]["valid"]:
+        return INVALID
+    return status

@@ -1,0 +1,110 @@
+"""`ackclock live`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ackclock.cli.console import progress
+from ackclock.cli.options import AllowCode, File, Overrides, Seed
+from ackclock.cli.validity import INVALID, validity_lines
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput, check_targets, write
+from ackclock.text import advise, say
+
+if TYPE_CHECKING:
+    from ackclock.reach.results import Substrate
+
+EXAMPLE = "ackclock live @dumbbell --set duration=10s"
+
+
+def command(
+    file: File,
+    /,
+    *,
+    seed: Seed = None,
+    set_: Overrides = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    trace: Path | None = None,
+    allow_code: AllowCode = False,
+) -> int:
+    """Run the first flow as QUIC over UDP sockets on loopback, with the scenario's network in real time between them.
+
+    A TCP flow becomes a QUIC flow with the same controller. A run that did not follow the wall clock is repeated, at
+    most three times. Linux only. Exit status: 0; 4 if no attempt was valid; 3 if this machine cannot do it.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML), or @NAME for a shipped scenario.
+    seed
+        Seed of losses and random queues, instead of the file's.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    as_json
+        Print the outcome with `validity` as one JSON object and nothing else.
+    trace
+        Write the window trace of the flow to this file (.parquet or .csv); `ackclock plot` draws it.
+    allow_code
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
+
+    """
+    check_targets([] if trace is None else [trace])
+    return finish("udp", Scenario.load(file, set_ or ()), None, seed, as_json, trace)
+
+
+def finish(
+    substrate: Substrate,
+    scenario: Scenario,
+    own: str | None,
+    seed: int | None,
+    as_json: bool,
+    trace: Path | None,
+) -> int:
+    """Run, print and write; returns the exit status."""
+    from ackclock.reach import runs
+
+    if trace is not None and trace.suffix not in {".parquet", ".csv"}:
+        raise BadInput(f"--trace {trace}: the name must end in .parquet or .csv")
+    advise([*scenario.advice, *runs.advice(scenario)])
+    with progress("running in real time", quiet=as_json) as advance:
+        result = runs.run(
+            substrate,
+            scenario,
+            seed=seed,
+            own=own,
+            progress=advance,
+            report=lambda text: say(f"ackclock: {text}", error=True),
+        )
+    if trace is not None:
+        frame = result.trace
+        write(trace, frame.write_csv if trace.suffix == ".csv" else frame.write_parquet)
+    if as_json:
+        print(json.dumps(result.outcome, allow_nan=False))
+    else:
+        _show(result.outcome)
+    return 0 if result.outcome["validity"]["valid"] else INVALID
+
+
+def _show(outcome: dict[str, Any]) -> None:
+    """Print the flow, the drops of the links and the judgement."""
+    flow = next(flow for flow in outcome["flows"] if flow["mean_cwnd"] is not None or flow["kind"] != "udp")
+    say(f"{outcome['title']}: {outcome['substrate']}, seed {outcome['seed']}, {outcome['duration_s']:g} s")
+
+    def number(key: str, unit: float = 1.0) -> str:
+        return "-" if flow.get(key) is None else f"{flow[key] * unit:.4g}"
+
+    say(
+        f"{flow['name']} ({flow['control']}): goodput {number('goodput_bps', 1e-6)} Mb/s, "
+        f"mean cwnd {number('mean_cwnd')}, "
+        f"{number('window_cuts')} reductions, {number('retransmitted_packets')} retransmitted, "
+        f"{number('timeouts')} timeouts, mean RTT {number('mean_rtt_s', 1e3)} ms"
+    )
+    for link in outcome["links"]:
+        drops = {reason: n for reason, n in link["dropped_packets"].items() if n}
+        if drops:
+            say(f"{link['name']}: dropped {', '.join(f'{n:,} {reason}' for reason, n in drops.items())}")
+    say("\n".join(validity_lines(outcome["validity"])))
