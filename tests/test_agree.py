@@ -16,7 +16,7 @@ import pytest
 from ackclock import Scenario, models
 from ackclock.agree import document, execute, known, perturb, substrates
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
-from ackclock.agree.controls import controls, equal_packets
+from ackclock.agree.controls import controls, equal_packets, has_profile
 from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
 from ackclock.agree.page import render
 from ackclock.agree.sample import Curve, Sample, falls, from_outcome
@@ -133,6 +133,12 @@ def test_controllers_of_the_scenario_with_their_parameters() -> None:
         f'flow.{name}.tcp.congestion_control={{ kind = "vegas", alpha = 1 }}' for name in "fg"
     )
     assert [c.name for c in controls(Scenario.parse(second), ["bic", "examples/reno.py:Reno"])] == ["bic", "Reno"]
+
+
+def test_the_profile_of_a_scenario() -> None:
+    assert has_profile(Scenario.load("scenarios/dumbbell.toml"), "ns2")
+    assert has_profile(Scenario.parse(SHORT), "linux")
+    assert has_profile(Scenario.load("scenarios/dumbbell.toml", ['tcp.profile="linux"']), "linux")
 
 
 def test_packets_have_one_size_on_every_substrate() -> None:
@@ -304,6 +310,7 @@ def test_a_difference_is_known_by_direction_size_and_condition() -> None:
     assert cause(replace(row, compared=20), timeouts) is None
     assert cause(replace(row, compared=8), timeouts, ("quic", "tcp")) == "probe_timeout"
     assert cause(row, timeouts, ("quic", "udp")) is None
+    assert cause(replace(row, compared=8), {"timeouts": 0.0, "ns2": 1.0}) == "ns2_profile"
 
 
 # The command

@@ -72,6 +72,13 @@ def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[s
     return [f"{place}={PACKET - header}" for place, header in zip(places, headers, strict=True)]
 
 
+def has_profile(scenario: Scenario, profile: str) -> bool:
+    """Whether the scenario gives its TCP flows a profile, in the file itself or by an assignment."""
+    given = [text.partition("=")[2].strip(" \"'") for text in scenario.overrides if text.startswith("tcp.profile=")]
+    common = tomllib.loads(scenario.text).get("tcp", {})
+    return bool((given or [common.get("profile", "linux")])[-1] == profile)
+
+
 def _written(text: str) -> dict[str, str]:
     """The controllers of flows as the file has them, as values of TOML; those from a base file are missing."""
     document = tomllib.loads(text)

@@ -14,6 +14,7 @@ import numpy as np
 from ackclock import stats
 from ackclock.agree import known
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
+from ackclock.agree.controls import has_profile
 from ackclock.agree.execute import Order, Samples
 from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, windows
 from ackclock.agree.perturb import DELAY_PART
@@ -100,10 +101,7 @@ def _controller(order: Order, samples: Samples, label: str, name: str) -> Docume
             "notes": list(dict.fromkeys(note for one in runs[s] for note in one.notes)),
             "lacking": [{"signal": signal.name, "given": given} for signal, given in known.lacking(name, s)],
         }
-    comparisons = [
-        _comparison(name, names[0], substrate.name, values, runs, paired=not _real(order, names[0], substrate.name))
-        for substrate in order.substrates[1:]
-    ]
+    comparisons = [_comparison(order, name, substrate.name, values, runs) for substrate in order.substrates[1:]]
     return {
         "control": label,
         "name": name,
@@ -153,19 +151,20 @@ def _estimate(values: Mapping[str, Mapping[int, float | None]], name: str) -> di
 
 
 def _comparison(
+    order: Order,
     control: str,
-    reference: str,
     substrate: str,
     values: Mapping[str, Mapping[str, Mapping[int, float | None]]],
     runs: Mapping[str, Sequence[Sample]],
-    *,
-    paired: bool,
 ) -> Document:
+    reference = order.substrates[0].name
+    paired = not _real(order, reference, substrate)
     a, b = values[reference], values[substrate]
     rows = [compare(metric, a[metric.name], b[metric.name], paired=paired) for metric in METRICS]
     of = [{sample.seed: windows(sample) for sample in runs[name]} for name in (reference, substrate)]
     rows.append(compare_distributions(of[0], of[1], paired=paired))
-    numbers = tuple(_numbers(values[name]) for name in (reference, substrate))
+    profile = {"ns2": float(has_profile(order.scenario, "ns2"))}
+    numbers = tuple({**_numbers(values[name]), **profile} for name in (reference, substrate))
     judged = []
     for row in judge(rows):
         if row.test == "none" and row.reference is None and row.compared is None:

@@ -41,10 +41,11 @@ class Difference:
 
 
 Numbers = Mapping[str, float | None]
-"""Means of `metrics.SHOWN` on a substrate."""
+"""Means of `metrics.SHOWN` on a substrate, and `ns2`: 1 if the scenario has the profile ns2."""
 CONDITIONS: dict[str, Callable[[Numbers], bool]] = {
     "": lambda _: True,
     "timeouts": lambda numbers: (numbers.get("timeouts") or 0) > 0,
+    "ns2": lambda numbers: bool(numbers.get("ns2")),
     "small_window": lambda numbers: (numbers.get("smallest_cwnd") or 2) < 2,
 }
 """Conditions on a substrate without the property."""
