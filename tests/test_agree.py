@@ -17,7 +17,7 @@ from ackclock import Scenario, models
 from ackclock.agree import document, execute, known, perturb, substrates
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import controls, equal_packets, has_profile
-from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
+from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance, metrics_of
 from ackclock.agree.page import render
 from ackclock.agree.sample import Curve, Sample, falls, from_outcome
 from ackclock.agree.table import markdown
@@ -255,6 +255,13 @@ def test_metrics_of_a_run_by_hand() -> None:
     assert NUMBERS["throughput"].value(sample, Setting(None, {})) == 5.0
 
 
+def test_one_cut_in_a_run_is_no_difference() -> None:
+    short = {metric.name: metric.least for metric in metrics_of(10)}
+    assert short["cuts"] == 6
+    assert {metric.name: metric.least for metric in metrics_of(600)}["cuts"] == 0.2
+    assert short["cwnd"] == NUMBERS["cwnd"].least
+
+
 def test_a_sample_has_the_cuts_of_the_outcome() -> None:
     result = Scenario.parse(SHORT, ["delays=true"]).run(trace="changes")
     sample = from_outcome(result.outcome, result.trace, 1)
@@ -287,7 +294,7 @@ def test_the_tables_name_what_there_is() -> None:
         assert found.shown in {"", *(metric.name for metric in SHOWN)}
         assert found.applies in known.CONDITIONS
         assert found.direction in {"higher", "lower", "either"}
-        assert bool(found.metrics) == bool(found.most)
+        assert found.metrics or not found.most
     for signal in tables.signals:
         assert set(signal.controllers) <= registered
     assert "receiver's timestamps" in {signal.name for signal, _ in known.lacking("sarbe", "quic")}

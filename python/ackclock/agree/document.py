@@ -16,7 +16,7 @@ from ackclock.agree import known
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import has_profile
 from ackclock.agree.execute import Order, Samples
-from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, windows
+from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, metrics_of, windows
 from ackclock.agree.perturb import DELAY_PART
 from ackclock.agree.sample import Sample
 from ackclock.files import BadInput
@@ -45,7 +45,7 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
         "seeds": order.seeds,
         "repeats": order.repeats,
         "perturbation": {"delay_part": DELAY_PART, "start": "up to one base round-trip time later"},
-        "metrics": [_metric(metric) for metric in METRICS] + [_distance_metric()],
+        "metrics": [_metric(metric) for metric in metrics_of(order.scenario.duration_s)] + [_distance_metric()],
         "shown": [{"name": m.name, "words": m.words, "unit": m.unit} for m in SHOWN],
         "substrates": [{"name": s.name, "title": s.title, "real_time": s.real_time} for s in order.substrates],
         "controllers": [_controller(order, samples, control.label, control.name) for control in order.controls],
@@ -160,7 +160,10 @@ def _comparison(
     reference = order.substrates[0].name
     paired = not _real(order, reference, substrate)
     a, b = values[reference], values[substrate]
-    rows = [compare(metric, a[metric.name], b[metric.name], paired=paired) for metric in METRICS]
+    rows = [
+        compare(metric, a[metric.name], b[metric.name], paired=paired)
+        for metric in metrics_of(order.scenario.duration_s)
+    ]
     of = [{sample.seed: windows(sample) for sample in runs[name]} for name in (reference, substrate)]
     rows.append(compare_distributions(of[0], of[1], paired=paired))
     profile = {"ns2": float(has_profile(order.scenario, "ns2"))}
