@@ -249,7 +249,7 @@ def test_metrics_of_a_run_by_hand() -> None:
     assert found == {
         "utilisation": 50.0, "throughput": None, "cwnd": 4.0, "queueing": pytest.approx(20), "epoch": 20.0,
         "p95_queueing": pytest.approx(40), "cuts": 6.0, "loss": 1.5, "retransmissions": 2.0,
-        "goodput": 4.5, "headers": pytest.approx(10), "timeouts": 1.0, "smallest_cwnd": 1,
+        "goodput": 4.5, "headers": pytest.approx(10), "timeouts": 1.0, "smallest_cwnd": 3.0,
     }  # fmt: skip
     assert Sample.restored(json.loads(json.dumps(sample.plain()))) == sample
     assert NUMBERS["throughput"].value(sample, Setting(None, {})) == 5.0

@@ -136,7 +136,13 @@ def _headers(sample: Sample, _: Setting) -> float | None:
 
 
 def _smallest(sample: Sample, _: Setting) -> float | None:
-    return min((min(curve.cwnd) for curve in sample.curves.values()), default=None)
+    """The smallest window after the first one of two segments: during the handshake the window of TCP is 1."""
+    found = []
+    for curve in sample.curves.values():
+        values = np.asarray(curve.cwnd)
+        grown = np.flatnonzero(values >= 2)
+        found.append(float(values[grown[0] :].min() if len(grown) else values.min()))
+    return min(found, default=None)
 
 
 SHOWN = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.plot.style import BAND, INK, SOFT, WIDTH, curve, key, panels, tidy, wrapped
+from ackclock.plot.style import BAND, INK, SOFT, curve, key, panels, tidy, wrapped
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def forest(document: Mapping[str, Any]) -> Figure:
     metrics = _metrics(controllers)
     columns = max(1, min(3, len(controllers)))
     deep = max(1, -(-len(controllers) // columns))
-    figure, axes = panels(columns, deep, 0.8 + 0.42 * len(metrics), share=False, width=WIDTH if columns > 1 else 6.2)
+    figure, axes = panels(columns, deep, 0.8 + _row(document) * len(metrics), share=False)
     for spare in axes[len(controllers) :]:
         spare.set_visible(False)
     limit = _limit(controllers)
@@ -77,7 +77,7 @@ def distributions(document: Mapping[str, Any]) -> Figure:
     shown = [c for c in document["controllers"] if _with(c, "distribution")]
     columns = max(1, min(3, len(shown)))
     deep = max(1, -(-len(shown) // columns))
-    figure, axes = panels(columns, deep, 2.7, share=False, width=WIDTH if columns > 1 else 6.2)
+    figure, axes = panels(columns, deep, 2.7, share=False)
     for spare in axes[len(shown) :]:
         spare.set_visible(False)
     for i, (panel, controller) in enumerate(zip(axes, shown, strict=False)):
@@ -95,7 +95,7 @@ def overview(document: Mapping[str, Any]) -> Figure:
 
     controllers = [c for c in document["controllers"] if _with(c, "curve")]
     metrics = _metrics(controllers)
-    height = max(3.1, 0.9 + 0.3 * len(metrics))
+    height = max(3.1, 0.9 + 0.8 * _row(document) * len(metrics))
     figure = NewFigure(figsize=(13.5, 0.8 + height * max(1, len(controllers))), layout="constrained")
     axes = figure.subplots(max(1, len(controllers)), 3, squeeze=False, width_ratios=[2.1, 1, 1.25])
     limit = _limit(controllers)
@@ -250,6 +250,11 @@ def words_of(row: Mapping[str, Any]) -> str:
     if row["test"] == "distance":
         return f"distance {row['value']:.2g}, bound {row['high']:.2g}: {row['verdict']}"
     return f"difference {row['value']:+.2g}, bound {row['high']:.2g}: {row['verdict']}"
+
+
+def _row(document: Mapping[str, Any]) -> float:
+    """Height of a row of ratios, inches: more for several substrates."""
+    return 0.26 + 0.14 * max(1, len(document["substrates"]) - 1)
 
 
 def _metrics(controllers: Sequence[Mapping[str, Any]]) -> list[str]:
