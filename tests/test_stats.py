@@ -99,3 +99,41 @@ def test_mser_cuts_a_start_and_leaves_a_steady_series() -> None:
 def test_jain() -> None:
     assert stats.jain([10, 10, 20]) == pytest.approx(0.888889, abs=1e-6)
     assert math.isnan(stats.jain([0, 0]))
+
+
+def test_two_lists_without_pairs() -> None:
+    # Means 5 and 3, variances 2.5 and 1; the degrees of freedom by Welch and Satterthwaite.
+    a, b = [3.0, 4.0, 5.0, 6.0, 7.0], [2.0, 3.0, 4.0]
+    error = math.sqrt(2.5 / 5 + 1 / 3)
+    freedom = (2.5 / 5 + 1 / 3) ** 2 / ((2.5 / 5) ** 2 / 4 + (1 / 3) ** 2 / 2)
+    found = stats.difference(a, b)
+    assert found.value == 2.0
+    assert freedom == pytest.approx(5.88, abs=0.01)
+    assert found.half_width == pytest.approx(2.459 * error, rel=0.001)
+    assert found.n == 3
+    assert stats.difference([1.0, 1.0], [3.0, 3.0]).half_width == 0.0
+    assert stats.difference([1.0], [3.0, 4.0]).low is None
+
+
+def test_inside_outside_and_the_intervals() -> None:
+    rng = np.random.default_rng(3)
+    for others in (None, rng.normal(0, 1, 9).tolist()):
+        for shift in (0.0, 0.4, 0.9, 1.4, 2.5):
+            values = (shift + rng.normal(0, 0.6, 8)).tolist()
+            narrow, wide = (
+                stats.mean(values, level) if others is None else stats.difference(values, others, level)
+                for level in (0.90, 0.95)
+            )
+            assert narrow.low is not None
+            assert narrow.high is not None
+            assert wide.low is not None
+            assert wide.high is not None
+            inside = stats.equivalence(values, -1.0, 1.0, others)
+            beyond = stats.outside(values, -1.0, 1.0, others)
+            assert inside is not None
+            assert beyond is not None
+            assert (inside < 0.05) == (narrow.low > -1 and narrow.high < 1)
+            assert (beyond < 0.05) == (wide.low > 1 or wide.high < -1)
+    assert stats.outside([2.0, 2.0], 1.0, 3.0) == 1.0
+    assert stats.outside([4.0, 4.0], 1.0, 3.0) == 0.0
+    assert stats.outside([4.0], 1.0, 3.0) is None

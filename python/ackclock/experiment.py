@@ -134,6 +134,11 @@ class Scenario:
         return cls.parse(tomli_w.dumps(document), overrides, file="dictionary", controllers=controllers)
 
     @property
+    def overrides(self) -> list[str]:
+        """The assignments with which the text was read."""
+        return list(self._overrides)
+
+    @property
     def advice(self) -> list[str]:
         """Entries of the file that are accepted but should be written differently, each with its place."""
         return [*self._parsed.advice, *self._remarks]

@@ -160,18 +160,71 @@ def p_value(values: Sequence[float], reference: float) -> float | None:
         return float(stats.ttest_1samp(x, reference).pvalue)
 
 
-def equivalence(values: Sequence[float], low: float, high: float) -> float | None:
-    """Two one-sided t tests that the mean lies between `low` and `high`: the larger p-value."""
+def difference(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estimate:
+    """Mean of `a` minus mean of `b`, two independent lists, with Welch's interval; n is that of the shorter list."""
+    from scipy import stats
+
+    x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    n = min(len(x), len(y))
+    if n == 0:
+        return Estimate(math.nan, None, None, 0)
+    value = float(x.mean() - y.mean())
+    if n == 1:
+        return Estimate(value, None, None, 1)
+    if np.ptp(x) == 0 and np.ptp(y) == 0:
+        return Estimate(value, value, value, n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # values that differ by rounding errors alone
+        found = stats.ttest_ind(x, y, equal_var=False).confidence_interval(level)
+    return Estimate(value, float(found.low), float(found.high), n)
+
+
+def _above_and_below(
+    values: Sequence[float], low: float, high: float, others: Sequence[float] | None
+) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """One-sided p-values that the mean is above `low` and below it, and the same of `high`; None for too few values.
+
+    With `others`, an independent list, the mean of `values` minus that of `others` is tested (Welch).
+    """
     from scipy import stats
 
     x = np.asarray(values, dtype=float)
-    if len(x) < 2:
+    y = None if others is None else np.asarray(others, dtype=float)
+    if len(x) < 2 or (y is not None and len(y) < 2):
         return None
-    if np.ptp(x) == 0:
-        return float(not low <= x[0] <= high)
-    above = stats.ttest_1samp(x, low, alternative="greater").pvalue
-    below = stats.ttest_1samp(x, high, alternative="less").pvalue
-    return float(max(above, below))
+    if np.ptp(x) == 0 and (y is None or np.ptp(y) == 0):
+        constant = float(x[0] - (0.0 if y is None else y[0]))
+        return (float(constant < low), float(constant >= low)), (float(constant <= high), float(constant > high))
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # values that differ by rounding errors alone
+        for bound in (low, high):
+            if y is None:
+                above = float(stats.ttest_1samp(x, bound, alternative="greater").pvalue)
+            else:
+                above = float(stats.ttest_ind(x - bound, y, equal_var=False, alternative="greater").pvalue)
+            found.append((above, 1.0 - above))
+    return found[0], found[1]
+
+
+def equivalence(
+    values: Sequence[float], low: float, high: float, others: Sequence[float] | None = None
+) -> float | None:
+    """Two one-sided t tests that the mean lies between `low` and `high`: the larger p-value.
+
+    With `others`, an independent list, the mean of `values` minus that of `others` is tested (Welch).
+    """
+    tests = _above_and_below(values, low, high, others)
+    return None if tests is None else max(tests[0][0], tests[1][1])
+
+
+def outside(values: Sequence[float], low: float, high: float, others: Sequence[float] | None = None) -> float | None:
+    """The p-value of a mean outside `low` to `high`: below 0.05 if and only if the 95 % interval lies outside.
+
+    `others` as for `equivalence`.
+    """
+    tests = _above_and_below(values, low, high, others)
+    return None if tests is None else min(1.0, 2 * min(tests[0][1], tests[1][0]))
 
 
 def signed_rank(values: Sequence[float], reference: float = 0.0) -> float | None:

@@ -39,6 +39,7 @@ COMMANDS = (
     "plot",
     "suite",
     "compare",
+    "agree",
     "paper",
     "identify",
     "replay",

@@ -1,0 +1,291 @@
+"""The result of `ackclock agree` as one JSON document (docs/agree.md): page, figures and tables are made from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ackclock import stats
+from ackclock.agree import known
+from ackclock.agree.compare import Row, compare, compare_distributions, judge
+from ackclock.agree.controls import has_profile
+from ackclock.agree.execute import Order, Samples
+from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, metrics_of, windows
+from ackclock.agree.perturb import DELAY_PART
+from ackclock.agree.sample import Sample
+from ackclock.files import BadInput
+
+FORMAT = 1
+CURVE_POINTS = 1200
+QUANTILES = 101
+
+Document = dict[str, Any]
+
+
+def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
+    """Compare the runs of an order and describe everything."""
+    reference = order.substrates[0].name
+    names = [substrate.name for substrate in order.substrates]
+    found: Document = {
+        "format": FORMAT,
+        "title": order.scenario.title,
+        "scenario": order.scenario.file,
+        "set": list(order.settings),
+        "packets": list(order.packets),
+        "command": list(command),
+        "engine": _engine(order),
+        "duration_s": order.scenario.duration_s,
+        "reference": reference,
+        "seeds": order.seeds,
+        "repeats": order.repeats,
+        "perturbation": {"delay_part": DELAY_PART, "start": "up to one base round-trip time later"},
+        "metrics": [_metric(metric) for metric in metrics_of(order.scenario.duration_s)] + [_distance_metric()],
+        "shown": [{"name": m.name, "words": m.words, "unit": m.unit} for m in SHOWN],
+        "substrates": [{"name": s.name, "title": s.title, "real_time": s.real_time} for s in order.substrates],
+        "controllers": [_controller(order, samples, control.label, control.name) for control in order.controls],
+        "known_differences": [asdict(one) for one in known.concerning(names)],
+        "signals": [
+            {"name": s.name, "controllers": s.controllers, "missing": s.missing, **{name: s.on(name) for name in names}}
+            for s in known.tables().signals
+        ],
+    }
+    found["summary"] = summary(found)
+    return found
+
+
+def _engine(order: Order) -> str:
+    from ackclock.study.plan import StudyPlan
+
+    return StudyPlan.parse(order.scenario.text, list(order.settings), file=order.scenario.file).engine
+
+
+def _metric(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "words": metric.words,
+        "unit": metric.unit,
+        "part": metric.part,
+        "least": metric.least,
+    }
+
+
+def _distance_metric() -> dict[str, Any]:
+    words = "distribution of the window, Kolmogorov and Smirnov's distance"
+    return {"name": DISTANCE, "words": words, "unit": "", "part": None, "least": DISTANCE_FLOOR}
+
+
+def _controller(order: Order, samples: Samples, label: str, name: str) -> Document:
+    names = [substrate.name for substrate in order.substrates]
+    runs = {s: samples.runs.get((label, s), []) for s in names}
+    bottleneck, settings = _settings(order, runs)
+    values = {s: _values(own, settings) for s, own in runs.items()}
+    described = {}
+    for substrate in order.substrates:
+        s = substrate.name
+        described[s] = {
+            "refused": samples.refused.get((label, s)),
+            "runs": len(runs[s]),
+            "invalid": [_stamp(one) for one in samples.invalid.get((label, s), [])],
+            "validity": [_stamp(one) for one in runs[s] if one.validity is not None],
+            "means": {m.name: _estimate(values[s], m.name) for m in (*METRICS, *SHOWN)},
+            "values": {m.name: [values[s][m.name].get(x.seed) for x in runs[s]] for m in (*METRICS, *SHOWN)},
+            "seeds": [x.seed for x in runs[s]],
+            "curve": _curve(runs[s]),
+            "distribution": _distribution(runs[s]),
+            "notes": list(dict.fromkeys(note for one in runs[s] for note in one.notes)),
+            "lacking": [{"signal": signal.name, "given": given} for signal, given in known.lacking(name, s)],
+        }
+    comparisons = [_comparison(order, name, substrate.name, values, runs) for substrate in order.substrates[1:]]
+    return {
+        "control": label,
+        "name": name,
+        "bottleneck": bottleneck,
+        "substrates": described,
+        "comparisons": comparisons,
+    }
+
+
+def _real(order: Order, *names: str) -> bool:
+    return any(substrate.real_time for substrate in order.substrates if substrate.name in names)
+
+
+def _settings(order: Order, runs: Mapping[str, Sequence[Sample]]) -> tuple[str | None, dict[int, Setting]]:
+    """The bottleneck (of the links with a fixed rate the one most used on the reference), and the setting by seed."""
+    first = next((own[0] for own in runs.values() if own and own[0].links), None)
+    rates = {link["name"]: link["mean_rate_bps"] for link in order.scenario.resolved["links"]}
+    used = {} if first is None else {n: link["utilisation"] for n, link in first.links.items() if n in rates}
+    bottleneck = max(used, key=lambda n: used[n] or 0.0) if used else None
+    found: dict[int, Setting] = {}
+    for sample in (sample for own in runs.values() for sample in own):
+        rate = rates[bottleneck] if bottleneck is not None else None
+        setting = found.setdefault(sample.seed, Setting(rate, {}))
+        for name, flow in sample.flows.items():
+            if flow["min_delay_s"] is not None:
+                setting.base_s[name] = min(setting.base_s.get(name, math.inf), flow["min_delay_s"])
+    return bottleneck, found
+
+
+def _values(runs: Sequence[Sample], settings: Mapping[int, Setting]) -> dict[str, dict[int, float | None]]:
+    found: dict[str, dict[int, float | None]] = {metric.name: {} for metric in (*METRICS, *SHOWN)}
+    for sample in runs:
+        shared = settings[sample.seed]
+        own = {name: flow["base_delay_s"] for name, flow in sample.flows.items() if flow["base_delay_s"] is not None}
+        setting = Setting(shared.rate_bps, {**shared.base_s, **own})
+        for metric in (*METRICS, *SHOWN):
+            found[metric.name][sample.seed] = metric.value(sample, setting)
+    return found
+
+
+def _estimate(values: Mapping[str, Mapping[int, float | None]], name: str) -> dict[str, Any] | None:
+    there = [x for x in values[name].values() if x is not None]
+    if not there:
+        return None
+    e = stats.within(there[:1] if stats.same(there) else there, 0.0)
+    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
+
+
+def _comparison(
+    order: Order,
+    control: str,
+    substrate: str,
+    values: Mapping[str, Mapping[str, Mapping[int, float | None]]],
+    runs: Mapping[str, Sequence[Sample]],
+) -> Document:
+    reference = order.substrates[0].name
+    paired = not _real(order, reference, substrate)
+    a, b = values[reference], values[substrate]
+    rows = [
+        compare(metric, a[metric.name], b[metric.name], paired=paired)
+        for metric in metrics_of(order.scenario.duration_s)
+    ]
+    of = [{sample.seed: windows(sample) for sample in runs[name]} for name in (reference, substrate)]
+    rows.append(compare_distributions(of[0], of[1], paired=paired))
+    profile = {"ns2": float(has_profile(order.scenario, "ns2"))}
+    numbers = tuple({**_numbers(values[name]), **profile} for name in (reference, substrate))
+    judged = []
+    for row in judge(rows):
+        if row.test == "none" and row.reference is None and row.compared is None:
+            continue  # the metric does not apply to this network
+        cause = None
+        if row.verdict == "differs":
+            cause = known.explanation(row, control, (reference, substrate), (numbers[0], numbers[1]))
+        judged.append(_plain(replace(row, known=None if cause is None else cause.id)))
+    return {"substrate": substrate, "paired": paired, "rows": judged}
+
+
+def _numbers(values: Mapping[str, Mapping[int, float | None]]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for metric in SHOWN:
+        there = [x for x in values[metric.name].values() if x is not None]
+        # Of the smallest window the smallest of all runs, of the others the mean.
+        pick = min if metric.name == "smallest_cwnd" else (lambda xs: sum(xs) / len(xs))
+        found[metric.name] = pick(there) if there else None
+    return found
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    found = asdict(row)
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in found.items()}
+
+
+def _stamp(sample: Sample) -> dict[str, Any]:
+    return {"seed": sample.seed, **(sample.validity or {})}
+
+
+def _curve(runs: Sequence[Sample]) -> dict[str, Any] | None:
+    """The window of the first flow in the first run, with at most 1,200 points, and its cuts."""
+    if not runs or not runs[0].curves:
+        return None
+    flow, curve = next(iter(runs[0].curves.items()))
+    stride = max(1, -(-len(curve.cwnd) // CURVE_POINTS))
+    return {
+        "flow": flow,
+        "seed": runs[0].seed,
+        "start_s": curve.start_s,
+        "step_s": curve.step_s * stride,
+        "cwnd": [round(x, 2) for x in curve.cwnd[::stride]],
+        "cuts_s": curve.cuts_s,
+    }
+
+
+def _distribution(runs: Sequence[Sample]) -> dict[str, Any] | None:
+    """Quantiles of the window over all runs, and for each quantile the least and the largest over the runs."""
+    own = [found for sample in runs if len(found := windows(sample))]
+    if not own:
+        return None
+    parts = np.linspace(0, 1, QUANTILES)
+    each = np.array([np.quantile(one, parts, method="inverted_cdf") for one in own])
+    every = np.quantile(np.concatenate(own), parts, method="inverted_cdf")
+    return {
+        "quantiles": [round(float(x), 3) for x in every],
+        "low": [round(float(x), 3) for x in each.min(axis=0)],
+        "high": [round(float(x), 3) for x in each.max(axis=0)],
+    }
+
+
+def rows_of(document: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Every row with its controller and its comparison."""
+    return [
+        (controller, comparison, row)
+        for controller in document["controllers"]
+        for comparison in controller["comparisons"]
+        for row in comparison["rows"]
+    ]
+
+
+def summary(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of verdicts, the findings, and one sentence."""
+    every = rows_of(document)
+    counts = {v: sum(row["verdict"] == v for _, _, row in every) for v in ("agrees", "differs", "undecided")}
+    findings = [
+        {"control": controller["control"], "substrate": comparison["substrate"], "metric": row["metric"]}
+        for controller, comparison, row in every
+        if row["verdict"] == "differs" and row["known"] is None
+    ]
+    return {**counts, "findings": findings, "sentence": _sentence(document, counts, len(findings))}
+
+
+def _sentence(document: Mapping[str, Any], counts: Mapping[str, int], findings: int) -> str:
+    reference = document["reference"]
+    others = " and ".join(s["name"] for s in document["substrates"][1:])
+    total = sum(counts.values())
+    if not total:
+        return f"Nothing could be compared: no controller ran on {reference} and on {others}."
+    several = len(document["controllers"]) > 1
+    of = (
+        f" of {len(document['controllers'])} controllers" if several else f" of {document['controllers'][0]['control']}"
+    )
+    text = f"{counts['agrees']} of {total} metrics{of} on {others} agree with {reference}"
+    rest = []
+    if counts["undecided"]:
+        rest.append(f"{counts['undecided']} {'is' if counts['undecided'] == 1 else 'are'} undecided")
+    if counts["differs"]:
+        explained = counts["differs"] - findings
+        how = f"{explained} by a known difference, {findings} without a known cause" if explained else "no known cause"
+        rest.append(f"{counts['differs']} differ{'s' if counts['differs'] == 1 else ''} ({how})")
+    return f"{text}; {', '.join(rest)}." if rest else f"{text}."
+
+
+def text_of(document: Mapping[str, Any]) -> str:
+    """The document as JSON text."""
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def read(path: Path) -> Document:
+    """Read a document from a file, or from `agree.json` in a folder. Raises BadInput if it is none."""
+    file = path / "agree.json" if path.is_dir() else path
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{file}: there is no report here; create one with ackclock agree FILE --out DIR") from None
+    except (UnicodeDecodeError, ValueError) as error:
+        raise BadInput(f"{file}: cannot be read: {error}") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise BadInput(f"{file}: is no report of ackclock agree in format {FORMAT}")
+    return found

@@ -1,0 +1,96 @@
+"""The page of a report: one self-contained HTML file, made from the document."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ackclock.agree.document import Document, rows_of
+from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR
+from ackclock.files import svg_text
+from ackclock.html import environment, value
+from ackclock.plot import agreement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def render(document: Document) -> str:
+    """The page as HTML."""
+    names = [substrate["name"] for substrate in document["substrates"]]
+    every = rows_of(document)
+    templates = environment("ackclock.agree")
+    templates.filters["label"] = agreement.label
+    return templates.get_template("agree.html").render(
+        d=document,
+        names=names,
+        live=any(substrate["real_time"] for substrate in document["substrates"]),
+        findings=[found for found in every if found[2]["verdict"] == "differs" and found[2]["known"] is None],
+        forest=_svg(agreement.forest(document), "forest"),
+        windows=_svg(agreement.windows(document), "windows"),
+        distributions=_svg(agreement.distributions(document), "distributions"),
+        floor=DISTANCE_FLOOR,
+        shown={one["name"]: one for one in document["shown"]},
+        command=shlex.join(document["command"]),
+        label=agreement.label,
+        words_of=agreement.words_of,
+        row_of=row_of,
+        mean_of=mean_of,
+        notes_of=lambda name: _notes(document, name),
+        result=result,
+        spread=spread,
+        ms=lambda seconds: "-" if seconds is None else value(1e3 * seconds),
+    )
+
+
+def _svg(figure: Figure, name: str) -> str:
+    """A figure without a background of its own, so that it fits light and dark pages."""
+    for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
+        patch.set_visible(False)
+    return svg_text(figure, name)
+
+
+def _notes(document: Document, substrate: str) -> list[str]:
+    """What a substrate does not take over from the scenario, each remark once."""
+    notes = [note.rstrip(".") for c in document["controllers"] for note in c["substrates"][substrate]["notes"]]
+    return list(dict.fromkeys(notes))
+
+
+def row_of(controller: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """The rows of a metric by substrate; empty if the metric does not apply."""
+    return {
+        comparison["substrate"]: row
+        for comparison in controller["comparisons"]
+        for row in comparison["rows"]
+        if row["metric"] == metric
+    }
+
+
+def result(row: Mapping[str, Any]) -> str:
+    """The ratio, difference or distance of a row."""
+    if row["test"] == "both 0":
+        return "both 0"
+    if row["value"] is None:
+        return ""
+    return format(row["value"], {"ratio": ".3f", "difference": "+.3g"}.get(row["test"], ".3g"))
+
+
+def spread(row: Mapping[str, Any]) -> str:
+    """The 90 % interval of a ratio; of a difference or a distance, what it is and its bound; else the reason."""
+    if row["test"] == "ratio":
+        return "" if row["low90"] is None else f"[{row['low90']:.3f}, {row['high90']:.3f}]"
+    if row["value"] is None or row["high"] is None:
+        return "" if row["test"] == "both 0" else str(row["reason"])
+    return f"{row['test']}, bound {value(row['high'])}"
+
+
+def mean_of(controller: Mapping[str, Any], substrate: str, metric: str, *, bare: bool = False) -> str:
+    """The mean of a metric on a substrate with the half-width of its interval (not if `bare`), as text."""
+    found = None if metric == DISTANCE else controller["substrates"][substrate]["means"].get(metric)
+    if found is None:
+        return "" if metric == DISTANCE else "-"
+    text = value(found["value"])
+    if bare or found["low"] is None or found["high"] == found["low"]:
+        return text
+    return f"{text} ± {value((found['high'] - found['low']) / 2, 2)}"

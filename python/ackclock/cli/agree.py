@@ -1,0 +1,203 @@
+"""`ackclock agree`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from ackclock.cli.console import named_progress, wide_console
+from ackclock.cli.options import AllowCode, File, Jobs, Overrides
+from ackclock.files import BadInput, check_folder, check_picture, check_targets, save_figure, write_text
+from ackclock.text import advise, fail, say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ackclock.agree.document import Document
+    from ackclock.agree.execute import Order
+
+EXAMPLE = "ackclock agree @dumbbell --on tcp,quic --seeds 12 --out out/agree"
+MOST_SEEDS = 1000
+PRINTED = ("utilisation", "throughput", "cwnd", "queueing", "cuts", "retransmissions")
+"""Metrics of the printed table."""
+
+
+def command(
+    file: File,
+    /,
+    *,
+    on: str = "tcp,quic",
+    control: list[str] | None = None,
+    seeds: int = 12,
+    repeats: int = 5,
+    set_: Overrides = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+    jobs: Jobs = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
+) -> int:
+    """Compare one scenario and its controllers on several substrates: tests of equivalence, one page. Resumable.
+
+    The exit status is 0 whatever the verdicts, and 3 if a substrate is not available.
+
+    Parameters
+    ----------
+    file
+        Scenario file, or @NAME.
+    on
+        Substrates, the reference first: tcp (simulated), quic (virtual time), udp (QUIC over sockets), linux (the
+        kernel's own algorithm), kernel (our controller inside the kernel's TCP).
+    control
+        Controller for every TCP flow: a name, FILE.py:CLASS or a table. May be repeated. Default: each controller of
+        the scenario's flows.
+    seeds
+        Seeds of the substrates in virtual time.
+    repeats
+        Valid runs of the substrates in real time.
+    set_
+        Replace one value first: KEY=VALUE. May be repeated.
+    out
+        Folder for the page, agree.json and the finished runs. Default: out/agree/FILE.
+    plot
+        Also draw the windows, their distributions and the ratios to this file (.svg, .png or .pdf).
+    jobs
+        Number of threads. Default: all.
+    as_json
+        Print agree.json and nothing else.
+    allow_code
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
+
+    """
+    from ackclock.agree.document import build, text_of
+    from ackclock.agree.execute import execute, forget
+
+    order = _order(file, on, control or [], seeds, repeats, set_ or [])
+    for substrate in order.substrates:
+        reason = substrate.available(order.scenario)
+        if reason is not None:
+            return fail(f"--on {substrate.name}: not available: {reason}", 3)
+    target = _target(out or Path("out") / "agree" / Path(file).stem)
+    if plot is not None:
+        check_picture(plot)
+        check_targets([plot])
+    try:
+        with named_progress() as progress:
+            samples = execute(order, target / "runs", jobs=jobs, progress=None if as_json else progress("running"))
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
+    document = build(order, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
+    _write(document, target, plot)
+    forget(order, target / "runs")
+    if as_json:
+        print(text_of(document), end="")
+        return 0
+    _report(document)
+    for path in (target / "index.html", target / "agree.json", *([plot] if plot is not None else [])):
+        say(f"written: {path}")
+    return 0
+
+
+def _target(folder: Path) -> Path:
+    """The folder of the report. Raises BadInput if it is a file, or if its page is of something else."""
+    check_folder(folder)
+    if (folder / "index.html").exists() and not (folder / "agree.json").exists():
+        raise BadInput(f"--out {folder}: holds index.html and no agree.json; give an empty or a new folder")
+    return folder
+
+
+def _write(document: Document, target: Path, plot: Path | None) -> None:
+    """Write the page, the document and the figure."""
+    from ackclock.agree.document import text_of
+    from ackclock.agree.page import render
+
+    page = render(document)
+    target.mkdir(parents=True, exist_ok=True)
+    write_text(target / "agree.json", text_of(document))
+    write_text(target / "index.html", page)
+    if plot is not None:
+        from ackclock.plot.agreement import overview
+
+        save_figure(overview(document), plot)
+
+
+def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str]) -> Order:
+    """Read the scenario and the options. Raises BadInput and ScenarioError."""
+    from ackclock.agree.controls import controls, equal_packets
+    from ackclock.agree.execute import Order
+    from ackclock.agree.substrates import find
+    from ackclock.experiment import Scenario
+
+    for option, number in (("--seeds", seeds), ("--repeats", repeats)):
+        if not 2 <= number <= MOST_SEEDS:
+            raise BadInput(f"{option} {number}: must be a whole number from 2 to {MOST_SEEDS}")
+    substrates = find(on)
+    scenario = Scenario.load(file, overrides)
+    advise(scenario.advice)
+    if scenario.is_study:
+        raise BadInput(f"{file}: sweep: the file is a study of many runs; ackclock agree takes a single scenario")
+    chosen = controls(scenario, named)
+    flows = [flow for flow in scenario.resolved["flows"] if flow["kind"] == "tcp"]
+    live = [substrate.name for substrate in substrates if substrate.real_time]
+    if live and (len(flows) != 1 or scenario.resolved["traffic"]):
+        raise BadInput(f"{file}: {live[0]} runs one TCP flow, and the scenario has more; give one with a single flow")
+    packets = equal_packets(scenario, substrates)
+    return Order(scenario, scenario.overrides, chosen, substrates, seeds, repeats, packets)
+
+
+def _repeat(
+    file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str], out: Path
+) -> list[str]:
+    """The command line that repeats the report."""
+    words = ["ackclock", "agree", str(file), "--on", on]
+    for option, values in (("--control", named), ("--set", overrides)):
+        words += [word for value in values for word in (option, value)]
+    return [*words, "--seeds", str(seeds), "--repeats", str(repeats), "--out", str(out)]
+
+
+def _report(document: Document) -> None:
+    """Print the sentence, the findings, and one line for each controller and substrate."""
+    from ackclock.agree.table import cell, cells
+    from ackclock.plot.agreement import label
+
+    console = wide_console()
+    console.print(document["summary"]["sentence"])
+    if document["packets"]:
+        console.print("Packets have 1500 bytes on the wire on every substrate; those of the scenario are too small.")
+    table = Table(box=None, pad_edge=False)
+    for head in ("controller", "on", "n"):
+        table.add_column(head, justify="right" if head == "n" else "left")
+    rows = cells(document)
+    shown = [name for name in PRINTED if any(name in row for _, _, row in rows)]
+    for name in shown:
+        table.add_column(label(name), justify="right")
+    for head in ("agree", "differ", "undecided"):
+        table.add_column(head, justify="right")
+    for controller, comparison, own in rows:
+        counts = [
+            str(sum(row["verdict"] == v for row in comparison["rows"])) for v in ("agrees", "differs", "undecided")
+        ]
+        n = str(controller["substrates"][comparison["substrate"]]["runs"])
+        values = [cell(own.get(name)) for name in shown]
+        table.add_row(controller["control"], comparison["substrate"], n, *values, *counts)
+    console.print(table)
+    console.print(f"Ratios to {document['reference']}; ! differs, ? undecided; d: difference.")
+    _notes(document)
+
+
+def _notes(document: Mapping[str, Any]) -> None:
+    """Print findings, refused controllers and invalid runs."""
+    for finding in document["summary"]["findings"]:
+        say(
+            "finding: {control} on {substrate}: {metric} differs, and no known difference explains it".format(**finding)
+        )
+    for controller in document["controllers"]:
+        for name, own in controller["substrates"].items():
+            if own["refused"]:
+                say(f"{controller['control']} was not run on {name}: {own['refused']}")
+            for stamp in own["invalid"]:
+                reasons = "; ".join(stamp.get("reasons", []))
+                say(f"{controller['control']} on {name}, seed {stamp['seed']}: invalid: {reasons}")
