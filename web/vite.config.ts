@@ -3,7 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { gunzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
+import { STEP, fromSteps, type PackedFile } from './src/share/packed';
 
 const root = import.meta.dirname;
 const wasm = process.env.ACKCLOCK_WASM ?? join(root, 'ackclock.wasm');
@@ -35,10 +37,16 @@ function notices(): { name: string; version: string; text: string }[] {
     return { name, version: about.version, text: file ? readFileSync(join(folder, file), 'utf8').trim() : about.license };
   });
 }
-/** A file as text if it is one: text packs better. */
-const content = (bytes: Buffer): { text: string } | { base64: string } => (isUtf8(bytes) ? { text: bytes.toString() } : { base64: bytes.toString('base64') });
+/** A file as text if it is one, unpacked, because it is packed again with the page; a list of whole numbers as its steps. */
+function content(bytes: Buffer): PackedFile {
+  const plain = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes;
+  if (!isUtf8(plain)) return { base64: bytes.toString('base64') };
+  const text = plain.toString(), numbers = text.trim().split('\n').map(Number);
+  const steps = numbers.map((n, i) => String.fromCharCode(STEP + n - (numbers[i - 1] ?? 0))).join('');
+  return fromSteps(steps) === text ? { steps } : { text };
+}
 /** The scenarios of the repository, with the files that they name, except those with QUIC, which is not in the core for browsers. */
-function scenarios(): { name: string; text: string; files: Record<string, { text: string } | { base64: string }> }[] {
+function scenarios(): { name: string; text: string; files: Record<string, PackedFile> }[] {
   const folder = join(root, '../scenarios');
   const quic = (name: string): boolean => /^\[quic\]|^quic\s*=/m.test(readFileSync(join(folder, name), 'utf8'));
   return readdirSync(folder).filter((name) => name.endsWith('.toml') && !quic(name)).sort().map((name) => {

@@ -5,7 +5,7 @@ declare module 'virtual:core' {
 }
 declare module 'virtual:scenarios' {
   /** The scenarios of the repository, with the files that they name. */
-  const scenarios: { name: string; text: string; files: import('./core/types').Files }[];
+  const scenarios: { name: string; text: string; files: Record<string, import('./share/packed').PackedFile> }[];
   export default scenarios;
 }
 declare module 'virtual:notices' {

@@ -84,12 +84,16 @@ export class Lab {
     return code === 1;
   }
   now(): number { return this.#core.now(); }
-  outcome(): Outcome {
+  outcome(): Outcome { return JSON.parse(this.outcomeText()) as Outcome; }
+  /** The outcome as the core writes it. */
+  outcomeText(): string {
     return this.#guard(() => {
       this.#core.outcome();
-      const answer = this.#answer<Outcome & { failure?: string; flow?: string; at_s?: number }>();
-      if (answer.failure !== undefined) throw new Failed(`flow ${answer.flow}, at ${answer.at_s} s: ${answer.failure}`);
-      return answer;
+      const text = this.#text(this.#core.answer(), this.#core.answer_length());
+      if (!text.includes('"failure":')) return text;
+      const { failure, flow, at_s } = JSON.parse(text) as { failure?: string; flow?: string; at_s?: number };
+      if (failure !== undefined) throw new Failed(`flow ${flow}, at ${at_s} s: ${failure}`);
+      return text;
     });
   }
   fingerprint(): string { return this.#guard(() => { this.#core.fingerprint(); return this.#text(this.#core.answer(), this.#core.answer_length()); }); }

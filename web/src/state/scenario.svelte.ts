@@ -1,10 +1,12 @@
 /** The scenario under work: text, changes by knobs, seed, files, controller. */
 import scenarios from 'virtual:scenarios';
 import type { Checked, Files, Problem, ScenarioRequest } from '../core/types';
+import { unpacked } from '../share/packed';
 import { type Shared, type View } from '../share/link';
 
 export const FILE = 'scenario.toml';
-export const built = scenarios;
+/** The scenarios of the repository; their files are unpacked when they are used. */
+export const built = scenarios.map(({ name, text, files }) => ({ name, text, get files(): Files { return unpacked(files); } }));
 export const FIRST = 'dumbbell';
 
 export const scenario = $state({
@@ -24,7 +26,7 @@ export const scenario = $state({
 });
 
 export function load(name: string): void {
-  const found = scenarios.find((s) => s.name === name);
+  const found = built.find((s) => s.name === name);
   if (!found) return;
   Object.assign(scenario, { name, text: found.text, set: [], seed: null, files: found.files, problem: null, checked: null, controlled: [] });
 }

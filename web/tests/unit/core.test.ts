@@ -38,6 +38,7 @@ describe('the core', () => {
     expect(problem!.problem.line).toBe(line);
     expect(problem!.problem.key).toContain('delay');
     expect(core.check({ file: 'scenario.toml', text: dumbbell, set: [] }).network.links).toHaveLength(5);
+    expect(() => core.check({ file: 'scenario.toml', text: 'extends = "no.toml"', set: [] })).toThrow(/no such file/);
   });
   it('explains the first fall of a window', () => {
     const core = lab();
