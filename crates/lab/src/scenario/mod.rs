@@ -32,6 +32,7 @@ pub(crate) mod table;
 mod tcp;
 pub(crate) mod tle;
 mod traffic;
+pub(crate) mod write;
 
 pub use advice::advised;
 pub use cbrgen::cbrgen;
