@@ -196,6 +196,8 @@ class Finished:
     outcome: str
     flow_names: list[str]
     link_names: list[str]
+    flow_ends: list[list[str]]
+    segment_bytes: list[int | None]
     limited_s: list[list[float]]
     violations: list[str]
     violation_count: int

@@ -1,5 +1,5 @@
 /** Messages between page and worker. Every answer carries the id of its request; progress carries the id of its run. */
-import type { Catalog, Checked, Curves, Ended, Files, Flights, Places, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Why } from './types';
+import type { Catalog, Checked, Curves, Ended, Files, Flights, Places, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Shape, Why } from './types';
 
 export interface Calls {
   begin: { request: { wasm: ArrayBuffer }; answer: Catalog };
@@ -13,6 +13,8 @@ export interface Calls {
   satellites: { request: ScenarioRequest & { from?: string; to?: string; until_s: number }; answer: Satellites };
   places: { request: { at: number }; answer: Places };
   radio: { request: ScenarioRequest; answer: RadioPlaces };
+  /** A recorded run in place of one of the core: the text of its JSON. Null: none. */
+  record: { request: string | null; answer: Shape | null };
   controller: { request: { code: string; confirmed: true } | null; answer: string[] };
 }
 export type CallName = keyof Calls;

@@ -2,6 +2,7 @@
 /** One worker, one instance of the core, one run. */
 import { Failed, Lab, Refused } from './lab';
 import { Controllers } from './controllers';
+import { Recorded, type Recording } from './recorded';
 import type { CallName, Calls, Reply, Request } from './protocol';
 import type { Ended, RunRequest } from './types';
 
@@ -13,6 +14,7 @@ const MOST_BYTES = 700e6;
 
 const controllers = new Controllers();
 let lab: Lab | undefined;
+let recorded: Recorded | null = null;
 let turn = 0;
 const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, transfer);
 /** Lets messages in, without the 4 ms of setTimeout. */
@@ -30,6 +32,7 @@ function started(): Lab {
 async function run(id: number, request: RunRequest): Promise<Ended> {
   const core = started(), mine = ++turn, began = performance.now();
   if (core.bytes > 64e6) core.reset(); // the memory of an instance never shrinks
+  recorded = null;
   controllers.begin();
   const shape = core.open(request);
   let told = 0, chunk = 4096, ended = false, cutShort: string | null = null;
@@ -61,12 +64,13 @@ const handlers: Handlers = {
   check: (request) => started().check(request),
   run: (request, id) => run(id, request),
   stop: () => { turn++; return null; },
-  curves: ({ from, to, px }) => started().curves(from, to, px),
-  flights: ({ from, to }) => started().flights(from, to),
+  curves: ({ from, to, px }) => (recorded ?? started()).curves(from, to, px),
+  flights: ({ from, to }) => (recorded ?? started()).flights(from, to),
   why: (request) => started().why(request),
   satellites: (request) => started().satellites(request),
   places: ({ at }) => started().places(at),
   radio: (request) => started().radio(request),
+  record: (text) => { recorded = text === null ? null : new Recorded(JSON.parse(text) as Recording); return recorded && recorded.shape(); },
   controller: (request) => controllers.load(request?.code ?? null),
 };
 

@@ -30,15 +30,19 @@ class Run {
   /** Text, changes and seed of the run that is shown: the page says when the editor is ahead of it. */
   key = $state('');
   seconds = $state(0);
+  /** What is shown was recorded elsewhere (state/recording.svelte.ts). */
+  recording = $state.raw<RecordingNotes | null>(null);
 }
+/** What a recorded run can not show here, and why. */
+export interface RecordingNotes { source: string; notes: string[]; reason: string; packets: boolean; computable: boolean }
 export const run = new Run();
 
 let client: Client | null = null;
 let checks = 0;
-const key = (): string => JSON.stringify([scenario.text, scenario.set, scenario.seed, scenario.controlled, scenario.controlled.length ? scenario.code : '']);
+export const key = (): string => JSON.stringify([scenario.text, scenario.set, scenario.seed, scenario.controlled, scenario.controlled.length ? scenario.code : '']);
 export const isShown = (): boolean => run.key === key();
 
-function mark(status: Status): void {
+export function mark(status: Status): void {
   run.status = status;
   const root = document.documentElement.dataset;
   root.state = status;
@@ -85,6 +89,7 @@ const enum Records { all, part, changes }
 /** Computes the scenario. `packets`: record packet events in these times only. */
 export async function compute(packets?: [number, number], records = packets ? Records.part : Records.all): Promise<void> {
   if (!client || (scenario.controlled.length && !scenario.confirmed)) return;
+  leaveRecording();
   const mine = ++turn, again = isShown(), asked = key();
   Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0 });
   mark('running');
@@ -132,6 +137,14 @@ export async function stop(): Promise<void> {
   }, 1000);
 }
 
+/** From a recorded run back to runs of the core. */
+export function leaveRecording(): void {
+  if (!run.recording) return;
+  Object.assign(run, { recording: null, shape: null, curves: null, outcome: null, key: '' });
+  scenario.places = null;
+  void client?.call('record', null);
+}
+
 let looks = 0;
 let width = 900;
 export const setWidth = (px: number): void => { width = Math.max(100, Math.round(px)); };
@@ -145,11 +158,11 @@ export async function look(): Promise<void> {
   } catch (error) { if (mine === looks) run.failure = (error as Error).message; }
 }
 export async function flights(from: number, to: number): Promise<Flights | null> {
-  if (!client || run.status !== 'ended') return null;
+  if (!client || run.status !== 'ended' || run.recording?.packets === false) return null;
   try { return await client.call('flights', { from, to }); } catch { return null; }
 }
 export async function explain(at: number, flow: string | undefined, cut: boolean): Promise<void> {
-  if (!client || run.status !== 'ended') return;
+  if (!client || run.status !== 'ended' || run.recording) return;
   run.whyNote = '';
   try {
     run.why = await client.call('why', { at_s: at, cut, ...(flow ? { flow } : {}) });
