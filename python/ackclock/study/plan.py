@@ -102,6 +102,22 @@ class StudyPlan:
         """The scenario of a point, for a single run."""
         return Scenario(self.core.scenario(point), self.file, self.text)
 
+    def standalone(self, point: int) -> Scenario:
+        """The scenario of a point as one that is written out: without axes, changes and base files.
+
+        Its text is the scenario, so that a link or a page can hold it. The files that it names are relative to the
+        folder of the study's file. Its runs have the identities of the point's.
+        """
+        import tomllib
+
+        import tomli_w
+
+        document = tomllib.loads(self.core.text(point, str(Path(self.file).parent)))
+        labels = ", ".join(f"{axis} {label}" for axis, label in self.labels(point).items())
+        if labels:
+            document["title"] = f"{self.title}: {labels}"
+        return Scenario.parse(tomli_w.dumps(document), file=self.file)
+
     def runs(self, seeds: Mapping[int, Iterable[int]] | None = None) -> list[Run]:
         """Every run; `seeds` gives the seeds of each point in place of the study's."""
         found = []

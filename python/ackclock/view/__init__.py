@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock.files import BadInput
-from ackclock.link import Shared
+from ackclock.files import BadInput, write_text
+from ackclock.link import PAGE, Shared
 
 if TYPE_CHECKING:
     from ackclock.view.recording import Recording
@@ -35,6 +36,18 @@ def page(shared: Shared | None = None, recording: Recording | None = None) -> st
         raise BadInput("the page of this installation is damaged; build it with: cd web && npm run build")
     inside = _element(ELEMENT, shared) if recording is None else _element(RECORDING, recording)
     return text.replace(START, inside + START)
+
+
+def place(folder: Path) -> str | None:
+    """Put the page into a folder, for the links of other pages; returns its name. None if the package has no page."""
+    try:
+        text = page()
+    except BadInput:
+        return None
+    target = folder / PAGE
+    if not target.is_file() or target.read_bytes() != text.encode():
+        write_text(target, text)
+    return PAGE
 
 
 def _element(name: str, content: Any) -> str:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock.experiment import Trace
 from ackclock.files import BadInput
-from ackclock.text import shown
-from ackclock.view.recording import KEY, LOG, NUMBERS, About, Recording, recording
+from ackclock.view.recording import KEY, About, Recording, recording
 
 if TYPE_CHECKING:
     import polars as pl
-
-REMEDY = "ackclock run FILE --trace TRACE.parquet --trace-every ack --packets PACKETS.parquet"
 
 
 def metadata(about: About, trace: Trace = "off") -> dict[str, str]:
@@ -26,13 +23,13 @@ def kind(path: Path) -> str | None:
     """Whether a Parquet file is a `trace` or a packet log (`packets`); None for any other file."""
     import polars as pl
 
+    from ackclock.plot.traces import PACKETS, TRACE
+
     try:
         columns = set(pl.read_parquet_schema(path))
     except (OSError, pl.exceptions.PolarsError):
         return None
-    if {*NUMBERS, "flow"} <= columns:
-        return "trace"
-    return "packets" if set(LOG) <= columns else None
+    return "packets" if columns >= PACKETS else "trace" if columns >= TRACE else None
 
 
 def logs(folder: Path) -> dict[str, list[Path]]:
@@ -58,17 +55,31 @@ def of_folder(folder: Path) -> Recording:
 
 
 def of_file(path: Path) -> Recording:
-    """The recorded run of one Parquet file. Raises BadInput."""
-    of = kind(path)
-    if of is None:
-        raise BadInput(f"{path}: is neither a window trace nor a packet log; write one with: {REMEDY}")
-    return read(path if of == "trace" else None, path if of == "packets" else None, None)
+    """The recorded run of a trace or of a packet log, with the other one beside it: `a.trace.parquet` belongs to
+    `a.packets.parquet`. Raises BadInput.
+    """
+    from ackclock.plot.traces import read_table
+
+    if path.suffix == ".json":
+        outcome = _outcome_of(path)
+        if outcome is None:
+            raise BadInput(f"{path}: is not an outcome (ackclock run --json)")
+        return read(None, None, outcome)
+    of, _ = read_table(path)
+    paths = {of: path}
+    for name, others in logs(path.parent).items():
+        beside = [p for p in others if p.name.partition(".")[0] == path.name.partition(".")[0]]
+        if len(beside) == 1:
+            paths.setdefault(name, beside[0])
+    return read(paths.get("trace"), paths.get("packets"), None)
 
 
 def read(trace: Path | None, packets: Path | None, outcome: dict[str, Any] | None) -> Recording:
-    """A recorded run from a trace, a packet log, or both. Raises BadInput if they are of different runs or too large."""
-    windows = None if trace is None else _read(trace)
-    log = None if packets is None else _read(packets)
+    """A recorded run from a trace, a packet log, or both. Raises BadInput if it is too large, or if these are two."""
+    from ackclock.plot.traces import read_table
+
+    windows = None if trace is None else read_table(trace)[1]
+    log = None if packets is None else read_table(packets)[1]
     said = [_said(path) for path in (trace, packets) if path is not None]
     given = [one["about"] for one in said if one]
     if len(given) == 2 and _identity(given[0]) != _identity(given[1]):
@@ -85,19 +96,12 @@ def read(trace: Path | None, packets: Path | None, outcome: dict[str, Any] | Non
         raise BadInput(f"{trace or packets}: {error}") from None
 
 
-def _read(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    try:
-        return pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise BadInput(f"{path}: cannot be read: {shown(str(error)).splitlines()[0]:.200}") from None
-
-
 def _said(path: Path) -> dict[str, Any] | None:
     """What a file's metadata says of its run; None if another version wrote it."""
     import polars as pl
 
+    if path.suffix != ".parquet":
+        return None
     try:
         found = json.loads(pl.read_parquet_metadata(path).get(KEY, "null"))
         if isinstance(found, dict) and isinstance(found["about"]["flows"], list) and found["trace"] in Trace.__args__:  # type: ignore[attr-defined]
@@ -128,13 +132,13 @@ def _guessed(
         found = [name for frame in frames for name in frame.unique(maintain_order=True).drop_nulls().to_list()]
         return list(dict.fromkeys(found))
 
-    ends = [float(table["time_s"][-1]) for table in (windows, log) if table is not None and table.height]  # type: ignore[arg-type]
+    ends = [float(table["time_s"][-1]) for table in (windows, log) if table is not None and table.height]
     flows = [flow["name"] for flow in outcome["flows"]] if outcome else []
     flows += [name for name in names("flow") if name not in flows]
     return About(
         version="",
         engine="",
-        title=outcome["title"] if outcome else paths[0].name,
+        title=outcome["title"] if outcome else ", ".join(path.name for path in paths),
         file="",
         seed=outcome["seed"] if outcome else 0,
         duration_s=outcome["duration_s"] if outcome else max(ends, default=0.0),
@@ -151,7 +155,7 @@ def _guessed(
 
 
 def _ends(log: pl.DataFrame | None, flows: list[str]) -> list[list[str]]:
-    """Where the data of each flow enters and leaves the network: a node that it only leaves, one that it only enters."""
+    """Where the data of each flow starts and ends: a node that it never enters, one that it never leaves."""
     import polars as pl
 
     if log is None:
@@ -169,14 +173,17 @@ def _ends(log: pl.DataFrame | None, flows: list[str]) -> list[list[str]]:
 
 def _outcome(folder: Path) -> dict[str, Any] | None:
     """The first outcome among the JSON files of a folder."""
-    for path in sorted(folder.glob("*.json")):
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, OSError):
-            continue
-        if isinstance(found, dict) and {"title", "seed", "duration_s", "flows", "links", "engine"} <= set(found):
-            return found
-    return None
+    return next(filter(None, map(_outcome_of, sorted(folder.glob("*.json")))), None)
+
+
+def _outcome_of(path: Path) -> dict[str, Any] | None:
+    """The outcome in a file; None if it holds none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return None
+    keys = {"title", "seed", "duration_s", "flows", "links", "engine"}
+    return found if isinstance(found, dict) and keys <= set(found) else None
 
 
 def _notes(about: About, trace: Trace, log: pl.DataFrame | None, complete: bool) -> list[str]:

@@ -180,6 +180,8 @@ def recording(
     memory += sum(LOG.values()) * (packets.height if packets is not None else 0)
     if memory > MOST_MEMORY:
         raise _too_large(f"{memory / 1e6:,.0f} MB of the browser's memory, more than {MOST_MEMORY / 1e6:,.0f} MB")
+    import polars as pl
+
     codes = _core.codes()
     found = Recording(
         v=1,
@@ -192,14 +194,17 @@ def recording(
         packets=None,
     )
     if windows is not None and named:
-        found["windows"] = {name: pack(_numbers(windows[name])) for name in NUMBERS}
+        found["windows"] = {name: pack(_numbers(windows[name])) for name in NUMBERS if name in windows.columns}
         found["windows"]["flow"] = pack(_codes(windows["flow"], about["flows"]))
         found["internals"] = {name: pack(_numbers(windows[name])) for name in drawn}
     if packets is not None and packets.height:
         lists = {"link": about["links"], "flow": about["flows"], "event": codes["packet_event"]}
         lists |= {"reason": codes["reason"], "kind": codes["kind"]}
+        empty = pl.Series("reason", [None] * packets.height, dtype=pl.String)  # no packet was dropped
+        each = {name: packets[name] if name in packets.columns else empty for name in LOG}
         found["packets"] = {
-            name: pack(_codes(packets[name], lists[name]) if name in lists else _numbers(packets[name])) for name in LOG
+            name: pack(_codes(column, lists[name]) if name in lists else _numbers(column))
+            for name, column in each.items()
         }
     columns = [*found["windows"].values(), *found["internals"].values(), *(found["packets"] or {}).values()]
     size = sum(len(column["data"]) + len(column.get("missing", "")) for column in columns)
@@ -227,6 +232,7 @@ def _codes(column: pl.Series, names: Sequence[str]) -> Any:
     """The number of each name; a missing name has the number after the last. Raises BadInput for an unknown one."""
     import polars as pl
 
+    column = column.cast(pl.String)
     unknown = set(column.unique().drop_nulls().to_list()) - set(names)
     if unknown:
         raise BadInput(f"{column.name} {shown(str(min(unknown)))} is not one of this run; another program wrote it")

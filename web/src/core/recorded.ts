@@ -73,7 +73,8 @@ export class Recorded {
   }
   /** The rate at which data is acknowledged, in bins of at least two round-trip times. */
   #goodput(out: Collector, range: Range): void {
-    const time = this.#columns.get('time_s')!, rtt = this.#columns.get('rtt_s')!, ack = this.#columns.get('ack')!, n = this.recording.about.flows.length;
+    const time = this.#columns.get('time_s')!, rtt = this.#columns.get('rtt_s'), ack = this.#columns.get('ack'), n = this.recording.about.flows.length;
+    if (!rtt || !ack) return;
     const sum = new Float64Array(n), count = new Uint32Array(n), highest = new Float64Array(n).fill(-1);
     for (let i = 0; i < time.length; i++) if (Number.isFinite(rtt[i]!)) { sum[this.#flow[i]!]! += rtt[i]!; count[this.#flow[i]!]!++; }
     const wide = range.to - range.from;
