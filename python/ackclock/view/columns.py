@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 SCALES = (1.0, 1e12)
 """A column of floats whose values are multiples of one of these parts is written as whole numbers; 1e12: times are
 picoseconds in the core."""
-EXACT = 2**52
+EXACT = 2**53
+"""Whole numbers below it are exact as floats; twice a difference must be, too."""
 
 
 class Column(TypedDict, total=False):
@@ -68,7 +69,8 @@ def _whole(numbers: np.ndarray[Any, Any], scale: float) -> bool:
     if not np.isfinite(numbers).all():
         return False
     scaled = np.rint(numbers * scale)
-    within = bool((np.abs(scaled) < EXACT).all())
+    steps = np.abs(np.diff(scaled, prepend=0.0))
+    within = bool((np.abs(scaled) < EXACT).all()) and bool((2 * steps < EXACT).all())
     return within and bool((scaled / scale == numbers).all()) and not bool((np.signbit(numbers) & (numbers == 0)).any())
 
 

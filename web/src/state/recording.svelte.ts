@@ -1,7 +1,7 @@
 /** A recorded run inside the page, which `ackclock view` writes: it is shown as it was recorded, and nothing is computed. */
 import type { About, Recording } from '../core/recorded';
 import { check as checkShared, type Shared } from '../share/link';
-import { engine, key, look, mark, run, start } from './run.svelte';
+import { type RecordingNotes, engine, key, look, mark, run, start } from './run.svelte';
 import { FILE, scenario, takeShared } from './scenario.svelte';
 import { resetTime } from './time.svelte';
 
@@ -10,8 +10,8 @@ export const RECORDING = 'ackclock-recording';
 export const hasRecording = (): boolean => document.getElementById(RECORDING) !== null;
 
 function reasonOf(about: About, computable: boolean): string {
-  if (about.python.length) return `its controller is written in Python (${about.python.join(', ')}), which this page cannot run. ackclock why gives causes on the command line`;
-  return computable ? 'a recording has no state of the simulator. Compute the run here to see them' : 'the recording does not have its scenario';
+  if (about.python.length) return `a controller is written in Python (${about.python.join(', ')}), which this page cannot run; ackclock why gives causes on the command line`;
+  return computable ? 'a recording has no state of the simulator. The page can compute this run instead' : 'the recording does not have its scenario';
 }
 const requestOf = (shared: Shared): { file: string; text: string; set: string[]; seed?: number } => ({ file: FILE, text: shared.text, set: shared.set ?? [], ...(shared.seed === undefined ? {} : { seed: shared.seed }) });
 
@@ -23,16 +23,17 @@ export async function showRecording(): Promise<void> {
   if (!client) return;
   try {
     const recording = JSON.parse(text) as Recording, { about } = recording;
+    takeShared(about.shared.text ? checkShared(about.shared) : { v: 1, text: '' });
+    const notes: RecordingNotes = { source: about.title || about.file, notes: recording.notes, reason: '', packets: recording.packets !== null, computable: false };
+    Object.assign(run, { recording: notes, key: key() });
     const shape = await client.call('record', text);
     if (!shape) return;
-    takeShared(about.shared.text ? checkShared(about.shared) : { v: 1, text: '' });
-    scenario.name = '';
     await readNetwork(about);
     const computable = !about.python.length && about.shared.text !== '' && scenario.checked !== null;
     Object.assign(run, {
       failure: '', why: null, whyNote: '', shape, outcome: about.outcome, fingerprint: about.fingerprint, ms: 0, bytes: 0, now: about.duration_s, duration: about.duration_s,
-      recorded: null, coarse: recording.trace === 'changes', key: key(),
-      recording: { source: about.title || about.file, notes: recording.notes, reason: reasonOf(about, computable), packets: recording.packets !== null, computable },
+      recorded: null, coarse: recording.trace === 'changes',
+      recording: { ...notes, reason: reasonOf(about, computable), computable },
     });
     resetTime(about.duration_s);
     await look();
