@@ -123,7 +123,9 @@ def test_files_of_a_run_are_read_as_the_run(folder: Path) -> None:
     assert found["packets"] == live["packets"]
     assert found["notes"] == []
     assert (found["trace"], found["about"]["seed"], found["about"]["segment_bytes"]) == ("ack", 7, [1448, 1448])
-    assert found["about"]["outcome"]["flows"][0]["name"] == "one"
+    outcome = found["about"]["outcome"]
+    assert outcome is not None
+    assert outcome["flows"][0]["name"] == "one"
     frame = pl.read_parquet("t.parquet")
     assert bits(unpack(found["windows"]["cwnd"])) == bits(frame["cwnd"])
     assert bits(unpack(found["windows"]["time_s"])) == bits(frame["time_s"])

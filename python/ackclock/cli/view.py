@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from ackclock._core import ControllerError, ScenarioError
+from ackclock import ControllerError, ScenarioError
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.files import BadInput, check_targets, write_text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock._core import ScenarioError
+from ackclock import ScenarioError
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.html import environment

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ackclock import _core
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput
 from ackclock.link import LARGEST, Shared, share
+from ackclock.study.plan import ENGINE, StudyPlan
 from ackclock.text import shown
 from ackclock.view.columns import Column, pack
 
@@ -78,7 +77,7 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> About:
     names = result.members
     return About(
         version=outcome["version"],
-        engine=_core.ENGINE,
+        engine=ENGINE,
         title=scenario.title,
         file=Path(scenario.file).name,
         seed=outcome["seed"],
@@ -109,8 +108,7 @@ def controllers(scenario: Scenario) -> list[str]:
 
 def _document(scenario: Scenario) -> dict[str, Any]:
     """The scenario as a dictionary that extends nothing, with its changes; a study's first point."""
-    study = _core.parse_study(scenario.file, scenario.text, scenario.overrides)
-    return tomllib.loads(study.text(0, str(Path(scenario.file).parent)))
+    return StudyPlan.parse(scenario.text, scenario.overrides, file=scenario.file).document(0)
 
 
 def _shared(scenario: Scenario, seed: int | None) -> Shared:
@@ -182,7 +180,9 @@ def recording(
         raise _too_large(f"{memory / 1e6:,.0f} MB of the browser's memory, more than {MOST_MEMORY / 1e6:,.0f} MB")
     import polars as pl
 
-    codes = _core.codes()
+    from ackclock import frames
+
+    codes = frames.codes()
     found = Recording(
         v=1,
         about=about,
