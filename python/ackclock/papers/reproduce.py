@@ -139,7 +139,7 @@ def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> 
     target = folder / "figures" / f"{wanted.id}.svg"
     save_figure(figure, target, name=wanted.id)
     text = target.read_text(encoding="utf-8")
-    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), opened.looked(results.looks[before:])
+    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), opened.of_figure(wanted, results.looks[before:])
 
 
 def readme(paper: Paper, made: Reproduction) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ackclock.files import BadInput
 from ackclock.link import LONGEST
-from ackclock.papers.folder import Table
+from ackclock.papers.folder import Figure, Paper, Table
 from ackclock.papers.readings import AS_FILED
 from ackclock.papers.results import Look, Results, expand_labels
 from ackclock.papers.tables import CALIBRATED, Entry, label_of, reading_of, words_of
@@ -102,6 +104,36 @@ class Runs:
         return self.at(look.study, points[0], look.seed or FIRST_SEED) if len(points) == 1 else None
 
 
+def studies_of(paper: Paper, module: str, function: str = "") -> list[str]:
+    """The studies that a module of the paper's folder names, or one of its functions, and the functions of measures.py
+    that it uses.
+    """
+    text = _source(paper, module)
+    measures = _functions(_source(paper, "measures"))
+    if function:
+        text = _functions(text).get(function, "")
+    used: dict[str, str] = {}
+    open_ = [text]
+    while open_:
+        for name in re.findall(r"\b(\w+)\b", open_.pop()):
+            if name in measures and name not in used:
+                used[name] = measures[name]
+                open_.append(measures[name])
+    whole = "\n".join([text, *used.values()])
+    return [spec.name for spec in paper.studies if f'"{spec.name}"' in whole]
+
+
+def _source(paper: Paper, module: str) -> str:
+    path = paper.folder / f"{module}.py"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _functions(text: str) -> dict[str, str]:
+    """The source of each function of a module."""
+    found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return {node.name: ast.get_source_segment(text, node) or "" for node in found}
+
+
 class PaperRuns:
     """The links of a paper's page: of the cells of its tables, of its figures, and of the points of its studies."""
 
@@ -131,9 +163,20 @@ class PaperRuns:
         """A run of each point of a study, under the calibrated reading."""
         return self._views[CALIBRATED].points(name)
 
-    def looked(self, looks: Sequence[Look]) -> Looked:
-        """The runs of what a figure asked for."""
-        return self._views[CALIBRATED].looked(looks)
+    def of_figure(self, figure: Figure, looks: Sequence[Look] = ()) -> Looked:
+        """The runs of a figure: of what it asked for while it was drawn, or else of the studies that its code names."""
+        found = self._views[CALIBRATED].looked(looks)
+        if found.runs or found.studies:
+            return found
+        paper = self._views[CALIBRATED].results.paper
+        named = [spec.name for spec in paper.studies if spec.name in figure.options.values()]
+        return Looked([], named or studies_of(paper, figure.module))
+
+    def behind(self, table: Table) -> list[str]:
+        """The studies behind the cells of a table that are computed from several runs."""
+        paper = self._views[CALIBRATED].results.paper
+        found = [name for part in table.part if part.code for name in studies_of(paper, "measures", part.code)]
+        return list(dict.fromkeys(found))
 
 
 def _command(study: Study, point: int) -> str:

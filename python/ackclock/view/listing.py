@@ -20,7 +20,6 @@ from ackclock.view import recorded
 
 if TYPE_CHECKING:
     from ackclock.papers.folder import Paper
-    from ackclock.papers.results import Results
     from ackclock.papers.runs import PaperRuns
 
 MOST = 2_000
@@ -53,13 +52,15 @@ def of_paper(paper: Paper) -> str:
     reading = _calibrated(paper)
     results = Results(paper, Path("out") / paper.key, Local(), reading=reading)
     runs = PaperRuns(results, None, "")
+    done = Path("out") / paper.key / "index.html"
     template = environment("ackclock.view").get_template("paper.html")
     return template.render(
         paper=paper,
         reading=results.reading.label,
         calibrated=reading is not None,
-        tables=[(table, _cells(paper, table.id, runs)) for table in paper.tables],
-        figures=[(figure, _of_figure(paper, figure, results)) for figure in paper.figures],
+        results=done.resolve().as_uri() if done.is_file() else None,
+        tables=[(table, _cells(paper, table.id, runs), runs.behind(table)) for table in paper.tables],
+        figures=[(figure, runs.of_figure(figure).studies) for figure in paper.figures],
         studies=[(spec, results.study(spec.name), runs.points(spec.name)) for spec in paper.studies],
     )
 
@@ -85,17 +86,6 @@ def _cells(paper: Paper, table: str, runs: PaperRuns) -> list[tuple[str, str, st
         if value:
             found.append((row, column, f"{value} {unit}".strip(), reading, run))
     return found
-
-
-def _of_figure(paper: Paper, figure: Any, results: Results) -> list[str]:
-    """The studies that the program of a figure, or its options, names."""
-    code = (paper.folder / f"{figure.module}.py").read_text(encoding="utf-8")
-    named = [spec.name for spec in paper.studies if f'"{spec.name}"' in code or spec.name in figure.options.values()]
-    measures = paper.folder / "measures.py"
-    if not named and measures.is_file():
-        text = measures.read_text(encoding="utf-8")
-        named = [spec.name for spec in paper.studies if f'"{spec.name}"' in text]
-    return named
 
 
 def of_folder(folder: Path) -> str:
