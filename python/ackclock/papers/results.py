@@ -43,6 +43,9 @@ class Cell:
     least: float = -math.inf
     most: float = math.inf
     """`least` and `most` are the bounds of the possible values."""
+    study: str = ""
+    where: Where = field(default_factory=dict)
+    """The point whose runs a cell of a function of measures.py comes from, if it comes from one point."""
 
     def estimate(self) -> stats.Estimate:
         """Mean and 95 % interval over the seeds."""

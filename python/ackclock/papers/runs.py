@@ -95,11 +95,12 @@ class Runs:
 
     def looked(self, looks: Sequence[Look]) -> Looked:
         """The runs of what a figure or a table asked for."""
-        runs = {look: self._single(look) for look in looks if look.seed is not None}
+        runs = {look: self.single(look) for look in looks if look.seed is not None}
         studies = {look.study: None for look in looks if look.seed is None}
         return Looked([run for run in runs.values() if run], list(studies))
 
-    def _single(self, look: Look) -> RunLink | None:
+    def single(self, look: Look) -> RunLink | None:
+        """The run that was looked at; None if its labels name no point, or several."""
         points = self.results.points(look.study, dict(look.where))
         return self.at(look.study, points[0], look.seed or FIRST_SEED) if len(points) == 1 else None
 
@@ -157,6 +158,8 @@ class PaperRuns:
 
     def cell(self, entry: Entry) -> RunLink | None:
         """The run behind a cell; None for a cell that is computed from several."""
+        if entry.study:
+            return self._views[CALIBRATED].single(Look(entry.study, FIRST_SEED, tuple(entry.where.items())))
         return self.of_table(entry.table).get((entry.row, entry.column, entry.reading))
 
     def points(self, name: str) -> list[RunLink]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.papers.folder import Paper, Part, Table, call
+from ackclock.papers.folder import Paper, Part, Table, Where, call
 from ackclock.papers.readings import AS_FILED
 from ackclock.papers.results import Cell, Results
 from ackclock.study.results import bounds
@@ -27,6 +27,9 @@ class Entry:
     reading: str
     published: str
     obtained: stats.Estimate
+    study: str = ""
+    where: Where = field(default_factory=dict)
+    """The point of a cell of a function of measures.py, where there is one."""
 
 
 CALIBRATED = "calibrated"
@@ -49,7 +52,8 @@ def entries(results: Results, table: Table, filed: Results | None) -> list[Entry
             for cell in cells_of(view, table, part):
                 value, unit = printed.get((cell.row, cell.column), ("", table.unit))
                 reading = cell.reading if part.code else reading_of(name, cell.reading)
-                found.append(Entry(table.id, cell.row, cell.column, unit, reading, value, cell.estimate()))
+                own = (cell.study, cell.where)
+                found.append(Entry(table.id, cell.row, cell.column, unit, reading, value, cell.estimate(), *own))
     if not any(entry.published for entry in found):
         raise BadInput(f"{results.paper.folder}: table {table.id}: no cell has a published number; check the templates")
     return found
