@@ -85,7 +85,7 @@ def reproduce(
         summary = paper.summary.format_map(said)
     except (KeyError, ValueError) as error:
         raise BadInput(f"{paper.folder / 'paper.toml'}: summary: names {error}, which has no [value] table") from None
-    opened = PaperRuns(results, filed, "../" if view.place(out) else None)
+    opened = PaperRuns(results, filed, "../" if view.is_built() else None)
     figures = [(figure, *_draw(results, figure, folder, opened)) for figure in paper.figures]
     networks = [(network, topology.svg(*_network(results, network))) for network in paper.networks]
     whole = page.render(
@@ -106,6 +106,8 @@ def reproduce(
     write_text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1, allow_nan=False) + "\n")
     write_text(folder / "calibration.json", json.dumps(calibration.to_dict(), indent=1) + "\n")
     write_text(folder / "index.html", whole)
+    if opened.known:
+        view.place(out)
     seconds = time.monotonic() - began
     return Reproduction(paper, folder, verdicts, calibration, results.runs, results.failed, seconds)
 

@@ -25,7 +25,7 @@ def page(shared: Shared | None = None, recording: Recording | None = None) -> st
 
     Raises BadInput if the package has no page.
     """
-    file = resources.files("ackclock") / "web" / "lab.html"
+    file = resources.files("ackclock") / "web" / PAGE
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -38,16 +38,17 @@ def page(shared: Shared | None = None, recording: Recording | None = None) -> st
     return text.replace(START, inside + START)
 
 
-def place(folder: Path) -> str | None:
-    """Put the page into a folder, for the links of other pages; returns its name. None if the package has no page."""
-    try:
-        text = page()
-    except BadInput:
-        return None
+def is_built() -> bool:
+    """Whether the package has the page."""
+    return (resources.files("ackclock") / "web" / PAGE).is_file()
+
+
+def place(folder: Path) -> None:
+    """Put the page into a folder, for the links of other pages. Raises BadInput if the package has no page."""
+    text = page()
     target = folder / PAGE
     if not target.is_file() or target.read_bytes() != text.encode():
         write_text(target, text)
-    return PAGE
 
 
 def _element(name: str, content: Any) -> str:

@@ -115,7 +115,8 @@ def _of(scenario: Scenario, seed: int | None, native: bool, name: str, progress:
     """The page of a scenario; one with controllers in Python is run here, because the page cannot run them."""
     python = controllers(scenario)
     folder = Path(scenario.file).parent
-    files = [Path(scenario.file), *(folder / one.rpartition(":")[0] for one in python)]
+    code = [Path(one.rpartition(":")[0]) for one in python]
+    files = [Path(scenario.file), *(folder / one if (folder / one).exists() else one for one in code)]
     if native or python:
         return Page(name, page(recording=record(scenario, seed, progress)), watched=files)
     shared: Shared = scenario.shared(seed=seed)

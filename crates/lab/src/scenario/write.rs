@@ -52,10 +52,12 @@ fn write_value(text: &mut String, key: &str, item: &TomlItem, folder: &Path) {
     }
 }
 
-/// The path of a file that an item names, relative to `folder`.
+/// The path of a file that an item names, relative to `folder`. An assignment names it from the current folder.
 fn placed(item: &TomlItem, name: &str, folder: &Path) -> String {
-    let Origin::Line { file, .. } = &item.origin else { return name.into() };
-    let path = Path::new(&**file).with_file_name(name);
+    let path = match &item.origin {
+        Origin::Line { file, .. } => Path::new(&**file).with_file_name(name),
+        Origin::Set(_) => name.into(),
+    };
     path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned()
 }
 
