@@ -342,6 +342,15 @@ def test_a_save_is_seen_when_it_is_complete(tmp_path: Path) -> None:
     assert path.read_text() == "22"
 
 
+def test_a_save_while_the_files_are_read_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("1")
+    began = time.time_ns()
+    assert stamp([path], began + 10**9) != [None]
+    assert stamp([path], began - 10**9) == [None]
+    wait_for_save([path], stamp([path], began - 10**9), poll_s=0.01)  # does not wait for another save
+
+
 def browse(url: str, saved: str = "") -> Any:
     command = ["node", str(ROOT / "web/tests/page/open.mjs"), url, *([saved] if saved else [])]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -411,6 +420,8 @@ def test_watch_serves_reloads_refuses_and_ends(folder: Path) -> None:
     program = "from ackclock.cli.app import main; raise SystemExit(main(['view', 'two.toml', '--watch', '--no-open']))"
     process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
+    late = threading.Timer(120, process.kill)
+    late.start()
     try:
         first = process.stderr.readline()
         if "no page" in first:
@@ -428,6 +439,7 @@ def test_watch_serves_reloads_refuses_and_ends(folder: Path) -> None:
         assert process.stderr.readline() == "ended\n"
         assert process.wait(timeout=20) == 0
     finally:
+        late.cancel()
         process.kill()
         process.wait()
     assert not (folder / "out").exists()

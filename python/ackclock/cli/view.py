@@ -108,8 +108,11 @@ def _open(address: str) -> None:
 
 
 def _serve(target: Target, *, no_open: bool) -> None:
+    import time
+
     from ackclock.view.serve import Server, Watched, watch
 
+    began = time.time_ns()
     made = _build(target)
     if not made.watched:
         raise BadInput("--watch: needs a scenario or a recorded run, whose files can be saved")
@@ -133,7 +136,7 @@ def _serve(target: Target, *, no_open: bool) -> None:
     if not no_open:
         _open(server.address)
     try:
-        watch(made.watched, update)
+        watch(made.watched, began, update)
     except KeyboardInterrupt:
         say("ended", error=True)
     finally:

@@ -159,36 +159,46 @@ def _handler(server: Server, watched: Watched) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def stamp(paths: Sequence[Path]) -> list[tuple[int, int] | None]:
-    """What changes when one of these files is saved."""
-    found: list[tuple[int, int] | None] = []
+Stamp = list[tuple[int, int] | None]
+COARSE_NS = 20_000_000
+"""How much the times of files may lag behind the clock, nanoseconds."""
+
+
+def stamp(paths: Sequence[Path], since_ns: int | None = None) -> Stamp:
+    """What changes when one of these files is saved; None for a file that is missing, or saved after `since_ns`."""
+    found: Stamp = []
     for path in paths:
         try:
             status = path.stat()
-            found.append((status.st_mtime_ns, status.st_size))
         except OSError:
             found.append(None)  # an editor may replace the file at this moment
+            continue
+        late = since_ns is not None and status.st_mtime_ns > since_ns - COARSE_NS
+        found.append(None if late else (status.st_mtime_ns, status.st_size))
     return found
 
 
-def wait_for_save(paths: Sequence[Path], before: Sequence[tuple[int, int] | None], poll_s: float = POLL_S) -> None:
+def wait_for_save(paths: Sequence[Path], before: Stamp, poll_s: float = POLL_S) -> None:
     """Return when one of the files has changed since `before` and all have been the same for one look."""
-    last = list(before)
+    last = before
     while True:
         time.sleep(poll_s)
         now = stamp(paths)
-        if now != list(before) and now == last and None not in now:
+        if now != before and now == last and None not in now:
             return
         last = now
 
 
-def watch(paths: Sequence[Path], update: Callable[[], Sequence[Path]]) -> None:
-    """Call `update` at each save of the files; it returns the files to watch from then on. Ends with Ctrl-C."""
+def watch(paths: Sequence[Path], since_ns: int, update: Callable[[], Sequence[Path]]) -> None:
+    """Call `update` at each save of the files; it returns the files to watch from then on. Ends with Ctrl-C.
+
+    `since_ns` is the time at which the files were first read (time.time_ns): what was saved later counts.
+    """
     watched = list(paths)
-    before = stamp(watched)
+    before = stamp(watched, since_ns)
     while True:
         wait_for_save(watched, before)
-        before = stamp(watched)
+        before, began = stamp(watched), time.time_ns()
         found = list(update())
         if found != watched:
-            watched, before = found, stamp(found)
+            watched, before = found, stamp(found, began)
