@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from ackclock import papers
+from ackclock import papers, view
+from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.html import value
 from ackclock.papers.calibration import fit
@@ -86,6 +87,21 @@ def test_numbers_for_people() -> None:
     ]
 
 
+OUTSIDE = r'(src|href)="(?!#|\.\./lab\.html#s=)'
+"""Anything that a page needs or leads to, besides runs in the laboratory."""
+
+
+def check_links(folder: Path, text: str) -> None:
+    """The links of a page open scenarios, where the package has the laboratory; each place that they name is there."""
+    links = set(re.findall(r'href="\.\./(lab\.html#s=[^"]*)"', text))
+    built = (folder.parent / "lab.html").is_file()
+    assert bool(links) == built == view.is_built()
+    for link in sorted(links)[:20]:
+        assert Scenario.from_link(link).seed == 1
+    for name in re.findall(r'href="#(study-[^"]*)"', text):
+        assert f'id="{name}"' in text
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The quick reproduction of CA-ARTT."""
@@ -101,7 +117,8 @@ def test_ca_artt_page_is_whole(page: Path) -> None:
     text = (page / "index.html").read_text()
     assert "Quick run" in text
     assert list(page.rglob("*.html")) == [page / "index.html"]
-    assert not re.search(r'(src|href)="(?!#)', text), "the page must be self-contained"
+    assert not re.search(OUTSIDE, text), "the page must be self-contained"
+    check_links(page, text)
     paper = papers.find("ca-artt")
     assert text.count("<svg") == len(paper.figures) + len(paper.networks)
     assert {path.stem for path in (page / "figures").glob("*.svg")} == {
@@ -290,7 +307,8 @@ def test_the_pages_are_whole(pages: Path, key: str) -> None:
     """The page has every published number, a verdict for every claim, and every figure."""
     folder = pages / key
     text = (folder / "index.html").read_text()
-    assert not re.search(r'(src|href)="(?!#)', text)
+    assert not re.search(OUTSIDE, text)
+    check_links(folder, text)
     assert "{" not in text[text.index('class="summary"') : text.index('id="verdicts"')]
     paper = papers.find(key)
     assert text.count("<svg") == len(paper.figures) + len(paper.networks)

@@ -75,7 +75,7 @@ def metrics(results: Results) -> list[Cell]:
                 "average jitter1": [1e3 * abs(s) for s in signed],
                 "average jitter2": bends,
             }
-            cells += [Cell(row, column, place, values) for column, values in columns.items()]
+            cells += [Cell(row, column, place, found, study="pairs", where=where) for column, found in columns.items()]
             cells.append(
                 Cell(row, "average jitter1", f"{place}, size of the change of delay", [1e3 * s for s in change])
             )

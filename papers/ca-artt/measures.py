@@ -48,8 +48,9 @@ def table1(results: Results) -> list[Cell]:
     for name, found in series(results).items():
         for i, candidate in enumerate(found[0].candidates):
             same = [f.candidates[i] for f in found]
-            cells.append(Cell(candidate.name, "AIC", name, [c.aic_seed + math.log(MS2_PER_S2) for c in same]))
-            cells.append(Cell(candidate.name, "FPE", name, [c.fpe * MS2_PER_S2 / 1e3 for c in same]))
+            at = {"study": "series"} if name == "simulated" else {}
+            cells.append(Cell(candidate.name, "AIC", name, [c.aic_seed + math.log(MS2_PER_S2) for c in same], **at))
+            cells.append(Cell(candidate.name, "FPE", name, [c.fpe * MS2_PER_S2 / 1e3 for c in same], **at))
     return cells
 
 

@@ -77,7 +77,8 @@ def _by_time(results: Results, column: str) -> list[Cell]:
     for time in range(50, 501, 50):
         rates = results.means("time", "radio.goodput_bps", {"time": str(time)})
         values = [rate * time / 1e3 / PAPER_KBIT * 100 for rate in rates]
-        cells.append(Cell(f"t {time} s", f"link utilization {column}", "CBR", values))
+        at = {"study": "time", "where": {"time": str(time)}}
+        cells.append(Cell(f"t {time} s", f"link utilization {column}", "CBR", values, **at))
     return cells
 
 

@@ -197,6 +197,8 @@ class Finished:
     outcome: str
     flow_names: list[str]
     link_names: list[str]
+    flow_ends: list[list[str]]
+    segment_bytes: list[int | None]
     limited_s: list[list[float]]
     violations: list[str]
     violation_count: int
@@ -248,6 +250,7 @@ class Study:
     def points(self) -> int: ...
     def labels(self, point: int) -> list[str]: ...
     def scenario(self, point: int) -> Scenario: ...
+    def text(self, point: int, folder: str) -> str: ...
     def run_ids(self, point: int, seeds: list[int]) -> list[str]: ...
 
 class Pool:

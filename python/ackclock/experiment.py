@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ackclock import _core
 from ackclock._core import ScenarioError
@@ -159,6 +159,11 @@ class Scenario:
         return self._parsed.seed
 
     @property
+    def overrides(self) -> list[str]:
+        """The changes to the file: KEY=VALUE."""
+        return list(self._overrides)
+
+    @property
     def is_study(self) -> bool:
         """Whether the scenario has a `sweep`."""
         return self._parsed.is_study
@@ -266,6 +271,15 @@ def refused(place: str, message: str) -> ScenarioError:
     return error
 
 
+class Members(TypedDict):
+    """The flows of a run with their ends and the payload of their segments (bytes, None for UDP), and its links."""
+
+    flows: list[str]
+    flow_ends: list[list[str]]
+    segment_bytes: list[int | None]
+    links: list[str]
+
+
 class Result:
     """The result of a run. Its tables are polars data frames, created on first access."""
 
@@ -291,6 +305,17 @@ class Result:
     def fingerprint(self) -> str:
         """Hash of all packet events, if the run was made with `fingerprint=True`."""
         return self._finished.fingerprint
+
+    @property
+    def members(self) -> Members:
+        """The flows and links of the run in the order of their numbers, which traces use."""
+        of = self._finished
+        return {
+            "flows": of.flow_names,
+            "flow_ends": of.flow_ends,
+            "segment_bytes": of.segment_bytes,
+            "links": of.link_names,
+        }
 
     @property
     def violations(self) -> list[str]:

@@ -12,6 +12,11 @@ from ackclock import _core
 NO_REASON = 255
 
 
+def codes() -> dict[str, list[str]]:
+    """What the numbers of the logs' columns stand for."""
+    return _core.codes()
+
+
 def _numbers(column: Any, dtype: Any) -> Any:
     return np.frombuffer(column, dtype=dtype)
 

@@ -24,6 +24,12 @@ pub(crate) struct Finished {
     flow_names: Vec<String>,
     #[pyo3(get)]
     link_names: Vec<String>,
+    /// For each flow the nodes at which its data starts and ends.
+    #[pyo3(get)]
+    flow_ends: Vec<[String; 2]>,
+    /// For each flow the payload of a full segment, bytes; `None` for a flow that is not TCP.
+    #[pyo3(get)]
+    segment_bytes: Vec<Option<u32>>,
     /// For each flow the seconds under each limit (`codes()["limit"]`) that kept its sender from sending more.
     #[pyo3(get)]
     limited_s: Vec<[f64; 5]>,
@@ -102,6 +108,8 @@ pub(crate) fn run(
         outcome: outcome.to_json(),
         flow_names: run.flow_names(),
         link_names: run.link_names(),
+        flow_ends: run.flow_ends(),
+        segment_bytes: (0..run.flow_names().len()).map(|flow| run.segment_bytes(flow as u32)).collect(),
         violations: violations.iter().map(ToString::to_string).collect(),
         violation_count,
         fingerprint: if fingerprint { run.fingerprint() } else { String::new() },

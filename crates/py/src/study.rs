@@ -5,6 +5,7 @@ use crate::scenario::PyScenario;
 use lab::{Job, Pool, Study};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +65,11 @@ impl PyStudy {
         self.check(point)?;
         let scenario = self.study.scenario(point).map_err(|error| scenario_error(py, error))?;
         Ok(PyScenario { scenario: Arc::new(scenario), advice: Vec::new() })
+    }
+    /// The scenario of a point as TOML that extends nothing. The files that it names are relative to `folder`.
+    fn text(&self, py: Python<'_>, point: usize, folder: &str) -> PyResult<String> {
+        self.check(point)?;
+        self.study.text(point, Path::new(folder)).map_err(|error| scenario_error(py, error))
     }
     /// The identities of the runs of a point, one per seed.
     fn run_ids(&self, point: usize, seeds: Vec<u64>) -> PyResult<Vec<String>> {

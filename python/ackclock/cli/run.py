@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -14,6 +14,9 @@ from ackclock.cli.summary import summary
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write, write_bytes
 from ackclock.text import advise, ascii_json, say
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_ROWS = 40
 """Flows and links that are shown by default."""
@@ -98,7 +101,7 @@ def command(
             captures=list(captures),
             progress=advance,
         )
-    _write_all(scenario, result, trace, trace_every, packets, plot, captures)
+    _write_all(scenario, result, seed, trace, trace_every, packets, plot, captures)
     if qlog is not None:
         targets += _write_qlogs(result, qlog)
     if fingerprint:
@@ -170,19 +173,24 @@ def _write_qlogs(result: Result, folder: Path) -> list[Path]:
 def _write_all(
     scenario: Scenario,
     result: Result,
+    seed: int | None,
     trace: Path | None,
-    trace_every: str,
+    trace_every: Literal["change", "ack"],
     packets: Path | None,
     plot: Path | None,
     captures: Mapping[str, Path],
 ) -> None:
-    if trace is not None:
+    if trace is not None or packets is not None:
         from ackclock import frames
+        from ackclock.view.recorded import metadata
+        from ackclock.view.recording import about
 
+        said = about(scenario, result, seed)
+    if trace is not None:
         frame = result.trace if trace_every == "ack" else frames.changes(result.trace)
-        write(trace, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1))
+        _parquet(frame, trace, metadata(said, "ack" if trace_every == "ack" else "changes"))
     if packets is not None:
-        write(packets, lambda file: result.packets.write_parquet(file, compression="zstd", compression_level=1))
+        _parquet(result.packets, packets, metadata(said))
     if plot is not None:
         from ackclock.plot.runs import overview
 
@@ -190,3 +198,8 @@ def _write_all(
         save_figure(figure, plot)
     for place, path in captures.items():
         write_bytes(path, result.captures[place])
+
+
+def _parquet(frame: pl.DataFrame, path: Path, said: dict[str, str]) -> None:
+    """Write a table, with what `ackclock view` needs to know of its run."""
+    write(path, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1, metadata=said))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ackclock import ControllerError, ScenarioError
+from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
-from ackclock.experiment import Scenario
-from ackclock.files import check_targets, write_text
+from ackclock.files import BadInput, check_targets, write_text
 from ackclock.text import say
 
-EXAMPLE = "ackclock view scenarios/dumbbell.toml"
+if TYPE_CHECKING:
+    from ackclock.view.opening import Page, Target
+
+EXAMPLE = "ackclock view scenarios/dumbbell.toml --watch"
 FOLDER = Path("out/view")
 
 
@@ -22,20 +26,34 @@ def command(
     *,
     out: Path | None = None,
     no_open: Annotated[bool, Parameter(name="--no-open")] = False,
+    watch: bool = False,
+    record: bool = False,
+    point: int | None = None,
+    run: str | None = None,
     seed: Seed = None,
     set_: Overrides = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Write the laboratory as one HTML page, with a scenario inside if one is given, and open it in the browser.
+    """Write the laboratory as one HTML page, with a scenario or a recorded run inside, and open it in the browser.
 
     Parameters
     ----------
     file
-        Scenario file (TOML). Without one the page opens with its first scenario.
+        Scenario file (TOML); file of `ackclock run --trace` or `--packets`, or a folder with both; paper (its key or
+        folder); folder with scenarios and results, of which the page is a list. A scenario with a controller in Python
+        is run first, and the page shows the recording. Without a file the page opens with its first scenario.
     out
         The page. Default: out/view/NAME.html.
     no_open
-        Write the page only.
+        Write the page only; with --watch, serve it only.
+    watch
+        Serve the page on 127.0.0.1 instead, and load it anew when the scenario or its controller is saved. Ctrl-C ends.
+    record
+        Run the scenario now and show the recording, instead of a page that computes it.
+    point
+        Study: the point that is opened, counted from 0.
+    run
+        Folder of a study: identity of the run that is opened, or its begin (`ackclock results STUDY --runs`).
     seed
         Seed of all random streams, instead of the file's.
     set_
@@ -44,18 +62,82 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock import view
+    from ackclock.view.opening import Target
 
-    shared = None if file is None else Scenario.load(file, set_ or ()).shared(seed=seed)
-    text = view.page(shared)
+    target = Target(file, seed, set_ or (), point, run, record)
+    if watch:
+        if out is not None:
+            raise BadInput("--watch: serves the page and writes no file; omit --out")
+        return _serve(target, no_open=no_open)
+    made = _build(target)
+    path = made.at or _write(made, out)
+    if not no_open:
+        _open(path.resolve().as_uri())
+
+
+def _build(target: Target) -> Page:
+    from ackclock.view.opening import build
+
+    with progress("simulating", quiet=False) as advance:
+        return build(target, advance)
+
+
+def _write(made: Page, out: Path | None) -> Path:
+    """Write the page, and the laboratory beside it if it is a list."""
+    from ackclock import view
+    from ackclock.link import PAGE
+
     if out is None:
         FOLDER.mkdir(parents=True, exist_ok=True)
-        out = FOLDER / f"{'lab' if file is None or '#' in str(file) else Path(file).stem}.html"
+        out = FOLDER / f"{made.name}.html"
+    if made.links and out.name == PAGE:
+        raise BadInput(f"--out {out}: the list needs {PAGE} beside it; give it another name")
     check_targets([out])
-    write_text(out, text)
+    if made.links:
+        view.place(out.parent)
+    write_text(out, made.text)
     say(f"written: {out}", error=True)
-    if not no_open:
-        import webbrowser
+    return out
 
-        if not webbrowser.open(out.resolve().as_uri()):
-            say("no browser was found on this machine; open the page by hand", error=True)
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(address):
+        say("no browser was found on this machine; open the page by hand", error=True)
+
+
+def _serve(target: Target, *, no_open: bool) -> None:
+    import time
+
+    from ackclock.view.serve import Server, Watched, watch
+
+    began = time.time_ns()
+    made = _build(target)
+    if not made.watched:
+        raise BadInput("--watch: needs a scenario or a recorded run, whose files can be saved")
+    shown = Watched(made.text)
+    server = Server(shown)
+
+    def update() -> list[Path]:
+        nonlocal made
+        try:
+            made = _build(target)
+        except (BadInput, ScenarioError, ControllerError, OSError) as error:
+            say(f"ackclock: {error}", error=True)
+            shown.refuse(str(error))
+            return made.watched
+        shown.show(made.text)
+        say(f"saved: {', '.join(sorted({path.name for path in made.watched}))}", error=True)
+        return made.watched
+
+    say(f"serving {server.address}", error=True)
+    say("loads anew when a file is saved; Ctrl-C ends", error=True)
+    if not no_open:
+        _open(server.address)
+    try:
+        watch(made.watched, began, update)
+    except KeyboardInterrupt:
+        say("ended", error=True)
+    finally:
+        server.close()

@@ -12,11 +12,13 @@ from ackclock.papers.folder import Paper
 from ackclock.papers.judge import Verdict
 from ackclock.papers.readings import EQUIVALENT, Reading
 from ackclock.papers.results import Results
+from ackclock.papers.runs import FIRST_SEED
 from ackclock.papers.tables import grids
 from ackclock.suite.measures import METRICS
 
 if TYPE_CHECKING:
     from ackclock.papers.controller_comparison import ControllerComparison
+    from ackclock.papers.runs import PaperRuns
 
 DIRECTIONS = {
     "confirmed": "the interval lies on the claimed side",
@@ -44,6 +46,7 @@ def render(
     comparisons: list[Any],
     extras: list[Any],
     figures: list[Any],
+    opened: PaperRuns,
     networks: list[Any],
     summary: str,
     seconds: float,
@@ -69,6 +72,8 @@ def render(
         readings=_readings(paper, verdicts, calibration, readings),
         extras=extras,
         figures=figures,
+        opened=opened,
+        first_seed=FIRST_SEED,
         networks=networks,
         summary=summary,
         studies=[(s, results.study(s.name), results.seeds(s.name)) for s in paper.studies],

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock import stats, topology
+from ackclock import stats, topology, view
 from ackclock.files import BadInput, check_folder, save_figure, write_text
 from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit
@@ -18,6 +18,7 @@ from ackclock.papers.folder import AxisComparison, Figure, Network, Paper, Where
 from ackclock.papers.judge import Verdict, judge
 from ackclock.papers.readings import AS_FILED, MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK, others
 from ackclock.papers.results import Results
+from ackclock.papers.runs import Looked, PaperRuns
 from ackclock.papers.tables import Entry, as_csv, entries, uncovered
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
@@ -84,7 +85,8 @@ def reproduce(
         summary = paper.summary.format_map(said)
     except (KeyError, ValueError) as error:
         raise BadInput(f"{paper.folder / 'paper.toml'}: summary: names {error}, which has no [value] table") from None
-    figures = [(figure, _draw(results, figure, folder)) for figure in paper.figures]
+    opened = PaperRuns(results, filed, "../" if view.is_built() else None)
+    figures = [(figure, *_draw(results, figure, folder, opened)) for figure in paper.figures]
     networks = [(network, topology.svg(*_network(results, network))) for network in paper.networks]
     whole = page.render(
         results,
@@ -95,6 +97,7 @@ def reproduce(
         comparisons=comparisons,
         extras=extras,
         figures=figures,
+        opened=opened,
         networks=networks,
         summary=summary,
         seconds=time.monotonic() - began,
@@ -103,6 +106,8 @@ def reproduce(
     write_text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1, allow_nan=False) + "\n")
     write_text(folder / "calibration.json", json.dumps(calibration.to_dict(), indent=1) + "\n")
     write_text(folder / "index.html", whole)
+    if opened.known:
+        view.place(out)
     seconds = time.monotonic() - began
     return Reproduction(paper, folder, verdicts, calibration, results.runs, results.failed, seconds)
 
@@ -127,15 +132,16 @@ def _row(results: Results, label: str, study: str, of: Where, to: Where, where: 
     return Row(label, found)
 
 
-def _draw(results: Results, wanted: Figure, folder: Path) -> str:
-    """Draw a figure, write it to an SVG file, and return the SVG text for the page."""
+def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> tuple[str, Looked]:
+    """Draw a figure and write it to an SVG file. Returns the SVG text for the page, and the runs that it shows."""
+    before = len(results.looks)
     figure = call(results.paper, wanted.module, "draw", results, **wanted.options)
     if not hasattr(figure, "savefig"):
         raise BadInput(f"{results.paper.folder / wanted.module}.py: draw returns no figure")
     target = folder / "figures" / f"{wanted.id}.svg"
     save_figure(figure, target, name=wanted.id)
     text = target.read_text(encoding="utf-8")
-    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S)
+    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), opened.of_figure(wanted, results.looks[before:])
 
 
 def readme(paper: Paper, made: Reproduction) -> None:

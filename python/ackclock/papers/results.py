@@ -43,6 +43,9 @@ class Cell:
     least: float = -math.inf
     most: float = math.inf
     """`least` and `most` are the bounds of the possible values."""
+    study: str = ""
+    where: Where = field(default_factory=dict)
+    """The point whose runs a cell of a function of measures.py comes from, if it comes from one point."""
 
     def estimate(self) -> stats.Estimate:
         """Mean and 95 % interval over the seeds."""
@@ -63,6 +66,15 @@ class Variants:
     tables: dict[str, pl.DataFrame]
 
 
+@dataclass(frozen=True)
+class Look:
+    """That something used a study: one run of it, or with no seed the outcomes of all its runs."""
+
+    study: str
+    seed: int | None = None
+    where: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass
 class _ResultsContext:
     """What all readings of a paper's results have in common."""
@@ -77,6 +89,7 @@ class _ResultsContext:
     variants: dict[str, Variants] = field(default_factory=dict)
     axes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     others: list[Reading] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
 
 
 class Results:
@@ -139,6 +152,11 @@ class Results:
     def runs(self) -> int:
         """Number of runs, new or kept, of all readings."""
         return self._shared.runs
+
+    @property
+    def looks(self) -> list[Look]:
+        """What was used so far, in order: a caller that cuts the list knows what came after."""
+        return self._shared.looks
 
     @property
     def failed(self) -> list[tuple[str, str]]:
@@ -213,6 +231,7 @@ class Results:
     def _frames(self, name: str) -> dict[str, pl.DataFrame]:
         import polars as pl
 
+        self._shared.looks.append(Look(name))
         if name in self._tables:
             return self._tables[name]
         if self.is_calibrated:
@@ -349,20 +368,26 @@ class Results:
         )
         return centre if low == high else f"{centre} ({low} to {high})"
 
+    def points(self, name: str, where: Where) -> list[int]:
+        """The points of a study at which the axes have these labels."""
+        study = self.study(name)
+        return [
+            point
+            for point in range(study.points)
+            if all(expand_labels(study.labels(point)).get(axis) == label for axis, label in where.items())
+        ]
+
     def trace(self, name: str, seed: int, where: Where, trace: Trace = "ack", *, packets: bool = False) -> Result:
         """Repeat one run of a study with its window trace, or with all packet events instead.
 
         Raises BadInput unless `where` names one point.
         """
+        self._shared.looks.append(Look(name, seed, tuple(sorted(where.items()))))
         key = (name, seed, tuple(sorted(where.items())), trace)
         if key in self._traces and not packets:
             return self._traces[key]
         study = self.study(name)
-        points = [
-            point
-            for point in range(study.points)
-            if all(_expand_labels(study.labels(point)).get(axis) == label for axis, label in where.items())
-        ]
+        points = self.points(name, where)
         if len(points) != 1:
             raise BadInput(f"{self.paper.folder}: {where} names {len(points)} points of {name}, not one")
         scenario = study.scenario(points[0])
@@ -386,7 +411,7 @@ def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     import polars as pl
 
     schema = outcome_schema()
-    axes = pl.DataFrame([_expand_labels(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
+    axes = pl.DataFrame([expand_labels(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
     found = {}
     for kind in ("flows", "links"):
         fields = schema[kind].inner.fields  # type: ignore[attr-defined]
@@ -405,7 +430,7 @@ def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return found
 
 
-def _expand_labels(axes: dict[str, str]) -> dict[str, str]:
+def expand_labels(axes: dict[str, str]) -> dict[str, str]:
     """The axes, and the pairs in their labels."""
     found = dict(axes)
     for label in axes.values():

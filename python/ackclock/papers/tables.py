@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.papers.folder import Paper, Part, Table, call
+from ackclock.papers.folder import Paper, Part, Table, Where, call
 from ackclock.papers.readings import AS_FILED
 from ackclock.papers.results import Cell, Results
 from ackclock.study.results import bounds
@@ -26,6 +27,9 @@ class Entry:
     reading: str
     published: str
     obtained: stats.Estimate
+    study: str = ""
+    where: Where = field(default_factory=dict)
+    """The point of a cell of a function of measures.py, where there is one."""
 
 
 CALIBRATED = "calibrated"
@@ -47,11 +51,17 @@ def entries(results: Results, table: Table, filed: Results | None) -> list[Entry
                 continue
             for cell in cells_of(view, table, part):
                 value, unit = printed.get((cell.row, cell.column), ("", table.unit))
-                reading = cell.reading if part.code else ", ".join(filter(None, (name, cell.reading)))
-                found.append(Entry(table.id, cell.row, cell.column, unit, reading, value, cell.estimate()))
+                reading = cell.reading if part.code else reading_of(name, cell.reading)
+                own = (cell.study, cell.where)
+                found.append(Entry(table.id, cell.row, cell.column, unit, reading, value, cell.estimate(), *own))
     if not any(entry.published for entry in found):
         raise BadInput(f"{results.paper.folder}: table {table.id}: no cell has a published number; check the templates")
     return found
+
+
+def reading_of(view: str, reading: str) -> str:
+    """The name of a cell's reading: of the paper (`view`), and of the cell."""
+    return ", ".join(filter(None, (view, reading)))
 
 
 def uncovered(paper: Paper, found: list[Entry]) -> list[tuple[str, str, str]]:
@@ -69,19 +79,32 @@ def cells_of(results: Results, table: Table, part: Part) -> list[Cell]:
     frame = results.select(part.study, part.where, owner)
     cells: dict[tuple[str, str, str], list[float]] = {}
     for row in frame.sort("seed", maintain_order=True).iter_rows(named=True):
-        words = dict(row)
-        if not all(row[axis] in given for axis, given in table.labels.items()):
+        words = words_of(table, row)
+        if words is None:
             continue
-        for axis, given in table.labels.items():
-            words |= given[row[axis]]
         try:
-            key = (part.row.format_map(words), part.column.format_map(words), part.reading.format_map(words))
+            key = label_of(part, words)
         except KeyError as error:
             raise BadInput(f"{results.paper.folder}: table {table.id}: a template names {error}, not an axis") from None
         if row[column] is not None:
             cells.setdefault(key, []).append(row[column] * part.factor)
     least, most = (part.factor * bound for bound in bounds(column))
     return [Cell(row, name, reading, values, least=least, most=most) for (row, name, reading), values in cells.items()]
+
+
+def words_of(table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The words of a point for the templates of a table; None if the table omits it."""
+    if not all(row.get(axis) in given for axis, given in table.labels.items()):
+        return None
+    words = dict(row)
+    for axis, given in table.labels.items():
+        words |= given[row[axis]]
+    return words
+
+
+def label_of(part: Part, words: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Row, column and reading of a point in a table. Raises KeyError if a template names no axis."""
+    return part.row.format_map(words), part.column.format_map(words), part.reading.format_map(words)
 
 
 def as_csv(paper: Paper, found: list[Entry]) -> str:

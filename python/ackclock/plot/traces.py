@@ -23,7 +23,7 @@ def read_recordings(files: Sequence[Path]) -> list[Recording]:
     trace and one file of packet events that are given alone. Raises BadInput for a file of neither kind.
     """
     found: dict[tuple[Path, str], dict[str, pl.DataFrame]] = {}
-    frames = [(path, *_read(path)) for path in files]
+    frames = [(path, *read_table(path)) for path in files]
     kinds = [kind for _, kind, _ in frames]
     together = sorted(kinds) == ["packets", "trace"]
     for path, kind, frame in frames:
@@ -45,8 +45,8 @@ def read_recordings(files: Sequence[Path]) -> list[Recording]:
     ]
 
 
-def _read(path: Path) -> tuple[str, pl.DataFrame]:
-    """The kind of a file, trace or packets, and its rows."""
+def read_table(path: Path) -> tuple[str, pl.DataFrame]:
+    """The kind of a file, trace or packets, and its rows. Raises BadInput for a file of neither kind."""
     import polars as pl
 
     if path.suffix not in {".parquet", ".csv"}:

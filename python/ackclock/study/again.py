@@ -11,7 +11,13 @@ from ackclock.study.store import Store
 
 
 def scenario_of(store: Store, run_id: str) -> tuple[Scenario, int]:
-    """The scenario and the seed of the run of the plan whose identity begins with `run_id`.
+    """The scenario and the seed of the run of the plan whose identity begins with `run_id`. Raises BadInput."""
+    study, point, seed = run_of(store, run_id)
+    return study.scenario(point), seed
+
+
+def run_of(store: Store, run_id: str) -> tuple[StudyPlan, int, int]:
+    """The study, the point and the seed of the run of the plan whose identity begins with `run_id`.
 
     The identity is a hash of everything that determines the result, so the run found gives the stored outcome.
     Raises BadInput if there is no such run, or if this engine or a changed file would give another result.
@@ -26,7 +32,7 @@ def scenario_of(store: Store, run_id: str) -> tuple[Scenario, int]:
         )
     for point in range(study.points):
         if study.labels(point).items() <= axes.items() and study.core.run_ids(point, [seed]) == [full]:
-            return study.scenario(point), seed
+            return study, point, seed
     raise BadInput(
         f"{store.folder}: the stored scenario does not give run {full}: a file that it names has changed, or the run "
         "belongs to another variant; run that scenario with ackclock why FILE --seed"

@@ -12,6 +12,9 @@ from ackclock import _core
 from ackclock.experiment import Scenario, read_text, utf8
 from ackclock.shipped import locate
 
+ENGINE = _core.ENGINE
+"""Version of the core with a hash of its sources."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -67,7 +70,7 @@ class StudyPlan:
     @property
     def engine(self) -> str:
         """Version of the core with a hash of its sources."""
-        return _core.ENGINE
+        return ENGINE
 
     @cached_property
     def axes(self) -> dict[str, list[str]]:
@@ -101,6 +104,26 @@ class StudyPlan:
     def scenario(self, point: int) -> Scenario:
         """The scenario of a point, for a single run."""
         return Scenario(self.core.scenario(point), self.file, self.text)
+
+    def document(self, point: int) -> dict[str, Any]:
+        """The scenario of a point as a dictionary, without axes and base files; the changes are made."""
+        import tomllib
+
+        return tomllib.loads(self.core.text(point, str(Path(self.file).parent)))
+
+    def standalone(self, point: int) -> Scenario:
+        """The scenario of a point as one that is written out: without axes, changes and base files.
+
+        Its text is the scenario, so that a link or a page can hold it. The files that it names are relative to the
+        folder of the study's file. Its runs have the identities of the point's.
+        """
+        import tomli_w
+
+        document = self.document(point)
+        labels = ", ".join(f"{axis} {label}" for axis, label in self.labels(point).items())
+        if labels:
+            document["title"] = f"{self.title}: {labels}"
+        return Scenario.parse(tomli_w.dumps(document), file=self.file)
 
     def runs(self, seeds: Mapping[int, Iterable[int]] | None = None) -> list[Run]:
         """Every run; `seeds` gives the seeds of each point in place of the study's."""

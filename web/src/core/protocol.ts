@@ -14,6 +14,8 @@ export interface Calls {
   satellites: { request: ScenarioRequest & { from?: string; to?: string; until_s: number }; answer: Satellites };
   places: { request: { at: number }; answer: Places };
   radio: { request: ScenarioRequest; answer: RadioPlaces };
+  /** A recorded run in place of one of the core: the text of its JSON. Null: none. */
+  record: { request: string | null; answer: Shape | null };
   controller: { request: { code: string; confirmed: true } | null; answer: PageClass | null };
 }
 export type CallName = keyof Calls;

@@ -2,6 +2,7 @@
 /** One worker, one instance of the core, one run. */
 import { Failed, Lab, Refused } from './lab';
 import { Controllers } from './controllers';
+import { Recorded, type Recording } from './recorded';
 import type { CallName, Calls, Reply, Request } from './protocol';
 import type { Ended, RunRequest } from './types';
 
@@ -15,6 +16,7 @@ const KEPT_BYTES = 160e6;
 
 const controllers = new Controllers();
 let lab: Lab | undefined;
+let recorded: Recorded | null = null;
 let turn = 0;
 const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, transfer);
 /** Lets messages in, without the 4 ms of setTimeout. */
@@ -32,6 +34,7 @@ function started(): Lab {
 async function run(id: number, request: RunRequest): Promise<Ended> {
   const core = started(), mine = ++turn, began = performance.now();
   if (core.bytes > KEPT_BYTES) core.reset();
+  recorded = null;
   controllers.begin();
   const shape = core.open(request);
   const until = request.until_s ?? Infinity;
@@ -66,13 +69,14 @@ const handlers: Handlers = {
   check: (request) => started().check(request),
   run: (request, id) => run(id, request),
   stop: () => { turn++; return null; },
-  curves: ({ from, to, px }) => started().curves(from, to, px),
-  flights: ({ from, to }) => started().flights(from, to),
+  curves: ({ from, to, px }) => (recorded ?? started()).curves(from, to, px),
+  flights: ({ from, to }) => (recorded ?? started()).flights(from, to),
   transmissions: ({ from, to }) => started().transmissions(from, to),
   why: (request) => started().why(request),
   satellites: (request) => started().satellites(request),
   places: ({ at }) => started().places(at),
   radio: (request) => started().radio(request),
+  record: (text) => { recorded = text === null ? null : new Recorded(JSON.parse(text) as Recording); return recorded && recorded.shape(); },
   controller: (request) => controllers.load(request?.code ?? null),
 };
 

@@ -18,6 +18,11 @@ let source = '';
 export function remember(): void {
   const copy = document.documentElement.cloneNode(true) as HTMLElement;
   copy.querySelector(`#${EMBEDDED}`)?.remove();
+  // What `ackclock view` adds: a recorded run, and the channel that reloads a page that is served.
+  copy.querySelector('#ackclock-recording')?.remove();
+  copy.querySelector('#ackclock-watch')?.remove();
+  const policy = copy.querySelector('meta[http-equiv="Content-Security-Policy"]');
+  policy?.setAttribute('content', (policy.getAttribute('content') ?? '').replace(/connect-src [^;]*/, "connect-src 'none'"));
   copy.querySelector('#running')?.remove();
   copy.querySelector('#app')?.replaceChildren();
   for (const name of copy.getAttributeNames()) if (name !== 'lang') copy.removeAttribute(name);

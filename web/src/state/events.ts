@@ -7,6 +7,7 @@ export async function nextEvent(at: number, direction: 1 | -1, ask: Ask, duratio
   for (let reach = 0.02; ; reach *= 6) {
     const from = direction > 0 ? at : Math.max(0, at - reach), to = direction > 0 ? Math.min(duration, at + reach) : at;
     const found = await ask(from, to);
+    if (!found) return at; // no packets are recorded
     let best = direction > 0 ? Infinity : -Infinity;
     for (let row = 0; row < (found?.rows ?? 0); row++) {
       for (const column of [FLIGHT.start, FLIGHT.depart, FLIGHT.arrive]) {

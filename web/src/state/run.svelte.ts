@@ -31,15 +31,19 @@ class Run {
   /** Text, changes and seed of the run that is shown: the page says when the editor is ahead of it. */
   key = $state('');
   seconds = $state(0);
+  /** What is shown was recorded elsewhere (state/recording.svelte.ts). */
+  opened = $state.raw<RecordingNotes | null>(null);
 }
+/** What a recorded run can not show here, and why. */
+export interface RecordingNotes { source: string; notes: string[]; reason: string; packets: boolean; computable: boolean }
 export const run = new Run();
 
 let client: Client | null = null;
 let checks = 0;
-const key = (): string => JSON.stringify([scenario.text, scenario.set, scenario.seed, scenario.controlled, scenario.controlled.length ? scenario.code : '']);
+export const key = (): string => JSON.stringify([scenario.text, scenario.set, scenario.seed, scenario.controlled, scenario.controlled.length ? scenario.code : '']);
 export const isShown = (): boolean => run.key === key();
 
-function mark(status: Status): void {
+export function mark(status: Status): void {
   run.status = status;
   const root = document.documentElement.dataset;
   root.state = status;
@@ -67,7 +71,7 @@ function fail(error: unknown): void {
 
 /** Reads the scenario without running it; the answer to an older text is dropped. */
 export async function check(): Promise<void> {
-  if (!client) return;
+  if (!client || (run.opened && isShown())) return; // a recorded run needs no check
   const mine = ++checks;
   try {
     await client.call('files', $state.snapshot(scenario.files));
@@ -91,6 +95,7 @@ const REDRAW = 250;
 /** Computes the scenario. */
 export async function compute(): Promise<void> {
   if (!client || (scenario.controlled.length && !scenario.confirmed)) return;
+  leaveRecording();
   const mine = ++turn, again = isShown(), text = key();
   Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0, recording: null });
   whole = null;
@@ -142,6 +147,14 @@ export async function stop(): Promise<void> {
     await start();
     run.failure = 'The run did not answer and was ended.';
   }, 1000);
+}
+
+/** From a recorded run back to runs of the core. */
+export function leaveRecording(): void {
+  if (!run.opened) return;
+  Object.assign(run, { opened: null, shape: null, curves: null, outcome: null, key: '' });
+  scenario.places = null;
+  void client?.call('record', null);
 }
 
 /** Curves of the whole run, if not all of its rows are recorded; and their pixel columns. */
@@ -225,8 +238,8 @@ async function record(from: number, to: number): Promise<boolean> {
   }
 }
 export async function flights(from: number, to: number): Promise<Flights | null> {
-  if (!client || run.status !== 'ended' || run.recording) return null;
-  if (!covered(from, to) && !(await record(from, to))) return null;
+  if (!client || run.status !== 'ended' || run.recording || run.opened?.packets === false) return null;
+  if (!run.opened && !covered(from, to) && !(await record(from, to))) return null;
   try { return await client.call('flights', { from, to }); } catch { return null; }
 }
 export async function transmissions(from: number, to: number): Promise<Transmissions | null> {

@@ -23,6 +23,8 @@ export const scenario = $state({
   confirmed: true,
   checked: null as Checked | null,
   problem: null as Problem | null,
+  /** For a recorded run whose scenario the core cannot run: one with the same network, which it can. */
+  places: null as ScenarioRequest | null,
 });
 
 export function load(name: string): void {
@@ -50,6 +52,8 @@ export function shared(engine: string, view?: View): Shared {
   if (engine) out.engine = engine;
   return out;
 }
+/** The scenario that gives the places of satellites and radio nodes. */
+export const placesRequest = (): ScenarioRequest => scenario.places ?? request();
 export function request(): ScenarioRequest {
   const out: ScenarioRequest = { file: FILE, text: scenario.text, set: $state.snapshot(scenario.set) };
   if (scenario.seed !== null) out.seed = scenario.seed;

@@ -37,6 +37,7 @@ mod tcp;
 pub(crate) mod tle;
 mod traffic;
 mod transports;
+pub(crate) mod write;
 
 pub use advice::advised;
 pub use cbrgen::cbrgen;

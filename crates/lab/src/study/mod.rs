@@ -12,7 +12,9 @@ use crate::scenario::Scenario;
 use crate::scenario::document::{TomlItem, TomlValue};
 use crate::scenario::overrides;
 use crate::scenario::table::TableReader;
+use crate::scenario::write::toml_text;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -162,6 +164,15 @@ impl Study {
 
     /// The scenario of a point.
     pub fn scenario(&self, point: usize) -> Result<Scenario> {
+        Scenario::read(&self.document_of(point)?)
+    }
+
+    /// The scenario of a point as TOML that extends nothing. The files that it names are relative to `folder`.
+    pub fn text(&self, point: usize, folder: &Path) -> Result<String> {
+        Ok(toml_text(&self.document_of(point)?, folder))
+    }
+
+    fn document_of(&self, point: usize) -> Result<TomlItem> {
         let mut document = self.document.clone();
         if let TomlValue::Table(entries) = &mut document.value {
             entries.retain(|(key, _)| key != "sweep");
@@ -169,7 +180,7 @@ impl Study {
         for (key, item) in self.steps(point).into_iter().flat_map(|step| &step.assignments) {
             overrides::assign(&mut document, key, item.clone())?;
         }
-        Scenario::read(&document)
+        Ok(document)
     }
 }
 

@@ -1,0 +1,189 @@
+"""Links from the numbers and figures of a paper's page to their runs in the laboratory."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ackclock.files import BadInput
+from ackclock.link import LONGEST
+from ackclock.papers.folder import Figure, Paper, Table
+from ackclock.papers.readings import AS_FILED
+from ackclock.papers.results import Look, Results, expand_labels
+from ackclock.papers.tables import CALIBRATED, Entry, label_of, reading_of, words_of
+from ackclock.study import Study
+
+FIRST_SEED = 1
+CellKey = tuple[str, str, str]
+"""Row, column and reading of a cell."""
+
+
+@dataclass(frozen=True)
+class RunLink:
+    """One run of a paper: its words, and a link that opens it or, if a link cannot hold it, the command that does."""
+
+    label: str
+    href: str | None
+    command: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The runs that a figure or a table was made from: single runs, and studies of which it uses every point."""
+
+    runs: list[RunLink]
+    studies: list[str]
+
+
+class Runs:
+    """Links to the runs of a paper under the reading of `results`. Nothing is run.
+
+    `folder` is how the page names the folder of the laboratory's page, such as `../`; None: there is no such page.
+    """
+
+    def __init__(self, results: Results, folder: str | None) -> None:
+        self.results = results
+        self._folder = folder
+        self._links: dict[tuple[str, int, int], RunLink] = {}
+
+    def at(self, name: str, point: int, seed: int = FIRST_SEED) -> RunLink:
+        """The run of a point of a study."""
+        key = (name, point, seed)
+        if key not in self._links:
+            study = self.results.study(name)
+            labels = study.labels(point)
+            words = ", ".join(f"{axis} {label}" for axis, label in labels.items()) or study.title
+            self._links[key] = RunLink(f"{words}; seed {seed}", self._href(study, point, seed), _command(study, point))
+        return self._links[key]
+
+    def _href(self, study: Study, point: int, seed: int) -> str | None:
+        if self._folder is None:
+            return None
+        try:
+            link = study.standalone(point).link(seed=seed)
+        except BadInput:
+            return None  # it names a file outside its folder, or a controller in Python
+        return f"{self._folder}{link}" if len(link) <= LONGEST else None
+
+    def points(self, name: str) -> list[RunLink]:
+        """A run of each point of a study that can run."""
+        study = self.results.study(name)
+        refused = {point for point, _ in study.refused}
+        return [self.at(name, point) for point in range(study.points) if point not in refused]
+
+    def cells(self, table: Table) -> dict[CellKey, RunLink]:
+        """For each cell of a table that has runs of its own, the one of the first point and the first seed."""
+        found: dict[CellKey, RunLink] = {}
+        for part in table.part:
+            if part.code:
+                continue
+            study = self.results.study(part.study)
+            for point in range(study.points):
+                labels = expand_labels(study.labels(point))
+                words = words_of(table, labels)
+                if words is None or any(labels.get(axis) != label for axis, label in part.where.items()):
+                    continue
+                try:
+                    row, column, reading = label_of(part, words)
+                except KeyError:
+                    break  # a template that needs the outcome
+                found.setdefault((row, column, reading), self.at(part.study, point))
+        return found
+
+    def looked(self, looks: Sequence[Look]) -> Looked:
+        """The runs of what a figure or a table asked for."""
+        runs = {look: self.single(look) for look in looks if look.seed is not None}
+        studies = {look.study: None for look in looks if look.seed is None}
+        return Looked([run for run in runs.values() if run], list(studies))
+
+    def single(self, look: Look) -> RunLink | None:
+        """The run that was looked at; None if its labels name no point, or several."""
+        points = self.results.points(look.study, dict(look.where))
+        return self.at(look.study, points[0], look.seed or FIRST_SEED) if len(points) == 1 else None
+
+
+def studies_of(paper: Paper, module: str, function: str = "") -> list[str]:
+    """The studies that a module of the paper's folder names, or one of its functions, and the functions of measures.py
+    that it uses.
+    """
+    text = _source(paper, module)
+    measures = _functions(_source(paper, "measures"))
+    if function:
+        text = _functions(text).get(function, "")
+    used: dict[str, str] = {}
+    open_ = [text]
+    while open_:
+        for name in re.findall(r"\b(\w+)\b", open_.pop()):
+            if name in measures and name not in used:
+                used[name] = measures[name]
+                open_.append(measures[name])
+    whole = "\n".join([text, *used.values()])
+    return [spec.name for spec in paper.studies if f'"{spec.name}"' in whole]
+
+
+def _source(paper: Paper, module: str) -> str:
+    path = paper.folder / f"{module}.py"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _functions(text: str) -> dict[str, str]:
+    """The source of each function of a module."""
+    found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return {node.name: ast.get_source_segment(text, node) or "" for node in found}
+
+
+class PaperRuns:
+    """The links of a paper's page: of the cells of its tables, of its figures, and of the points of its studies."""
+
+    def __init__(self, results: Results, filed: Results | None, folder: str | None) -> None:
+        self.known = folder is not None
+        self._views = {CALIBRATED: Runs(results, folder)}
+        if filed is not None:
+            self._views[AS_FILED] = Runs(filed, folder)
+        self._cells: dict[str, dict[CellKey, RunLink]] = {}
+
+    def of_table(self, name: str) -> dict[CellKey, RunLink]:
+        """The runs behind the cells of a table, except for cells that are computed from several."""
+        if name not in self._cells:
+            [table] = [t for t in self._views[CALIBRATED].results.paper.tables if t.id == name]
+            self._cells[name] = {
+                (row, column, reading_of(view, reading)): run
+                for view, runs in self._views.items()
+                for (row, column, reading), run in runs.cells(table).items()
+            }
+        return self._cells[name]
+
+    def cell(self, entry: Entry) -> RunLink | None:
+        """The run behind a cell; None for a cell that is computed from several."""
+        if entry.study:
+            return self._views[CALIBRATED].single(Look(entry.study, FIRST_SEED, tuple(entry.where.items())))
+        return self.of_table(entry.table).get((entry.row, entry.column, entry.reading))
+
+    def points(self, name: str) -> list[RunLink]:
+        """A run of each point of a study, under the calibrated reading."""
+        return self._views[CALIBRATED].points(name)
+
+    def of_figure(self, figure: Figure, looks: Sequence[Look] = ()) -> Looked:
+        """The runs of a figure: of what it asked for while it was drawn, or else of the studies that its code names."""
+        found = self._views[CALIBRATED].looked(looks)
+        if found.runs or found.studies:
+            return found
+        paper = self._views[CALIBRATED].results.paper
+        named = [spec.name for spec in paper.studies if spec.name in figure.options.values()]
+        return Looked([], named or studies_of(paper, figure.module))
+
+    def behind(self, table: Table) -> list[str]:
+        """The studies behind the cells of a table that are computed from several runs."""
+        paper = self._views[CALIBRATED].results.paper
+        found = [name for part in table.part if part.code for name in studies_of(paper, "measures", part.code)]
+        return list(dict.fromkeys(found))
+
+
+def _command(study: Study, point: int) -> str:
+    """The command that opens the point, whatever its size."""
+    given = [text for text in study.overrides if not text.startswith("sweep.seed=")]
+    sets = "".join(f" --set {shlex.quote(text)}" for text in given)
+    return f"ackclock view {shlex.quote(study.file)} --point {point} --seed {FIRST_SEED}{sets}"

@@ -1,0 +1,175 @@
+"""Lists of what can be opened: the runs of a paper, the scenarios, recordings, studies and papers of a folder."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock import ScenarioError
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+from ackclock.html import environment
+from ackclock.link import LONGEST
+from ackclock.shipped import short
+from ackclock.view import page as lab
+from ackclock.view import recorded
+
+if TYPE_CHECKING:
+    from ackclock.papers.folder import Paper
+    from ackclock.papers.runs import PaperRuns
+
+MOST = 2_000
+"""Runs of a study that are listed."""
+MOST_FILES = 200
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that can be opened: by a link, or by a command."""
+
+    name: str
+    what: str
+    href: str | None = None
+    command: str = ""
+    wrong: bool = False
+    """It cannot be opened; `what` says why."""
+
+
+def of_paper(paper: Paper) -> str:
+    """The page of a paper that lists its published cells, its figures and the points of its studies, with links.
+
+    The reading is the calibrated one if `out` has the results of the paper, otherwise that of the studies' files.
+    """
+    from ackclock.papers.results import Results
+    from ackclock.papers.runs import PaperRuns
+    from ackclock.study.executors import Local
+
+    lab()  # the links need it; says how to build it
+    reading = _calibrated(paper)
+    results = Results(paper, Path("out") / paper.key, Local(), reading=reading)
+    runs = PaperRuns(results, None, "")
+    done = Path("out") / paper.key / "index.html"
+    template = environment("ackclock.view").get_template("paper.html")
+    return template.render(
+        paper=paper,
+        reading=results.reading.label,
+        calibrated=reading is not None,
+        results=done.resolve().as_uri() if done.is_file() else None,
+        tables=[(table, _cells(paper, table.id, runs), runs.behind(table)) for table in paper.tables],
+        figures=[(figure, runs.of_figure(figure).studies) for figure in paper.figures],
+        studies=[(spec, results.study(spec.name), runs.points(spec.name)) for spec in paper.studies],
+    )
+
+
+def _calibrated(paper: Paper) -> Any:
+    """The calibrated reading of the last `ackclock paper`; None if there is none."""
+    from ackclock.papers.readings import combination
+
+    try:
+        said = json.loads((Path("out") / paper.key / "calibration.json").read_text(encoding="utf-8"))
+        [chosen] = [one for one in said["readings"] if one["name"] == said["chosen"]]
+        return combination(paper, chosen["parameters"])
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        return None
+
+
+def _cells(paper: Paper, table: str, runs: PaperRuns) -> list[tuple[str, str, str, str, Any]]:
+    """Row, column, published number, reading and run of the cells of a table that have one."""
+    printed = paper.printed(table)
+    found = []
+    for (row, column, reading), run in runs.of_table(table).items():
+        value, unit = printed.get((row, column), ("", ""))
+        if value:
+            found.append((row, column, f"{value} {unit}".strip(), reading, run))
+    return found
+
+
+def of_folder(folder: Path) -> str:
+    """The page that lists what a folder has. Raises BadInput if it has nothing that can be opened."""
+    groups = [("Runs of this study", _runs(folder))] if _is_study(folder) else _groups(folder)
+    groups = [(title, entries) for title, entries in groups if entries]
+    if not groups:
+        raise BadInput(
+            f"{folder}: has nothing to open: no scenario (.toml), no recorded run (.parquet of ackclock run --trace or "
+            "--packets), no study of ackclock sweep, no paper"
+        )
+    template = environment("ackclock.view").get_template("list.html")
+    return template.render(title=str(folder), groups=groups, most=MOST)
+
+
+def _is_study(folder: Path) -> bool:
+    from ackclock.study.store import FILE
+
+    return (folder / FILE).is_file()
+
+
+def _groups(folder: Path) -> list[tuple[str, list[Entry]]]:
+    found = recorded.logs(folder)
+    logs = [*found["trace"], *found["packets"]]
+    return [
+        ("Scenarios", [_scenario(path) for path in sorted(folder.glob("*.toml"))[:MOST_FILES]]),
+        (
+            "Recorded runs",
+            [Entry(path.name, str(recorded.kind(path)), command=_command(path)) for path in logs[:MOST_FILES]],
+        ),
+        ("Folders", list(_folders(folder))[:MOST_FILES]),
+    ]
+
+
+def _command(path: Path, more: str = "") -> str:
+    return f"ackclock view {shlex.quote(str(short(path)))}{more}"
+
+
+def _scenario(path: Path) -> Entry:
+    try:
+        scenario = Scenario.load(path)
+        if scenario.is_study:
+            return Entry(path.name, f"{scenario.title} (a study)", command=_command(path, " --point 0"))
+        try:
+            link = scenario.link()
+        except BadInput as error:
+            return Entry(path.name, f"{scenario.title} ({str(error).partition(': ')[2]})", command=_command(path))
+    except (ScenarioError, OSError) as error:
+        return Entry(path.name, str(error).removeprefix(f"{path}: "), wrong=True)
+    return Entry(path.name, scenario.title, link if len(link) <= LONGEST else None, _command(path))
+
+
+def _folders(folder: Path) -> Iterator[Entry]:
+    """Papers, results of papers, studies and recorded runs one level below."""
+    for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
+        if (path / "paper.toml").is_file():
+            yield Entry(path.name, "paper", command=_command(path))
+        elif (path / "verdicts.json").is_file():
+            yield Entry(path.name, "results of a paper", f"{path.resolve().as_uri()}/index.html", _command(path))
+        elif _is_study(path):
+            yield Entry(path.name, "study", command=_command(path))
+        elif any(recorded.logs(path).values()):
+            yield Entry(path.name, "recorded run", command=_command(path))
+
+
+def _runs(folder: Path) -> list[Entry]:
+    """The runs of a folder of `ackclock sweep`, each with its link."""
+    from ackclock.study import Store, StudyPlan
+
+    with Store.open(folder) as store:
+        overrides = json.loads(store.about("set") or "[]")
+        study = StudyPlan.parse(store.about("scenario") or "", overrides, file=store.about("file") or "study")
+        if store.about("engine") != study.engine:
+            raise BadInput(f"{folder}: was computed by engine {store.about('engine')}, and this is {study.engine}")
+        places = {run.run_id: run.point for run in study.runs()}
+        return [_run(folder, study, row, places) for row, _ in zip(store.runs(), range(MOST), strict=False)]
+
+
+def _run(folder: Path, study: Any, row: dict[str, Any], places: dict[str, int]) -> Entry:
+    run_id, seed = str(row["run_id"]), int(row["seed"])
+    words = "".join(f"{axis} {label}; " for axis, label in row["axes"].items())
+    command = _command(folder, f" --run {run_id[:12]}")
+    try:
+        link = study.standalone(places[run_id]).link(seed=seed)
+    except (KeyError, BadInput):
+        link = ""
+    return Entry(run_id[:12], f"{words}seed {seed}", link if 0 < len(link) <= LONGEST else None, command)

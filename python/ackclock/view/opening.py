@@ -1,0 +1,151 @@
+"""What `ackclock view` opens: a scenario, a recorded run, a paper, or the list of what a folder has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+from ackclock.link import is_link
+from ackclock.view import page, recorded
+from ackclock.view.recording import controllers, record
+
+if TYPE_CHECKING:
+    from ackclock.link import Shared
+
+Progress = Callable[[float], object]
+RECORDED = (".parquet", ".csv", ".json")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the user asks for."""
+
+    path: Path | None = None
+    """A scenario, a link, a recorded file, a folder, or the key of a paper; None: the empty laboratory."""
+    seed: int | None = None
+    overrides: Sequence[str] = ()
+    point: int | None = None
+    """Which point of a study, counted from 0."""
+    run: str | None = None
+    """Which run of a folder of `ackclock sweep`: the begin of its identity."""
+    record: bool = False
+    """Run the scenario here, and open the recording."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page to be written, or one that is there (`at`)."""
+
+    name: str
+    text: str = ""
+    at: Path | None = None
+    watched: list[Path] = field(default_factory=list)
+    """The files that it was made from."""
+    links: bool = False
+    """Its links lead to the laboratory, which must be in the same folder."""
+
+
+def build(target: Target, progress: Progress | None = None) -> Page:
+    """The page of a target. Raises BadInput, ScenarioError, OSError."""
+    path = target.path
+    if path is None:
+        _no_options(target, "without a scenario")
+        return Page("lab", page())
+    if is_link(str(path)) or path.suffix == ".toml" or (path.is_file() and path.suffix not in RECORDED):
+        return _scenario(path, target, progress)
+    if path.is_dir() and target.run is not None:
+        return _stored(path, target, progress)
+    _no_options(target, f"{path}: is not a scenario")
+    if path.is_file():
+        return Page(path.name.partition(".")[0], page(recording=recorded.of_file(path)), watched=[path])
+    if path.is_dir():
+        return _folder(path)
+    return _paper(path)
+
+
+def _no_options(target: Target, what: str) -> None:
+    for option, given in (
+        ("--seed", target.seed is not None),
+        ("--set", bool(target.overrides)),
+        ("--point", target.point is not None),
+        ("--run", target.run is not None),
+        ("--record", target.record),
+    ):
+        if given:
+            raise BadInput(f"{what}, so {option} has no meaning")
+
+
+def _scenario(path: Path, target: Target, progress: Progress | None) -> Page:
+    if target.run is not None:
+        raise BadInput("--run: selects a run of a folder of ackclock sweep; a file of a study has --point")
+    scenario = Scenario.load(path, target.overrides)
+    if scenario.is_study and target.point is None:
+        raise BadInput(f"{path}: is a study of many runs; select one with --point 0 (and --seed), or remove sweep")
+    if target.point is not None:
+        scenario = _at_point(scenario, target.point)
+    name = "lab" if is_link(str(path)) else path.stem
+    return _of(scenario, target.seed, target.record, name, progress)
+
+
+def _at_point(scenario: Scenario, point: int) -> Scenario:
+    from ackclock.study import Study
+
+    study = Study.parse(scenario.text, scenario.overrides, file=scenario.file)
+    if not 0 <= point < study.points:
+        raise BadInput(f"--point {point}: the study has the points 0 to {study.points - 1}")
+    return study.standalone(point)
+
+
+def _stored(folder: Path, target: Target, progress: Progress | None) -> Page:
+    """A run of a folder of `ackclock sweep`."""
+    from ackclock.study import Store, run_of
+
+    if target.seed is not None or target.overrides or target.point is not None:
+        raise BadInput("--run: a run of a study has its seed and its values; omit --seed, --set and --point")
+    with Store.open(folder) as store:
+        study, point, seed = run_of(store, str(target.run))
+    return _of(study.standalone(point), seed, target.record, f"{folder.name}-{target.run}", progress)
+
+
+def _of(scenario: Scenario, seed: int | None, native: bool, name: str, progress: Progress | None) -> Page:
+    """The page of a scenario; one with controllers in Python is run here, because the page cannot run them."""
+    python = controllers(scenario)
+    folder = Path(scenario.file).parent
+    code = [Path(one.rpartition(":")[0]) for one in python]
+    files = [Path(scenario.file), *(folder / one if (folder / one).exists() else one for one in code)]
+    if native or python:
+        return Page(name, page(recording=record(scenario, seed, progress)), watched=files)
+    shared: Shared = scenario.shared(seed=seed)
+    return Page(name, page(shared), watched=[*files, *(folder / one for one in shared.get("files", {}))])
+
+
+def _folder(folder: Path) -> Page:
+    """The recorded run, the paper, or the list of what can be opened."""
+    from ackclock.view.listing import of_folder, of_paper
+
+    if (folder / "paper.toml").is_file():
+        from ackclock.papers.folder import Paper
+
+        return Page(folder.resolve().name, of_paper(Paper(folder)), links=True)
+    if (folder / "index.html").is_file() and (folder / "verdicts.json").is_file():
+        return Page(folder.name, at=folder / "index.html")
+    found = recorded.logs(folder)
+    if recorded.is_run(found):
+        paths = [*found["trace"], *found["packets"]]
+        return Page(folder.resolve().name, page(recording=recorded.of_folder(folder)), watched=paths)
+    return Page(folder.resolve().name, of_folder(folder), links=True)
+
+
+def _paper(path: Path) -> Page:
+    """The paper of a key such as ca-artt; an underscore counts as a hyphen. Raises BadInput if there is none."""
+    from ackclock.papers import find, known
+    from ackclock.view.listing import of_paper
+
+    key = str(path).replace("_", "-")
+    if key not in known():
+        raise BadInput(f"{path}: there is no such file, folder or paper; papers: {', '.join(known()) or 'none here'}")
+    return Page(key, of_paper(find(key)), links=True)

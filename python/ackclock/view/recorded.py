@@ -1,0 +1,203 @@
+"""Reads what `ackclock run --trace` and `--packets` wrote: a file, or a folder with a trace and a packet log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock.experiment import Trace
+from ackclock.files import BadInput
+from ackclock.view.recording import KEY, About, Recording, recording
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def metadata(about: About, trace: Trace = "off") -> dict[str, str]:
+    """The metadata of a Parquet file of `ackclock run`."""
+    return {KEY: json.dumps({"about": about, "trace": trace}, allow_nan=False)}
+
+
+def kind(path: Path) -> str | None:
+    """Whether a Parquet file is a `trace` or a packet log (`packets`); None for any other file."""
+    import polars as pl
+
+    from ackclock.plot.traces import PACKETS, TRACE
+
+    try:
+        columns = set(pl.read_parquet_schema(path))
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    return "packets" if columns >= PACKETS else "trace" if columns >= TRACE else None
+
+
+def logs(folder: Path) -> dict[str, list[Path]]:
+    """The recorded files of a folder by kind."""
+    found: dict[str, list[Path]] = {"trace": [], "packets": []}
+    for path in sorted(folder.glob("*.parquet")):
+        of = kind(path)
+        if of is not None:
+            found[of].append(path)
+    return found
+
+
+def is_run(found: dict[str, list[Path]]) -> bool:
+    """Whether these files are of one run."""
+    counts = [len(found["trace"]), len(found["packets"])]
+    return max(counts) == 1
+
+
+def of_folder(folder: Path) -> Recording:
+    """The recorded run of a folder. A JSON file of `ackclock run --json` in it is the outcome. Raises BadInput."""
+    found = logs(folder)
+    return read(next(iter(found["trace"]), None), next(iter(found["packets"]), None), _outcome(folder))
+
+
+def of_file(path: Path) -> Recording:
+    """The recorded run of a trace or of a packet log, with the other one beside it: `a.trace.parquet` belongs to
+    `a.packets.parquet`. Raises BadInput.
+    """
+    from ackclock.plot.traces import read_table
+
+    if path.suffix == ".json":
+        outcome = _outcome_of(path)
+        if outcome is None:
+            raise BadInput(f"{path}: is not an outcome (ackclock run --json)")
+        return read(None, None, outcome)
+    of, _ = read_table(path)
+    paths = {of: path}
+    for name, others in logs(path.parent).items():
+        beside = [p for p in others if p.name.partition(".")[0] == path.name.partition(".")[0]]
+        if len(beside) == 1:
+            paths.setdefault(name, beside[0])
+    return read(paths.get("trace"), paths.get("packets"), None)
+
+
+def read(trace: Path | None, packets: Path | None, outcome: dict[str, Any] | None) -> Recording:
+    """A recorded run from a trace, a packet log, or both. Raises BadInput if it is too large, or if these are two."""
+    from ackclock.plot.traces import read_table
+
+    windows = None if trace is None else read_table(trace)[1]
+    log = None if packets is None else read_table(packets)[1]
+    said = [_said(path) for path in (trace, packets) if path is not None]
+    given = [one["about"] for one in said if one]
+    if len(given) == 2 and _identity(given[0]) != _identity(given[1]):
+        raise BadInput(f"{trace} and {packets} are of different runs; open one of them alone")
+    about = given[0] if given else _guessed(windows, log, outcome, [p for p in (trace, packets) if p is not None])
+    if outcome is not None and about.get("outcome") is None:
+        about["outcome"] = outcome
+    kept: Trace = "off"
+    if trace is not None:
+        kept = said[0]["trace"] if said[0] else _kept(windows)
+    try:
+        return recording(about, windows, kept, log, _notes(about, kept, log, bool(given)))
+    except BadInput as error:
+        raise BadInput(f"{trace or packets}: {error}") from None
+
+
+def _said(path: Path) -> dict[str, Any] | None:
+    """What a file's metadata says of its run; None if another version wrote it."""
+    import polars as pl
+
+    if path.suffix != ".parquet":
+        return None
+    try:
+        found = json.loads(pl.read_parquet_metadata(path).get(KEY, "null"))
+        if isinstance(found, dict) and isinstance(found["about"]["flows"], list) and found["trace"] in Trace.__args__:  # type: ignore[attr-defined]
+            return found
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        pass
+    return None
+
+
+def _identity(about: About) -> tuple[Any, ...]:
+    return (about["engine"], about["seed"], about["flows"], about["links"], about["shared"]["text"], about["outcome"])
+
+
+def _kept(windows: pl.DataFrame | None) -> Trace:
+    """A trace of changes alone has no duplicate ACK that changes nothing: the rows of a trace without metadata."""
+    from ackclock import frames
+
+    return "changes" if windows is None or frames.changes(windows).height == windows.height else "ack"
+
+
+def _guessed(
+    windows: pl.DataFrame | None, log: pl.DataFrame | None, outcome: dict[str, Any] | None, paths: list[Path]
+) -> About:
+    """What the tables alone say of their run, for files without metadata."""
+
+    def names(column: str) -> list[str]:
+        frames = [table[column] for table in (windows, log) if table is not None and column in table.columns]
+        found = [name for frame in frames for name in frame.unique(maintain_order=True).drop_nulls().to_list()]
+        return list(dict.fromkeys(found))
+
+    ends = [float(table["time_s"][-1]) for table in (windows, log) if table is not None and table.height]
+    flows = [flow["name"] for flow in outcome["flows"]] if outcome else []
+    flows += [name for name in names("flow") if name not in flows]
+    return About(
+        version="",
+        engine="",
+        title=outcome["title"] if outcome else ", ".join(path.name for path in paths),
+        file="",
+        seed=outcome["seed"] if outcome else 0,
+        duration_s=outcome["duration_s"] if outcome else max(ends, default=0.0),
+        shared={"v": 1, "text": ""},
+        geometry=None,
+        python=[],
+        flows=flows,
+        flow_ends=_ends(log, flows),
+        segment_bytes=[None] * len(flows),
+        links=names("link"),
+        outcome=outcome,
+        fingerprint="",
+    )
+
+
+def _ends(log: pl.DataFrame | None, flows: list[str]) -> list[list[str]]:
+    """Where the data of each flow starts and ends: a node that it never enters, one that it never leaves."""
+    import polars as pl
+
+    if log is None:
+        return [["", ""] for _ in flows]
+    crossed = log.filter(pl.col("kind") == "data").select("flow", "link").unique(maintain_order=True)
+    found = []
+    for flow in flows:
+        links = [link.split("->", 1) for link in crossed.filter(pl.col("flow") == flow)["link"] if "->" in link]
+        heads, tails = [link[0] for link in links], [link[1] for link in links]
+        found.append(
+            [next((n for n in heads if n not in tails), ""), next((n for n in reversed(tails) if n not in heads), "")]
+        )
+    return found
+
+
+def _outcome(folder: Path) -> dict[str, Any] | None:
+    """The first outcome among the JSON files of a folder."""
+    return next(filter(None, map(_outcome_of, sorted(folder.glob("*.json")))), None)
+
+
+def _outcome_of(path: Path) -> dict[str, Any] | None:
+    """The outcome in a file; None if it holds none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return None
+    keys = {"title", "seed", "duration_s", "flows", "links", "engine"}
+    return found if isinstance(found, dict) and keys <= set(found) else None
+
+
+def _notes(about: About, trace: Trace, log: pl.DataFrame | None, complete: bool) -> list[str]:
+    found = []
+    if trace == "off":
+        found.append("No windows were recorded: write them with ackclock run --trace FILE --trace-every ack.")
+    if trace == "changes":
+        found.append(
+            "Only changes of the windows were recorded: goodput and most round-trip times need --trace-every ack."
+        )
+    if log is None:
+        found.append("No packets were recorded: queues, drops and moving packets need ackclock run --packets FILE.")
+    if not complete:
+        found.append("The files do not say their scenario: this version of ackclock run writes it into them.")
+    elif not about["shared"]["text"]:
+        found.append("The scenario was not recorded.")
+    return found

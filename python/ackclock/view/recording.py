@@ -1,0 +1,240 @@
+"""A recorded run for the page: its names, its outcome, and the columns of its window trace and its packet log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from ackclock.experiment import Result, Scenario, Trace
+from ackclock.files import BadInput
+from ackclock.link import LARGEST, Shared, share
+from ackclock.study.plan import ENGINE, StudyPlan
+from ackclock.text import shown
+from ackclock.view.columns import Column, pack
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KEY = "ackclock"
+"""The entry of a Parquet file's metadata that holds the About of its run."""
+MOST_TEXT = 24_000_000
+"""Characters that the columns of a recording may take in a page."""
+MOST_MEMORY = 400_000_000
+"""Bytes that its columns may take in the memory of a browser."""
+NUMBERS = ("time_s", "cwnd", "ssthresh", "in_flight", "rtt_s", "ack")
+"""Columns of the window trace that the page draws; also the internal values of controllers."""
+NOT_DRAWN = {"flow", "event", "phase", "cause", *NUMBERS}
+"""Columns of the window trace that are not internal values."""
+LOG = {"time_s": 8, "link": 4, "event": 1, "reason": 1, "flow": 4, "kind": 1, "seq": 8}
+"""Columns of the packet log that the page draws, with the bytes of a value in its memory."""
+
+
+class About(TypedDict, total=False):
+    """What a window trace and a packet log do not say about their run. Files of `ackclock run` have it as metadata."""
+
+    version: str
+    engine: str
+    title: str
+    file: str
+    seed: int
+    duration_s: float
+    shared: Shared
+    """The scenario; without its files if a link cannot hold it."""
+    geometry: Shared | None
+    """The scenario with `reno` in place of controllers in Python, from which the page draws the network."""
+    python: list[str]
+    """Controllers in Python: FILE:CLASS."""
+    flows: list[str]
+    flow_ends: list[list[str]]
+    segment_bytes: list[int | None]
+    links: list[str]
+    outcome: dict[str, Any] | None
+    fingerprint: str
+
+
+class Recording(TypedDict):
+    """A recorded run, as the page reads it (`web/src/core/recorded.ts`)."""
+
+    v: int
+    about: About
+    trace: Trace
+    notes: list[str]
+    """What is missing in it, and how it can be had."""
+    codes: dict[str, list[str]]
+    """What the numbers of the packet log's columns stand for."""
+    windows: dict[str, Column]
+    internals: dict[str, Column]
+    packets: dict[str, Column] | None
+
+
+def about(scenario: Scenario, result: Result, seed: int | None) -> About:
+    """What the page shows of a run besides its logs."""
+    outcome = json.loads(result.json)
+    outcome["engine"] |= {"cpu_s": None, "wall_s": None}  # equal runs give equal files
+    python = controllers(scenario)
+    names = result.members
+    return About(
+        version=outcome["version"],
+        engine=ENGINE,
+        title=scenario.title,
+        file=Path(scenario.file).name,
+        seed=outcome["seed"],
+        duration_s=outcome["duration_s"],
+        shared=_shared(scenario, seed),
+        geometry=_geometry(scenario, seed) if python else None,
+        python=python,
+        **names,
+        outcome=outcome,
+        fingerprint=result.fingerprint,
+    )
+
+
+def controllers(scenario: Scenario) -> list[str]:
+    """The controllers in Python that a scenario names: FILE:CLASS."""
+    found: dict[str, None] = {}
+
+    def look(value: Any) -> None:
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if key == "python" and isinstance(item, str):
+                found[item] = None
+            elif isinstance(item, dict | list):
+                look(item)
+
+    look(_document(scenario))
+    return list(found)
+
+
+def _document(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as a dictionary that extends nothing, with its changes; a study's first point."""
+    return StudyPlan.parse(scenario.text, scenario.overrides, file=scenario.file).document(0)
+
+
+def _shared(scenario: Scenario, seed: int | None) -> Shared:
+    try:
+        whole = scenario.shared(seed=seed)
+        if sum(len(one.get("base64", "")) for one in whole.get("files", {}).values()) < LARGEST:
+            return whole
+    except BadInput:
+        pass
+    bare: Shared = {"v": 1, "text": scenario.text}
+    if scenario.overrides:
+        bare["set"] = scenario.overrides
+    if seed is not None:
+        bare["seed"] = seed
+    return bare
+
+
+def _geometry(scenario: Scenario, seed: int | None) -> Shared | None:
+    """The scenario with a controller that the page has. None if it cannot run so, or if a link cannot hold it."""
+    import tomli_w
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: "reno" if isinstance(v, dict) and "python" in v else replaced(v) for k, v in value.items()}
+        return [replaced(item) for item in value] if isinstance(value, list) else value
+
+    text = tomli_w.dumps(replaced(_document(scenario)))
+    try:
+        Scenario.parse(text, file=scenario.file)
+        return share(scenario.file, text, seed=seed)
+    except (BadInput, OSError, ValueError):  # ScenarioError is a ValueError
+        return None
+
+
+def record(scenario: Scenario, seed: int | None, progress: Callable[[float], object] | None = None) -> Recording:
+    """Run a scenario and record it: every ACK and every packet, or less of it if that is too large for a page.
+
+    Raises BadInput if even the changes of the windows are too large.
+    """
+    result = scenario.run(seed=seed, trace="ack", packets=True, fingerprint=True, progress=progress)
+    from ackclock import frames
+
+    found = about(scenario, result, seed)
+    without = "The packets of this run are too many for a page; record a shorter run with --set duration=..."
+    coarse = "Every ACK of this run is too much for a page: the recording has the changes of the windows."
+    try:
+        return recording(found, result.trace, "ack", result.packets)
+    except BadInput:
+        pass
+    try:
+        return recording(found, result.trace, "ack", None, [without])
+    except BadInput:
+        return recording(found, frames.changes(result.trace), "changes", None, [without, coarse])
+
+
+def recording(
+    about: About,
+    windows: pl.DataFrame | None,
+    trace: Trace,
+    packets: pl.DataFrame | None,
+    notes: Sequence[str] = (),
+) -> Recording:
+    """A recorded run from its tables. Raises BadInput if it is too large for a page, with what can be done."""
+    named = windows is not None and windows.height > 0
+    drawn = [c for c in windows.columns if c not in NOT_DRAWN] if windows is not None else []
+    memory = (len(NUMBERS) + len(drawn)) * 8 * (windows.height if windows is not None else 0)
+    memory += sum(LOG.values()) * (packets.height if packets is not None else 0)
+    if memory > MOST_MEMORY:
+        raise _too_large(f"{memory / 1e6:,.0f} MB of the browser's memory, more than {MOST_MEMORY / 1e6:,.0f} MB")
+    import polars as pl
+
+    from ackclock import frames
+
+    codes = frames.codes()
+    found = Recording(
+        v=1,
+        about=about,
+        trace=trace if named else "off",
+        notes=list(notes),
+        codes={name: codes[name] for name in ("packet_event", "reason", "kind")},
+        windows={},
+        internals={},
+        packets=None,
+    )
+    if windows is not None and named:
+        found["windows"] = {name: pack(_numbers(windows[name])) for name in NUMBERS if name in windows.columns}
+        found["windows"]["flow"] = pack(_codes(windows["flow"], about["flows"]))
+        found["internals"] = {name: pack(_numbers(windows[name])) for name in drawn}
+    if packets is not None and packets.height:
+        lists = {"link": about["links"], "flow": about["flows"], "event": codes["packet_event"]}
+        lists |= {"reason": codes["reason"], "kind": codes["kind"]}
+        empty = pl.Series("reason", [None] * packets.height, dtype=pl.String)  # no packet was dropped
+        each = {name: packets[name] if name in packets.columns else empty for name in LOG}
+        found["packets"] = {
+            name: pack(_codes(column, lists[name]) if name in lists else _numbers(column))
+            for name, column in each.items()
+        }
+    columns = [*found["windows"].values(), *found["internals"].values(), *(found["packets"] or {}).values()]
+    size = sum(len(column["data"]) + len(column.get("missing", "")) for column in columns)
+    if size > MOST_TEXT:
+        raise _too_large(f"{size / 1e6:,.1f} MB in the page, more than {MOST_TEXT / 1e6:,.0f} MB")
+    return found
+
+
+def _too_large(size: str) -> BadInput:
+    return BadInput(
+        f"the recording takes {size}; record less: a shorter run (--set duration=...), changes of the windows instead "
+        "of every ACK (--trace-every change), or no packets (omit --packets)"
+    )
+
+
+def _numbers(column: pl.Series) -> Any:
+    import polars as pl
+
+    if column.dtype in (pl.Int64, pl.Int32, pl.UInt32):
+        return column.to_numpy()
+    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _codes(column: pl.Series, names: Sequence[str]) -> Any:
+    """The number of each name; a missing name has the number after the last. Raises BadInput for an unknown one."""
+    import polars as pl
+
+    column = column.cast(pl.String)
+    unknown = set(column.unique().drop_nulls().to_list()) - set(names)
+    if unknown:
+        raise BadInput(f"{column.name} {shown(str(min(unknown)))} is not one of this run; another program wrote it")
+    mapped = column.replace_strict(list(names), list(range(len(names))), default=len(names), return_dtype=pl.Int64)
+    return mapped.fill_null(len(names)).to_numpy()

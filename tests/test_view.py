@@ -1,0 +1,445 @@
+"""`ackclock view`: recorded runs in the page, lists of what can be opened, pages that load anew on save."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ackclock import _core, view
+from ackclock.cli.app import main
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+from ackclock.papers import find
+from ackclock.papers.results import Results
+from ackclock.papers.runs import PaperRuns
+from ackclock.study import Study
+from ackclock.study.executors import Local
+from ackclock.view import recorded, recording
+from ackclock.view.columns import pack, unpack
+from ackclock.view.opening import Target, build
+from ackclock.view.serve import Server, Watched, stamp, wait_for_save
+
+ROOT = Path(__file__).parents[1]
+SCENARIO = """
+title = "two"
+duration = "3s"
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "5Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "20p" }
+[[flow]]
+name = "one"
+from = "a"
+to = "b"
+tcp = { congestion_control = "cubic" }
+[[flow]]
+name = "two"
+from = "a"
+to = "b"
+tcp = { congestion_control = "reno" }
+"""
+CONTROLLER = (ROOT / "examples/reno.py").read_text()
+BROWSER = shutil.which("node") and Path("/usr/bin/chromium").exists() and (ROOT / "web/node_modules").exists()
+in_a_browser = pytest.mark.skipif(
+    not BROWSER or not (ROOT / "python/ackclock/web/lab.html").is_file(), reason="needs Node, Chromium and the page"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "two.toml").write_text(SCENARIO)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def blank(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A page without the laboratory, which need not be built."""
+    package = tmp_path_factory.mktemp("package")
+    (package / "web").mkdir()
+    head = "<head><meta content=\"default-src 'none'; connect-src 'none'\"></head>"
+    (package / "web/lab.html").write_text(f"{head}<body>{view.START}</div></body>")
+    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: package)
+
+
+def inside(page: str) -> dict[str, Any]:
+    """The recording in a page."""
+    found = re.search(rf'id="{view.RECORDING}">(.*?)</script>', page)
+    assert found is not None
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
+def bits(values: Any) -> list[bytes]:
+    return [struct.pack("<d", value) for value in values]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [0.0, -0.0, 1.5, -3.0],
+        [float("inf"), float("nan"), 5e-324, -1.7e308],
+        [float("nan"), 2.0, float("nan"), float("nan"), -7.0],
+        [1e-12, 0.333333333333, 8999.123456789012, 2.0],
+        [2.0**53, -(2.0**53)],
+        [0.1 * n for n in range(1000)],
+    ],
+)
+def test_columns_lose_nothing(values: list[float]) -> None:
+    assert bits(unpack(pack(np.array(values, dtype=np.float64)))) == bits(values)
+
+
+def test_columns_of_whole_numbers_lose_nothing() -> None:
+    values = np.random.default_rng(1).integers(-(2**40), 2**40, 5000)
+    assert (unpack(pack(values)) == values).all()
+    assert len(pack(np.arange(100_000))["data"]) < 1000, "a column that grows evenly takes almost no place"
+
+
+def test_files_of_a_run_are_read_as_the_run(folder: Path) -> None:
+    assert main(["run", "two.toml", "--seed", "7", "--trace", "t.parquet", "--trace-every", "ack"]) == 0
+    assert main(["run", "two.toml", "--seed", "7", "--packets", "p.parquet"]) == 0
+    found = recorded.of_folder(folder)
+    live = recording.record(Scenario.load("two.toml"), 7)
+    assert found["windows"] == live["windows"]
+    assert found["packets"] == live["packets"]
+    assert found["notes"] == []
+    assert (found["trace"], found["about"]["seed"], found["about"]["segment_bytes"]) == ("ack", 7, [1448, 1448])
+    outcome = found["about"]["outcome"]
+    assert outcome is not None
+    assert outcome["flows"][0]["name"] == "one"
+    frame = pl.read_parquet("t.parquet")
+    assert bits(unpack(found["windows"]["cwnd"])) == bits(frame["cwnd"])
+    assert bits(unpack(found["windows"]["time_s"])) == bits(frame["time_s"])
+
+
+def test_files_of_two_runs_are_refused(folder: Path) -> None:
+    main(["run", "two.toml", "--trace", "t.parquet"])
+    main(["run", "two.toml", "--packets", "p.parquet", "--set", "link.l.rate=4Mbps"])
+    with pytest.raises(BadInput, match="different runs"):
+        recorded.of_folder(folder)
+
+
+def test_files_without_metadata_show_what_they_have(folder: Path) -> None:
+    main(["run", "two.toml", "--trace", "t.parquet", "--packets", "p.parquet"])
+    for name in ("t.parquet", "p.parquet"):
+        pl.read_parquet(name).write_parquet(name)
+    found = recorded.of_folder(folder)
+    assert (found["trace"], found["about"]["flow_ends"]) == ("changes", [["a", "b"]] * 2)
+    assert any("do not say their scenario" in note for note in found["notes"])
+    main(["run", "two.toml", "--trace", "run.trace.parquet", "--packets", "run.packets.parquet"])
+    assert recorded.of_file(folder / "run.trace.parquet")["packets"] is not None
+    assert recorded.of_file(folder / "t.parquet")["packets"] is None
+
+
+def test_a_recording_that_is_too_large_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    main(["run", "two.toml", "--trace", "t.parquet", "--trace-every", "ack"])
+    monkeypatch.setattr(recording, "MOST_TEXT", 4000)
+    with pytest.raises(BadInput, match=r"t\.parquet.*--trace-every change"):
+        recorded.of_file(folder / "t.parquet")
+    found = recording.record(Scenario.load("two.toml", ["duration=1s"]), None)
+    assert found["packets"] is None
+    assert any("too many for a page" in note for note in found["notes"])
+    monkeypatch.setattr(recording, "MOST_TEXT", 10)
+    with pytest.raises(BadInput, match="more than"):
+        recording.record(Scenario.load("two.toml"), None)
+
+
+@pytest.mark.usefixtures("blank")
+def test_a_controller_in_python_is_run_and_shown_recorded(folder: Path) -> None:
+    (folder / "mine.py").write_text(CONTROLLER)
+    text = SCENARIO.replace('"reno"', '{ python = "mine.py:Reno", keep = 0.7 }')
+    (folder / "mine.toml").write_text(text)
+    assert main(["view", "mine.toml", "--no-open", "--out", "page.html", "--set", "duration=2s", "--seed", "3"]) == 0
+    found = inside((folder / "page.html").read_text())
+    about = found["about"]
+    assert (about["python"], about["seed"], about["duration_s"]) == (["mine.py:Reno"], 3, 2.0)
+    assert about["shared"] == {"v": 1, "text": text, "set": ["duration=2s"], "seed": 3}
+    assert Scenario.parse(about["geometry"]["text"]).network["flows"][1]["label"].startswith("reno")
+    expected = Scenario.load("mine.toml", ["duration=2s"]).run(seed=3, fingerprint=True).fingerprint
+    assert about["fingerprint"] == expected
+    assert sorted(path.name for path in build(Target(folder / "mine.toml")).watched) == ["mine.py", "mine.toml"]
+
+
+@pytest.mark.usefixtures("blank")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "no such file, folder or paper"),
+        (["empty"], "has nothing to open"),
+        (["two.toml", "--run", "ab"], "--point"),
+        (["two.toml", "--watch", "--out", "x.html"], "omit --out"),
+        (["empty", "--seed", "3"], "--seed has no meaning"),
+        (["--set", "duration=1s"], "--set has no meaning"),
+        (["study.toml"], "--point 0"),
+        (["study.toml", "--point", "2"], "points 0 to 1"),
+        (["x.json"], "not an outcome"),
+        (["ca-artt", "--watch"], "--watch"),
+    ],
+)
+def test_bad_input_is_refused(
+    folder: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "empty").mkdir()
+    (folder / "x.json").write_text("{}")
+    (folder / "study.toml").write_text('sweep = { "link.l.rate" = ["1Mbps", "2Mbps"] }\n' + SCENARIO)
+    assert main(["view", *arguments, "--no-open"]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(folder.glob("**/*.html"))
+
+
+@pytest.mark.usefixtures("blank")
+def test_a_folder_lists_scenarios_recordings_and_studies(folder: Path) -> None:
+    (folder / "bad.toml").write_text("duration = 1\n")
+    (folder / "runs").mkdir()
+    main(["run", "two.toml", "--trace", "runs/a.parquet"])
+    main(["run", "two.toml", "--trace", "runs/b.parquet"])
+    (folder / "study.toml").write_text('sweep = { seed = [4, 5], "link.l.rate" = ["1Mbps", "2Mbps"] }\n' + SCENARIO)
+    assert main(["sweep", "study.toml", "--out", "results"]) == 0
+    assert main(["view", ".", "--no-open", "--out", "list.html"]) == 0
+    page = (folder / "list.html").read_text()
+    assert re.search(r'<a href="lab\.html#s=[\w-]+">two\.toml</a>', page)
+    assert "ackclock view results" in page
+    assert 'class="wrong"' in page
+    assert (folder / "lab.html").is_file()
+    assert "ackclock view runs/b.parquet" in build(Target(folder / "runs")).text
+    runs = build(Target(folder / "results")).text
+    links = re.findall(r'href="(lab\.html#s=[\w-]+)"', runs)
+    assert len(links) == 4
+    stored = [json.loads(line) for line in _printed(["results", "results", "--runs"])]
+    for link, run in zip(links, stored, strict=True):
+        opened = Scenario.from_link(link)
+        assert (opened.seed, opened.network["links"][0]["directions"][0]["rate_bps"]) == (
+            run["seed"],
+            int(run["axes"]["link.l.rate"][0]) * 1_000_000,
+        )
+    one = build(Target(folder / "results", run=stored[0]["run_id"][:8], record=True))
+    outcome = inside(one.text)["about"]["outcome"]
+    assert outcome["seed"] == stored[0]["seed"]
+
+
+def _printed(arguments: list[str]) -> list[str]:
+    import contextlib
+    import io
+
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        assert main(arguments) == 0
+    return text.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    "study", sorted((ROOT / "papers").glob("*/studies/*.toml")), ids=lambda p: f"{p.parts[-3]}-{p.stem}"
+)
+def test_a_point_that_is_written_out_is_the_same_run(study: Path) -> None:
+    whole = Study.load(study)
+    for point in {0, whole.points // 2, whole.points - 1} - {point for point, _ in whole.refused}:
+        alone = whole.standalone(point)
+        again = _core.parse_study(alone.file, Scenario.from_link(alone.link(seed=1)).text, [])
+        assert again.run_ids(0, [1]) == whole.core.run_ids(point, [1])
+
+
+def test_a_paper_lists_its_cells_with_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank: None) -> None:
+    monkeypatch.chdir(ROOT)
+    found = build(Target(Path("ca_artt")))
+    assert (found.name, found.links) == ("ca-artt", True)
+    cells = re.findall(
+        r'<td>([^<]*)</td><td>([^<]*)</td><td class="n">[^<]*</td><td>[^<]*</td><td><a href="lab', found.text
+    )
+    printed = {(r["row"], r["column"]) for r in find("ca-artt").published}
+    assert len(cells) > 100
+    assert set(cells) <= printed
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[Server, Watched]]:
+    watched = Watched("<head><meta content=\"connect-src 'none'\"></head><body>first connect-src 'none'</body>")
+    server = Server(watched)
+    yield server, watched
+    server.close()
+
+
+def ask(server: Server, path: str, host: str | None = None, method: str = "GET") -> tuple[int, str]:
+    port = int(server.origin.rpartition(":")[2])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request(method, path, headers={"Host": host} if host else {})
+    answer = connection.getresponse()
+    found = answer.status, answer.read().decode()
+    connection.close()
+    return found
+
+
+def test_the_server_answers_its_token_and_its_host_alone(served: tuple[Server, Watched]) -> None:
+    server, _ = served
+    own = f"/{server.token}/"
+    status, text = ask(server, own)
+    assert status == 200
+    assert f"connect-src {server.origin}" in text
+    assert text.count("connect-src 'none'") == 1, "the policy alone is changed"
+    assert ask(server, "/")[0] == ask(server, "/x/")[0] == ask(server, f"/{server.token}x/")[0] == 403
+    assert ask(server, own, host="example.org")[0] == ask(server, own, host="localhost:80")[0] == 403
+    assert ask(server, f"{own}../../etc/passwd")[0] == ask(server, f"/{server.token}")[0] == 404
+    assert ask(server, own, method="POST")[0] == 501
+    other = Server(Watched("x"))
+    assert other.token != server.token
+    other.close()
+
+
+def test_the_channel_says_what_was_saved(served: tuple[Server, Watched]) -> None:
+    server, watched = served
+    connection = http.client.HTTPConnection("127.0.0.1", int(server.origin.rpartition(":")[2]), timeout=10)
+    connection.request("GET", f"/{server.token}/events")
+    answer = connection.getresponse()
+
+    def said() -> dict[str, Any]:
+        line = answer.readline()
+        assert answer.readline() == b"\n"
+        found: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+        return found
+
+    assert said() == {"version": 0, "problem": ""}
+    watched.refuse("line 3: no")
+    assert said() == {"version": 0, "problem": "line 3: no"}
+    watched.show("<head><meta content=\"connect-src 'none'\"></head><body>second</body>")
+    assert said() == {"version": 1, "problem": ""}
+    assert "second" in ask(server, f"/{server.token}/")[1]
+    connection.close()
+
+
+def test_a_save_is_seen_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("1")
+    before = stamp([path])
+
+    def save() -> None:
+        time.sleep(0.05)
+        path.unlink()  # as an editor that replaces the file
+        time.sleep(0.05)
+        path.write_text("22")
+
+    thread = threading.Thread(target=save)
+    thread.start()
+    wait_for_save([path], before, poll_s=0.02)
+    thread.join()
+    assert path.read_text() == "22"
+
+
+def test_a_save_while_the_files_are_read_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("1")
+    began = time.time_ns()
+    assert stamp([path], began + 10**9) != [None]
+    assert stamp([path], began - 10**9) == [None]
+    wait_for_save([path], stamp([path], began - 10**9), poll_s=0.01)  # does not wait for another save
+
+
+def browse(url: str, saved: str = "") -> Any:
+    command = ["node", str(ROOT / "web/tests/page/open.mjs"), url, *([saved] if saved else [])]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def seen(process: Any) -> dict[str, Any]:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    found: dict[str, Any] = json.loads(out)
+    assert found["errors"] == []
+    return found
+
+
+@in_a_browser
+def test_a_recorded_run_opens_in_a_browser(folder: Path) -> None:
+    (folder / "mine.py").write_text(CONTROLLER)
+    (folder / "mine.toml").write_text(SCENARIO.replace('"reno"', '{ python = "mine.py:Reno" }'))
+    assert main(["view", "mine.toml", "--no-open", "--out", "page.html"]) == 0
+    found = seen(browse((folder / "page.html").as_uri()))
+    [look] = found["looks"]
+    expected = Scenario.load("mine.toml").run(fingerprint=True)
+    assert look["fingerprint"] == expected.fingerprint
+    assert look["panels"] == ["cwnd", "rtt", "queue", "goodput"]
+    assert (look["problem"], look["steps"], found["requests"]) == ("", True, [])
+    assert look["packets"] > 0
+    assert look["table"] > 4
+    assert "written in Python (mine.py:Reno)" in look["why"]
+    assert f"{expected.outcome['links'][0]['delivered_packets']}" in look["outcome"]
+
+
+@in_a_browser
+def test_a_saved_scenario_loads_anew_in_a_browser(folder: Path) -> None:
+    watched = Watched(build(Target(folder / "two.toml")).text)
+    server = Server(watched)
+    try:
+        process = browse(server.address, "reload")
+        assert process.stderr.readline() == "ready\n"
+        (folder / "two.toml").write_text(SCENARIO.replace("5Mbps", "4Mbps"))
+        watched.show(build(Target(folder / "two.toml")).text)
+        found = seen(process)
+    finally:
+        server.close()
+    prints = [look["fingerprint"] for look in found["looks"]]
+    assert prints[1] == Scenario.load("two.toml").run(fingerprint=True).fingerprint != prints[0]
+    assert all(request.startswith(server.address) for request in found["requests"])
+    assert f"connect-src {server.origin};" in found["policy"]
+
+
+@in_a_browser
+def test_the_link_of_a_papers_cell_gives_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    view.place(tmp_path)
+    results = Results(find("ca-artt"), tmp_path / "ca-artt", Local())
+    runs = PaperRuns(results, None, "")
+    run = next(run for run in runs.of_table("T3").values() if "vegas" in run.label)
+    assert run.href is not None
+    [look] = seen(browse(f"{tmp_path.as_uri()}/{run.href}"))["looks"]
+    study = results.study("grid")
+    point = next(
+        p for p in range(study.points) if f"{run.label}" == PaperRuns(results, None, "").points("grid")[p].label
+    )
+    own = study.scenario(point).run(seed=1, fingerprint=True)
+    assert look["fingerprint"] == own.fingerprint
+
+
+def test_watch_serves_reloads_refuses_and_ends(folder: Path) -> None:
+    program = "from ackclock.cli.app import main; raise SystemExit(main(['view', 'two.toml', '--watch', '--no-open']))"
+    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    late = threading.Timer(120, process.kill)
+    late.start()
+    try:
+        first = process.stderr.readline()
+        if "no page" in first:
+            pytest.skip("needs the page")
+        address = first.removeprefix("serving ").strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", address)
+        assert "Ctrl-C" in process.stderr.readline()
+        (folder / "two.toml").write_text(SCENARIO.replace("5Mbps", "5 parsecs"))
+        assert "parsecs" in process.stderr.readline()
+        (folder / "two.toml").write_text(SCENARIO.replace("5Mbps", "4Mbps"))
+        assert process.stderr.readline() == "saved: two.toml\n"
+        with urllib.request.urlopen(address) as answer:
+            assert "4Mbps" in answer.read().decode()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == "ended\n"
+        assert process.wait(timeout=20) == 0
+    finally:
+        late.cancel()
+        process.kill()
+        process.wait()
+    assert not (folder / "out").exists()
