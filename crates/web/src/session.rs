@@ -179,7 +179,6 @@ impl Session {
             audit: yes("audit"),
             captures: false,
             fingerprint: yes("fingerprint"),
-            qlog: false,
             radio: yes("radio"),
             qlog: false,
             rules: yes("rules"),
