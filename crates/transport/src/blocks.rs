@@ -94,3 +94,31 @@ impl AckOptionPool {
         self.slots[place as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_a_limit() {
+        let mut blocks = Blocks::limited(2);
+        let block = Block { start: 1, end: 2 };
+        assert!(blocks.push(block) && blocks.push(block) && !blocks.push(block));
+        assert_eq!(blocks.as_slice(), [block, block]);
+        assert_eq!(Blocks::limited(9).limit as usize, MAX_BLOCKS);
+    }
+
+    #[test]
+    fn places_of_options_are_used_again() {
+        let mut pool = AckOptionPool::default();
+        let reply = RouterReply::Feedback(7);
+        let with_reply = AckOptions { reply, ..AckOptions::NONE };
+        assert!(AckOptions::NONE.is_empty() && !with_reply.is_empty());
+        let (first, second) = (pool.put(&AckOptions::NONE), pool.put(&with_reply));
+        assert_eq!((first, second), (0, 1));
+        assert_eq!(pool.get(second), with_reply);
+        assert_eq!(pool.take(second), with_reply);
+        assert_eq!(pool.put(&with_reply), second);
+        assert_eq!(pool.put(&with_reply), 2);
+    }
+}

@@ -11,6 +11,8 @@ mod output;
 mod reductions;
 mod samples;
 mod services;
+#[cfg(test)]
+mod tests;
 
 use crate::blocks::AckOptions;
 use crate::change::WindowCause;
