@@ -267,7 +267,8 @@ def _sentence(document: Mapping[str, Any], counts: Mapping[str, int], findings: 
         rest.append(f"{counts['undecided']} {'is' if counts['undecided'] == 1 else 'are'} undecided")
     if counts["differs"]:
         explained = counts["differs"] - findings
-        how = f"{explained} by a known difference, {findings} without a known cause" if explained else "no known cause"
+        parts = [f"{explained} by known differences"] if explained else []
+        how = ", ".join([*parts, *([f"{findings} without a known cause"] if findings else [])])
         rest.append(f"{counts['differs']} differ{'s' if counts['differs'] == 1 else ''} ({how})")
     return f"{text}; {', '.join(rest)}." if rest else f"{text}."
 

@@ -27,7 +27,7 @@ LEAST_RATIO = 1.16
 TICKS = ((1.25, (0.9, 1, 1.1)), (1.6, (0.7, 0.8, 1, 1.2, 1.4)), (MOST_RATIO, (0.5, 0.7, 1, 1.4, 2)))
 """Largest ratio of an axis, and its ticks."""
 EPOCHS = 8
-"""Epochs between cuts of the reference that a figure of windows shows."""
+"""Epochs between cuts that a figure of windows shows at least; all of them if a run has fewer."""
 LABELS = {
     "cwnd": "mean window",
     "queueing": "queueing delay, mean",
@@ -195,8 +195,8 @@ def _draw_row(axes: Axes, row: Mapping[str, Any] | None, y: float, height: float
 def draw_windows(axes: Axes, document: Mapping[str, Any], controller: Mapping[str, Any]) -> None:
     """Draw the window of one run on each substrate, with time 0 at its first cut."""
     curves = _with(controller, "curve")
-    gaps = [gap for c in curves.values() for gap in np.diff(c["cuts_s"][: EPOCHS + 1])]
-    longest = EPOCHS * float(np.median(gaps)) if gaps else math.inf
+    spans = [c["cuts_s"][EPOCHS] - c["cuts_s"][0] for c in curves.values() if len(c["cuts_s"]) > EPOCHS]
+    longest = max(spans) if len(spans) == len(curves) else math.inf
     aligned = any(c["cuts_s"] for c in curves.values())
     before, after = 0.0, 0.0
     for number, one in enumerate(document["substrates"]):
