@@ -238,8 +238,9 @@ impl Session {
     /// Place and length of a column: 0 to 8 of the window trace, 10 to 18 of the packet log (after [`Session::outcome`]),
     /// from 100 on internal values of controllers.
     pub fn column(&mut self, number: u32) -> (*const u8, usize) {
-        if let (Some(run), 10 | 18) = (&self.run, number) {
-            let log = run.packets();
+        if let (Some(log), 10 | 18) = (self.run.as_ref().map(Run::packets), number)
+            && log.time.len() != self.packet_times.len()
+        {
             self.packet_times = log.time.iter().map(|time| time.seconds()).collect();
             self.marked = log.marked.iter().map(|marked| *marked as u8).collect();
         }

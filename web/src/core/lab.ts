@@ -120,9 +120,14 @@ export class Lab {
   recorded(): Recorded { return this.#guard(() => { this.#core.recorded(); return this.#answer<Recorded>(); }); }
   places(seconds: number): Places { return this.#guard(() => { this.#core.places(seconds); return this.#withData<Places>(); }); }
   radio(request: ScenarioRequest): RadioPlaces { const answer = this.#ask<Omit<RadioPlaces, 'data'>>('radio', request); return { ...answer, data: this.#data() }; }
+  /** Place and length of a column; memory may grow in the calls, and with it its buffer changes. */
+  #place(number: number): [ArrayBuffer, number, number] {
+    const at = this.#core.column(number), length = this.#core.column_length(number);
+    return [this.#core.memory.buffer as ArrayBuffer, at, length];
+  }
   /** A column of the trace as f64; copied. */
-  column(number: number): Float64Array { return this.#guard(() => new Float64Array(this.#core.memory.buffer, this.#core.column(number), this.#core.column_length(number)).slice()); }
-  column32(number: number): Uint32Array { return this.#guard(() => new Uint32Array(this.#core.memory.buffer, this.#core.column(number), this.#core.column_length(number)).slice()); }
-  column8(number: number): Uint8Array { return this.#guard(() => new Uint8Array(this.#core.memory.buffer, this.#core.column(number), this.#core.column_length(number)).slice()); }
+  column(number: number): Float64Array { return this.#guard(() => new Float64Array(...this.#place(number)).slice()); }
+  column32(number: number): Uint32Array { return this.#guard(() => new Uint32Array(...this.#place(number)).slice()); }
+  column8(number: number): Uint8Array { return this.#guard(() => new Uint8Array(...this.#place(number)).slice()); }
   get bytes(): number { return this.#core.memory.buffer.byteLength; }
 }

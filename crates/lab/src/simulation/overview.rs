@@ -1,7 +1,6 @@
 //! Thinned curves of a whole run, kept while it is computed, in a memory that does not grow with its duration.
 
 use super::decimator::{Decimator, Range};
-use super::recorder::PacketLog;
 use net::{PacketEvent, PacketStep};
 use transport::WindowRow;
 
@@ -147,9 +146,8 @@ impl Overview {
         }
     }
 
-    /// Adds a packet event.
-    pub fn packet(&mut self, event: &PacketEvent) {
-        let change = PacketLog::change_by(event);
+    /// Adds a packet event that changes the number of packets that its link holds by `change`.
+    pub fn packet(&mut self, event: &PacketEvent, change: i64) {
         let at = event.at.seconds();
         self.reach(at);
         let dropped = matches!(event.step, PacketStep::Drop(_));

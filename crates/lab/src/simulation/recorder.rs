@@ -357,7 +357,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if self.recording.packets {
             if let Some(overview) = &mut self.overview {
                 self.counts[1] += 1;
-                overview.packet(event);
+                overview.packet(event, PacketLog::change_by(event));
             }
             let kept = match self.recording.packets_within {
                 Some((from, _)) if event.at < from => {
