@@ -6,14 +6,10 @@
 //! reduces what was used, the larger of `pipeACK` and the data outstanding; at the end of the recovery the volume that was
 //! retransmitted is subtracted. After five minutes the window is halved.
 
-use super::state::{Rack, State};
-use crate::change::WindowCause;
-use crate::sender::Sender;
-use cc::Controller;
 use units::{Span, Time};
 
 /// How long a window that is not validated is kept: the non-validated period.
-const KEPT: Span = Span::from_ms(300_000);
+pub(super) const KEPT: Span = Span::from_ms(300_000);
 /// A sample counts for three round trips, at least a second.
 const BINS: usize = 3;
 const BIN_MIN: Span = Span::from_ms(334);
@@ -31,9 +27,9 @@ pub(super) struct PipeAck {
     /// Segments delivered at its start.
     round_delivered: u64,
     /// Since when the window is not validated.
-    unvalidated_since: Option<Time>,
+    pub(super) unvalidated_since: Option<Time>,
     /// The window that a loss reduced although it was not validated, and the segments retransmitted until then.
-    reduced: Option<(u32, u32)>,
+    pub(super) reduced: Option<(u32, u32)>,
 }
 
 impl PipeAck {
@@ -51,7 +47,7 @@ impl PipeAck {
     }
 
     /// Drops samples that are too old.
-    fn turn(&mut self, now: Time, srtt: Option<Span>) {
+    pub(super) fn turn(&mut self, now: Time, srtt: Option<Span>) {
         let length = srtt.unwrap_or(Span::ZERO).max(BIN_MIN);
         for _ in 0..BINS {
             if now.since(self.bin_start) < length {
@@ -70,7 +66,7 @@ impl PipeAck {
         self.unvalidated_since = None;
     }
 
-    fn largest(&self) -> u32 {
+    pub(super) fn largest(&self) -> u32 {
         self.bins.into_iter().max().unwrap_or(0)
     }
 
@@ -78,56 +74,6 @@ impl PipeAck {
     pub(super) fn validates(&self, cwnd: u32, slow_start: bool) -> bool {
         let times = if slow_start { 4 } else { 2 };
         !self.measured || self.largest().saturating_mul(times) >= cwnd
-    }
-}
-
-impl Rack {
-    /// A loss or an ECN echo is about to reduce the window: if it is not validated, what was used takes its place.
-    pub(super) fn discard_unvalidated(&mut self, s: &mut Sender, now: Time) {
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
-        let out = self.segments.packets_out();
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        pipe_ack.reduced = None;
-        if !s.controller.owns_window() && !pipe_ack.validates(cwnd, slow_start) {
-            let used = pipe_ack.largest().max(out).min(cwnd).max(1);
-            pipe_ack.reduced = Some((used, s.stats.retransmitted));
-            s.controller.set_window(used as f64);
-        }
-    }
-
-    /// The end of a recovery: takes what was retransmitted out of a window that was not validated. The measure begins
-    /// again.
-    pub(super) fn end_unvalidated(&mut self, s: &mut Sender) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let reduced = pipe_ack.reduced.take();
-        pipe_ack.restart();
-        if let Some((used, before)) = reduced {
-            let again = (s.stats.retransmitted - before).min(used);
-            let target = self.reduction.target as u64 * (used - again) as u64 / used as u64;
-            self.reduction.target = (target as u32).max(1);
-            s.controller.set_ssthresh((target as f64).max(2.0));
-        }
-    }
-
-    /// Called after each attempt to send and before data is written: halves a window that was not validated for five minutes.
-    pub(super) fn expire_unvalidated(&mut self, s: &mut Sender, now: Time) {
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        if pipe_ack.validates(cwnd, slow_start) {
-            pipe_ack.unvalidated_since = None;
-            return;
-        }
-        let since = *pipe_ack.unvalidated_since.get_or_insert(now);
-        if now.since(since) < KEPT || self.state != State::Open || s.controller.owns_window() {
-            return;
-        }
-        pipe_ack.unvalidated_since = Some(now);
-        let least = (s.options.initial_window as u32).min(cwnd);
-        s.cause = Some(WindowCause::Validation);
-        s.controller.set_ssthresh(self.current_ssthresh(s));
-        s.controller.set_window((cwnd / 2).max(least) as f64);
     }
 }
 
