@@ -53,3 +53,5 @@ pub use model::{
 pub(crate) use renamed::old_names;
 #[cfg(test)]
 pub(crate) use table::read_keys;
+#[cfg(test)]
+pub(crate) use tcp::{RACK_KEYS, SACK_KEYS};

@@ -16,7 +16,7 @@ use units::{Rate, Span};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The keys that only recovery `rack` uses.
-const RACK_KEYS: &[&str] = &[
+pub(crate) const RACK_KEYS: &[&str] = &[
     "reordering_window",
     "tail_loss_probe",
     "reduction",
@@ -32,7 +32,7 @@ const RACK_KEYS: &[&str] = &[
 const RACK_NEEDED: &str = "recovery = \"rack\"";
 
 /// The keys that need SACK blocks.
-const SACK_KEYS: &[&str] = &["dsack", "sack_blocks", "ack_compression"];
+pub(crate) const SACK_KEYS: &[&str] = &["dsack", "sack_blocks", "ack_compression"];
 const SACK_NEEDED: &str = "recovery = \"sack\" or \"rack\" with sack = true";
 
 /// Maximum number of segments that a flow may send at one time.

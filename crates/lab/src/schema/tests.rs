@@ -1,7 +1,7 @@
 //! The schema against the readers and the profiles.
 
 use super::{TABLES, Table};
-use crate::scenario::read_keys;
+use crate::scenario::{RACK_KEYS, SACK_KEYS, read_keys};
 use crate::{FlowKind, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,7 +160,10 @@ fn defaults_of_tcp_are_those_of_the_profiles() {
             {
                 continue; // in words
             }
-            let profile = format!("profile = \"{name}\"");
+            // Other recoveries refuse the keys that only `rack` uses.
+            let rack = [RACK_KEYS, SACK_KEYS].concat().contains(&key.name);
+            let recovery = if rack { ", recovery = \"rack\"" } else { "" };
+            let profile = format!("profile = \"{name}\"{recovery}");
             assert_eq!(
                 tcp(&profile),
                 tcp(&format!("{profile}, {} = {default}", key.name)),

@@ -3,7 +3,7 @@
 //! Differences from the RFC: the scoreboard is kept after a timeout, which the RFC permits, and the unreported
 //! segments are retransmitted in order; the duplicate-ACK counter counts ACKs that report new data.
 
-use super::state::{Sack, board};
+use super::state::{RecoveryState, Sack};
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
 use crate::context::FlowContext;
@@ -12,6 +12,14 @@ use cc::Phase;
 use net::Packet;
 
 pub(crate) struct Rfc6675;
+
+/// The state of a SACK recovery, to be changed.
+pub(super) fn board(s: &mut Sender) -> &mut Sack {
+    match &mut s.recovery_state {
+        RecoveryState::Sack1(sack) | RecoveryState::Rfc6675(sack) => sack,
+        _ => unreachable!("the recovery state is that of SACK recovery"),
+    }
+}
 
 impl Sack {
     fn unreported(&self, from: u32, to: u32) -> u32 {

@@ -82,14 +82,6 @@ impl Sack {
     }
 }
 
-/// The state of a SACK recovery, to be changed.
-pub(super) fn board(s: &mut crate::sender::Sender) -> &mut Sack {
-    match &mut s.recovery_state {
-        RecoveryState::Sack1(sack) | RecoveryState::Rfc6675(sack) => sack,
-        _ => unreachable!("the recovery state is that of SACK recovery"),
-    }
-}
-
 /// State of the check by the fine-grained clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VegasClock {
