@@ -34,15 +34,15 @@ pub fn outcome_schema() -> Value {
     schema
 }
 
+/// Keys of an outcome that are absent where they do not apply.
+const ABSENT: [&str; 4] = ["warmup_s", "low_latency", "p95_sojourn_s", "p99_sojourn_s"];
+
 /// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`, a link
-/// without DualPI2 no `low_latency`.
+/// without DualPI2 no `low_latency`; quantiles of waiting times need `delays = true`.
 fn require_all(object: &mut Value) {
     if let Some(properties) = object["properties"].as_object() {
-        object["required"] = properties
-            .keys()
-            .filter(|key| !["warmup_s", "low_latency"].contains(&key.as_str()))
-            .cloned()
-            .collect();
+        object["required"] =
+            properties.keys().filter(|key| !ABSENT.contains(&key.as_str())).cloned().collect();
     }
 }
 
