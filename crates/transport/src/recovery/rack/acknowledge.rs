@@ -124,8 +124,8 @@ impl Rack {
                 a.original |= seq < self.high_seq;
             }
             if !segment.reported() {
-                let spurious =
-                    segment.ever_retransmitted() && a.echo.is_some_and(|echo| s.stamp(segment.sent) > echo);
+                let spurious = segment.ever_retransmitted()
+                    && a.echo.is_some_and(|echo| s.stamp(segment.sent) > s.stamp(echo));
                 if s.options.sack && !spurious {
                     self.detection.delivered(a.now, seq, segment, self.min_rtt.map(|m| m.0));
                 }
@@ -171,7 +171,7 @@ impl Rack {
             && a.advanced
             && let Some(echo) = a.echo
         {
-            let rtt = s.stamp(a.now).since(echo).max(s.options.timestamp_quantum);
+            let rtt = s.stamp(a.now).since(s.stamp(echo)).max(s.options.timestamp_quantum);
             (timer, newest) = (Some(rtt), Some(rtt));
         }
         if timer.is_none() {

@@ -63,7 +63,7 @@ struct Arrival {
     /// It is a duplicate ACK (RFC 5681).
     duplicate: bool,
     ece: bool,
-    /// The timestamp echo.
+    /// The timestamp echo, exact; the clock of the timestamps rounds it ([`Sender::stamp`]).
     echo: Option<Time>,
     /// The retransmission timer or the probe timer must be set again.
     rearm: bool,

@@ -135,7 +135,7 @@ impl Rack {
     pub(super) fn original_was_late(&self, s: &Sender, echo: Option<Time>) -> bool {
         match (self.undo.first_retransmission, echo) {
             (None, _) => self.undo.by_timestamps && !self.undo.complete,
-            (Some(first), Some(echo)) => self.undo.by_timestamps && echo < s.stamp(first),
+            (Some(first), Some(echo)) => self.undo.by_timestamps && s.stamp(echo) < s.stamp(first),
             (Some(_), None) => false,
         }
     }

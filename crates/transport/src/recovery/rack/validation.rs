@@ -111,54 +111,6 @@ impl Rack {
         self.window_use.changed(now);
         self.window_use.used = 0;
     }
-
-    /// A loss or an ECN echo is about to reduce the window: if it is not validated, what was used takes its place.
-    pub(super) fn discard_unvalidated(&mut self, s: &mut Sender, now: Time) {
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
-        let out = self.segments.packets_out();
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        pipe_ack.reduced = None;
-        if !s.controller.owns_window() && !pipe_ack.validates(cwnd, slow_start) {
-            let used = pipe_ack.largest().max(out).min(cwnd).max(1);
-            pipe_ack.reduced = Some((used, s.stats.retransmitted));
-            s.controller.set_window(used as f64);
-        }
-    }
-
-    /// The end of a recovery: takes what was retransmitted out of a window that was not validated. The measure begins
-    /// again.
-    pub(super) fn end_unvalidated(&mut self, s: &mut Sender) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let reduced = pipe_ack.reduced.take();
-        pipe_ack.restart();
-        if let Some((used, before)) = reduced {
-            let again = (s.stats.retransmitted - before).min(used);
-            let target = self.reduction.target as u64 * (used - again) as u64 / used as u64;
-            self.reduction.target = (target as u32).max(1);
-            s.controller.set_ssthresh((target as f64).max(2.0));
-        }
-    }
-
-    /// Called after each attempt to send and before data is written: halves a window that was not validated for five minutes.
-    pub(super) fn expire_unvalidated(&mut self, s: &mut Sender, now: Time) {
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        if pipe_ack.validates(cwnd, slow_start) {
-            pipe_ack.unvalidated_since = None;
-            return;
-        }
-        let since = *pipe_ack.unvalidated_since.get_or_insert(now);
-        if now.since(since) < KEPT || self.state != State::Open || s.controller.owns_window() {
-            return;
-        }
-        pipe_ack.unvalidated_since = Some(now);
-        let least = (s.options.initial_window as u32).min(cwnd);
-        s.cause = Some(WindowCause::Validation);
-        s.controller.set_ssthresh(self.current_ssthresh(s));
-        s.controller.set_window((cwnd / 2).max(least) as f64);
-    }
 }
 
 impl Rack {
