@@ -223,6 +223,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 bounded: false,
                 radio: true,
                 rules: true,
+                qlog: false,
                 trace: TraceMode::EveryAck,
             },
             ..Settings::default()
