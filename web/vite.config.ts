@@ -1,6 +1,7 @@
+import { isUtf8 } from 'node:buffer';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vite';
 
@@ -8,17 +9,21 @@ const root = import.meta.dirname;
 const wasm = process.env.ACKCLOCK_WASM ?? join(root, 'ackclock.wasm');
 const page = resolve(process.env.ACKCLOCK_PAGE ?? join(root, '../python/ackclock/web/lab.html'));
 
-/** `import wasm from 'virtual:core'`: the core, gzip in base64, so that the page opens from disk. */
-const core = (): Plugin => ({
-  name: 'ackclock-core',
-  resolveId: (id) => (id === 'virtual:core' || id === 'virtual:scenarios' || id === 'virtual:notices' ? `\0${id}` : undefined),
-  load(id) {
-    if (id === '\0virtual:core') return `export default ${JSON.stringify(gzipSync(readFileSync(wasm), { level: 9 }).toString('base64'))}`;
-    if (id === '\0virtual:scenarios') return `export default ${JSON.stringify(scenarios())}`;
-    if (id === '\0virtual:notices') return `export default ${JSON.stringify(notices())}`;
-    return undefined;
-  },
-});
+/** `import core from 'virtual:core'`: the simulator. In the page the boot script has unpacked it; elsewhere it is in base64. */
+const core = (): Plugin => {
+  let serves = true;
+  return {
+    name: 'ackclock-core',
+    configResolved(config) { serves = config.command === 'serve'; },
+    resolveId: (id) => (id === 'virtual:core' || id === 'virtual:scenarios' || id === 'virtual:notices' ? `\0${id}` : undefined),
+    load(id) {
+      if (id === '\0virtual:core') return serves ? `export default Uint8Array.from(atob(${JSON.stringify(readFileSync(wasm).toString('base64'))}), (c) => c.charCodeAt(0)).buffer` : 'export default globalThis.ackclockCore';
+      if (id === '\0virtual:scenarios') return `export default ${JSON.stringify(scenarios())}`;
+      if (id === '\0virtual:notices') return `export default ${JSON.stringify(notices())}`;
+      return undefined;
+    },
+  };
+};
 
 /** The licences of what the page contains. */
 const BUNDLED = ['svelte', 'uplot', 'fflate', 'd3-geo', 'd3-array', 'internmap', 'topojson-client', 'style-mod', 'w3c-keyname', 'crelt', '@marijn/find-cluster-break', '@lezer/common', '@lezer/highlight',
@@ -30,27 +35,32 @@ function notices(): { name: string; version: string; text: string }[] {
     return { name, version: about.version, text: file ? readFileSync(join(folder, file), 'utf8').trim() : about.license };
   });
 }
-/** The scenarios of the repository, with the files that they name. */
-function scenarios(): { name: string; text: string; files: Record<string, { base64: string }> }[] {
+/** A file as text if it is one: text packs better. */
+const content = (bytes: Buffer): { text: string } | { base64: string } => (isUtf8(bytes) ? { text: bytes.toString() } : { base64: bytes.toString('base64') });
+/** The scenarios of the repository, with the files that they name, except those with QUIC, which is not in the core for browsers. */
+function scenarios(): { name: string; text: string; files: Record<string, { text: string } | { base64: string }> }[] {
   const folder = join(root, '../scenarios');
-  return readdirSync(folder).filter((name) => name.endsWith('.toml')).sort().map((name) => {
+  const quic = (name: string): boolean => /^\[quic\]|^quic\s*=/m.test(readFileSync(join(folder, name), 'utf8'));
+  return readdirSync(folder).filter((name) => name.endsWith('.toml') && !quic(name)).sort().map((name) => {
     const text = readFileSync(join(folder, name), 'utf8');
     const named = [...text.matchAll(/^\s*(?:file|fit|extends)\s*=\s*"([^"]+)"|[{,]\s*file\s*=\s*"([^"]+)"/gm)].map((m) => m[1] ?? m[2] ?? '');
-    const files = Object.fromEntries(named.map((file) => [file, { base64: readFileSync(join(folder, file)).toString('base64') }]));
+    const files = Object.fromEntries(named.map((file) => [file, content(readFileSync(join(folder, file)))]));
     return { name: name.slice(0, -5), text, files };
   });
 }
 
-/** Unpacks the program and runs it as an inline module; the program is the largest part of the page. */
-const BOOT = `const packed = document.getElementById('program').textContent;
-const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
-new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text().then((code) => {
-  const script = document.createElement('script');
-  script.type = 'module';
-  script.id = 'running';
-  script.textContent = code;
-  document.body.append(script);
-});`;
+/** LZMA as boot.js reads it, by the standard library of Python: a quarter smaller than gzip. */
+const LZMA = `import lzma, sys
+kind = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273}
+sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read(), lzma.FORMAT_RAW, filters=[kind]))`;
+/** The element with simulator and program, and the script that runs them; they are the largest part of the page. */
+function packed(program: string): string {
+  const core = readFileSync(wasm), code = Buffer.from(program);
+  const bytes = execFileSync(process.env.PYTHON ?? 'python3', ['-c', LZMA], { input: Buffer.concat([core, code]), maxBuffer: 1 << 28 });
+  const boot = readFileSync(join(root, 'boot.js'), 'utf8').split('\n').map((line) => line.trim()).filter((line) => line && !/^(\/\/|\/\*\*)/.test(line)).join('\n');
+  const run = "boot(document.getElementById('program'));";
+  return `<script type="text/plain" id="program" data-sizes="${core.length} ${code.length}">${bytes.toString('base64')}</script><script>${boot}\n${run}</script>`;
+}
 /** Everything into one HTML file: one inline style, one packed program. */
 const single = (): Plugin => ({
   name: 'single-file',
@@ -61,9 +71,8 @@ const single = (): Plugin => ({
     let text = String(html.source);
     for (const [name, part] of Object.entries(bundle)) {
       if (part.type === 'chunk') {
-        const code = gzipSync(part.code, { level: 9 }).toString('base64');
         text = text.replace(new RegExp(`<script[^>]*${part.fileName}[^>]*></script>`), '');
-        text = text.replace('</body>', () => `<script type="text/plain" id="program">${code}</script><script>${BOOT}</script></body>`);
+        text = text.replace('</body>', () => `${packed(part.code)}</body>`);
         delete bundle[name];
       } else if (name.endsWith('.css')) {
         text = text.replace(new RegExp(`<link[^>]*${name}[^>]*>`), () => `<style>${String(part.source)}</style>`);

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
-from ackclock.replay.case import play_case
+from ackclock.experiment import Scenario
+from ackclock.replay.case import case_scenario, play_case
 from ackclock.replay.comparison import Difference, difference, unfold
 from ackclock.replay.form import Line, identity, read
 from ackclock.replay.player import play
@@ -123,6 +126,53 @@ def bbr_agrees(case: Case) -> bool:
     """The bounds for BBR, whose kernel draws phases at random: goodput within 2 %, retransmissions within 20 %."""
     few = abs(case.retransmitted) <= max(2, 0.2 * case.kernel["retransmitted"][0])
     return abs(case.goodput) <= 0.02 and few
+
+
+@dataclass(frozen=True)
+class Gains:
+    """The parts of the time at each pacing gain of BBR: the kernel's recording beside 30 of our seeds."""
+
+    name: str
+    kernel: dict[str, float]
+    seeds: list[dict[str, float]]
+
+    @property
+    def differences(self) -> list[float]:
+        """The largest difference over all gains for each seed, percentage points."""
+        gains = set(self.kernel).union(*self.seeds)
+        return [100 * max(abs(seed.get(g, 0) - self.kernel.get(g, 0)) for g in gains) for seed in self.seeds]
+
+    @property
+    def agree(self) -> bool:
+        """Whether the median seed is within five points."""
+        return median(self.differences) <= 5
+
+
+def shares(line: Line, seed: int) -> dict[str, float]:
+    """Our parts, from the gain after the first ACK of data and every eighth one after it, as it was recorded."""
+    run = Scenario.parse(case_scenario(line)).run(seed=seed, trace="ack")
+    rows = run.trace.select("time_s", "pacing_gain").rows()
+    end, sampled = rows[-1][0], rows[2::8]
+    times: Counter[str] = Counter()
+    for (begin, gain), (until, _) in zip(sampled, [*sampled[1:], (end, 0)], strict=True):
+        times[f"{gain:.2f}"] += until - begin
+    return {gain: time / times.total() for gain, time in times.items()}
+
+
+def bbr_gains(seeds: int = 30) -> Iterator[Gains]:
+    """The cases of BBR with their pacing gains."""
+    for line in read(HERE / "cases.jsonl.gz"):
+        if line["cc"] == "bbr":
+            found = [shares(line, seed) for seed in range(1, seeds + 1)]
+            yield Gains(line["name"], line["recorded"]["pacing_gains"], found)
+
+
+BBR_CAUSES = {
+    "bbr-idle": "the application pauses for 1 to 6 s; the phase of the cycle at that time, drawn at random, counts for "
+    "the whole pause",
+    "bbr-tail": "as bbr-idle: 14 samples in 24 s, nine writes, pauses of 2 to 3 s",
+}
+"""Why the pacing gains of a case and those of our median seed differ by more than five points."""
 
 
 def cases(controllers: tuple[str, ...] = ("reno", "cubic")) -> Iterator[Case]:

@@ -100,6 +100,12 @@ class Coexistence:
     low_ms: float
     """99th percentile of the queueing delay of the low-latency flow."""
     classic_ms: float
+    laws: float
+    """The ratio that follows from the laws of the windows and the round-trip times with the mean queueing delays.
+
+    A low-latency flow has 2/p segments in a round-trip time, of at least 25 ms for Prague; CUBIC in its Reno region has
+    1.68/sqrt(p'); the queue couples p to 2 sqrt(p').
+    """
 
 
 def coexistence(root: str, control: str, rtt_ms: float, seed: int) -> Coexistence:
@@ -110,10 +116,17 @@ def coexistence(root: str, control: str, rtt_ms: float, seed: int) -> Coexistenc
     )
     low, classic = scenario.run(seed=seed).outcome["flows"]
     delays = [1e3 * (flow["p99_delay_s"] - flow["base_delay_s"]) for flow in (low, classic)]
-    return Coexistence(low["goodput_bps"] / classic["goodput_bps"], *delays)
+    rtts = [rtt_ms + 1e3 * (flow["mean_delay_s"] - flow["base_delay_s"]) for flow in (low, classic)]
+    laws = 1 / 1.68 * rtts[1] / max(rtts[0], 25 if control == "prague" else 0)
+    return Coexistence(low["goodput_bps"] / classic["goodput_bps"], delays[0], delays[1], laws)
 
 
-def bbr3_alone(buffer: int, loss: float, seed: int, rate: str = "12Mbps") -> Any:
+BBR3_MODEL = {0.01: (0.891, 0.005), 0.02: (0.782, 0.011), 0.03: (0.678, 0.016), 0.05: (0.461, 0.012)}
+"""Segments delivered over those that the link could carry in the independent model, by random loss: mean of 60 seeds
+and half of its interval."""
+
+
+def bbr3_alone(buffer: int, loss: float, seed: int, rate: str = "12Mbps", delayed_ack: bool = False) -> Any:
     """One flow of version 3 over a path of 40 ms for 21 s: the run, with its trace."""
     text = f"""
 duration = "21s"
@@ -129,7 +142,7 @@ back  = {{ loss = {{ kind = "none" }} }}
 name = "f"
 from = "a"
 to   = "b"
-tcp  = {{ congestion_control = "bbr3" }}
+tcp  = {{ congestion_control = "bbr3", delayed_ack = {str(delayed_ack).lower()} }}
 """
     return Scenario.parse(text).run(seed=seed, trace="changes")
 

@@ -1,11 +1,11 @@
 declare module 'virtual:core' {
-  /** The core: WebAssembly, gzip, base64. */
-  const packed: string;
-  export default packed;
+  /** The core: WebAssembly. */
+  const core: ArrayBuffer;
+  export default core;
 }
 declare module 'virtual:scenarios' {
   /** The scenarios of the repository, with the files that they name. */
-  const scenarios: { name: string; text: string; files: Record<string, { base64: string }> }[];
+  const scenarios: { name: string; text: string; files: import('./core/types').Files }[];
   export default scenarios;
 }
 declare module 'virtual:notices' {

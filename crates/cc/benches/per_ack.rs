@@ -47,7 +47,6 @@ fn run(controller: &mut AnyController) -> f64 {
             may_grow: true,
             paced: false,
             pacing_wait: Span::ZERO,
-            ack_delayed: false,
             window_limited: true,
         };
         controller.on_ack(&ack);

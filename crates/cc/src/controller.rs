@@ -20,6 +20,9 @@ pub trait Controller {
     }
     /// Called before the first packet is sent.
     fn on_open(&mut self, _now: Time) {}
+    /// Called when the handshake is complete, with its round-trip time (`recovery = "rack"` only, and only if the SYN was
+    /// sent once).
+    fn on_handshake(&mut self, _now: Time, _rtt: Span) {}
     /// Called for every ACK, also during recovery.
     fn on_ack(&mut self, ack: &Ack);
     /// Called for each segment that the sender marks as lost, before [`Controller::on_ack`] of the same ACK (only with

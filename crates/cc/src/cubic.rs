@@ -197,15 +197,16 @@ impl Controller for Cubic {
         }
     }
     fn on_ack(&mut self, ack: &Ack) {
+        let mut counts = true;
         if let Some(rtt) = ack.rtt {
             match &mut self.linux {
-                Some(linux) => linux.on_rtt(ack.now, rtt),
+                Some(linux) => counts = linux.on_rtt(ack.now, rtt),
                 None => {
                     self.srtt.update(rtt.seconds());
                 }
             }
         }
-        if !self.window.on_ack(ack) {
+        if !self.window.on_ack_with(ack, counts) {
             return;
         }
         let left = self.window.slow_start_step(ack);

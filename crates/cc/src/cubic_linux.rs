@@ -85,12 +85,13 @@ impl CubicLinux {
         (now.since(self.opened).ps() as u128 * self.law.hz as u128 / 1_000_000_000_000) as u64
     }
 
-    /// Takes a round-trip sample, except in the first second of an epoch.
-    pub fn on_rtt(&mut self, now: Time, rtt: Span) {
-        if self.epoch.is_some_and(|epoch| self.jiffies(now) < epoch + self.law.hz) {
-            return;
+    /// Takes a round-trip sample, except in the first second of an epoch. Returns whether the sample counts.
+    pub fn on_rtt(&mut self, now: Time, rtt: Span) -> bool {
+        let counts = self.epoch.is_none_or(|epoch| self.jiffies(now) >= epoch + self.law.hz);
+        if counts {
+            self.delay_min = Some(self.delay_min.map_or(rtt, |least| least.min(rtt)));
         }
-        self.delay_min = Some(self.delay_min.map_or(rtt, |least| least.min(rtt)));
+        counts
     }
 
     /// The number of acknowledged segments after which the window `cwnd` grows by one. `acked` segments are newly
@@ -263,9 +264,9 @@ mod tests {
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         cubic.on_rtt(at(10), Span::from_ms(50));
         cubic.segments_per_step(at(1000), 70, 1);
-        cubic.on_rtt(at(1999), Span::from_ms(40));
+        assert!(!cubic.on_rtt(at(1999), Span::from_ms(40)));
         assert_eq!(cubic.delay_min, Some(Span::from_ms(50)));
-        cubic.on_rtt(at(2000), Span::from_ms(40));
+        assert!(cubic.on_rtt(at(2000), Span::from_ms(40)));
         assert_eq!(cubic.delay_min, Some(Span::from_ms(40)));
     }
 }

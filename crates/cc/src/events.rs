@@ -74,8 +74,6 @@ pub struct Ack {
     pub paced: bool,
     /// Time until the pacer permits the next packet.
     pub pacing_wait: Span,
-    /// The receiver may have delayed this ACK: it acknowledges one segment alone.
-    pub ack_delayed: bool,
     /// Whether the window limited what the sender had in flight.
     pub window_limited: bool,
 }

@@ -74,6 +74,9 @@ impl Controller for CachedExternal {
     fn on_open(&mut self, now: Time) {
         self.notify(|inner| inner.on_open(now));
     }
+    fn on_handshake(&mut self, now: Time, rtt: Span) {
+        self.notify(|inner| inner.on_handshake(now, rtt));
+    }
     fn on_ack(&mut self, ack: &Ack) {
         self.notify(|inner| inner.on_ack(ack));
     }
@@ -127,6 +130,12 @@ impl Controller for CachedExternal {
     }
     fn wake_at(&self) -> Time {
         self.inner.wake_at()
+    }
+    fn owns_window(&self) -> bool {
+        self.inner.owns_window()
+    }
+    fn limits_application(&self) -> bool {
+        self.inner.limits_application()
     }
     fn fine_timeout(&self) -> Option<Span> {
         self.inner.fine_timeout()

@@ -36,6 +36,31 @@ impl Signals {
     /// A call of [`crate::Controller::on_sent`] for each transmission; includes [`Signals::RATE`].
     pub const SENT: Signals = Signals(2048 | Signals::RATE.0);
 
+    /// The names that external controllers use.
+    pub const NAMED: [(&'static str, Signals); 12] = [
+        ("rate", Signals::RATE),
+        ("receiver_time", Signals::RECEIVER_TIME),
+        ("fine_clock", Signals::FINE_CLOCK),
+        ("pacing", Signals::PACING),
+        ("timer", Signals::TIMER),
+        ("router_rate", Signals::ROUTER_RATE),
+        ("router_feedback", Signals::ROUTER_FEEDBACK),
+        ("ecn_per_packet", Signals::ECN_PER_PACKET),
+        ("l4s", Signals::L4S),
+        ("losses", Signals::SEGMENT_COUNTS.and(Signals::RATE).and(Signals::LOSSES)),
+        ("sent", Signals::SENT),
+        ("segment_counts", Signals::SEGMENT_COUNTS),
+    ];
+
+    /// The signal with this name. Fails with a message that lists the names.
+    pub fn from_name(name: &str) -> Result<Signals, String> {
+        let found = Self::NAMED.iter().find(|(known, _)| *known == name);
+        found.map(|(_, signal)| *signal).ok_or_else(|| {
+            let all = Self::NAMED.map(|(name, _)| name).join(", ");
+            format!("needs: \"{name}\" is not one of {all}")
+        })
+    }
+
     /// Whether this set contains every signal of `other`.
     pub const fn has(self, other: Signals) -> bool {
         self.0 & other.0 == other.0

@@ -18,6 +18,7 @@ mod external;
 mod flow;
 mod handoff_bic;
 mod noise;
+mod pacing_rate;
 mod params;
 mod registry;
 mod slow_start;

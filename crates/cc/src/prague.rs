@@ -9,6 +9,7 @@
 use crate::dctcp::GAIN;
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::MarkFraction;
+use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
@@ -138,8 +139,7 @@ impl Controller for Prague {
     }
     fn pacing(&self) -> Option<Rate> {
         let gain = if self.slow_start() { 2.0 } else { 1.0 };
-        let bps = gain * self.cwnd * self.segment_bits / self.srtt?.seconds();
-        (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
+        pacing_rate(gain * self.cwnd * self.segment_bits / self.srtt?.seconds())
     }
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.fraction.alpha();

@@ -66,6 +66,7 @@ macro_rules! controllers {
             #[inline] fn needs(&self) -> $crate::Signals { match self { $(AnyController::$algorithm(c) => c.needs(),)* AnyController::ExternalController(c) => c.needs() } }
             #[inline] fn initial_window(&self) -> Option<units::Segments> { match self { $(AnyController::$algorithm(c) => c.initial_window(),)* AnyController::ExternalController(c) => c.initial_window() } }
             #[inline] fn on_open(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_open(now),)* AnyController::ExternalController(c) => c.on_open(now) } }
+            #[inline] fn on_handshake(&mut self, now: units::Time, rtt: units::Span) { match self { $(AnyController::$algorithm(c) => c.on_handshake(now, rtt),)* AnyController::ExternalController(c) => c.on_handshake(now, rtt) } }
             #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$algorithm(c) => c.on_ack(ack),)* AnyController::ExternalController(c) => c.on_ack(ack) } }
             #[inline] fn on_lost(&mut self, lost: &$crate::Lost) { match self { $(AnyController::$algorithm(c) => c.on_lost(lost),)* AnyController::ExternalController(c) => c.on_lost(lost) } }
             #[inline] fn on_sent(&mut self, sent: &$crate::Sent) { match self { $(AnyController::$algorithm(c) => c.on_sent(sent),)* AnyController::ExternalController(c) => c.on_sent(sent) } }

@@ -45,7 +45,6 @@ pub fn ack(newly_acked: u32) -> Ack {
         may_grow: newly_acked > 0,
         paced: false,
         pacing_wait: Span::ZERO,
-        ack_delayed: false,
         window_limited: true,
     }
 }

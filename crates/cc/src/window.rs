@@ -72,7 +72,13 @@ impl Window {
     /// every ACK.
     #[inline]
     pub fn on_ack(&mut self, ack: &Ack) -> bool {
-        if self.slow_start.is_some() {
+        self.on_ack_with(ack, true)
+    }
+
+    /// [`Window::on_ack`], where the round-trip sample of the ACK may not count for the end of slow start.
+    #[inline]
+    pub fn on_ack_with(&mut self, ack: &Ack, sample_counts: bool) -> bool {
+        if sample_counts && self.slow_start.is_some() {
             self.check_slow_start(ack);
         }
         ack.may_grow && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)

@@ -143,7 +143,6 @@ impl Harness {
             phase: self.phase,
             paced: false,
             pacing_wait: Span::ZERO,
-            ack_delayed: false,
             may_grow: acked > 0 && self.phase != Phase::Recovery,
             window_limited: true,
         };

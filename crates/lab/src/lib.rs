@@ -22,13 +22,13 @@ pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader, ExternalSource, Flow,
     FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription, Queue, QuicFlow,
-    RadioNetwork, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter, advised, allow_code,
-    cbrgen, dumbbell, set_external_loader,
+    RadioNetwork, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, advised, allow_code, cbrgen,
+    dumbbell, set_external_loader,
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Fairness, FlowBounds, FlowEnd, FlowOutcome, HandoffOutcome,
     LinkOutcome, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork,
-    ResolvedTraffic, RuleRow, Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
+    ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

@@ -7,7 +7,7 @@ use crate::scenario::{FlowKind, Scenario};
 use cc::Controller;
 use net::{Packet, PacketKind};
 use std::sync::Arc;
-use transport::{AckOptions, Block, FlowContext, FlowTimer, Sender, Setup, Snapshot, WindowRow};
+use transport::{AckOptions, Block, FlowTimer, RecordingContext, Sender, Setup, Snapshot};
 use units::{Span, Time};
 
 const US: u64 = 1_000_000; // ps
@@ -21,34 +21,6 @@ pub struct Transmitted {
     pub seq: u32,
     /// It carries CWR.
     pub cwr: bool,
-}
-
-/// The network of the sender: it records packets and timers.
-#[derive(Debug, Default)]
-struct Wire {
-    now: Time,
-    sent: Vec<Transmitted>,
-    timers: [Option<Time>; FlowTimer::COUNT as usize],
-}
-
-impl FlowContext for Wire {
-    const WINDOWS: bool = false;
-    const SENDS: bool = false;
-    fn now(&self) -> Time {
-        self.now
-    }
-    fn send(&mut self, packet: Packet, _options: &AckOptions) {
-        let at_us = self.now.ps() as f64 / US as f64;
-        self.sent.push(Transmitted { at_us, seq: packet.seq, cwr: packet.cwr });
-    }
-    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
-        self.timers[timer as usize] = (at != Time::NEVER).then_some(at);
-    }
-    fn timer(&self, timer: FlowTimer) -> Time {
-        self.timers[timer as usize].unwrap_or(Time::NEVER)
-    }
-    fn window(&mut self, _row: &WindowRow) {}
-    fn sending(&mut self, _in_flight: u32, _window: u32) {}
 }
 
 /// An ACK of a script; numbers of segments, times in microseconds.
@@ -70,7 +42,7 @@ pub struct ScriptedAck {
 #[derive(Debug)]
 pub struct ScriptedSender {
     sender: Sender,
-    wire: Wire,
+    wire: RecordingContext,
 }
 
 impl ScriptedSender {
@@ -85,7 +57,7 @@ impl ScriptedSender {
             Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO, quick_start_path: false };
         let mut sender = Sender::new(setup, Arc::new(tcp.options.clone()), controller);
         sender.write_in_portions();
-        Ok(ScriptedSender { sender, wire: Wire::default() })
+        Ok(ScriptedSender { sender, wire: RecordingContext::default() })
     }
 
     fn at(&mut self, at_us: f64) {
@@ -121,20 +93,14 @@ impl ScriptedSender {
 
     /// The earliest timer, microseconds.
     pub fn timer_us(&self) -> Option<f64> {
-        let earliest = self.wire.timers.iter().flatten().min()?;
-        Some(earliest.ps() as f64 / US as f64)
+        self.wire.first_timer().map(|(_, at)| us(at))
     }
 
     /// The earliest timer expires at `at_us`, which may be later than its time.
     pub fn fire(&mut self, at_us: f64) {
-        let timers = &mut self.wire.timers;
-        let Some(first) = (0..timers.len()).filter(|n| timers[*n].is_some()).min_by_key(|n| timers[*n])
-        else {
-            return;
-        };
-        timers[first] = None;
+        let Some((timer, _)) = self.wire.take_timer() else { return };
         self.at(at_us);
-        match FlowTimer::from_number(first as u32) {
+        match timer {
             FlowTimer::Retransmit => self.sender.on_retransmit_timer(&mut self.wire),
             FlowTimer::Pace => self.sender.on_pace_timer(&mut self.wire),
             FlowTimer::Wake => self.sender.on_wake_timer(&mut self.wire),
@@ -144,7 +110,9 @@ impl ScriptedSender {
 
     /// What was transmitted since the last call.
     pub fn transmitted(&mut self) -> Vec<Transmitted> {
-        std::mem::take(&mut self.wire.sent)
+        let sent = self.wire.sent.drain(..);
+        sent.map(|(packet, _)| Transmitted { at_us: us(packet.sent), seq: packet.seq, cwr: packet.cwr })
+            .collect()
     }
 
     /// Congestion window and slow-start threshold, segments.
@@ -161,6 +129,10 @@ impl ScriptedSender {
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
+}
+
+fn us(at: Time) -> f64 {
+    at.ps() as f64 / US as f64
 }
 
 fn time(us: f64) -> Time {

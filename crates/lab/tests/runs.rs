@@ -1,25 +1,10 @@
 //! Whole runs: the auditor on many networks, repeatability, and the values of the outcome.
 
+mod common;
+
+use common::{audited, finished, scenario};
 use lab::{Recording, Run, Scenario, Settings, TraceMode};
 use proptest::prelude::*;
-
-fn scenario(text: &str) -> Scenario {
-    Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
-fn finished(scenario: &Scenario, recording: Recording) -> Run {
-    let mut run = Run::new(scenario, Settings { recording, ..Settings::default() }).unwrap();
-    run.finish();
-    run
-}
-
-/// Runs with the auditor on; panics on any violation.
-fn audited(text: &str) -> lab::Outcome {
-    let mut run = finished(&scenario(text), Recording { audit: true, ..Recording::default() });
-    let (violations, count) = run.audit();
-    assert_eq!(count, 0, "{:#?}\n{text}", violations);
-    run.outcome()
-}
 
 /// A bottleneck with access links, two TCP flows in one direction and one in the other, and a UDP flow.
 fn network(seed: u64, tcp: &str, queue: &str, loss: &str, rate: &str) -> String {
@@ -235,6 +220,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 packets: true,
                 captures: false,
                 packets_within: None,
+                bounded: false,
                 radio: true,
                 rules: true,
                 trace: TraceMode::EveryAck,

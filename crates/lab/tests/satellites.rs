@@ -310,3 +310,87 @@ fn what_cannot_be_is_refused_with_its_remedy() {
     let text = "duration = \"1s\"\n[[terminal]]\nname = \"a\"\nlat = 0\nlon = 0\n";
     assert!(Scenario::parse("s.toml", text, &[]).unwrap_err().to_string().contains("[constellation]"));
 }
+
+/// Transmitters with this queue and rate.
+fn transmitters(rate: &str, queue: &str) -> String {
+    let of = |rate: &str| format!("{{ rate = {rate}, queue = {queue} }}");
+    format!("isl = {}\nup = {}\ndown = {}\n", of("\"25Mbps\""), of(rate), of(rate))
+}
+
+/// The outcome without what the number of events decides.
+fn compared(text: &str) -> serde_json::Value {
+    let mut outcome: serde_json::Value = serde_json::from_str(&lab::to_json(&run(text))).unwrap();
+    outcome["engine"] = serde_json::Value::Null;
+    outcome
+}
+
+#[test]
+fn a_scheduled_queue_that_never_drops_gives_the_results_of_drop_tail() {
+    for handoff in [
+        "loss = \"ns2\"",
+        "loss = \"lossless\"",
+        "loss = \"drop_all_in_flight\"",
+        "loss = \"lossless\", time = \"200ms\"",
+        "rule = \"best\", check = \"0s\"",
+        "rule = \"every\"",
+    ] {
+        let with = |queue: &str| {
+            let more = format!("{FLOW}[[flow]]\nname = \"g\"\nfrom = \"berkeley\"\nto = \"delhi\"\n");
+            let satellites = format!("{}handoff = {{ {handoff} }}", transmitters("\"1.5Mbps\"", queue));
+            compared(&text("260s", &satellites, &more))
+        };
+        let tail = with("{ kind = \"droptail\", limit = \"49p\" }");
+        let codel = with("{ kind = \"codel\", limit = \"49p\", target = \"9999s\" }");
+        assert_eq!(tail, codel, "{handoff}");
+    }
+}
+
+#[test]
+fn every_discipline_and_varying_rates_pass_the_audit_on_satellites() {
+    let random = "{ kind = \"random_steps\", interval = \"15s\", min = \"500kbps\", max = \"3Mbps\" }";
+    let steps =
+        "{ kind = \"steps\", steps = [[\"0s\", \"2Mbps\"], [\"15s\", \"600kbps\"]], repeat = \"30s\" }";
+    for queue in ["codel", "fq_codel", "pie", "fq_pie", "dualpi2", "red"] {
+        let fifo = matches!(queue, "pie" | "red");
+        for rate in [if fifo { "\"1.5Mbps\"" } else { random }, if fifo { "\"1Mbps\"" } else { steps }] {
+            let queue = format!("{{ kind = \"{queue}\", limit = \"60p\" }}");
+            let satellites = transmitters(rate, &queue);
+            let found = run(&text("280s", &format!("{satellites}handoff = {{ loss = \"lossless\" }}"), FLOW));
+            assert!(found.flows[0].goodput_bps > 4e5, "{queue} {rate} {}", found.flows[0].goodput_bps);
+        }
+    }
+}
+
+#[test]
+fn random_steps_depend_on_the_seed_and_stay_within_their_bounds() {
+    let rate = "{ kind = \"random_steps\", interval = \"15s\", min = \"500kbps\", max = \"3Mbps\" }";
+    let queue = "{ kind = \"droptail\", limit = \"20p\" }";
+    let with = |seed: u64| {
+        let satellites = format!("seed = {seed}\n");
+        let file = text("200s", &transmitters(rate, queue), FLOW);
+        run(&format!("{satellites}{file}")).flows[0].goodput_bps
+    };
+    let goodputs: Vec<f64> = (1..=6).map(with).collect();
+    assert!(goodputs.iter().all(|goodput| (3e5..3e6).contains(goodput)), "{goodputs:?}");
+    assert!(goodputs.windows(2).all(|pair| pair[0] != pair[1]), "{goodputs:?}");
+    assert_eq!(with(1), with(1));
+}
+
+#[test]
+fn satellite_queues_that_need_a_constant_rate_are_refused_on_another() {
+    let rate = "{ kind = \"random_steps\", interval = \"15s\", min = \"1Mbps\", max = \"3Mbps\" }";
+    for queue in ["{ kind = \"pie\" }", "{ kind = \"red\", limit = \"9p\" }"] {
+        let file = text("10s", &transmitters(rate, queue), FLOW);
+        let message = Scenario::parse("s.toml", &file, &[]).unwrap_err().to_string();
+        assert!(message.contains("RED and PIE need a constant rate"), "{message}");
+    }
+    for (rate, expected) in [
+        ("{ kind = \"random_steps\", min = \"1Mbps\", max = \"3Mbps\" }", "interval"),
+        ("{ kind = \"random_steps\", interval = \"1us\", min = \"1Mbps\", max = \"3Mbps\" }", "at least 1ms"),
+        ("{ kind = \"random_steps\", interval = \"1s\", min = \"4Mbps\", max = \"3Mbps\" }", "above max"),
+    ] {
+        let file = text("10s", &transmitters(rate, "{ kind = \"codel\" }"), FLOW);
+        let message = Scenario::parse("s.toml", &file, &[]).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}

@@ -1,18 +1,11 @@
 //! Scheduled links: with a discipline that never drops they give the results of other links; every discipline passes the
 //! audit.
 
-use engine::Stream;
-use lab::{Outcome, Recording, Run, Scenario, Settings};
+mod common;
 
-fn audited(text: &str) -> Outcome {
-    let scenario = Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let recording = Recording { audit: true, ..Recording::default() };
-    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
-    run.finish();
-    let (violations, count) = run.audit();
-    assert_eq!(count, 0, "{violations:#?}\n{text}");
-    run.outcome()
-}
+use common::audited;
+use engine::Stream;
+use lab::{Outcome, Scenario};
 
 /// A random network of three links in a row with flows of several kinds; `queue` makes the queue of a link from its limit.
 fn network(seed: u64, queue: &dyn Fn(u64) -> String) -> String {
@@ -111,6 +104,9 @@ fn varying_rates_and_impairments_pass_the_audit() {
         format!("rate = \"50Mbps\"\nshaper = {{ rate = \"5Mbps\", burst = \"30kB\" }}\n{queue}"),
         format!("rate = \"50Mbps\"\nloss = {{ kind = \"policer\", rate = \"5Mbps\", burst = \"30kB\" }}\n{queue}"),
         format!("rate = \"5Mbps\"\nloss = [{{ kind = \"jitter\", max = \"8ms\" }}, {{ kind = \"duplicate\", rate = 0.01 }}]\n{queue}"),
+        format!("rate = \"5Mbps\"\nloss = [{{ kind = \"jitter\", distribution = \"normal\", mean = \"8ms\", deviation = \"2ms\", correlation = 0.5 }}]\n{queue}"),
+        format!("rate = \"5Mbps\"\nloss = [{{ kind = \"jitter\", distribution = \"pareto\", mean = \"8ms\", deviation = \"2ms\", order = false }}]\n{queue}"),
+        format!("rate = {{ kind = \"random_steps\", interval = \"1s\", min = \"2Mbps\", max = \"9Mbps\" }}\n{queue}"),
         format!("rate = {{ kind = \"file\", file = \"../../scenarios/traces/steps.csv\", repeat = \"4s\" }}\n{queue}"),
         format!("rate = \"5Mbps\"\nloss = {{ kind = \"delay\", steps = [[\"0s\", \"0ms\"], [\"1s\", \"40ms\"], [\"2s\", \"5ms\"]], repeat = \"3s\" }}\n{queue}"),
         "rate = \"5Mbps\"\nloss = [{ kind = \"jitter\", max = \"8ms\", order = false }, { kind = \"reorder\", rate = 0.1, by = \"5ms\" }]\nqueue = { kind = \"codel\" }".into(),
@@ -150,6 +146,29 @@ fn codel_keeps_the_delay_near_its_target() {
 }
 
 #[test]
+fn quantiles_of_waiting_times_are_those_of_the_delays() {
+    // One flow over one link: the wait is the one-way delay less transmission and propagation.
+    for queue in [
+        "{ kind = \"droptail\", limit = \"40p\" }",
+        "{ kind = \"codel\", limit = \"40p\", target = \"9999s\" }",
+    ] {
+        let text = single(&format!("rate = \"10Mbps\"\nqueue = {queue}"));
+        let with = |text: &str| {
+            let outcome = audited(text);
+            let delay = outcome.flows[0].p95_delay_s.unwrap() - outcome.flows[0].base_delay_s.unwrap();
+            (outcome.links[0].p95_sojourn_s.unwrap(), delay, outcome.links[0].mean_sojourn_s.unwrap())
+        };
+        for text in [text.clone(), format!("warmup = \"5s\"\n{text}")] {
+            let (wait, delay, mean) = with(&text);
+            assert!((wait / delay - 1.0).abs() < 0.012 && wait > mean, "{wait} {delay} {mean}\n{text}");
+        }
+        let without = audited(&text.replace("delays = true", ""));
+        assert_eq!(without.links[0].p95_sojourn_s, None);
+        assert_eq!(without.links[0].mean_sojourn_s, audited(&text).links[0].mean_sojourn_s);
+    }
+}
+
+#[test]
 fn rates_that_cannot_be_are_refused() {
     let queue = "queue = { kind = \"droptail\", limit = \"9p\" }";
     let red = "queue = { kind = \"red\", limit = \"9p\" }";
@@ -185,6 +204,14 @@ fn rates_that_cannot_be_are_refused() {
         (
             "rate = \"1Mbps\"\nloss = { kind = \"delay\", steps = [[\"0s\", \"20Ms\"]] }".into(),
             "link.l.loss.steps: ",
+        ),
+        (
+            "rate = \"1Mbps\"\nloss = { kind = \"jitter\", distribution = \"normal\", max = \"9ms\" }".into(),
+            "link.l.loss.max: has no effect with distribution = \"normal\"",
+        ),
+        (
+            "rate = \"1Mbps\"\nloss = { kind = \"jitter\", distribution = \"gamma\" }".into(),
+            "link.l.loss.distribution: unknown distribution \"gamma\"",
         ),
         ("rate = { kind = \"trace\", file = \"missing\" }".into(), "link.l.rate.file: missing: No such file"),
         (
@@ -286,4 +313,16 @@ fn impairments_act_on_their_own() {
     };
     let (alone, beside) = (late(reorder), late(&format!("{jitter}, {reorder}")));
     assert!(beside.0 - alone.0 < 0.0011 && (beside.1 - alone.1).abs() < 0.0011, "{alone:?} {beside:?}");
+}
+
+#[test]
+fn options_without_effect_on_bbr_are_told() {
+    let file = |tcp: &str| format!("{}tcp = {{ {tcp} }}\n", single("rate = \"1Mbps\""));
+    let advice = |tcp: &str| lab::advised(|| Scenario::parse("test.toml", &file(tcp), &[]).unwrap()).1;
+    let unused = "initial_ssthresh = 20, pacing = false, abe = true";
+    let found = advice(&format!("congestion_control = \"bbr\", {unused}"));
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].contains("initial_ssthresh: has no effect with bbr"), "{found:?}");
+    assert_eq!(advice(&format!("congestion_control = \"reno\", {unused}")), Vec::<String>::new());
+    assert_eq!(advice("congestion_control = \"bbr\", delayed_ack = false"), Vec::<String>::new());
 }

@@ -263,6 +263,9 @@ pub struct LinkAccount {
     pub mean_queue_packets: f64,
     /// Mean time that accepted packets waited before transmission, seconds; none if none was accepted.
     pub mean_sojourn_s: Option<f64>,
+    /// 95th percentile of the waiting times, also of packets dropped after their queue had accepted them, seconds; none
+    /// without [`crate::Network::record_sojourns`].
+    pub p95_sojourn_s: Option<f64>,
     /// What the low-latency queue of DualPI2 has done.
     pub low_latency: Option<LowLatency>,
 }

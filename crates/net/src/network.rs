@@ -14,6 +14,7 @@ use crate::radio::Radio;
 use crate::rule::{Rule, RuleEvent};
 use crate::satellites::{SatelliteNetwork, Tables};
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
+use account::Sojourns;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use units::{Rate, Span, Time};
 
@@ -50,8 +51,12 @@ pub struct Network {
     horizon: Time,
     /// Counters include everything up to this time: the end of the warm-up during the warm-up, then the horizon.
     border: Time,
+    /// Transmissions that end until then are counted at once: the border, or zero if waiting times are recorded.
+    simple_until: Time,
     /// For each link, the counts for times after the warm-up; empty if there is no warm-up.
     beyond: Vec<Beyond>,
+    /// Waiting times, if they are recorded.
+    sojourns: Option<Box<Sojourns>>,
     fuse_hops: bool,
     /// Scheduling time of the current event, see [`Offer::cause`].
     cause: Time,
@@ -85,7 +90,9 @@ impl Network {
             classes: Vec::new(),
             horizon,
             border: horizon,
+            simple_until: horizon,
             beyond: Vec::new(),
+            sojourns: None,
             fuse_hops: true,
             cause: Time::ZERO,
             tables: None,
@@ -505,7 +512,7 @@ impl Network {
         let depart = start + transmission;
         link.free_at = depart;
         link.accepted += 1;
-        if depart <= self.border {
+        if depart <= self.simple_until {
             link.busy = link.busy + transmission;
             link.waited += start.since(now).ps() as i64 as f64; // one instruction: a wait is far below 2^63 ps
         } else {

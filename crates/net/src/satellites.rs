@@ -203,9 +203,8 @@ impl Tables {
     /// For a packet at the end of the link with route table index `route`: the number of its destination, and the
     /// node.
     pub fn arrival(&self, route: u32) -> (u32, u32) {
-        // The places of all ports follow each other.
-        let (place, rows) = ((route - self.outgoing[0].place) / 2, self.rows());
-        (place % rows, self.outgoing[(place / rows) as usize].head)
+        let (port, row) = self.port_of(route);
+        (row, self.outgoing[port as usize].head)
     }
 
     /// Number of destinations.
@@ -306,18 +305,38 @@ impl Tables {
     /// `Lossless`, when the terminal has a satellite.
     #[inline]
     pub fn not_before(&mut self, port: u32, at: Time) -> Time {
-        match self.terminal(port) {
-            _ if self.net.line.uses_every() => at,
-            Some(terminal) if self.net.pause > Span::ZERO || self.net.loss == HandoffLoss::Lossless => {
-                let mut held = self.held(terminal, at);
-                let waits = held.satellite.is_none() && held.until != Time::NEVER;
-                if waits && self.net.loss == HandoffLoss::Lossless {
-                    held = self.held(terminal, held.until);
-                }
-                // The first attachment is not a hand-off.
-                let pause = if held.from == Time::ZERO { Span::ZERO } else { self.net.pause };
-                at.max(held.from + pause)
-            }
+        self.terminal(port).map_or(at, |terminal| self.ready(terminal, at))
+    }
+
+    #[inline]
+    fn ready(&mut self, terminal: usize, at: Time) -> Time {
+        let waits = self.net.pause > Span::ZERO || self.net.loss == HandoffLoss::Lossless;
+        if !waits || self.net.line.uses_every() {
+            return at;
+        }
+        let mut held = self.held(terminal, at);
+        let waits = held.satellite.is_none() && held.until != Time::NEVER;
+        if waits && self.net.loss == HandoffLoss::Lossless {
+            held = self.held(terminal, held.until);
+        }
+        // The first attachment is not a hand-off.
+        let pause = if held.from == Time::ZERO { Span::ZERO } else { self.net.pause };
+        at.max(held.from + pause)
+    }
+
+    /// The port of a packet whose index in the table of routes is `route`, and the number of its destination.
+    #[inline]
+    pub fn port_of(&self, route: u32) -> (u32, u32) {
+        // The places of all ports follow each other.
+        let (place, rows) = ((route - self.outgoing[0].place) / 2, self.rows());
+        (place / rows, place % rows)
+    }
+
+    /// The earliest time from `at` on at which a terminal can transmit over link `link`, as [`Tables::not_before`]; for other
+    /// links `at`: a satellite transmits to several terminals.
+    pub fn terminal_ready(&mut self, link: u32, at: Time) -> Time {
+        match self.net.ends(link) {
+            Ends::Up { terminal } => self.ready(terminal, at),
             _ => at,
         }
     }

@@ -20,21 +20,6 @@ use std::path::Path;
 use std::sync::Arc;
 use units::{Rate, Segments, Span, Time};
 
-const SIGNALS: [(&str, Signals); 12] = [
-    ("rate", Signals::RATE),
-    ("receiver_time", Signals::RECEIVER_TIME),
-    ("fine_clock", Signals::FINE_CLOCK),
-    ("pacing", Signals::PACING),
-    ("timer", Signals::TIMER),
-    ("router_rate", Signals::ROUTER_RATE),
-    ("router_feedback", Signals::ROUTER_FEEDBACK),
-    ("ecn_per_packet", Signals::ECN_PER_PACKET),
-    ("l4s", Signals::L4S),
-    ("losses", Signals::SEGMENT_COUNTS.and(Signals::RATE).and(Signals::LOSSES)),
-    ("sent", Signals::SENT),
-    ("segment_counts", Signals::SEGMENT_COUNTS),
-];
-
 /// A controller class with its parameters.
 pub struct PyFactory {
     class: Py<PyAny>,
@@ -68,11 +53,7 @@ impl PyFactory {
         };
         let mut needs = Signals::NONE;
         for word in words(intern!(py, "needs"))? {
-            let known = SIGNALS.iter().find(|(name, _)| *name == word).ok_or_else(|| {
-                let all: Vec<&str> = SIGNALS.iter().map(|(name, _)| *name).collect();
-                PyValueError::new_err(format!("needs: \"{word}\" is not one of {}", all.join(", ")))
-            })?;
-            needs = needs.and(known.1);
+            needs = needs.and(Signals::from_name(&word).map_err(PyValueError::new_err)?);
         }
         let initial_window = number(class, intern!(py, "initial_window"))?;
         if let Some(window) = initial_window.filter(|window| !(1.0..=1e6).contains(window)) {

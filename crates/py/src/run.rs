@@ -75,6 +75,7 @@ pub(crate) fn run(
         trace: trace_mode(trace)?,
         packets,
         packets_within: None,
+        bounded: false,
         captures: !captures.is_empty(),
         audit,
         fingerprint,

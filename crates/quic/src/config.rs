@@ -44,6 +44,9 @@ pub struct Config {
     pub l4s: bool,
     /// TLS 1.3 instead of the session without encryption; needs the cargo feature `tls`.
     pub tls: bool,
+    /// Packets under TLS carry the clock of their sender in 8 bytes more: for controllers that need the receiver's clock. Both
+    /// ends must be of this crate. (Packets of the session without encryption always carry it, in their tag.)
+    pub tls_clock: bool,
     /// Bytes of the server's certificate chain, without `tls`.
     pub certificate: u32,
     /// The window before the first ACK, segments; at least 2.
@@ -72,6 +75,7 @@ impl Default for Config {
             ecn: false,
             l4s: false,
             tls: false,
+            tls_clock: false,
             certificate: 800,
             initial_window: 10.0,
             ack_every: None,

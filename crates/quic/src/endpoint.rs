@@ -369,8 +369,11 @@ impl Endpoint {
             while let Some(event) = connection.poll() {
                 any = true;
                 match event {
-                    Event::Connected if self.controller.is_some() => {
-                        self.stream = connection.streams().open(Dir::Uni);
+                    Event::Connected => {
+                        if let Some(controller) = &self.controller {
+                            controller.lock().on_handshake(now);
+                            self.stream = connection.streams().open(Dir::Uni);
+                        }
                     }
                     Event::Stream(StreamEvent::Finished { .. }) => self.completed = Some(now),
                     Event::ConnectionLost { reason } => self.failure = Some(reason.to_string()),
@@ -430,5 +433,17 @@ impl Endpoint {
         if self.source.left == Some(0) && self.source.last {
             self.source.finished = connection.send_stream(stream).finish().is_ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_can_move_between_threads() {
+        fn can_move<T: Send>() {}
+        can_move::<Endpoint>();
+        can_move::<ControllerHandle>();
     }
 }

@@ -52,6 +52,6 @@ impl Observer {
             Frame::Ack(ack) => Some(ack),
             _ => None,
         });
-        handle.lock().on_packet_received(space, acks, clock);
+        handle.lock().on_packet_received(self.present.get(), space, acks, clock);
     }
 }

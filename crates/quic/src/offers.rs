@@ -46,9 +46,9 @@ const RULES: &[Rule] = &[
     },
     Rule {
         signal: Signals::RECEIVER_TIME,
-        provided: |config| !config.tls,
+        provided: |config| !config.tls || config.tls_clock,
         optional: false,
-        missing: "needs the receiver's clock, for which packets under TLS have no field; write tls = false",
+        missing: "needs the receiver's clock, for which packets under TLS have no field; write tls = false or tls_clock = true",
     },
 ];
 

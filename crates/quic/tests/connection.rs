@@ -124,6 +124,19 @@ fn a_closed_connection_is_over() {
 }
 
 #[test]
+fn the_receive_window_limits_the_flow() {
+    // The receiver's frames about flow control are acknowledged, so packets without data are among the sender's.
+    let config = Config { receive_window: 30_000, ..Config::default() };
+    let pipe = Pipe::endless("reno", &config, Path::default(), 10);
+    let stats = pipe.stats();
+    let rate = pipe.delivered() as f64 / 10.0;
+    assert!(rate < 30_000.0 / 0.02 && rate > 0.4 * 30_000.0 / 0.02, "{rate}"); // a window in a round trip
+    assert_eq!((stats.unmatched_acks, stats.lost_packets, stats.probe_timeouts), (0, 0, 0), "{stats:?}");
+    assert!(stats.rtt_count as f64 > 0.99 * stats.ack_frames as f64, "{stats:?}");
+    assert!(pipe.handle.lock().cwnd() < 60.0, "an unused window does not grow");
+}
+
+#[test]
 fn a_burst_of_losses_reduces_the_window_once() {
     // Three windows, each with a burst of losses: runs of ten, and single losses between.
     let bursts = [400..410, 1000..1030, 2000..2003];
@@ -226,6 +239,29 @@ fn an_outage_is_probed_and_shows_persistent_congestion() {
     let before = pipe.delivered();
     pipe.run(ms(11_500));
     assert!((pipe.delivered() - before) as f64 * 8.0 / 2.0 > 17e6);
+}
+
+#[test]
+fn a_lost_handshake_is_probed() {
+    for lost in [0..1, 0..2, 1..2, 1..4] {
+        let config = Config::default();
+        let drops = lost.clone();
+        let path = dropping(move |n, _| drops.contains(&n));
+        let mut pipe = Pipe::new(&config, controller("reno", &config, &[]), path);
+        pipe.ends[0].write(50_000, true);
+        pipe.open();
+        pipe.run(ms(20_000));
+        let stats = pipe.stats();
+        assert_eq!(pipe.delivered(), 50_000, "{lost:?} {stats:?}");
+        assert!((1..=3).contains(&stats.probe_timeouts), "{lost:?} {stats:?}");
+        assert_eq!(stats.unmatched_acks, 0);
+        // The stack assumes a round-trip time of 333 ms before it has measured one.
+        if lost == (0..1) {
+            let completed = pipe.ends[0].completed().expect("all data is acknowledged");
+            assert!(completed > ms(999) && completed < ms(1200), "{completed:?} {:?}", &pipe.log[..4]);
+        }
+        assert_eq!(pipe.handle.lock().bytes_in_flight(), 0, "{lost:?}");
+    }
 }
 
 /// The most datagrams that leave at one time after `from`, and the smallest time between two that do not.

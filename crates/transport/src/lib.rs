@@ -10,11 +10,14 @@ mod context;
 mod options;
 mod rate;
 mod receiver;
+mod recording;
 mod recovery;
 mod rtt;
 mod scoreboard;
 mod segments;
 mod sender;
+#[cfg(test)]
+mod testing;
 mod udp;
 
 pub use blocks::{AckOptionPool, AckOptions, Block, Blocks, MAX_BLOCKS};
@@ -26,6 +29,7 @@ pub use options::{
 };
 pub use rate::RateSampler;
 pub use receiver::{Receiver, ReceiverStats};
+pub use recording::RecordingContext;
 pub use recovery::{Snapshot, State};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;

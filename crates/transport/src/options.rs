@@ -145,6 +145,8 @@ named_values! {
     Validation {
         /// As in Linux: an unused window does not grow, and shrinks after a timeout.
         Linux = "linux",
+        /// RFC 7661: a window that is not used does not grow, is kept for five minutes, and a loss reduces what was used.
+        Rfc7661 = "rfc7661",
         /// The window grows whether it is used or not.
         None = "none",
     }
@@ -280,6 +282,8 @@ pub struct Options {
     pub ack_delay_max: Span,
     /// Number of segments that one ACK acknowledges with `delayed_ack`.
     pub ack_every: u32,
+    /// After three duplicate ACKs the receiver combines further ones (compressed SACKs of Linux).
+    pub ack_compression: bool,
     /// Duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`).
     pub fast_retransmit_after_rto: bool,
 }
@@ -339,6 +343,7 @@ impl Options {
             pacing_gain: [2.0, 1.2],
             ack_delay_max: Span::from_ms(100),
             ack_every: 2,
+            ack_compression: false,
         }
     }
 
@@ -393,5 +398,35 @@ impl Options {
             integer_windows: self.integer_windows,
             reduce_on_every_timeout: ns2,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_again() {
+        for (recovery, name, _) in Recovery::ALL {
+            assert_eq!((Recovery::from_name(name), recovery.name()), (Some(recovery), name));
+        }
+        assert_eq!(Recovery::from_name("none"), None);
+        assert_eq!(Validation::NAMES, ["linux", "rfc7661", "none"]);
+    }
+
+    #[test]
+    fn the_profiles_differ_where_linux_does() {
+        let (ns2, linux) = (Options::ns2(), Options::linux());
+        assert_eq!((ns2.recovery, linux.recovery), (Recovery::NewReno, Recovery::Rack));
+        assert!(linux.integer_windows && linux.timestamps && linux.delayed_ack && linux.dsack);
+        assert!(ns2.receiver_time() && linux.receiver_time());
+        assert!(!Options { timestamps: false, ..linux.clone() }.receiver_time());
+        assert!(linux.reports() && !ns2.reports());
+        assert!(!Options { sack: false, ..linux.clone() }.reports());
+        assert!(Options { recovery: Recovery::Sack, ..ns2.clone() }.reports());
+        assert_eq!((ns2.arithmetic().growth, linux.arithmetic().growth), (Growth::PerAck, Growth::Counted));
+        assert!(ns2.arithmetic().reduce_on_every_timeout && !linux.arithmetic().reduce_on_every_timeout);
+        assert!(!ns2.requests_quick_start());
+        assert!(Options { quick_start: Rate::from_bps(1), ..ns2 }.requests_quick_start());
     }
 }

@@ -26,6 +26,8 @@ pub struct RateSampler {
     app_limited_until: u64,
     /// The segment sent last among those that the current ACK delivers.
     newest: Option<(u32, Sent)>,
+    /// The sample of the last cumulative ACK, until the controller takes it.
+    sample: Option<RateSample>,
 }
 
 impl RateSampler {
@@ -116,10 +118,15 @@ impl RateSampler {
         })
     }
 
-    /// Segments `from..to` were delivered by a cumulative ACK. Returns the sample, if its interval is not zero.
-    pub fn on_delivered(&mut self, from: u32, to: u32, now: Time) -> Option<RateSample> {
+    /// Segments `from..to` were delivered by a cumulative ACK. Keeps the sample, if its interval is not zero.
+    pub fn on_delivered(&mut self, from: u32, to: u32, now: Time) {
         (from..to).for_each(|seq| self.on_segment(seq, now));
-        self.sample(now, None, 0).filter(|sample| sample.interval > Span::ZERO)
+        self.sample = self.sample(now, None, 0).filter(|sample| sample.interval > Span::ZERO);
+    }
+
+    /// The sample of the last cumulative ACK; once.
+    pub fn take_sample(&mut self) -> Option<RateSample> {
+        self.sample.take()
     }
 }
 
@@ -138,16 +145,20 @@ mod tests {
         rate
     }
 
+    fn deliver(rate: &mut RateSampler, from: u32, to: u32, now: Time) -> RateSample {
+        rate.on_delivered(from, to, now);
+        let sample = rate.take_sample().unwrap();
+        assert_eq!(rate.take_sample(), None);
+        sample
+    }
+
     #[test]
     fn measures_the_slower_of_sending_and_acknowledging() {
         let mut rate = ten(1);
-        let mut last = None;
-        for seq in 0..10 {
-            last = rate.on_delivered(seq, seq + 1, ms(100 + 2 * seq as u64));
-        }
-        let sample = last.unwrap();
+        (0..9).for_each(|seq| rate.on_delivered(seq, seq + 1, ms(100 + 2 * seq as u64)));
+        let sample = deliver(&mut rate, 9, 10, ms(118));
         assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, Span::from_ms(118), 0));
-        let sample = ten(10).on_delivered(0, 10, ms(100)).unwrap();
+        let sample = deliver(&mut ten(10), 0, 10, ms(100));
         assert_eq!((sample.delivered, sample.interval, sample.tx_in_flight), (10, Span::from_ms(100), 10));
     }
 
@@ -170,12 +181,12 @@ mod tests {
         (0..4).for_each(|seq| rate.on_send(0, seq, ms(0), seq, 0));
         rate.on_app_limited(4);
         rate.on_send(0, 4, ms(1), 4, 0);
-        assert!(!rate.on_delivered(0, 4, ms(100)).unwrap().app_limited);
+        assert!(!deliver(&mut rate, 0, 4, ms(100)).app_limited);
         rate.on_send(4, 5, ms(100), 1, 0); // four delivered are not more than four
-        assert!(rate.on_delivered(4, 5, ms(101)).unwrap().app_limited);
+        assert!(deliver(&mut rate, 4, 5, ms(101)).app_limited);
         rate.on_send(5, 6, ms(101), 1, 0);
-        assert!(rate.on_delivered(5, 6, ms(201)).unwrap().app_limited);
-        assert!(!rate.on_delivered(6, 7, ms(202)).unwrap().app_limited);
+        assert!(deliver(&mut rate, 5, 6, ms(201)).app_limited);
+        assert!(!deliver(&mut rate, 6, 7, ms(202)).app_limited);
     }
 
     #[test]

@@ -59,6 +59,32 @@ impl ReceiverStats {
     }
 }
 
+/// The combination of ACKs of segments out of order.
+#[derive(Clone, Debug, Default)]
+struct Compression {
+    /// The next segment expected, and how many ACKs for it were sent at once.
+    next: u32,
+    immediate: u32,
+    /// The newest segment whose ACK waits.
+    newest: Option<u32>,
+    /// When the first ACK was sent, and the round-trip time that follows.
+    first_ack: Option<Time>,
+    rtt: Option<Span>,
+}
+
+impl Compression {
+    /// ACKs for one segment that are not combined.
+    const IMMEDIATE: u32 = 3;
+    /// Most ACKs that are combined with the next one.
+    const MOST: u32 = 44;
+
+    /// How long an ACK waits: 5 % of the round-trip time, at most 1 ms.
+    fn delay(&self) -> Span {
+        let most = Span::from_ms(1);
+        self.rtt.map_or(most, |rtt| Span::from_ps(rtt.ps() / 20).min(most))
+    }
+}
+
 /// A TCP receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -84,7 +110,10 @@ pub struct Receiver {
     /// The router feedback of the last data packet.
     reply: RouterReply,
     last_ack: u32,
+    compression: Compression,
     quick_acks: u32,
+    /// Whether ACKs carry SACK blocks.
+    reports: bool,
     /// Whether ACKs carry ECE: a mark arrived, and no CWR since.
     echoing: bool,
     /// Counters.
@@ -107,7 +136,9 @@ impl Receiver {
             echo: Time::ZERO,
             reply: RouterReply::None,
             last_ack: 0,
+            compression: Compression::default(),
             quick_acks: options.quick_acks,
+            reports: options.reports(),
             echoing: false,
             options,
             stats: ReceiverStats::default(),
@@ -143,7 +174,7 @@ impl Receiver {
         } else {
             let repeated = self.reassemble(seq);
             self.stats.duplicates += (repeated && !syn) as u64;
-            if repeated && self.options.dsack && self.options.reports() {
+            if repeated && self.options.dsack && self.reports {
                 self.duplicate = Some(seq);
             }
         }
@@ -160,15 +191,53 @@ impl Receiver {
                 return;
             }
         }
+        if self.options.ack_compression && self.compress(context, seq) {
+            return;
+        }
         if std::mem::take(&mut self.delayed) > 0 {
             context.set_timer(FlowTimer::AckDelay, Time::NEVER);
         }
         self.acknowledge(context, seq);
     }
 
+    /// Whether the ACK of a segment out of order is combined with later ones (`tcp_comp_sack_*` of Linux).
+    #[cold]
+    fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
+        let now = context.now();
+        let c = &mut self.compression;
+        if c.rtt.is_none() && seq > 0 && self.options.syn {
+            // The time from the SYN-ACK to the first data.
+            c.rtt = c.first_ack.map(|at| now.since(at));
+        }
+        c.first_ack.get_or_insert(now);
+        if c.next != self.next {
+            (c.next, c.immediate) = (self.next, 0);
+        }
+        let quick = self.options.delayed_ack && self.quick_acks > 0;
+        let may = self.reports && !self.beyond.is_empty() && !quick;
+        if may && c.immediate < Compression::IMMEDIATE {
+            c.immediate += 1;
+        } else if may && self.delayed < Compression::MOST {
+            if self.delayed == 0 {
+                context.set_timer(FlowTimer::AckDelay, now + c.delay());
+            }
+            self.delayed += 1;
+            c.newest = Some(seq);
+            self.note_block(seq);
+            return true;
+        } else if quick && !self.beyond.is_empty() {
+            self.quick_acks -= 1;
+        }
+        c.newest = None;
+        false
+    }
+
     /// The delayed ACK timer expired.
     pub fn on_ack_delay<W: FlowContext>(&mut self, context: &mut W) {
         if std::mem::take(&mut self.delayed) > 0 {
+            if let Some(seq) = self.compression.newest.take() {
+                return self.acknowledge(context, seq);
+            }
             if self.adapts() {
                 self.adaptive_delay = (self.adaptive_delay * 2).min(self.options.ack_delay_max);
             }
@@ -244,16 +313,26 @@ impl Receiver {
         false
     }
 
-    /// The SACK blocks after the arrival of segment `seq`: first the block that contains it, then the most recently
-    /// reported blocks that it does not cover (RFC 2018 section 4).
+    /// The SACK blocks after the arrival of segment `seq`: first the block that contains it, then the most recent blocks
+    /// that it does not cover (RFC 2018 section 4).
     fn blocks(&mut self, seq: u32) -> Blocks {
         let mut blocks = Blocks::limited(self.options.sack_blocks);
         if let Some(duplicate) = self.duplicate.take() {
             blocks.push(Block { start: duplicate, end: duplicate + 1 });
         }
+        self.note_block(seq);
+        for block in &self.recent {
+            if !blocks.push(*block) {
+                break;
+            }
+        }
+        blocks
+    }
+
+    /// Puts the block that contains segment `seq`, which arrived, before the other recent ones.
+    fn note_block(&mut self, seq: u32) {
         if self.beyond.is_empty() {
-            self.recent.clear();
-            return blocks;
+            return self.recent.clear();
         }
         let newest = self.beyond.iter().find(|b| b.start <= seq && seq < b.end).copied();
         match newest {
@@ -263,13 +342,7 @@ impl Receiver {
             }
             None => self.recent.retain(|b| b.end > self.next),
         }
-        for block in &self.recent {
-            if !blocks.push(*block) {
-                break;
-            }
-        }
         self.recent.truncate(self.options.sack_blocks as usize);
-        blocks
     }
 
     /// Updates the echo of CE marks.
@@ -283,6 +356,7 @@ impl Receiver {
             // The segments before this one have an ACK of their own.
             if self.delayed > 0 {
                 self.delayed = 0;
+                self.compression.newest = None;
                 context.set_timer(FlowTimer::AckDelay, Time::NEVER);
                 self.acknowledge(context, self.next.saturating_sub(1));
             }
@@ -290,23 +364,221 @@ impl Receiver {
         }
     }
 
-    fn ack_options(&mut self, seq: u32) -> AckOptions {
-        let blocks = if self.options.reports() { self.blocks(seq) } else { Blocks::NONE };
-        AckOptions { blocks, reply: self.reply }
+    #[inline]
+    fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+        if self.reports || self.reply != RouterReply::None {
+            return self.acknowledge_with_options(context, seq);
+        }
+        let ack = self.ack(context.now(), 0);
+        context.send(ack, &AckOptions::NONE);
     }
 
-    fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
-        let with_options;
-        let options = if self.options.reports() || self.reply != RouterReply::None {
-            with_options = self.ack_options(seq);
-            &with_options
-        } else {
-            &AckOptions::NONE
-        };
+    #[inline(never)] // keeps the path without options short
+    fn acknowledge_with_options<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+        let blocks = if self.reports { self.blocks(seq) } else { Blocks::NONE };
+        let ack = self.ack(context.now(), blocks.as_slice().len());
+        context.send(ack, &AckOptions { blocks, reply: self.reply });
+    }
+
+    /// The ACK of everything that arrived in order, with `blocks` SACK blocks.
+    #[inline(always)]
+    fn ack(&mut self, now: Time, blocks: usize) -> Packet {
         self.last_ack = self.next;
-        let size = self.options.ack_size + 8 * options.blocks.as_slice().len() as u32;
-        let ack = Packet::new(PacketKind::Ack, self.flow, self.route, self.next, size, context.now());
-        let packet = Packet { echo: self.echo, ece: self.echoing, ..ack };
-        context.send(packet, options);
+        let size = self.options.ack_size + 8 * blocks as u32;
+        let ack = Packet::new(PacketKind::Ack, self.flow, self.route, self.next, size, now);
+        Packet { echo: self.echo, ece: self.echoing, ..ack }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::RecordingContext;
+    use crate::testing::{block, ms};
+
+    struct Bench {
+        receiver: Receiver,
+        context: RecordingContext,
+    }
+
+    fn bench(options: Options) -> Bench {
+        let options = Arc::new(Options { syn: true, ..options });
+        Bench { receiver: Receiver::new(0, 1, options), context: RecordingContext::default() }
+    }
+
+    impl Bench {
+        /// Segment `seq` arrives at `at` milliseconds; the ACK and its blocks.
+        fn data(&mut self, at: u64, seq: u32) -> Option<(u32, Vec<Block>)> {
+            self.packet(at, Packet::new(PacketKind::Data, 0, 0, seq, 1500, ms(at)))
+        }
+
+        fn packet(&mut self, at: u64, packet: Packet) -> Option<(u32, Vec<Block>)> {
+            self.context.now = ms(at);
+            self.receiver.on_data(&mut self.context, &packet);
+            self.sent()
+        }
+
+        fn sent(&mut self) -> Option<(u32, Vec<Block>)> {
+            assert!(self.context.sent.len() <= 1);
+            self.context.sent.pop().map(|(ack, options)| (ack.seq, options.blocks.as_slice().to_vec()))
+        }
+
+        /// The timer of delayed ACKs expires; when, and the ACK.
+        fn fire(&mut self) -> (Time, Option<(u32, Vec<Block>)>) {
+            let (_, at) = self.context.take_timer().expect("the timer is set");
+            self.context.now = at;
+            self.receiver.on_ack_delay(&mut self.context);
+            (at, self.sent())
+        }
+    }
+
+    #[test]
+    fn reports_the_newest_block_first_and_duplicates_before_all() {
+        let mut b = bench(Options { quick_acks: 100, ..Options::linux() });
+        assert_eq!(b.data(0, 0), Some((1, vec![])));
+        assert_eq!(b.data(1, 2), Some((1, vec![block(2, 3)])));
+        assert_eq!(b.data(2, 5), Some((1, vec![block(5, 6), block(2, 3)])));
+        assert_eq!(b.data(3, 7), Some((1, vec![block(7, 8), block(5, 6), block(2, 3)])));
+        assert_eq!(b.data(4, 9), Some((1, vec![block(9, 10), block(7, 8), block(5, 6)]))); // three at most
+        assert_eq!(b.data(5, 6), Some((1, vec![block(5, 8), block(9, 10)])));
+        assert_eq!(b.data(6, 6), Some((1, vec![block(6, 7), block(5, 8), block(9, 10)])));
+        assert_eq!(b.data(7, 1).map(|ack| ack.0), Some(3));
+        assert_eq!(b.data(8, 1).map(|ack| ack.1[0]), Some(block(1, 2)));
+        assert_eq!((b.receiver.in_order(), b.receiver.stats.duplicates), (3, 2));
+        let mut none = bench(Options { sack: false, ..Options::linux() });
+        none.data(0, 0);
+        assert_eq!(none.data(1, 2), Some((1, vec![])));
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged_and_the_delay_follows_the_arrivals() {
+        let mut b = bench(Options { quick_acks: 1, ..Options::linux() });
+        b.data(0, 0);
+        assert_eq!(b.data(100, 1).map(|ack| ack.0), Some(2)); // the one quick ACK
+        assert_eq!(b.data(110, 2), None);
+        assert_eq!(b.data(111, 3).map(|ack| ack.0), Some(4));
+        assert_eq!(b.context.first_timer(), None);
+        assert_eq!(b.data(112, 4), None);
+        // 40 ms at first; arrivals within 20 ms keep it there. A miss doubles it.
+        assert_eq!(b.fire(), (ms(152), Some((5, vec![]))));
+        assert_eq!(b.receiver.adaptive_delay, Span::from_ms(80));
+        assert_eq!(b.data(172, 5), None); // a gap of 60 ms: half of 80, and the gap
+        assert_eq!(b.receiver.adaptive_delay, Span::from_ms(100));
+        // Out of order, or filling a gap: at once.
+        assert_eq!(b.data(213, 7).map(|ack| ack.0), Some(6));
+        assert_eq!(b.data(214, 6).map(|ack| ack.0), Some(8));
+        // After a pause longer than the initial timeout ACKs are quick again.
+        assert_eq!(b.data(5000, 8).map(|ack| ack.0), Some(9));
+    }
+
+    #[test]
+    fn a_fixed_delay_stays() {
+        let options = Options { ack_delay_max: Span::from_ms(40), quick_acks: 0, ..Options::linux() };
+        let mut b = bench(options);
+        b.data(0, 0);
+        for seq in 1..4 {
+            assert_eq!(b.data(100 * seq as u64, seq), None);
+            assert_eq!(b.fire().0, ms(100 * seq as u64 + 40));
+        }
+    }
+
+    #[test]
+    fn combined_acks_wait_for_a_millisecond() {
+        let mut b = bench(Options { ack_compression: true, quick_acks: 1, ..Options::linux() });
+        b.data(0, 0);
+        b.data(100, 1); // quick; the round-trip time is 100 ms
+        for seq in 3..6 {
+            assert_eq!(b.data(200, seq), Some((2, vec![block(3, seq + 1)])));
+        }
+        for seq in 6..50 {
+            assert_eq!(b.data(200, seq), None);
+        }
+        assert_eq!(b.fire(), (ms(201), Some((2, vec![block(3, 50)]))));
+        // At most 44 wait; the 45th is sent and the timer stops.
+        for seq in 50..94 {
+            assert_eq!(b.data(202, seq), None);
+        }
+        assert_eq!(b.data(202, 94), Some((2, vec![block(3, 95)])));
+        assert_eq!(b.context.first_timer(), None);
+        // Another next segment: three immediate ones again.
+        assert_eq!(b.data(203, 96), None);
+        assert_eq!(b.data(204, 2), Some((95, vec![block(96, 97)])));
+        assert_eq!(b.data(205, 98).map(|ack| ack.0), Some(95));
+        assert_eq!(b.data(206, 100).map(|ack| ack.0), Some(95));
+        assert_eq!(b.data(207, 102), None);
+        // The gap closes.
+        assert_eq!(b.data(208, 95).map(|ack| ack.0), Some(97));
+    }
+
+    #[test]
+    fn a_short_round_trip_shortens_the_wait() {
+        let mut b = bench(Options { ack_compression: true, quick_acks: 1, ..Options::linux() });
+        b.data(0, 0);
+        b.data(10, 1);
+        (3..6).for_each(|seq| drop(b.data(20, seq)));
+        assert_eq!(b.data(20, 6), None);
+        assert_eq!(b.fire().0, ms(20) + Span::from_ps(500_000_000));
+        let mut unknown = Compression::default();
+        assert_eq!(unknown.delay(), Span::from_ms(1));
+        unknown.rtt = Some(Span::from_ms(40));
+        assert_eq!(unknown.delay(), Span::from_ms(1));
+    }
+
+    #[test]
+    fn marks_are_echoed_until_cwr_or_packet_by_packet() {
+        let marked = |seq: u32, ce: bool, cwr: bool| Packet {
+            ecn: if ce { Ecn::Ce } else { Ecn::Ect0 },
+            cwr,
+            ..Packet::new(PacketKind::Data, 0, 0, seq, 1500, ms(seq as u64))
+        };
+        let mut b = bench(Options { ecn: true, delayed_ack: false, ..Options::linux() });
+        let mut echoes = Vec::new();
+        for (seq, ce, cwr) in
+            [(0, false, false), (1, true, false), (2, false, false), (3, false, true), (4, true, true)]
+        {
+            b.context.now = ms(seq as u64);
+            b.receiver.on_data(&mut b.context, &marked(seq, ce, cwr));
+            echoes.push(b.context.sent.pop().unwrap().0.ece);
+        }
+        assert_eq!(echoes, [false, true, true, false, true]);
+        let options = Options { ecn: true, per_packet_echo: true, quick_acks: 0, ..Options::linux() };
+        let mut b = bench(options);
+        for (seq, ce) in [(0, false), (1, false), (2, true), (3, true)] {
+            b.context.now = ms(seq as u64);
+            b.receiver.on_data(&mut b.context, &marked(seq, ce, false));
+        }
+        // The change has an ACK of its own for what was unmarked.
+        let acks: Vec<_> = b.context.sent.iter().map(|(ack, _)| (ack.seq, ack.ece)).collect();
+        assert_eq!(acks[..2], [(1, false), (2, false)]);
+        assert_eq!(acks.last().map(|ack| ack.1), Some(true));
+    }
+
+    #[test]
+    fn counters_of_arrivals() {
+        let mut stats = ReceiverStats { delays: Some(Vec::new()), ..ReceiverStats::default() };
+        for (sent, arrived) in [(0, 10), (5, 25), (20, 35)] {
+            stats.arrived(&Packet::new(PacketKind::Data, 0, 0, 1, 1500, ms(sent)), ms(arrived));
+        }
+        assert_eq!((stats.packets, stats.wire_bytes), (3, 4500));
+        assert_eq!((stats.first_at, stats.last_at), (ms(10), ms(35)));
+        assert_eq!((stats.first_delay, stats.last_delay), (Span::from_ms(10), Span::from_ms(15)));
+        assert!((stats.delay_sum - 0.045).abs() < 1e-12 && (stats.jitter_sum - 0.015).abs() < 1e-12);
+        assert_eq!(stats.delays.unwrap(), [0.01, 0.02, 0.015]);
+    }
+
+    #[test]
+    fn the_echo_is_that_of_the_segment_that_advanced_the_last_ack() {
+        let mut b = bench(Options { quick_acks: 0, ..Options::linux() });
+        let at = |sent: u64, seq| Packet::new(PacketKind::Data, 0, 0, seq, 1500, ms(sent));
+        let echo = |b: &mut Bench, now: u64, packet: Packet| {
+            b.context.now = ms(now);
+            b.receiver.on_data(&mut b.context, &packet);
+            b.context.sent.pop().map(|(ack, _)| ack.echo)
+        };
+        assert_eq!(echo(&mut b, 10, at(1, 0)), Some(ms(1)));
+        assert_eq!(echo(&mut b, 20, at(12, 1)), None);
+        assert_eq!(echo(&mut b, 21, at(13, 2)), Some(ms(12))); // of the first of both
+        assert_eq!(echo(&mut b, 30, at(22, 4)), Some(ms(12))); // out of order
+        assert_eq!(echo(&mut b, 40, at(31, 3)), Some(ms(31)));
     }
 }

@@ -19,9 +19,11 @@ pub struct RttEstimator {
     rttvar4: i64,
     /// Linux: four times the deviation, ticks; there `rttvar4` is its maximum.
     mdev4: i64,
-    /// The timeout without backoff, ps.
+    /// The timeout without backoff and bounds, ps.
     current: u64,
     backoff: u64,
+    /// The timeout, ps.
+    rto: u64,
     /// Linux: the largest deviation of this round trip, four times, in ticks; and the segment that ends it.
     deviation_max4: i64,
     round_end: u32,
@@ -41,16 +43,19 @@ fn tick(options: &Options) -> u64 {
 impl RttEstimator {
     /// `phase` is the clock's offset at the start of the run, below the tick.
     pub fn new(options: &Options, phase: Span) -> RttEstimator {
-        RttEstimator {
+        let mut estimator = RttEstimator {
             phase: phase.ps(),
             srtt8: 0,
             rttvar4: 0,
             mdev4: 0,
             current: options.initial_rto.ps(),
             backoff: 1,
+            rto: 0,
             deviation_max4: 0,
             round_end: 0,
-        }
+        };
+        estimator.set_rto(options);
+        estimator
     }
 
     /// Adds a sample of an exact clock, for recovery `rack`. `una` and `next`: the oldest outstanding and the next new
@@ -63,7 +68,7 @@ impl RttEstimator {
             }
             RtoEstimator::Linux => self.update_linux(options, rtt.ps() / tick, una, next),
         }
-        self.end_backoff();
+        self.end_backoff(options);
     }
 
     /// The estimator of Linux: a deviation below the mean counts an eighth; the largest deviation of a round trip counts,
@@ -102,6 +107,7 @@ impl RttEstimator {
             }
         }
         self.current = ((self.srtt8 >> 3) + self.rttvar4) as u64 * tick(options);
+        self.set_rto(options);
     }
 
     /// Adds a sample for a segment sent at `sent` and acknowledged at `now`. Returns the ticks in between, at least
@@ -138,20 +144,27 @@ impl RttEstimator {
                 .saturating_mul(tick(options))
                 .saturating_add(deviation.saturating_mul(tick(options)).max(options.min_rto.ps())),
         };
+        self.set_rto(options);
         Span::from_ps((ticks as u64).saturating_mul(tick(options)))
     }
 
     /// The retransmission timeout with backoff, within its bounds.
-    pub fn rto(&self, options: &Options) -> Span {
+    #[inline]
+    pub fn rto(&self) -> Span {
+        Span::from_ps(self.rto)
+    }
+
+    fn set_rto(&mut self, options: &Options) {
         let rto =
             self.current.max(options.min_rto.ps()).saturating_mul(self.backoff).min(options.max_rto.ps());
-        Span::from_ps(rto.max(2 * tick(options)).max(LEAST))
+        self.rto = rto.max(2 * tick(options)).max(LEAST);
     }
 
     /// Doubles the timeout after its expiry.
     pub fn back_off(&mut self, options: &Options) {
-        if self.backoff < 64 || self.rto(options) < options.max_rto {
+        if self.backoff < 64 || self.rto() < options.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
+            self.set_rto(options);
         }
         // After this many backoffs ns-2 (like BSD) discards the mean and adds it to the deviation.
         if self.backoff > 8 && options.stack == StackProfile::Ns2 {
@@ -166,8 +179,12 @@ impl RttEstimator {
     }
 
     /// Ends the backoff: a segment that was not retransmitted has been acknowledged.
-    pub fn end_backoff(&mut self) {
-        self.backoff = 1;
+    #[inline]
+    pub fn end_backoff(&mut self, options: &Options) {
+        if self.backoff != 1 {
+            self.backoff = 1;
+            self.set_rto(options);
+        }
     }
 
     /// The smoothed round-trip time, if there was a sample.
@@ -190,10 +207,12 @@ mod tests {
         for (ms, (srtt, rttvar)) in SAMPLES.into_iter().zip(expected) {
             rtt.stamped(&options, Span::from_ms(ms));
             assert!((rtt.smoothed(&options).unwrap().seconds() - srtt).abs() < 1e-9);
-            assert!((rtt.rto(&options).seconds() - (srtt + 4.0 * rttvar)).abs() < 1e-9);
+            assert!((rtt.rto().seconds() - (srtt + 4.0 * rttvar)).abs() < 1e-9);
         }
         let floor = Options { min_rto: Span::from_ms(1000), ..options };
-        assert_eq!(rtt.rto(&floor), Span::from_ms(1000));
+        rtt.back_off(&floor);
+        rtt.end_backoff(&floor);
+        assert_eq!(rtt.rto(), Span::from_ms(1000));
     }
 
     #[test]
@@ -203,7 +222,7 @@ mod tests {
         let expected = [(80, 20, 300), (82, 17, 270), (102, 33, 450), (101, 26, 380)];
         for (ms, (srtt8, rttvar4, rto)) in SAMPLES.into_iter().zip(expected) {
             rtt.stamped(&options, Span::from_ms(ms));
-            assert_eq!((rtt.srtt8, rtt.rttvar4, rtt.rto(&options)), (srtt8, rttvar4, Span::from_ms(rto)));
+            assert_eq!((rtt.srtt8, rtt.rttvar4, rtt.rto()), (srtt8, rttvar4, Span::from_ms(rto)));
         }
     }
 
@@ -219,13 +238,13 @@ mod tests {
     fn backs_off_to_the_maximum_and_returns() {
         let options = Options::ns2();
         let mut rtt = RttEstimator::new(&options, Span::ZERO);
-        assert_eq!(rtt.rto(&options), Span::from_ms(3000));
+        assert_eq!(rtt.rto(), Span::from_ms(3000));
         for seconds in [6, 12, 24, 48, 60, 60] {
             rtt.back_off(&options);
-            assert_eq!(rtt.rto(&options), Span::from_ms(seconds * 1000));
+            assert_eq!(rtt.rto(), Span::from_ms(seconds * 1000));
         }
-        rtt.end_backoff();
+        rtt.end_backoff(&options);
         rtt.stamped(&options, Span::from_ms(10));
-        assert_eq!(rtt.rto(&options), Span::from_ms(200));
+        assert_eq!(rtt.rto(), Span::from_ms(200));
     }
 }

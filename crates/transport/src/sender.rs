@@ -15,12 +15,12 @@ mod services;
 use crate::blocks::AckOptions;
 use crate::change::WindowCause;
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
-use crate::options::{Options, Recovery, StackProfile};
+use crate::options::{Options, StackProfile};
 use crate::rate::RateSampler;
-use crate::recovery::{Rack, RecoveryState, VegasClock};
+use crate::recovery::RecoveryState;
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
-use cc::{Ack, AnyController, Controller, Phase, RateSample, Signals, Timeout};
+use cc::{Ack, AnyController, Controller, Phase, Signals, Timeout};
 pub use limits::SendLimit;
 use net::Packet;
 use std::sync::Arc;
@@ -150,17 +150,7 @@ impl Sender {
     /// A sender that has not started.
     pub fn new(setup: Setup, options: Arc<Options>, controller: AnyController) -> Sender {
         let needs = controller.needs();
-        let recovery_state = match options.recovery {
-            Recovery::Tahoe => RecoveryState::Tahoe,
-            Recovery::Reno if needs.has(Signals::FINE_CLOCK) => RecoveryState::Vegas(VegasClock::default()),
-            Recovery::Reno => RecoveryState::Reno,
-            Recovery::NewReno => RecoveryState::NewReno { partial: false },
-            Recovery::Sack => RecoveryState::Sack(Box::default()),
-            Recovery::WestwoodModule => RecoveryState::WestwoodModule,
-            Recovery::Rack => {
-                RecoveryState::Rack(Some(Box::new(Rack::new(&options, needs.has(Signals::LOSSES)))))
-            }
-        };
+        let recovery_state = RecoveryState::new(&options, needs);
         let syn = options.syn as u32;
         Sender {
             una: 0,
@@ -238,7 +228,7 @@ impl Sender {
             self.opened = true;
         }
         self.note(context, Trigger::Start);
-        self.send_much(context, self.options.max_burst);
+        self.send_permitted(context);
         self.after(context);
     }
 
@@ -250,6 +240,7 @@ impl Sender {
 
     /// The application writes `segments` segments. `last`: it writes no more.
     pub fn on_write<W: FlowContext>(&mut self, context: &mut W, segments: u32, last: bool) {
+        self.note_limit_before_write();
         self.limit = self.limit.saturating_add(segments);
         self.more_to_write = !last;
         if self.done {
@@ -285,9 +276,8 @@ impl Sender {
         if self.uses_router_feedback {
             self.process_ecn_and_router_feedback(context, packet, options.reply);
         }
-        let blocks = options.blocks.as_slice();
         let trigger = if packet.seq > self.una { Trigger::Ack } else { Trigger::DupAck };
-        self.recover_on_ack(context, packet, blocks);
+        self.recover_on_ack(context, packet, options);
         self.note(context, trigger);
         self.after(context);
     }
@@ -298,11 +288,14 @@ impl Sender {
             return; // nothing outstanding
         }
         self.sample = None;
-        if self.recover_on_timer(context) {
-            self.note(context, Trigger::Rto);
-            return self.after(context);
-        }
-        self.sample = None;
+        self.recover_on_timer(context);
+        self.note(context, Trigger::Rto);
+        self.after(context);
+    }
+
+    /// A retransmission timeout (RFC 6298 section 5, RFC 5681 section 3.1): backs the timer off, lets the controller reduce
+    /// its window, and goes back to the oldest segment. The caller sends.
+    pub(crate) fn time_out<W: FlowContext>(&mut self, context: &mut W) {
         self.dupwnd = 0;
         self.dupacks = 0;
         self.recover = self.high - 1;
@@ -319,27 +312,15 @@ impl Sender {
         self.repeated_timeout = true;
         self.phase = Phase::Loss;
         self.rtt.back_off(&self.options);
-        context.set_timer(FlowTimer::Retransmit, context.now() + self.rtt.rto(&self.options));
+        context.set_timer(FlowTimer::Retransmit, context.now() + self.rtt.rto());
         self.timing = false;
-        match &mut self.recovery_state {
-            RecoveryState::Sack(sack) => sack.on_timeout(self.options.stack),
-            RecoveryState::NewReno { partial } => *partial = false,
-            RecoveryState::Vegas(_)
-            | RecoveryState::Tahoe
-            | RecoveryState::Reno
-            | RecoveryState::WestwoodModule
-            | RecoveryState::Rack(_) => {}
-        }
         self.next = self.una;
-        self.send_much(context, self.options.max_burst);
-        self.note(context, Trigger::Rto);
-        self.after(context);
     }
 
     /// The pacing timer expired.
     pub fn on_pace_timer<W: FlowContext>(&mut self, context: &mut W) {
         if !self.done {
-            self.send_much(context, self.options.max_burst);
+            self.send_permitted(context);
             self.note_limit(context.now());
         }
     }
@@ -350,7 +331,7 @@ impl Sender {
             return;
         }
         self.controller.on_timer(context.now());
-        self.send_much(context, self.options.max_burst);
+        self.send_permitted(context);
         self.note(context, Trigger::FlowTimer);
         self.after(context);
     }
@@ -391,7 +372,8 @@ impl Sender {
     pub(crate) fn new_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) -> Progress {
         let now = context.now();
         let (from, to) = (self.una, packet.seq);
-        let progress = Progress { acked: to - from, dupacks: self.dupacks, rate: self.delivered(now, to) };
+        let progress = Progress { acked: to - from, dupacks: self.dupacks };
+        self.note_delivery(now, to);
         self.measure(now, packet);
         self.dupacks = 0;
         self.repeated_timeout = false;
@@ -408,7 +390,7 @@ impl Sender {
         } else if self.options.stack == StackProfile::Linux && self.una == self.high {
             context.set_timer(FlowTimer::Retransmit, Time::NEVER);
         } else {
-            context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto(&self.options));
+            context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto());
         }
         progress
     }
@@ -447,7 +429,7 @@ impl Sender {
 
     /// Passes a duplicate ACK, already counted, to the controller.
     pub(crate) fn notify_duplicate<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
-        let progress = Progress { acked: 0, dupacks: self.dupacks, rate: None };
+        let progress = Progress { acked: 0, dupacks: self.dupacks };
         self.notify(context, packet, progress, self.phase);
     }
 
@@ -456,12 +438,12 @@ impl Sender {
         let receiver_time = self.receiver_time(packet);
         let outstanding = (self.next - self.una) as f64;
         let before = outstanding + progress.acked as f64;
-        let (prior_in_flight, in_flight) = match &self.recovery_state {
-            RecoveryState::Sack(sack) => (sack.prior_in_flight as f64, sack.in_flight(self) as f64),
-            _ => (before, outstanding),
+        let (prior_in_flight, in_flight) = match self.recovery_state.scoreboard() {
+            Some(sack) => (sack.prior_in_flight as f64, self.in_flight() as f64),
+            None => (before, outstanding),
         };
         let ece = packet.ece && self.options.ecn;
-        self.controller.on_ack(&Ack {
+        let mut ack = Ack {
             now: context.now(),
             newly_acked: progress.acked,
             delivered: progress.acked,
@@ -476,14 +458,19 @@ impl Sender {
             rtt: self.sample,
             receiver_time,
             ece,
-            rate: progress.rate,
+            rate: None,
             phase,
             may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
             paced: self.paces(),
             pacing_wait: Span::ZERO,
-            ack_delayed: false,
             window_limited: before + 1.0 > self.controller.cwnd(),
-        });
+        };
+        if let Some(rate) = &mut self.rate
+            && progress.acked > 0
+        {
+            ack.rate = rate.take_sample(); // a duplicate ACK has none
+        }
+        self.controller.on_ack(&ack);
     }
 
     /// The receiver's time in an ACK, if the controller needs it: a multiple of the quantum.
@@ -580,5 +567,4 @@ pub(crate) struct Progress {
     pub acked: u32,
     /// Duplicate ACKs before it.
     pub dupacks: u32,
-    pub rate: Option<RateSample>,
 }

@@ -105,4 +105,38 @@ mod tests {
         assert_eq!(source.after_gap(at(0)), at(1_001));
         assert_eq!(source.after_gap(at(1_999)), Time::NEVER);
     }
+
+    #[test]
+    fn sends_at_its_rate_until_it_stops() {
+        use crate::recording::RecordingContext;
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let schedule = vec![
+            (at(0), Rate::from_bps(80_000)),
+            (at(250), Rate::from_bps(0)),
+            (at(500), Rate::from_bps(40_000)),
+        ];
+        let mut source = UdpSource::new(3, 7, 1000, schedule, at(800));
+        let mut context = RecordingContext::default();
+        source.on_timer(&mut context);
+        while let Some((_, when)) = context.take_timer() {
+            context.now = when;
+            source.on_timer(&mut context);
+        }
+        // 100 ms apart; of the fourth packet half was due when the rate fell to zero.
+        let sent: Vec<_> =
+            context.sent.iter().map(|(packet, _)| (packet.sent, packet.seq, packet.size)).collect();
+        assert_eq!(sent, [(at(0), 0, 1000), (at(100), 1, 1000), (at(200), 2, 1000), (at(600), 3, 1000)]);
+        assert_eq!((source.sent(), context.sent[0].0.flow, context.sent[0].0.route), (4, 3, 7));
+        let jittered = UdpSource::new(0, 0, 1000, vec![(at(0), Rate::from_bps(80_000))], at(10_000));
+        let mut jittered = jittered.with_jitter(0.5, Stream::new(1, "gaps", "f"));
+        let mut context = RecordingContext::default();
+        jittered.on_timer(&mut context);
+        while let Some((_, when)) = context.take_timer() {
+            let gap = when.since(context.now);
+            assert!(gap >= Span::from_ms(50) && gap <= Span::from_ms(150), "{gap}");
+            context.now = when;
+            jittered.on_timer(&mut context);
+        }
+        assert!((95..=105).contains(&jittered.sent()), "{}", jittered.sent());
+    }
 }

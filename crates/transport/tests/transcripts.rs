@@ -75,6 +75,8 @@ fn variants() -> Vec<(String, Options)> {
         ("from flight", Options { reduce_from: ReduceFrom::Flight, ..rack.clone() }),
         ("rfc6298", Options { rto_estimator: RtoEstimator::Rfc6298, ..rack.clone() }),
         ("kernel timers", Options { timer: TimerClock::Linux, ..rack.clone() }),
+        ("rfc7661", Options { validation: Validation::Rfc7661, ..rack.clone() }),
+        ("combined ACKs", Options { ack_compression: true, ..rack.clone() }),
         ("no validation", Options { validation: Validation::None, ..rack.clone() }),
         ("small receive window", Options { window: 9, ..rack.clone() }),
         ("ack every 4", Options { ack_every: 4, quick_acks: 2, ..rack.clone() }),

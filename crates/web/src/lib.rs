@@ -148,6 +148,18 @@ pub extern "C" fn flights(from: f64, to: f64) {
     with(|s| s.flights(from, to));
 }
 
+/// The interval whose rows are recorded, and the number of rows of the whole run.
+#[unsafe(no_mangle)]
+pub extern "C" fn recorded() {
+    with(Session::recorded);
+}
+
+/// The transmissions and routes of a radio network in an interval (`Session::transmissions`).
+#[unsafe(no_mangle)]
+pub extern "C" fn transmissions(from: f64, to: f64) {
+    with(|s| s.transmissions(from, to));
+}
+
 /// Explains the last change of a window up to a time. 0 with the explanation, or 1 with a message.
 #[unsafe(no_mangle)]
 pub extern "C" fn why() -> i32 {

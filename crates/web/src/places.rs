@@ -1,13 +1,16 @@
 //! Positions of satellites and radio nodes over time.
 
 use crate::session::Session;
-use lab::SatelliteView;
+use lab::{RadioLog, SatelliteView};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use units::{Span, Time};
 
 /// Positions of each radio node between the start and the end of a run.
 const RADIO_STEPS: usize = 200;
+/// Most transmissions that are listed.
+const MOST_FRAMES: usize = 20_000;
 
 impl Session {
     /// Computes the satellites of a scenario.
@@ -95,5 +98,50 @@ impl Session {
             json!({"nodes": paths.len(), "area_m": radio.area, "range_m": radio.range(), "times_s": times});
         self.reply(&answer);
         0
+    }
+
+    /// The transmissions of the run that are under way at some time from `from` to `to`, s, and the routes. Numbers: of each
+    /// transmission start, node, receiver, step ([`RadioLog::STEPS`]), flow and duration; then of each route that holds at
+    /// `from` or begins until `to` the time, node, destination and next hop. -1 stands for none.
+    pub fn transmissions(&mut self, from: f64, to: f64) {
+        /// Longer than any frame.
+        const LONGEST_S: f64 = 0.1;
+        let Some(run) = self.run() else { return };
+        let log = run.radio_log();
+        let some = |number: u32| if number == RadioLog::NOBODY { -1.0 } else { number as f64 };
+        let first = log.time.partition_point(|time| time.seconds() < from - LONGEST_S);
+        let (mut data, mut rows, mut left_out) = (Vec::new(), 0, 0);
+        for row in first..log.time.len() {
+            let at = log.time[row].seconds();
+            if at > to {
+                break;
+            }
+            if log.airtime_s[row] == 0.0 || at + log.airtime_s[row] < from {
+                continue;
+            }
+            if rows == MOST_FRAMES {
+                left_out += 1;
+                continue;
+            }
+            rows += 1;
+            let (node, step) = (log.node[row] as f64, log.step[row] as f64);
+            data.extend([at, node, some(log.to[row]), step, some(log.flow[row]), log.airtime_s[row]]);
+        }
+        let mut holds = BTreeMap::new();
+        let (mut later, mut routes) = (Vec::new(), 0);
+        for route in log.routes.iter().take_while(|route| route.time.seconds() <= to) {
+            if route.time.seconds() > from {
+                later.push(*route);
+            } else {
+                holds.insert((route.node, route.to), *route);
+            }
+        }
+        for route in holds.into_values().chain(later) {
+            routes += 1;
+            let next = route.next.map_or(-1.0, |next| next as f64);
+            data.extend([route.time.seconds(), route.node as f64, route.to as f64, next]);
+        }
+        self.reply(&json!({"rows": rows, "left_out": left_out, "routes": routes, "steps": RadioLog::STEPS}));
+        self.data = data;
     }
 }

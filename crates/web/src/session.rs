@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// The run, with the previous answer forgotten. None, with an error as the answer, if none is open.
-    fn run(&mut self) -> Option<&mut Run> {
+    pub(crate) fn run(&mut self) -> Option<&mut Run> {
         self.clear();
         if self.run.is_none() {
             return self.fail("no run is open");
@@ -124,8 +124,15 @@ impl Session {
             None => Scenario::parse(text("file"), text("text"), &assignments),
         });
         let mut scenario = read?;
-        for (flow, name) in request["controllers"].as_object().into_iter().flatten() {
-            let factory = PageFactory { name: name.as_str().unwrap_or("page").to_string() };
+        for (flow, class) in request["controllers"].as_object().into_iter().flatten() {
+            let factory = PageFactory::new(class).map_err(|message| lab::ScenarioError {
+                file: "controller".into(),
+                line: None,
+                key: String::new(),
+                message,
+                unmet_need: false,
+                others: Vec::new(),
+            })?;
             scenario.set_control(flow, lab::CongestionControl::ExternalController(Arc::new(factory)))?;
         }
         Ok((scenario, advice))
@@ -168,10 +175,12 @@ impl Session {
             trace: request["trace"].as_str().and_then(TraceMode::from_name).unwrap_or_default(),
             packets: yes("packets"),
             packets_within: time("packets_from").zip(time("packets_until")),
+            bounded: yes("bounded"),
             audit: yes("audit"),
             captures: false,
             fingerprint: yes("fingerprint"),
             radio: yes("radio"),
+            qlog: false,
             rules: yes("rules"),
         };
         let opened = Self::scenario(&request).and_then(|(scenario, _)| {
@@ -216,11 +225,7 @@ impl Session {
             let failed = json!({"failure": failure.message, "flow": flow, "at_s": failure.at.seconds()});
             return self.reply(&failed);
         }
-        let answer = run.outcome().to_json().into_bytes();
-        let log = run.packets();
-        let times = log.time.iter().map(|time| time.seconds()).collect();
-        let marked = log.marked.iter().map(|marked| *marked as u8).collect();
-        (self.answer, self.packet_times, self.marked) = (answer, times, marked);
+        self.answer = run.outcome().to_json().into_bytes();
     }
 
     /// The fingerprint.
@@ -232,7 +237,12 @@ impl Session {
 
     /// Place and length of a column: 0 to 8 of the window trace, 10 to 18 of the packet log (after [`Session::outcome`]),
     /// from 100 on internal values of controllers.
-    pub fn column(&self, number: u32) -> (*const u8, usize) {
+    pub fn column(&mut self, number: u32) -> (*const u8, usize) {
+        if let (Some(run), 10 | 18) = (&self.run, number) {
+            let log = run.packets();
+            self.packet_times = log.time.iter().map(|time| time.seconds()).collect();
+            self.marked = log.marked.iter().map(|marked| *marked as u8).collect();
+        }
         let Some(run) = &self.run else { return (std::ptr::null(), 0) };
         let log = run.windows();
         match number {
@@ -283,6 +293,16 @@ impl Session {
         let rows = found.rows.len() / columns.len();
         self.reply(&json!({"columns": columns, "rows": rows, "left_out": found.left_out}));
         self.data = found.rows;
+    }
+
+    /// What is recorded.
+    pub fn recorded(&mut self) {
+        let Some(run) = self.run() else { return };
+        let ([from, to], [windows, packets]) = run.recorded();
+        let kept = [run.windows().time_s.len(), run.packets().time.len(), run.rules().len()];
+        self.reply(&json!({
+            "from_s": from, "to_s": to, "window_rows": windows, "packet_events": packets, "kept_rows": kept,
+        }));
     }
 
     /// Explains a change of a window.

@@ -2,9 +2,9 @@
 import LabWorker from './worker?worker&inline';
 import { Failed, Refused } from './lab';
 import type { CallName, Calls, Reply } from './protocol';
-import type { Catalog } from './types';
+import type { Catalog, Shape } from './types';
 
-export type Progress = (now: number, duration: number, bytes: number) => void;
+export type Progress = (now: number, bytes: number, shape: Shape) => void;
 interface Waiting { resolve: (answer: never) => void; reject: (error: Error) => void; progress?: Progress }
 
 export class Client {
@@ -24,7 +24,7 @@ export class Client {
   #receive(reply: Reply): void {
     const waiting = this.#waiting.get(reply.id);
     if (!waiting) return;
-    if (reply.kind === 'progress') return waiting.progress?.(reply.now, reply.duration, reply.bytes);
+    if (reply.kind === 'progress') return waiting.progress?.(reply.now, reply.bytes, reply.shape);
     this.#waiting.delete(reply.id);
     if (reply.kind === 'done') waiting.resolve(reply.answer as never);
     else waiting.reject(reply.kind === 'refused' ? new Refused(reply.problem) : new Failed(reply.message));

@@ -1,5 +1,5 @@
 /** The C ABI of the core: JSON and columns of numbers in linear memory. One instance holds one run. */
-import type { Catalog, Checked, Curves, Files, Flights, Outcome, Places, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Shape, Why } from './types';
+import type { Catalog, Checked, Curves, Files, Flights, Outcome, Places, Problem, RadioPlaces, Recorded, RunRequest, Satellites, ScenarioRequest, Shape, Transmissions, Why } from './types';
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -10,7 +10,7 @@ interface Exports {
   outcome(): void; fingerprint(): void; catalog(): void;
   column(number: number): number; column_length(number: number): number;
   curves(from: number, to: number, px: number): void; flights(from: number, to: number): void;
-  places(seconds: number): void; radio(): number;
+  places(seconds: number): void; radio(): number; recorded(): void; transmissions(from: number, to: number): void;
 }
 type Call = 'files' | 'check' | 'open' | 'why' | 'satellites' | 'radio';
 /** Called by the core for each event of a controller of the page; `event` is its record in memory. True: it failed. */
@@ -107,6 +107,13 @@ export class Lab {
       return this.#withData<Flights>();
     });
   }
+  transmissions(from: number, to: number): Transmissions {
+    return this.#guard(() => {
+      this.#core.transmissions(from, to);
+      return this.#withData<Transmissions>();
+    });
+  }
+  recorded(): Recorded { return this.#guard(() => { this.#core.recorded(); return this.#answer<Recorded>(); }); }
   places(seconds: number): Places { return this.#guard(() => { this.#core.places(seconds); return this.#withData<Places>(); }); }
   radio(request: ScenarioRequest): RadioPlaces { const answer = this.#ask<Omit<RadioPlaces, 'data'>>('radio', request); return { ...answer, data: this.#data() }; }
   /** A column of the trace as f64; copied. */

@@ -1,5 +1,5 @@
 /** Messages between page and worker. Every answer carries the id of its request; progress carries the id of its run. */
-import type { Catalog, Checked, Curves, Ended, Files, Flights, Places, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Why } from './types';
+import type { Catalog, Checked, Curves, Ended, Files, Flights, Places, PageClass, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Shape, Transmissions, Why } from './types';
 
 export interface Calls {
   begin: { request: { wasm: ArrayBuffer }; answer: Catalog };
@@ -9,11 +9,12 @@ export interface Calls {
   stop: { request: null; answer: null };
   curves: { request: { from: number; to: number; px: number }; answer: Curves };
   flights: { request: { from: number; to: number }; answer: Flights };
+  transmissions: { request: { from: number; to: number }; answer: Transmissions };
   why: { request: { at_s: number; flow?: string; cut: boolean }; answer: Why };
   satellites: { request: ScenarioRequest & { from?: string; to?: string; until_s: number }; answer: Satellites };
   places: { request: { at: number }; answer: Places };
   radio: { request: ScenarioRequest; answer: RadioPlaces };
-  controller: { request: { code: string; confirmed: true } | null; answer: string[] };
+  controller: { request: { code: string; confirmed: true } | null; answer: PageClass | null };
 }
 export type CallName = keyof Calls;
 export type Request = { [K in CallName]: { id: number; call: K; request: Calls[K]['request'] } }[CallName];
@@ -21,4 +22,4 @@ export type Reply =
   | { id: number; kind: 'done'; answer: unknown }
   | { id: number; kind: 'refused'; problem: Problem }
   | { id: number; kind: 'failed'; message: string }
-  | { id: number; kind: 'progress'; now: number; duration: number; bytes: number };
+  | { id: number; kind: 'progress'; now: number; bytes: number; shape: Shape };

@@ -9,11 +9,18 @@ export interface RunRequest extends ScenarioRequest {
   packets_until?: number;
   /** Record why queues and impairments dropped or marked. */
   rules?: boolean;
-  /** Of the page: end the run when its memory is large, so that it can begin again with smaller records. */
+  /** Bound the memory of the records: rows of `packets_from` to `packets_until` alone and until a log is full, and thinned curves of the whole run. */
   bounded?: boolean;
+  /** Of the page: end the run when it has reached this time. */
+  until_s?: number;
+  radio?: boolean;
   fingerprint: boolean;
-  controllers?: Record<string, string>;
+  controllers?: Record<string, PageClass>;
 }
+/** A controller class of the page, as the core needs it. */
+export interface PageClass { name: string; probes?: string[]; needs?: string[]; initial_window?: number }
+/** The interval whose rows are recorded, and the number of rows of the run so far. */
+export interface Recorded { from_s: number; to_s: number; window_rows: number; packet_events: number; kept_rows: [number, number, number] }
 export interface Problem { file?: string; line?: number | null; key?: string; message: string; full?: string }
 export interface DirectionInfo { rate_bps: number | null; delay_s: number | null; queue: string; loss: string; router: string }
 export interface NetworkInfo {
@@ -38,7 +45,7 @@ export interface Outcome {
   satellite: { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] } | null;
   fairness: { jain: number | null }; engine: { events: number; packet_hops: number; cpu_s: number; wall_s: number };
 }
-export type PanelName = 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'queue' | 'goodput' | 'internal' | 'drops';
+export type PanelName = 'percentile' | 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'queue' | 'goodput' | 'internal' | 'drops';
 export interface SeriesInfo { panel: PanelName; flow: number | null; link: number | null; name: string; unit: string; start: number; points: number }
 export interface Curves { series: SeriesInfo[]; data: Float64Array }
 /** Rows of `FLIGHT.width` numbers; `arrive` is NaN for a packet that does not arrive. */
@@ -64,10 +71,12 @@ export interface Catalog {
 export interface Satellites { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] }
 /** Latitude, longitude (degrees) and altitude (km) of every satellite and then of every terminal; links and path by number. */
 export interface Places { satellites: string[]; terminals: string[]; links: [number, number][]; path: number[]; delay_s: number | null; footprint_deg: number; data: Float64Array }
+/** Of `rows` transmissions start, node, receiver, step, flow and duration; then of `routes` routes time, node, destination and next hop; -1 for none. */
+export interface Transmissions { rows: number; left_out: number; routes: number; steps: string[]; data: Float64Array }
 /** x and y of each node (m), time by time. */
 export interface RadioPlaces { nodes: number; area_m: [number, number]; range_m: number; times_s: number[]; data: Float64Array }
 export interface Ended {
-  shape: Shape; outcome: Outcome | null; fingerprint: string; ms: number; bytes: number; now_s: number;
+  shape: Shape; recorded: Recorded; outcome: Outcome | null; fingerprint: string; ms: number; bytes: number; now_s: number;
   /** Why the run ended before its duration; null if it did not. */
   cut_short: string | null;
 }

@@ -1,9 +1,4 @@
-/** The bytes of the core, unpacked once. */
-import packed from 'virtual:core';
-import { fromBase64 } from '../share/base64';
+/** The bytes of the core. */
+import core from 'virtual:core';
 
-let bytes: Promise<ArrayBuffer> | undefined;
-export function wasm(): Promise<ArrayBuffer> {
-  bytes ??= new Response(new Blob([fromBase64(packed)]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
-  return bytes;
-}
+export const wasm = async (): Promise<ArrayBuffer> => core;

@@ -8,8 +8,10 @@ import type { Ended, RunRequest } from './types';
 declare const self: DedicatedWorkerGlobalScope;
 /** Milliseconds of computing between two looks at the messages. */
 const SLICE = 25;
-/** Bytes of memory at which a bounded run is cut short: the page stays usable. */
-const MOST_BYTES = 700e6;
+/** Bytes of memory at which a run is ended: the page stays usable. */
+const MOST_BYTES = 1e9;
+/** An instance with more memory than this is replaced before a run: its memory never shrinks. */
+const KEPT_BYTES = 160e6;
 
 const controllers = new Controllers();
 let lab: Lab | undefined;
@@ -29,9 +31,10 @@ function started(): Lab {
 
 async function run(id: number, request: RunRequest): Promise<Ended> {
   const core = started(), mine = ++turn, began = performance.now();
-  if (core.bytes > 64e6) core.reset(); // the memory of an instance never shrinks
+  if (core.bytes > KEPT_BYTES) core.reset();
   controllers.begin();
   const shape = core.open(request);
+  const until = request.until_s ?? Infinity;
   let told = 0, chunk = 4096, ended = false, cutShort: string | null = null;
   while (!ended) {
     const before = performance.now();
@@ -42,14 +45,16 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
     else if (spent > SLICE * 1.5) chunk = Math.max(chunk >> 1, 256);
     if (performance.now() - told < SLICE) continue;
     told = performance.now();
-    say({ id, kind: 'progress', now: core.now(), duration: shape.duration_s, bytes: core.bytes });
+    const now = core.now();
+    say({ id, kind: 'progress', now, bytes: core.bytes, shape });
     await breathe();
     if (mine !== turn) { cutShort = 'stopped'; break; }
-    if (request.bounded && core.bytes > MOST_BYTES) { cutShort = 'memory'; break; }
+    if (now > until) { cutShort = 'until'; break; }
+    if (core.bytes > MOST_BYTES) throw new Failed(`the run was ended at ${now.toPrecision(4)} s of ${shape.duration_s} s: it needs more than ${MOST_BYTES / 1e9} GB of memory. Use fewer flows or lower rates, or compute it with \`ackclock run\``);
   }
   const now = core.now();
   return {
-    shape, outcome: ended ? core.outcome() : null, fingerprint: ended && request.fingerprint ? core.fingerprint() : '', ms: performance.now() - began,
+    shape, recorded: core.recorded(), outcome: ended ? core.outcome() : null, fingerprint: ended && request.fingerprint ? core.fingerprint() : '', ms: performance.now() - began,
     bytes: core.bytes, now_s: now, cut_short: cutShort,
   };
 }
@@ -63,6 +68,7 @@ const handlers: Handlers = {
   stop: () => { turn++; return null; },
   curves: ({ from, to, px }) => started().curves(from, to, px),
   flights: ({ from, to }) => started().flights(from, to),
+  transmissions: ({ from, to }) => started().transmissions(from, to),
   why: (request) => started().why(request),
   satellites: (request) => started().satellites(request),
   places: ({ at }) => started().places(at),
@@ -74,7 +80,9 @@ self.onmessage = async (event: MessageEvent<Request>) => {
   const { id, call, request } = event.data;
   try {
     const answer = await (handlers[call] as (request: unknown, id: number) => unknown)(request, id);
-    say({ id, kind: 'done', answer });
+    // Numbers are given to the page, not copied.
+    const data = (answer as { data?: unknown } | null)?.data;
+    say({ id, kind: 'done', answer }, data instanceof Float64Array ? [data.buffer] : []);
   } catch (error) {
     if (error instanceof Refused) say({ id, kind: 'refused', problem: error.problem });
     else say({ id, kind: 'failed', message: error instanceof Error ? error.message : String(error) });

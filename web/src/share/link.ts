@@ -3,7 +3,7 @@ import { Inflate, deflateSync, strFromU8, strToU8 } from 'fflate';
 import type { Files } from '../core/types';
 import { fromUrl, toUrl } from './base64';
 
-export interface View { page?: 'lab' | 'compare'; from?: number; to?: number; at?: number; flow?: string }
+export interface View { page?: 'lab' | 'compare'; from?: number; to?: number; at?: number; flow?: string; a?: string[]; b?: string[]; seeds?: number }
 export interface Shared {
   v: 1; text: string; set?: string[]; seed?: number; files?: Files;
   /** Controllers of the page: code, and the class of each flow. */
@@ -80,5 +80,7 @@ function checkView(value: Record<string, unknown>): View {
   if (value.page === 'lab' || value.page === 'compare') view.page = value.page;
   for (const key of ['from', 'to', 'at'] as const) { const v = value[key]; if (typeof v === 'number' && Number.isFinite(v) && v >= 0) view[key] = v; }
   if (isText(value.flow)) view.flow = value.flow;
+  for (const key of ['a', 'b'] as const) { const v = value[key]; if (Array.isArray(v) && v.every(isText)) view[key] = v; }
+  if (Number.isSafeInteger(value.seeds) && Number(value.seeds) >= 1 && Number(value.seeds) <= 1000) view.seeds = Number(value.seeds);
   return view;
 }

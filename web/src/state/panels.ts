@@ -2,7 +2,9 @@
 import type { Curves, PanelName, SeriesInfo } from '../core/types';
 
 export interface Curve { label: string; flow: number | null; kind: 'step' | 'dots' | 'line'; role: PanelName; x: Float64Array; y: Float64Array; run?: number; hue?: number }
-export interface PanelData { id: string; title: string; unit: string; curves: Curve[]; ticks: Float64Array; top: number | null }
+/** Of many flows the 10th, 50th and 90th percentile over time. */
+export interface Band { low: Curve; middle: Curve; high: Curve }
+export interface PanelData { id: string; title: string; unit: string; curves: Curve[]; ticks: Float64Array; top: number | null; band?: Band }
 export interface Wanted { link: number | null; hidden: ReadonlySet<number>; inFlight: boolean; internals: readonly string[] }
 
 const SCALE: Record<string, { unit: string; factor: number }> = {
@@ -30,8 +32,10 @@ export function panels(curves: Curves, wanted: Wanted): PanelData[] {
   const out: PanelData[] = [];
   const none = new Float64Array(0);
   if (cwnd.length) {
-    const top = cwnd.reduce((most, c) => c.y.reduce((m, v) => (v > m ? v : m), most), 1) * 1.12;
-    out.push({ id: 'cwnd', title: 'Congestion window', unit: 'segments', curves: [...make(of('ssthresh')), ...(wanted.inFlight ? make(of('in_flight')) : []), ...cwnd], ticks: none, top });
+    const [low, middle, high] = make(of('percentile'));
+    const band = low && middle && high ? { low, middle, high } : undefined;
+    const top = [...cwnd, ...(high ? [high] : [])].reduce((most, c) => c.y.reduce((m, v) => (v > m ? v : m), most), 1) * 1.12;
+    out.push({ id: 'cwnd', title: 'Congestion window', unit: 'segments', curves: [...make(of('ssthresh')), ...(wanted.inFlight ? make(of('in_flight')) : []), ...cwnd], ticks: none, top, ...(band ? { band } : {}) });
   }
   const rtt = of('rtt');
   if (rtt.some((s) => s.points > 0)) out.push({ id: 'rtt', title: 'Round-trip time', unit: 'ms', curves: make(rtt), ticks: none, top: null });

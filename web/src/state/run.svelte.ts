@@ -1,9 +1,10 @@
 /** The run: its status, its shape, its outcome, the curves of the range that is looked at. */
 import { Client } from '../core/client';
 import { Failed, Refused } from '../core/lab';
-import type { Catalog, Curves, Flights, Outcome, Shape, Why } from '../core/types';
+import type { Catalog, Curves, Flights, Outcome, PageClass, Recorded, RunRequest, Shape, Transmissions, Why } from '../core/types';
 import { wasm } from '../core/wasm';
 import { request, scenario } from './scenario.svelte';
+import { asFlights } from './radio';
 import { resetTime, time } from './time.svelte';
 
 export type Status = 'loading' | 'idle' | 'running' | 'ended' | 'error';
@@ -23,10 +24,10 @@ class Run {
   curves = $state.raw<Curves | null>(null);
   why = $state.raw<Why | null>(null);
   whyNote = $state('');
-  /** Times in which packets were recorded, if not in the whole run. */
-  recorded = $state.raw<[number, number] | null>(null);
-  /** Only changes of the windows were recorded, not every ACK. */
-  coarse = $state(false);
+  /** The part of the run whose packets and windows are recorded, and the rows of the whole run. */
+  recorded = $state.raw<Recorded | null>(null);
+  /** A range that is being recorded, and how far that run is. */
+  recording = $state.raw<{ from: number; to: number; part: number } | null>(null);
   /** Text, changes and seed of the run that is shown: the page says when the editor is ahead of it. */
   key = $state('');
   seconds = $state(0);
@@ -42,7 +43,7 @@ function mark(status: Status): void {
   run.status = status;
   const root = document.documentElement.dataset;
   root.state = status;
-  if (status === 'ended') root.fingerprint = run.fingerprint;
+  if (status === 'ended') Object.assign(root, { fingerprint: run.fingerprint, bytes: String(run.bytes) });
   else delete root.fingerprint;
 }
 export const engine = (): Client | null => client;
@@ -80,51 +81,62 @@ export async function check(): Promise<void> {
 }
 
 let turn = 0;
-/** What a run records: all; packets of a part; and changes of the window in place of every ACK. */
-const enum Records { all, part, changes }
-/** Computes the scenario. `packets`: record packet events in these times only. */
-export async function compute(packets?: [number, number], records = packets ? Records.part : Records.all): Promise<void> {
+let page: PageClass | null = null;
+function asked(): RunRequest {
+  const controllers = page ? Object.fromEntries(scenario.controlled.map((flow) => [flow, page!])) : undefined;
+  return { ...request(), trace: 'ack', packets: true, rules: true, fingerprint: true, bounded: true, radio: scenario.checked?.kind === 'radio', ...(controllers ? { controllers } : {}) };
+}
+/** Milliseconds between two drawings of a run that is computed. */
+const REDRAW = 250;
+/** Computes the scenario. */
+export async function compute(): Promise<void> {
   if (!client || (scenario.controlled.length && !scenario.confirmed)) return;
-  const mine = ++turn, again = isShown(), asked = key();
-  Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0 });
+  const mine = ++turn, again = isShown(), text = key();
+  Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0, recording: null });
+  whole = null;
   mark('running');
   await check();
   if (mine !== turn) return;
   if (scenario.problem) return mark('error');
   try {
-    const controlled = Object.fromEntries(scenario.controlled.map((flow) => [flow, 'page']));
-    await client.call('controller', scenario.controlled.length ? { code: scenario.code, confirmed: true } : null);
+    page = await client.call('controller', scenario.controlled.length ? { code: scenario.code, confirmed: true } : null);
     const began = performance.now();
-    const ended = await client.call(
-      'run',
-      {
-        ...request(), trace: records === Records.changes ? 'changes' : 'ack', packets: true, rules: true, fingerprint: true, bounded: records !== Records.changes, ...(packets ? { packets_from: packets[0], packets_until: packets[1] } : {}),
-        ...(scenario.controlled.length ? { controllers: controlled } : {}),
-      },
-      (now, duration, bytes) => { if (mine === turn) Object.assign(run, { now, duration, bytes, seconds: (performance.now() - began) / 1000 }); },
-    );
+    let drawn = began, shown = again;
+    const begin = (shape: Shape): void => { if (!shown || time.duration !== shape.duration_s) show(shape); shown = true; };
+    const ended = await client.call('run', asked(), (now, bytes, shape) => {
+      if (mine !== turn) return;
+      const at = performance.now();
+      Object.assign(run, { now, duration: shape.duration_s, bytes, seconds: (at - began) / 1000 });
+      // The curves of the same run are there already.
+      if (again || at - drawn < REDRAW || looking) return;
+      drawn = at;
+      begin(shape);
+      void look();
+    });
     if (mine !== turn) return;
-    if (ended.cut_short === 'memory') {
-      // Where not even a third fitted, the rows of every ACK would not fit either.
-      const from = packets?.[0] ?? 0, until = Math.min(packets?.[1] ?? Infinity, from + (ended.now_s - from) * 0.4);
-      return await compute([from, until], records === Records.part || ended.now_s < 0.3 * ended.shape.duration_s ? Records.changes : Records.part);
-    }
-    Object.assign(run, { shape: ended.shape, outcome: ended.outcome, fingerprint: ended.fingerprint, ms: ended.ms, bytes: ended.bytes, now: ended.now_s, key: asked });
-    run.recorded = packets ?? null;
-    run.coarse = records === Records.changes;
-    if (ended.cut_short === 'stopped') { run.failure = `Stopped at ${ended.now_s.toFixed(3)} s of ${ended.shape.duration_s} s. Nothing is shown of a run that was stopped.`; run.curves = null; run.key = ''; return mark('idle'); }
-    if (!again || time.duration !== ended.shape.duration_s) resetTime(ended.shape.duration_s);
+    begin(ended.shape);
+    Object.assign(run, { shape: ended.shape, outcome: ended.outcome, fingerprint: ended.fingerprint, ms: ended.ms, bytes: ended.bytes, now: ended.now_s, recorded: ended.recorded, key: ended.outcome ? text : '' });
+    if (ended.cut_short) { run.failure = `Stopped at ${ended.now_s.toFixed(3)} s of ${ended.shape.duration_s} s. The charts show the run so far.`; await look(); return mark('idle'); }
+    const complete = ended.recorded.to_s >= ended.shape.duration_s;
+    rows = { packets: ended.recorded.packet_events, windows: ended.recorded.window_rows };
+    wanted = null;
+    if (!complete) whole = await client.call('curves', { from: 0, to: ended.shape.duration_s, px: WHOLE });
     await look();
-    mark('ended');
+    if (mine === turn) mark('ended');
   } catch (error) { if (mine === turn) fail(error); }
+}
+/** Begins to show a run. */
+function show(shape: Shape): void {
+  Object.assign(run, { shape, outcome: null, curves: null, recorded: null, key: '' });
+  resetTime(shape.duration_s);
 }
 /** Ends a run, also one that does not answer: after a second the worker is replaced. */
 export async function stop(): Promise<void> {
-  if (!client || run.status !== 'running') return;
+  if (!client || (run.status !== 'running' && !run.recording)) return;
   const mine = turn, before = client;
   void before.call('stop', null).catch(() => undefined);
   setTimeout(async () => {
-    if (mine !== turn || run.status !== 'running') return;
+    if (mine !== turn || (run.status !== 'running' && !run.recording)) return;
     turn++;
     before.end();
     await start();
@@ -132,29 +144,116 @@ export async function stop(): Promise<void> {
   }, 1000);
 }
 
-let looks = 0;
+/** Curves of the whole run, if not all of its rows are recorded; and their pixel columns. */
+let whole: Curves | null = null;
+const WHOLE = 2048;
+let looks = 0, looking = false;
 let width = 900;
 export const setWidth = (px: number): void => { width = Math.max(100, Math.round(px)); };
-/** Curves of the range that is looked at. */
+/** Curves of the range that is looked at. A range that is not recorded, and is small enough, is recorded. */
 export async function look(): Promise<void> {
   if (!client || !run.shape) return;
   const mine = ++looks;
+  if (whole && (run.recording || !covered(time.from, time.to))) {
+    run.curves = clipped(whole, time.from, time.to);
+    if (run.status === 'ended') void record(time.from, time.to);
+    return;
+  }
+  looking = true;
   try {
     const found = await client.call('curves', { from: time.from, to: time.to, px: width });
     if (mine === looks) run.curves = found;
-  } catch (error) { if (mine === looks) run.failure = (error as Error).message; }
+  } catch (error) { if (mine === looks) run.failure = (error as Error).message; } finally { looking = false; }
+}
+const covered = (from: number, to: number): boolean => !run.recorded || (from >= run.recorded.from_s && Math.min(to, time.duration) <= run.recorded.to_s);
+/** The part of the curves in a range, with the value before it. */
+function clipped(curves: Curves, from: number, to: number): Curves {
+  const series = curves.series.map((s) => {
+    const x = curves.data.subarray(s.start, s.start + s.points);
+    let a = 0, b = s.points;
+    while (a + 1 < b && x[a + 1]! <= from) a++;
+    while (b > a + 1 && x[b - 2]! >= to) b--;
+    return { ...s, first: a, last: b };
+  });
+  const data = new Float64Array(series.reduce((n, s) => n + 2 * (s.last - s.first), 0));
+  let start = 0;
+  return {
+    data,
+    series: series.map(({ first, last, ...s }) => {
+      const points = last - first;
+      data.set(curves.data.subarray(s.start + first, s.start + last), start);
+      data.set(curves.data.subarray(s.start + s.points + first, s.start + s.points + last), start + points);
+      const moved = { ...s, start, points };
+      start += 2 * points;
+      return moved;
+    }),
+  };
+}
+/** Rows that a record has room for, and the part of them that is used: rows are not spread evenly. */
+const MOST_PACKETS = 3 * 2 ** 20, MOST_WINDOWS = 2 ** 19, USED = 0.6;
+let rows = { packets: 0, windows: 0 };
+/** The longest range that can be recorded at once, s; the whole run if all of it is. */
+export function longest(): number {
+  const { packets, windows } = rows;
+  return whole ? time.duration * USED * Math.min(MOST_PACKETS / Math.max(1, packets), MOST_WINDOWS / Math.max(1, windows)) : time.duration;
+}
+let wanted: [number, number] | null = null;
+/** Runs again up to the end of a range and records it: the run is deterministic. True if the range is then recorded. */
+async function record(from: number, to: number): Promise<boolean> {
+  if (covered(from, to)) return true;
+  const most = longest();
+  if (!client || !whole || to - from > most || (wanted && from >= wanted[0] && to <= wanted[1])) return false;
+  // As much around the range as has room: more before it, where causes are.
+  const spare = most - (to - from), begin = Math.max(0, from - 0.7 * spare), until = Math.min(time.duration, begin + most);
+  const mine = ++turn;
+  wanted = [begin, until];
+  run.recording = { from: begin, to: until, part: 0 };
+  try {
+    const ended = await client.call('run', { ...asked(), fingerprint: false, packets_from: begin, packets_until: until, until_s: until },
+      (now) => { if (mine === turn) run.recording = { from: begin, to: until, part: now / until }; });
+    if (mine !== turn) return false;
+    run.recorded = ended.cut_short === 'stopped' ? { ...ended.recorded, to_s: ended.recorded.from_s } : ended.recorded;
+    run.recording = null;
+    document.documentElement.dataset.bytes = String((run.bytes = ended.bytes));
+    wanted = null;
+    if (!covered(from, to)) wanted = [begin, until]; // the log was full: it is not tried again
+    await look();
+    return covered(from, to);
+  } catch (error) {
+    if (mine === turn) { run.recording = null; run.failure = (error as Error).message; }
+    return false;
+  }
 }
 export async function flights(from: number, to: number): Promise<Flights | null> {
-  if (!client || run.status !== 'ended') return null;
+  if (!client || run.status !== 'ended' || run.recording) return null;
+  if (!covered(from, to) && !(await record(from, to))) return null;
   try { return await client.call('flights', { from, to }); } catch { return null; }
 }
+export async function transmissions(from: number, to: number): Promise<Transmissions | null> {
+  if (!client || run.status !== 'ended' || run.recording) return null;
+  if (!covered(from, to) && !(await record(from, to))) return null;
+  try { return await client.call('transmissions', { from, to }); } catch { return null; }
+}
+/** What happens to packets in an interval: on links, or by radio. */
+export async function happenings(from: number, to: number): Promise<Flights | null> {
+  if (scenario.checked?.kind !== 'radio') return flights(from, to);
+  const found = await transmissions(from, to);
+  return found && asFlights(found);
+}
 export async function explain(at: number, flow: string | undefined, cut: boolean): Promise<void> {
-  if (!client || run.status !== 'ended') return;
-  run.whyNote = '';
+  if (!client || run.status !== 'ended' || run.recording) return;
+  Object.assign(run, { why: null, whyNote: '' });
+  const ask = { at_s: at, cut, ...(flow ? { flow } : {}) };
+  const before = Math.max(0, at - longest() * 0.9);
   try {
-    run.why = await client.call('why', { at_s: at, cut, ...(flow ? { flow } : {}) });
+    if (covered(at, at)) {
+      try { run.why = await client.call('why', ask); return; } catch (error) { if (covered(before, at)) throw error; }
+    }
+    run.whyNote = 'The packets before this time are being recorded.';
+    await record(before, at);
+    run.whyNote = '';
+    run.why = await client.call('why', ask);
   } catch (error) {
-    run.why = null;
     run.whyNote = error instanceof Refused || error instanceof Failed ? error.message : String(error);
   }
 }

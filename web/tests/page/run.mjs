@@ -45,8 +45,9 @@ async function access(page, what) {
 }
 
 await test('the file keeps its budget', () => {
-  const size = statSync(file).size, packed = gzipSync(readFileSync(file)).length;
+  const size = statSync(file).size, packed = gzipSync(readFileSync(file), { level: 9 }).length;
   expect('lab.html', size <= 1.6e6, size);
+  expect('compressed', packed <= 0.9e6, packed);
   return `${(size / 1e6).toFixed(2)} MB, ${(packed / 1e6).toFixed(2)} MB compressed`;
 });
 const page = await open();
@@ -94,6 +95,30 @@ await test('drag zooms, the curves are computed anew, double click shows all', a
   await page.locator('.axis', { hasText: ' of 60 s' }).waitFor();
   await over.dblclick();
   await page.waitForFunction(() => !document.querySelector('.axis')?.textContent.includes(' of 60 s'));
+});
+await test('a long run records the range that is looked at', async () => {
+  const other = await open();
+  await ended(other);
+  await retype(other, (t) => t.replace('"60s"', '"300s"'));
+  await other.keyboard.press('Control+Enter');
+  await other.waitForFunction(() => document.documentElement.dataset.state === 'running');
+  await other.waitForFunction(() => document.documentElement.dataset.state === 'running' && document.querySelector('[data-panel=cwnd] canvas') !== null);
+  await ended(other);
+  await other.getByText('every packet is recorded from 0 to').waitFor();
+  const over = other.locator('[data-panel=cwnd] .u-over'), box = await over.boundingBox();
+  await other.mouse.move(box.x + box.width - 80, box.y + 40);
+  await other.mouse.down();
+  await other.mouse.move(box.x + box.width - 30, box.y + 60, { steps: 5 });
+  await other.mouse.up();
+  await other.getByText('It is computed again').waitFor();
+  await other.getByText('It is computed again').waitFor({ state: 'detached' });
+  expect('no note', (await other.getByText('every packet is recorded').count()) === 0);
+  await over.click({ position: { x: box.width / 2, y: 60 } });
+  await other.waitForFunction(() => Number(document.querySelector('[data-packets]').dataset.packets) > 0);
+  const megabytes = (await other.evaluate(() => Number(document.documentElement.dataset.bytes))) / 1e6;
+  expect('megabytes', megabytes < 200, megabytes);
+  await other.close();
+  return `${Math.round(megabytes)} MB`;
 });
 await test('a click on a fall explains it', async () => {
   const over = page.locator('[data-panel=cwnd] .u-over');
@@ -191,6 +216,12 @@ await test('A beside B shows paired differences', async () => {
   await other.getByTestId('differences').waitFor();
   expect('words', (await other.getByTestId('differences').innerText()).includes('metrics compared'));
   await access(other, 'compare');
+  await other.getByRole('button', { name: 'Share' }).click();
+  const link = await other.getByTestId('link').inputValue(), setting = await other.locator('#set-b').inputValue();
+  const third = await open(link.slice(link.indexOf('#')));
+  await third.locator('#set-b').waitFor();
+  expect('settings of a link', (await third.locator('#set-b').inputValue()) === setting && (await third.locator('.go input').inputValue()) === '3', setting);
+  await third.close();
   await other.close();
 });
 await test('a lesson runs, and its knob changes its figures', async () => {

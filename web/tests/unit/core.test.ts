@@ -1,3 +1,5 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Controllers } from '../../src/core/controllers';
 import { Failed, Refused } from '../../src/core/lab';
@@ -8,7 +10,8 @@ import { layout } from '../../src/state/layout';
 import { fallNear, panels, valueAt } from '../../src/state/panels';
 import { EXAMPLE } from '../../src/core/example';
 import { built } from '../../src/state/scenario.svelte';
-import { finish, lab, scenario } from './node';
+import { parse } from '../../src/lessons/lesson';
+import { finish, lab, root, scenario } from './node';
 
 const dumbbell = scenario('dumbbell');
 describe('the core', () => {
@@ -78,7 +81,7 @@ describe('a controller of the page', () => {
     const controllers = load(EXAMPLE.replace(/class \w+/, 'class Own'));
     const set = [`tcp.profile=${profile}`];
     const own = lab(controllers.tell), rust = lab();
-    const a = finish(own, { text: dumbbell, set, controllers: { reno: 'page' } }), b = finish(rust, { text: dumbbell, set });
+    const a = finish(own, { text: dumbbell, set, controllers: { reno: { name: 'page' } } }), b = finish(rust, { text: dumbbell, set });
     expect(controllers.failure).toBe('');
     expect(a.fingerprint).toBe(b.fingerprint);
     expect(own.column(3)).toEqual(rust.column(3));
@@ -86,10 +89,82 @@ describe('a controller of the page', () => {
   it('that fails ends the run with its message', () => {
     const controllers = load('class Own { constructor(f) { this.cwnd = 2; this.ssthresh = 64; } onAck() { throw new Error("no idea"); } onCongestion() {} onRto() {} setWindow(w) { this.cwnd = w; } }');
     const core = lab(controllers.tell);
-    expect(() => finish(core, { text: dumbbell, controllers: { reno: 'page' } })).toThrow(Failed);
+    expect(() => finish(core, { text: dumbbell, controllers: { reno: { name: 'page' } } })).toThrow(Failed);
     expect(controllers.failure).toContain('no idea');
   });
+  it('has a pacing rate, a timer, signals, probes and an initial window', () => {
+    const code = `class Own {
+      static needs = ['pacing', 'timer', 'sent', 'rate'];
+      static probes = ['ticks', 'sends', 'best'];
+      static initialWindow = 3;
+      constructor(flow) { this.cwnd = flow.initialWindow; this.ssthresh = 64; this.first = flow.initialWindow; this.ticks = 0; this.sends = 0; this.best = null; this.pacingBps = 2e6; this.wakeAtS = null; }
+      onOpen(nowS) { this.wakeAtS = nowS + 0.5; }
+      onTimer(nowS) { this.ticks++; this.wakeAtS = nowS + 0.5; }
+      onSent(sent) { this.sends++; }
+      onAck(ack) { this.cwnd = 40; if (ack.intervalS !== null) this.best = Math.max(this.best ?? 0, ack.delivered / ack.intervalS); }
+      onCongestion() {} onRto() {} setWindow(w) { this.cwnd = w; }
+    }`;
+    const controllers = load(code), core = lab(controllers.tell);
+    const own = controllers.use('Own', new Function(`${code}; return Own`)());
+    expect(own).toEqual({ name: 'Own', probes: ['ticks', 'sends', 'best'], needs: ['pacing', 'timer', 'sent', 'rate'], initial_window: 3 });
+    const { outcome } = finish(core, { text: dumbbell, set: ['duration=10s', 'flow.vegas.start=11s', 'flow.cubic.start=11s', 'tcp.recovery=rack', 'tcp.profile=linux'], controllers: { reno: own } });
+    expect(controllers.failure).toBe('');
+    const shape = core.open({ file: 'f', text: dumbbell, set: [], trace: 'ack', packets: false, fingerprint: false, controllers: { reno: own } });
+    expect(shape.internals.slice(0, 3)).toEqual(['ticks', 'sends', 'best']);
+    const reno = outcome.flows.find((f) => f.name === 'reno')!;
+    // The rate that the class sets, and the rate that the core measures, are the rate of the flow.
+    expect(reno.goodput_bps! / 2e6).toBeGreaterThan(0.9);
+    expect(reno.goodput_bps!).toBeLessThanOrEqual(2e6);
+  });
+  it('refuses a signal that does not exist', () => {
+    const core = lab(load(EXAMPLE.replace(/class \w+/, 'class Own')).tell);
+    expect(() => core.open({ file: 'f', text: dumbbell, set: [], trace: 'off', packets: false, fingerprint: false, controllers: { reno: { name: 'Own', needs: ['speed'] } } })).toThrow(/needs: "speed" is not one of rate/);
+  });
   it('without its methods is refused', () => { expect(() => load('class Own {}')).toThrow('onAck'); });
+});
+describe('a record with bounded memory', () => {
+  it('ends when it is full; another run records any other range', () => {
+    const core = lab(), set = ['duration=400s'];
+    const { fingerprint } = finish(core, { text: dumbbell, set, bounded: true });
+    const part = core.recorded();
+    expect(part.from_s).toBe(0);
+    expect(part.to_s).toBeLessThan(200);
+    expect(part.packet_events).toBeGreaterThan(5e6);
+    expect(core.bytes).toBeLessThan(150e6);
+    const whole = core.curves(0, 400, 500);
+    const cwnd = whole.series.find((s) => s.panel === 'cwnd')!;
+    expect(whole.data[cwnd.start + cwnd.points - 1]).toBe(400);
+    expect(finish(core, { text: dumbbell, set, bounded: true, packets_from: 300, packets_until: 310 }).fingerprint).toBe(fingerprint);
+    expect([core.recorded().from_s, core.recorded().to_s]).toEqual([300, 310]);
+    expect(core.flights(305, 305.2).rows).toBeGreaterThan(10);
+    expect(core.why({ at_s: 310, cut: true }).cause).toContain('dropped');
+    expect(core.bytes).toBeLessThan(150e6);
+  });
+  it('is complete for every scenario of the lessons', () => {
+    for (const file of readdirSync(join(root, 'lessons'))) {
+      const lesson = parse(file, readFileSync(join(root, 'lessons', file), 'utf8')), core = lab();
+      const { outcome } = finish(core, { text: lesson.scenario, bounded: true });
+      expect(core.recorded().to_s, file).toBe(outcome.duration_s);
+    }
+  });
+});
+describe('a radio network', () => {
+  it('has transmissions and routes', () => {
+    const core = lab(), manet = built.find((s) => s.name === 'manet')!;
+    core.files(manet.files);
+    finish(core, { text: manet.text, set: ['duration=20s'], radio: true, bounded: true });
+    const found = core.transmissions(10, 11);
+    expect(found.rows).toBeGreaterThan(20);
+    expect(found.routes).toBeGreaterThan(0);
+    for (let row = 0; row < found.rows; row++) {
+      const [start, node, to, step, , airtime] = found.data.subarray(6 * row, 6 * row + 6);
+      expect(start! + airtime!).toBeGreaterThanOrEqual(10);
+      expect(start).toBeLessThanOrEqual(11);
+      expect(node).not.toBe(to);
+      expect(found.steps[step!]).toBeDefined();
+    }
+    expect(found.data.length).toBe(6 * found.rows + 4 * found.routes);
+  });
 });
 describe('completion', () => {
   const catalog = lab().catalog(), schema = catalog.schema as Schema;

@@ -9,13 +9,15 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+use crate::bbr::common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
 use crate::descriptor::{Descriptor, Status};
+use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Lost, Phase, RateSample, Restart, Signals, Timeout,
     TransmitStart,
 };
-use model::{Constants, MIN_WINDOW, Model};
+use model::{Constants, Model};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Rate, Segments, Span, Time};
@@ -72,9 +74,6 @@ struct Undo {
 }
 
 const STARTUP_GAIN: f64 = 2.77;
-const PACING_MARGIN: f64 = 0.99;
-const QUANTA: f64 = 3.0;
-const PROBE_RTT_TIME: Span = Span::from_ms(200);
 const PROBE_RTT_GAIN: f64 = 0.5;
 /// Rounds of a Reno flow after which it probes again.
 const MOST_ROUNDS: f64 = 63.0;
@@ -426,11 +425,8 @@ impl Bbr3 {
     // ---- outputs ------------------------------------------------------------------------------------------
 
     fn save_window(&mut self) {
-        self.prior_cwnd = if self.last_phase < Phase::Recovery && self.state != State::ProbeRtt {
-            self.cwnd
-        } else {
-            self.prior_cwnd.max(self.cwnd)
-        };
+        let in_probe_rtt = self.state == State::ProbeRtt;
+        self.prior_cwnd = saved_window(self.prior_cwnd, self.cwnd, self.last_phase, in_probe_rtt);
     }
 
     fn set_pacing(&mut self, ack: &Ack) {
@@ -571,8 +567,7 @@ impl Controller for Bbr3 {
         f64::INFINITY
     }
     fn pacing(&self) -> Option<Rate> {
-        let bps = self.pacing * self.segment_bits;
-        (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
+        pacing_rate(self.pacing * self.segment_bits)
     }
     fn probe(&self, out: &mut [f64]) {
         let finite = |x: f64| if x.is_finite() { x } else { f64::NAN };

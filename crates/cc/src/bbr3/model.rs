@@ -1,10 +1,10 @@
 //! The model of the path: bandwidth, round-trip time, bounds of the segments in flight, rounds.
 
+use crate::bbr::common::MIN_WINDOW;
 use crate::{Ack, Lost, RateSample};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
-pub(super) const MIN_WINDOW: f64 = 4.0;
 /// Growth of the bandwidth in a round below which the path counts as full, and the number of such rounds.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;

@@ -17,7 +17,18 @@ pub(super) fn read(queue: &TableReader<'_>, kind: &str) -> Result<Option<Queue>>
     Ok(Some(match kind {
         "codel" => Queue::Codel { limit: limit(queue, 1000)?, config: codel(queue, false)? },
         "fq_codel" => fair(queue, PerFlow::Codel(codel(queue, true)?))?,
-        "pie" => Queue::Pie { limit: limit(queue, 1000)?, config: pie(queue)? },
+        "pie" => {
+            let by_rate = match queue.text("delay")? {
+                None | Some("timestamp") => false,
+                Some("rate") => true,
+                Some(other) => {
+                    let message =
+                        format!("unknown estimate \"{other}\"; {}", nearest(other, ["timestamp", "rate"]));
+                    return Err(queue.error("delay", message));
+                }
+            };
+            Queue::Pie { limit: limit(queue, 1000)?, config: PieConfig { by_rate, ..pie(queue)? } }
+        }
         "fq_pie" => fair(queue, PerFlow::Pie(pie(queue)?))?,
         "dualpi2" => Queue::DualPi2 { limit: limit(queue, 10_000)?, config: dualpi2(queue)? },
         _ => return Ok(None),
@@ -63,6 +74,7 @@ fn pie(queue: &TableReader<'_>) -> Result<PieConfig> {
         ecn: queue.switch("ecn")?.unwrap_or(false),
         mark_p: queue.number("mark_p", 0.0, 1.0)?.unwrap_or(0.1),
         derandomise: queue.switch("derandomise")?.unwrap_or(false),
+        by_rate: false,
     })
 }
 

@@ -59,6 +59,11 @@ impl CongestionControl {
         }
     }
 
+    /// Whether its controllers set the window in recovery, after idle times and when it is unused too.
+    pub(crate) fn owns_window(&self, flow: &FlowInfo) -> bool {
+        matches!(self, CongestionControl::Registered(..)) && self.make(flow).owns_window()
+    }
+
     /// The initial window that its controllers specify, segments.
     pub(crate) fn initial_window(&self, flow: &FlowInfo) -> Option<Segments> {
         match self {

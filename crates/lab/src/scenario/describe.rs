@@ -2,7 +2,7 @@
 
 use super::model::{Direction, FlowKind, Loss, RateVariation, Scenario};
 use net::RouterConfig;
-use net::impairment::Action;
+use net::impairment::{Action, Distribution};
 use serde::Serialize;
 
 /// The network of a scenario. Serialised as JSON.
@@ -91,13 +91,7 @@ impl Scenario {
         let transmitters = satellites.map_or(Vec::new(), |s| {
             let kinds = [("up", &s.up), ("down", &s.down), ("between satellites", &s.isl)];
             let each = kinds.map(|(name, t)| {
-                let described = DirectionDescription {
-                    rate_bps: t.rate.bps(),
-                    delay_s: f64::NAN,
-                    queue: t.queue.describe(),
-                    loss: describe_losses(&t.losses),
-                    router: "",
-                };
+                let described = DirectionDescription { delay_s: f64::NAN, ..describe_direction(t) };
                 (name, described)
             });
             each.into()
@@ -123,6 +117,9 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
             None => direction.queue.describe(),
             Some(RateVariation::Trace(_)) => format!("rate by a trace, {}", direction.queue.describe()),
             Some(RateVariation::Steps(_)) => format!("rate in steps, {}", direction.queue.describe()),
+            Some(RateVariation::RandomSteps { min, max, .. }) => {
+                format!("{min} to {max} in random steps, {}", direction.queue.describe())
+            }
             Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.describe()),
         },
         loss: describe_losses(&direction.losses),
@@ -151,7 +148,15 @@ fn describe_losses(losses: &[Loss]) -> String {
             format!("{listed} scripted {what}")
         }
         Loss::Policer { rate, burst } => format!("policer {rate}, {burst} B"),
-        Loss::Jitter { min, max, .. } => format!("jitter {min} to {max}"),
+        Loss::Jitter { distribution: Distribution::Uniform { min, max }, .. } => {
+            format!("jitter {min} to {max}")
+        }
+        Loss::Jitter { distribution: Distribution::Normal { mean, deviation, .. }, .. } => {
+            format!("jitter {mean} ± {deviation}, normal")
+        }
+        Loss::Jitter { distribution: Distribution::Pareto { mean, deviation }, .. } => {
+            format!("jitter {mean} ± {deviation}, Pareto")
+        }
         Loss::Delay { steps, .. } => format!("{} steps of delay", steps.steps.len()),
         Loss::Reorder { rate, by } => format!("{} % later by {by}", 100.0 * rate),
         Loss::Duplicate { rate } => format!("{} % duplicates", 100.0 * rate),

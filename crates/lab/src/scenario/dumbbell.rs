@@ -28,9 +28,10 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     };
     let access = Rate::from_bps(1_000_000_000);
     let mut links = vec![link("r1".into(), "r2".into(), rate, Some(Limit::Packets(750)))];
-    for i in 0..flows {
-        links.push(link(format!("s{i}"), "r1".into(), access, None));
-        links.push(link("r2".into(), format!("d{i}"), access, None));
+    let hosts: Vec<[String; 2]> = (0..flows).map(|i| [format!("s{i}"), format!("d{i}")]).collect();
+    for [source, sink] in &hosts {
+        links.push(link(source.clone(), "r1".into(), access, None));
+        links.push(link("r2".into(), sink.clone(), access, None));
     }
     let window = (2 * 750 * 2 / flows.max(1)).max(4);
     let options = Options {
@@ -46,11 +47,13 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         default_initial_window: None,
         given: GivenOptions::default(),
     });
-    let flows = (0..flows)
-        .map(|i| Flow {
+    let flows = hosts
+        .into_iter()
+        .enumerate()
+        .map(|(i, [from, to])| Flow {
             name: format!("f{i}"),
-            from: format!("s{i}"),
-            to: format!("d{i}"),
+            from,
+            to,
             start: Span::from_ps(Span::from_ms(100).ps() / flows as u64 * i as u64),
             start_jitter: Span::ZERO,
             stop: None,

@@ -56,7 +56,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
 }
 
 /// Fails if the queue of a direction does not go with its rate or its router.
-fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
+pub(super) fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
     let varies = direction.variation.is_some();
     if varies && direction.queue.decides_at_arrival() {
         let message = "RED and PIE need a constant rate; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"";

@@ -6,7 +6,7 @@ use super::model::Loss;
 use super::rate::{self, LONGEST_DELAY, read_delay_key, read_steps};
 use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
-use net::impairment::{Action, Selection, Transmissions};
+use net::impairment::{Action, Distribution, Selection, Transmissions};
 use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -86,12 +86,41 @@ fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
 }
 
 fn read_jitter(loss: &TableReader<'_>) -> Result<Loss> {
-    let min = loss.quantity("min", "0ms")?.unwrap_or(Span::ZERO);
-    let max = loss.need("max", read_delay_key(loss, "max")?, "the largest delay, such as max = \"10ms\"")?;
-    if min > max {
-        return Err(loss.error("min", format!("must not be above max, which is {max}")));
+    const NAMES: [&str; 3] = ["uniform", "normal", "pareto"];
+    let name = loss.text("distribution")?.unwrap_or("uniform");
+    if !NAMES.contains(&name) {
+        let message = format!("unknown distribution \"{name}\"; {}", nearest(name, NAMES));
+        return Err(loss.error("distribution", message));
     }
-    Ok(Loss::Jitter { min, max, ordered: loss.switch("order")?.unwrap_or(true) })
+    let own: &[&str] = match name {
+        "uniform" => &["min", "max"],
+        "normal" => &["mean", "deviation", "correlation"],
+        _ => &["mean", "deviation"],
+    };
+    let strange = loss.keys().find(|key| {
+        matches!(*key, "min" | "max" | "mean" | "deviation" | "correlation") && !own.contains(key)
+    });
+    if let Some(key) = strange {
+        return Err(loss.error(key, format!("has no effect with distribution = \"{name}\"; it has {own:?}")));
+    }
+    let (min, max) = (loss.quantity("min", "0ms")?.unwrap_or(Span::ZERO), read_delay_key(loss, "max")?);
+    let (mean, deviation) = (read_delay_key(loss, "mean")?, read_delay_key(loss, "deviation")?);
+    let correlation = loss.number("correlation", 0.0, 1.0)?.unwrap_or(0.0);
+    let ordered = loss.switch("order")?.unwrap_or(true);
+    if name == "uniform" {
+        let max = loss.need("max", max, "the largest delay, such as max = \"10ms\"")?;
+        if min > max {
+            return Err(loss.error("min", format!("must not be above max, which is {max}")));
+        }
+        return Ok(Loss::Jitter { distribution: Distribution::Uniform { min, max }, ordered });
+    }
+    let mean = loss.need("mean", mean, "the mean delay, such as mean = \"10ms\"")?;
+    let deviation = loss.need("deviation", deviation, "the deviation, such as deviation = \"2ms\"")?;
+    let distribution = match name {
+        "normal" => Distribution::Normal { mean, deviation, correlation },
+        _ => Distribution::Pareto { mean, deviation },
+    };
+    Ok(Loss::Jitter { distribution, ordered })
 }
 
 fn read_scripted(loss: &TableReader<'_>) -> Result<Loss> {

@@ -47,7 +47,7 @@ pub use document::allow_code;
 pub use dumbbell::dumbbell;
 pub use model::{
     CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue, QuicFlow,
-    RadioNetwork, RateVariation, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, Transmitter,
+    RadioNetwork, RateVariation, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic,
 };
 pub(crate) use renamed::old_names;
 #[cfg(test)]

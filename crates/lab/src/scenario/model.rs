@@ -2,7 +2,7 @@
 
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params};
-use net::impairment::{Action, Selection};
+use net::impairment::{Action, Distribution, Selection};
 use net::qdisc::PieConfig;
 use net::qdisc::scheduled::{CodelConfig, DualPi2Config, FairConfig};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
@@ -86,6 +86,15 @@ impl Direction {
 pub enum RateVariation {
     /// Constant between given times.
     Steps(RateSteps),
+    /// Constant for an interval, then drawn anew; uniformly distributed.
+    RandomSteps {
+        /// The interval.
+        interval: Span,
+        /// The smallest rate.
+        min: Rate,
+        /// The largest rate.
+        max: Rate,
+    },
     /// Delivery opportunities of a trace.
     Trace(Arc<DeliveryTrace>),
     /// A token bucket in front of a faster transmitter.
@@ -137,12 +146,10 @@ pub enum Loss {
         /// Largest number of tokens, bytes.
         burst: u64,
     },
-    /// Packets arrive later by a uniformly distributed time.
+    /// Packets arrive later by a random time.
     Jitter {
-        /// Least delay.
-        min: Span,
-        /// Largest delay.
-        max: Span,
+        /// Its distribution.
+        distribution: Distribution,
         /// Whether packets keep their order.
         ordered: bool,
     },
@@ -433,12 +440,12 @@ pub struct Satellites {
     pub system: Arc<SatelliteSystem>,
     /// The rules of hand-offs and of links between satellites.
     pub rules: Rules,
-    /// Rate and queue of each link between satellites, in each direction.
-    pub isl: Transmitter,
+    /// Rate and queue of each link between satellites, in each direction. These links have no delay of their own.
+    pub isl: Direction,
     /// The transmitter of each terminal.
-    pub up: Transmitter,
+    pub up: Direction,
     /// The transmitter of each satellite to its terminals.
-    pub down: Transmitter,
+    pub down: Direction,
     /// Bytes added to every packet on these links.
     pub header: u32,
     /// The effect of a hand-off on packets.
@@ -451,17 +458,6 @@ pub struct Satellites {
     pub guard_after: Span,
     /// Interval of the recomputation of paths; `None`: at every change of a link.
     pub recompute: Option<Span>,
-}
-
-/// Rate and queue of one kind of link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transmitter {
-    /// Bits per second.
-    pub rate: Rate,
-    /// Its queue.
-    pub queue: Queue,
-    /// What else happens to packets.
-    pub losses: Vec<Loss>,
 }
 
 /// Maximum number of flows of a scenario.

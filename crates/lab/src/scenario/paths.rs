@@ -10,22 +10,44 @@ use std::ops::Range;
 
 /// Numbers the radio nodes, then the other nodes in the order in which links name them, and adds the links between
 /// them.
-pub(crate) fn lay_out<'a>(
-    links: &'a [Duplex],
-    radio_names: &'a [String],
-) -> (Topology, BTreeMap<&'a str, NodeId>) {
+pub(crate) fn lay_out<'a>(links: &'a [Duplex], radio_names: &'a [String]) -> (Topology, NodeNumbers<'a>) {
     let mut topology = Topology::default();
-    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+    let mut nodes = NodeNumbers::default();
     for name in radio_names {
-        nodes.insert(name, topology.add_node(name));
+        nodes.add(name, &mut topology);
     }
     for link in links {
-        let ends =
-            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
+        let ends = link.ends.each_ref().map(|name| nodes.get_or_add(name, &mut topology));
         topology.add_link(ends[0], ends[1], link.directions[0].delay);
         topology.add_link(ends[1], ends[0], link.directions[1].delay);
     }
     (topology, nodes)
+}
+
+/// The numbers of nodes by name. The first eight bytes of a name are compared as a number first.
+#[derive(Debug, Default)]
+pub(crate) struct NodeNumbers<'a>(BTreeMap<(u64, &'a str), NodeId>);
+
+impl<'a> NodeNumbers<'a> {
+    fn key(name: &str) -> (u64, &str) {
+        let start = name.bytes().take(8).fold(0, |number, byte| number << 8 | byte as u64);
+        (start, name)
+    }
+
+    /// Adds a node to the topology. A later node of the same name replaces an earlier one.
+    pub fn add(&mut self, name: &'a str, topology: &mut Topology) {
+        self.0.insert(Self::key(name), topology.add_node(name));
+    }
+
+    /// The number of a node, which is added to the topology if it is not known.
+    pub fn get_or_add(&mut self, name: &'a str, topology: &mut Topology) -> NodeId {
+        *self.0.entry(Self::key(name)).or_insert_with(|| topology.add_node(name))
+    }
+
+    /// The number of a node that is known.
+    pub fn of(&self, name: &str) -> NodeId {
+        self.0[&Self::key(name)]
+    }
 }
 
 /// The names of `nodes` radio nodes.
@@ -216,7 +238,7 @@ impl<'a> Routers<'a> {
             vec![all; needy.len()]
         } else {
             let (topology, nodes) = lay_out(self.links, &self.radio_names);
-            let node = |name: &String| nodes[name.as_str()];
+            let node = |name: &String| nodes.of(name);
             let pairs: Vec<_> = needy.iter().map(|(flow, _)| (node(&flow.from), node(&flow.to))).collect();
             let radio = 0..self.radio_names.len() as u32;
             let paths = PathNodes { topology: &topology, radio, terminals: 0..0 }.paths(&pairs)?;

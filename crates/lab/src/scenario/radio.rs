@@ -297,6 +297,14 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
 
 fn read_queue(table: &TableReader<'_>) -> Result<usize> {
     let Some(inner) = table.table("queue")? else { return Ok(49) };
+    if let Some(kind) = inner.text("kind")?.filter(|kind| *kind != "droptail")
+        && net::qdisc::QDISCS.iter().any(|known| known.name == kind)
+    {
+        let message = format!(
+            "the interface queue of a station is \"droptail\"; put \"{kind}\" on a [[link]] behind a gateway"
+        );
+        return Err(inner.error("kind", message));
+    }
     word(&inner, "kind", &["droptail"])?;
     let limit: Option<Limit> = inner.quantity("limit", "49p")?;
     let limit = match limit {

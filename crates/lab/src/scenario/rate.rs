@@ -16,6 +16,9 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// Eleven days.
 pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
+/// The least time between two random steps.
+const SHORTEST_STEP: Span = Span::from_ms(1);
+
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 
@@ -79,9 +82,11 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
     let read = match kind {
         "trace" => read_trace(&table)?,
         "steps" => read_rate_steps(&table)?,
+        "random_steps" => read_random_steps(&table)?,
         "file" => read_file(&table)?,
         other => {
-            let message = format!("unknown rate \"{other}\"; {}", nearest(other, ["trace", "steps", "file"]));
+            let known = ["trace", "steps", "random_steps", "file"];
+            let message = format!("unknown rate \"{other}\"; {}", nearest(other, known));
             return Err(table.error("kind", message));
         }
     };
@@ -107,6 +112,23 @@ fn read_trace(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
 fn read_rate_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
     let steps = read_steps(table, ["10Mbps", "2Mbps"], |rate| *rate <= FASTEST)?;
     mean_of(table, "steps", steps)
+}
+
+fn read_random_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
+    let interval = read_delay_key(table, "interval")?;
+    let interval =
+        table.need("interval", interval, "the time between two steps, such as interval = \"15s\"")?;
+    if interval < SHORTEST_STEP {
+        return Err(table.error("interval", format!("must be at least {SHORTEST_STEP}")));
+    }
+    let rate = |key: &'static str, example: &str| table.need(key, read_rate_key(table, key)?, example);
+    let min = rate("min", "the smallest rate, such as min = \"50Mbps\"")?;
+    let max = rate("max", "the largest rate, such as max = \"250Mbps\"")?;
+    if min > max {
+        return Err(table.error("min", format!("must not be above max, which is {max}")));
+    }
+    let mean = Rate::from_bps(min.bps() / 2 + max.bps() / 2);
+    Ok((mean, RateVariation::RandomSteps { interval, min, max }))
 }
 
 /// Reads the steps from a file with lines `time_s,bps`.

@@ -1,9 +1,9 @@
 //! Reads `[constellation]` and `[[terminal]]`.
 
 use super::document::{TomlItem, TomlValue};
+use super::links::check_queue;
 use super::loss::read_losses;
-use super::model::{Loss, Queue, Satellites, Transmitter};
-use super::rate::read_rate_key;
+use super::model::{Direction, Loss, Queue, Satellites};
 use super::table::TableReader;
 use super::tle;
 use crate::error::{ScenarioError, nearest};
@@ -163,24 +163,23 @@ fn read_tle(table: &TableReader<'_>, epoch: Span, until: Span, cross_seam: bool)
     Ok(Constellation::grid(motions, per_plane, None, cross_seam))
 }
 
-fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64>) -> Result<Transmitter> {
-    let usual = Queue::DropTail { limit: Limit::Packets(49), departures_first: false };
-    let Some(inner) = table.table(key)? else {
-        let rate = table.need(
-            key,
-            rate,
-            "such as { rate = \"100Mbps\", queue = { kind = \"droptail\", limit = \"49p\" } }",
-        )?;
-        return Ok(Transmitter { rate: Rate::from_bps(rate), queue: usual, losses: Vec::new() });
+fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64>) -> Result<Direction> {
+    let usual = Direction {
+        rate: Rate::from_bps(rate.unwrap_or_default()),
+        variation: None,
+        delay: Span::ZERO,
+        queue: Queue::DropTail { limit: Limit::Packets(49), departures_first: false },
+        losses: Vec::new(),
+        router: None,
     };
-    let rate = read_rate_key(&inner, "rate")?.or(rate.map(Rate::from_bps));
-    let rate = inner.need("rate", rate, "such as rate = \"25Mbps\"")?;
-    let queue = Queue::read(&inner)?.unwrap_or(usual);
-    if queue.scheduled() {
-        let message =
-            "must decide at arrival here: \"droptail\", \"red\" or \"pie\"; put the others on a [[link]]";
-        return Err(inner.error("queue", message));
-    }
+    let Some(inner) = table.table(key)? else {
+        let example = "such as { rate = \"100Mbps\", queue = { kind = \"droptail\", limit = \"49p\" } }";
+        table.need(key, rate, example)?;
+        return Ok(usual);
+    };
+    let given = super::rate::read(&inner)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
+    let (rate, variation) = inner.need("rate", given, "such as rate = \"25Mbps\"")?;
+    let queue = Queue::read(&inner)?.unwrap_or(usual.queue);
     let losses = read_losses(&inner)?.unwrap_or_default();
     if !losses.iter().all(|loss| matches!(loss, Loss::Bernoulli { .. } | Loss::GilbertElliott { .. })) {
         return Err(inner.error(
@@ -188,8 +187,10 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
             "only \"bernoulli\" and \"gilbert_elliott\" work here; the other kinds are for [[link]]",
         ));
     }
+    let transmitter = Direction { rate, variation, queue, losses, ..usual };
+    check_queue(&inner, &transmitter)?;
     inner.finish()?;
-    Ok(Transmitter { rate, queue, losses })
+    Ok(transmitter)
 }
 
 fn read_recompute(table: &TableReader<'_>) -> Result<Option<Span>> {

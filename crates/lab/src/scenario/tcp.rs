@@ -1,9 +1,9 @@
 //! Reads the TCP options of a flow: the profile, then `[tcp]`, then the table of the flow.
 
-use super::control;
 use super::document::TomlItem;
 use super::model::{CongestionControl, GivenOptions, TcpFlow};
 use super::table::TableReader;
+use super::{advice, control};
 use crate::error::{ScenarioError, nearest};
 use cc::{FlowInfo, Signals};
 use net::{QUICK_START_LEAST, RouterConfig};
@@ -14,6 +14,26 @@ use transport::{
 use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The keys that only recovery `rack` uses.
+const RACK_KEYS: &[&str] = &[
+    "reordering_window",
+    "tail_loss_probe",
+    "reduction",
+    "reduce_from",
+    "undo",
+    "rto_estimator",
+    "timer",
+    "validation",
+    "idle_restart",
+    "ack_delay_max",
+];
+
+const RACK_NEEDED: &str = "recovery = \"rack\"";
+
+/// The keys that need SACK blocks.
+const SACK_KEYS: &[&str] = &["dsack", "sack_blocks", "ack_compression"];
+const SACK_NEEDED: &str = "recovery = \"sack\" or \"rack\" with sack = true";
 
 /// Maximum number of segments that a flow may send at one time.
 const MOST_AT_ONCE: f64 = 1e6;
@@ -142,7 +162,9 @@ impl TcpLayers<'_> {
         set_required_ecn(&mut flow, &given);
         flow.set_initial_window();
         self.check_ecn(&flow)?;
+        self.check_effect(&flow)?;
         self.check_signals(&flow)?;
+        self.advise_unused(&flow)?;
         Ok(flow)
     }
 
@@ -154,6 +176,64 @@ impl TcpLayers<'_> {
         }
         let key = if o.l4s { "l4s" } else { "ecn_feedback" };
         self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, "needs ecn = true")))
+    }
+
+    /// Fails if an option is given that the recovery does not use. An option of `[tcp]` may serve other flows than one
+    /// that chooses its own recovery.
+    fn check_effect(&self, flow: &TcpFlow) -> Result<()> {
+        let o = &flow.options;
+        let own = self.own_keys()?;
+        let own_recovery = own.iter().any(|key| ["recovery", "profile"].contains(key));
+        let rack = o.recovery == Recovery::Rack;
+        let unused = [(RACK_KEYS, rack, RACK_NEEDED), (SACK_KEYS, o.reports(), SACK_NEEDED)];
+        let with = match o.recovery {
+            Recovery::Sack | Recovery::Rack => "sack = false".to_string(),
+            other => format!("recovery = \"{}\"", other.name()),
+        };
+        for (keys, _, needed) in unused.into_iter().filter(|(_, used, _)| !used) {
+            for key in keys.iter().filter(|key| own.contains(key) || !own_recovery) {
+                let Some(layer) = self.layer_with(key)? else { continue };
+                let with = if needed == RACK_NEEDED {
+                    format!("recovery = \"{}\"", o.recovery.name())
+                } else {
+                    with
+                };
+                return Err(
+                    layer.error(key, format!("has no effect with {with}: remove it, or write {needed}"))
+                );
+            }
+        }
+        let restarts = o.idle_restart != IdleRestart::None;
+        if rack && restarts && o.validation == Validation::Rfc7661 {
+            let key = "idle_restart";
+            let message = "has no effect with validation = \"rfc7661\", which keeps the window: remove it";
+            return self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, message)));
+        }
+        Ok(())
+    }
+
+    /// Gives advice on options without effect: those of windows and pacing with a controller that sets both itself.
+    fn advise_unused(&self, flow: &TcpFlow) -> Result<()> {
+        const UNUSED: [&str; 7] =
+            ["initial_ssthresh", "reduction", "validation", "idle_restart", "abe", "pacing", "pacing_gain"];
+        if !flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
+            return Ok(());
+        }
+        for key in UNUSED {
+            if let Some(layer) = self.layer_with(key)? {
+                let name = flow.control.name();
+                let message =
+                    format!("has no effect with {name}, which sets its window and pacing rate itself");
+                advice::give(layer.error(key, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of the flow's own table.
+    fn own_keys(&self) -> Result<Vec<&str>> {
+        let own = self.own.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
+        Ok(own.iter().flat_map(TableReader::keys).collect())
     }
 
     /// The table that gives `key`: that of the flow before that of all flows.
@@ -366,6 +446,7 @@ fn read_switches(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
         ("sack", &mut o.sack),
         ("dsack", &mut o.dsack),
         ("tail_loss_probe", &mut o.tail_loss_probe),
+        ("ack_compression", &mut o.ack_compression),
     ] {
         *into = layer.switch(key)?.unwrap_or(*into);
     }

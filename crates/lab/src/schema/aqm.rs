@@ -86,6 +86,12 @@ pub(super) const PIE: &[Key] = &[
     key("ecn", Switch, "false", ECN_DOC),
     MARK_P,
     DERANDOMISE,
+    key(
+        "delay",
+        Word(&["timestamp", "rate"]),
+        "\"timestamp\"",
+        "the delay that the controller holds: `\"timestamp\"`: the waiting time of the packet at the head; `\"rate\"`: the backlog over the measured departure rate (RFC 8033 section 5.2)",
+    ),
 ];
 
 pub(super) const FQ_PIE: &[Key] = &[

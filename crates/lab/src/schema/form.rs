@@ -104,7 +104,9 @@ impl Form {
             Form::Losses => "a loss, or an array of losses".into(),
             Form::Controller => "a controller".into(),
             Form::Queue => "a queue discipline".into(),
-            Form::Rate => "text with a unit, such as \"10Mbps\", or a table: trace, steps".into(),
+            Form::Rate => {
+                "text with a unit, such as \"10Mbps\", or a table: trace, steps, random_steps, file".into()
+            }
             Form::TextOrTexts => "text, or an array of text".into(),
             Form::Array(example) | Form::Any(example) => format!("such as {example}"),
         }

@@ -119,7 +119,9 @@ fn value(form: &Form) -> Value {
         Form::Queue => reference("queue"),
         Form::Rate => {
             let text = json!({ "type": "string", "examples": ["10Mbps"] });
-            json!({ "anyOf": [text, reference("trace"), reference("steps"), reference("file")] })
+            let kinds = ["trace", "steps", "random_steps", "file"].map(reference);
+            let either: Vec<Value> = [text].into_iter().chain(kinds).collect();
+            json!({ "anyOf": either })
         }
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })

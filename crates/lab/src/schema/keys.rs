@@ -11,7 +11,7 @@ pub(super) const TOP: &[Key] = &[
     key("duration", Quantity("60s"), "", "simulated time"),
     key("seed", Integer(0, i64::MAX as u64), "1", "seed of all random streams; `--seed` replaces it"),
     key("warmup", Quantity("5s"), "\"0s\"", "beginning of the run that the outcome excludes"),
-    key("delays", Switch, "false", "the outcome has quantiles of the one-way delay"),
+    key("delays", Switch, "false", "the outcome has quantiles of the one-way delay and of waiting times"),
     key("extends", Text, "none", "base file, relative to this file; tables are merged key by key"),
     key(
         "sweep",
@@ -295,7 +295,8 @@ pub(super) const CONSTELLATION: &[Key] = &[
 ];
 
 pub(super) const TRANSMITTER: &[Key] = &[
-    key("rate", Quantity("25Mbps"), "as `isl`, `up`, `down`", "transmission rate"),
+    key("rate", Rate, "as `isl`, `up`, `down`", "transmission rate; a table for a rate that varies"),
+    key("shaper", Table("shaper"), "none", "token bucket in front of the transmitter"),
     key("queue", Queue, "drop-tail of 49 packets", "queue discipline"),
     key("loss", Losses, "none", "losses besides the queue"),
 ];

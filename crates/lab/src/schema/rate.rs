@@ -26,6 +26,18 @@ pub(super) const STEPS: &[Key] = &[
     key("repeat", Quantity("20s"), "none", "time after which the steps start again"),
 ];
 
+pub(super) const RANDOM_STEPS: &[Key] = &[
+    key(
+        "kind",
+        Word(&["random_steps"]),
+        "",
+        "a rate that is drawn anew after each interval, uniformly distributed, such as that of a Starlink terminal, whose satellite and share are assigned every 15 s",
+    ),
+    key("interval", Quantity("15s"), "", "time for which a rate holds, at least 1 ms"),
+    key("min", Quantity("50Mbps"), "", "smallest rate"),
+    key("max", Quantity("250Mbps"), "", "largest rate"),
+];
+
 pub(super) const RATE_FILE: &[Key] = &[
     key("kind", Word(&["file"]), "", "a rate that changes at the times of a file"),
     key(
@@ -49,9 +61,28 @@ pub(super) const POLICER: &[Key] = &[
 ];
 
 pub(super) const JITTER: &[Key] = &[
-    key("kind", Word(&["jitter"]), "", "delays packets after their transmission, uniformly distributed"),
-    key("min", Quantity("0ms"), "\"0ms\"", "least delay"),
-    key("max", Quantity("10ms"), "", "largest delay"),
+    key("kind", Word(&["jitter"]), "", "delays packets after their transmission by random times"),
+    key(
+        "distribution",
+        Word(&["uniform", "normal", "pareto"]),
+        "\"uniform\"",
+        "distribution of the delays; `\"normal\"` is cut at zero and at 9 deviations above the mean, `\"pareto\"` (shape 3) at zero and at 30",
+    ),
+    key("min", Quantity("0ms"), "\"0ms\"", "`\"uniform\"`: least delay"),
+    key("max", Quantity("10ms"), "none; needed with `\"uniform\"`", "`\"uniform\"`: largest delay"),
+    key("mean", Quantity("10ms"), "none; needed with the others", "`\"normal\"`, `\"pareto\"`: mean delay"),
+    key(
+        "deviation",
+        Quantity("2ms"),
+        "none; needed with the others",
+        "`\"normal\"`, `\"pareto\"`: standard deviation",
+    ),
+    key(
+        "correlation",
+        Number(0.0, 1.0),
+        "0",
+        "`\"normal\"`: correlation of the delays of two successive packets",
+    ),
     key("order", Switch, "true", "no packet arrives before the one in front of it"),
 ];
 

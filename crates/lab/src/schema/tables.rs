@@ -8,7 +8,9 @@ use super::keys::{
 };
 use super::quic::QUIC;
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
-use super::rate::{DELAY, DUPLICATE, JITTER, POLICER, RATE_FILE, REORDER, SHAPER, STEPS, TRACE};
+use super::rate::{
+    DELAY, DUPLICATE, JITTER, POLICER, RANDOM_STEPS, RATE_FILE, REORDER, SHAPER, STEPS, TRACE,
+};
 use super::tcp::TCP;
 
 /// Every table of a scenario.
@@ -25,6 +27,11 @@ pub const TABLES: &[Table] = &[
     Table { name: "dualpi2", place: "`queue = { kind = \"dualpi2\", ... }`", keys: DUALPI2 },
     Table { name: "trace", place: "`rate = { kind = \"trace\", ... }` of a link", keys: TRACE },
     Table { name: "steps", place: "`rate = { kind = \"steps\", ... }` of a link", keys: STEPS },
+    Table {
+        name: "random_steps",
+        place: "`rate = { kind = \"random_steps\", ... }` of a link",
+        keys: RANDOM_STEPS,
+    },
     Table { name: "file", place: "`rate = { kind = \"file\", ... }` of a link", keys: RATE_FILE },
     Table { name: "shaper", place: "`shaper` of a link", keys: SHAPER },
     Table { name: "router", place: "`router` of a link", keys: ROUTER },

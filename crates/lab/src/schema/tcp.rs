@@ -100,6 +100,12 @@ pub(super) const TCP: &[Key] = &[
     ),
     key("ack_every", Integer(1, 1 << 20), "2", "segments that one ACK acknowledges with `delayed_ack`"),
     key(
+        "ack_compression",
+        Switch,
+        "false",
+        "with SACK: after three duplicate ACKs the receiver combines up to 44 further ones within 5 % of a round trip, at most 1 ms (compressed SACKs of Linux)",
+    ),
+    key(
         "limited_transmit",
         Switch,
         "true",
@@ -164,7 +170,7 @@ pub(super) const TCP: &[Key] = &[
         "validation",
         Word(Validation::NAMES),
         "\"linux\"",
-        "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `none`: it grows",
+        "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `rfc7661`: it is kept for five minutes, and a loss reduces what was used (RFC 7661); `none`: it grows",
     ),
     key(
         "idle_restart",

@@ -15,7 +15,7 @@ link = [
   { name = "m", ends = ["b", "c"], rate = "1Mbps", delay = "1ms", router = { kind = "quick_start" }, queue = { kind = "droptail", limit = "9p" }, loss = [{ kind = "none" }, { kind = "bernoulli", rate = 0 }, { kind = "gilbert_elliott", p = 0, r = 0 }, { kind = "scripted", flow = "f", packets = [] }, { kind = "blackout", times = [] }, { kind = "stall", times = [] }, { kind = "policer", rate = "1Mbps", burst = "9kB" }, { kind = "jitter", max = "1ms" }, { kind = "reorder", rate = 0, by = "1ms" }, { kind = "duplicate", rate = 0 }, { kind = "delay", steps = [["0s", "1ms"]] }] },
   { name = "n", ends = ["c", "d"], rate = { kind = "steps", steps = [["0s", "1Mbps"]] }, delay = "1ms", queue = { kind = "codel" }, back = { rate = "9Mbps", shaper = { rate = "1Mbps", burst = "9kB" }, queue = { kind = "fq_codel" } } },
   { name = "o", ends = ["d", "e"], rate = { kind = "trace", file = "traces/two-steps.down" }, delay = "1ms", queue = { kind = "fq_pie" }, back = { rate = { kind = "file", file = "traces/steps.csv" } } },
-  { name = "p", ends = ["e", "g"], rate = "1Mbps", delay = "1ms", queue = { kind = "dualpi2" }, back = { queue = { kind = "pie" } } },
+  { name = "p", ends = ["e", "g"], rate = { kind = "random_steps", interval = "15s", min = "1Mbps", max = "2Mbps" }, delay = "1ms", queue = { kind = "dualpi2" }, back = { rate = "1Mbps", queue = { kind = "pie" } } },
 ]
 flow = [
   { name = "f", from = "a", to = "b", tcp = {} },
@@ -79,6 +79,7 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "link.p.queue" => "dualpi2",
             "link.n.rate" => "steps",
             "link.o.rate" => "trace",
+            "link.p.rate" => "random_steps",
             "link.o.back.rate" => "file",
             path if path.ends_with(".shaper") => "shaper",
             path if path.contains(".loss") => [

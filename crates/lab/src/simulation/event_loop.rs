@@ -82,14 +82,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             if PACKETS {
                 self.recorder.reach(self.event_queue.now());
             }
-            match next {
+            match &next {
                 Next::Item(packet) => {
                     if self.crowded {
                         self.look_ahead();
                     }
-                    self.arrive(&packet);
+                    self.arrive(packet);
                 }
-                Next::Timer(id) => self.fire(id),
+                Next::Timer(id) => self.fire(*id),
                 Next::Nothing => {
                     if PACKETS {
                         self.recorder.finish(horizon);

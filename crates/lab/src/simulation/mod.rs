@@ -5,11 +5,13 @@ mod bounds;
 mod build;
 mod datagram_events;
 mod datagrams;
+pub(crate) mod decimator;
 mod endpoints;
 mod event_loop;
 pub(crate) mod event_order;
 mod memory;
 mod outcome;
+pub(crate) mod overview;
 #[cfg(not(feature = "quic"))]
 #[path = "no_quic.rs"]
 mod quic;
@@ -17,6 +19,7 @@ mod quic;
 mod quic;
 #[cfg_attr(not(feature = "quic"), path = "no_quic_events.rs")]
 mod quic_events;
+mod radio_log;
 pub(crate) mod recorder;
 mod results;
 mod satellites;
@@ -29,13 +32,15 @@ pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,
 };
-pub use recorder::{PacketLog, RadioLog, Recording, RuleRow, TraceMode, WindowLog};
+pub use radio_log::{RadioLog, RouteChange};
+pub use recorder::{PacketLog, Recording, RuleRow, TraceMode, WindowLog};
 
 use crate::audit::Violation;
 use crate::capture::Captures;
 use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use event_loop::Simulation;
+use overview::Overview;
 use std::sync::atomic::AtomicBool;
 use transport::Sender;
 use units::Time;
@@ -208,6 +213,28 @@ impl Run {
     /// What is recorded.
     pub(crate) fn recording(&self) -> Recording {
         each!(&self.inner, simulation => simulation.recorder.recording)
+    }
+
+    /// The interval, s, whose window rows, packet events and rules are recorded, up to the simulated time so far; with
+    /// [`Recording::bounded`] it ends when a log is full. And the number of window rows and packet events of the run so
+    /// far, recorded or not (zero unless bounded).
+    pub fn recorded(&self) -> ([f64; 2], [u64; 2]) {
+        let (from, to) = self.recording().packets_within.unwrap_or((Time::ZERO, Time::NEVER));
+        let (full, counts) = each!(&self.inner, simulation => {
+            (simulation.recorder.full, simulation.recorder.counts)
+        });
+        let to = to.min(self.now()).min(full.unwrap_or(Time::NEVER));
+        ([from.seconds(), to.seconds()], counts)
+    }
+
+    /// Whether all events are processed.
+    pub(crate) fn has_ended(&self) -> bool {
+        each!(&self.inner, simulation => simulation.reached >= simulation.end)
+    }
+
+    /// Curves of the whole run, with [`Recording::bounded`].
+    pub(crate) fn overview(&self) -> Option<&Overview> {
+        each!(&self.inner, simulation => simulation.recorder.overview.as_deref())
     }
 
     /// The outcome. Call it after the end of the run.

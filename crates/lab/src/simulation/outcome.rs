@@ -145,6 +145,9 @@ pub struct LinkOutcome {
     pub mean_queue_packets: f64,
     /// Mean time that a packet waits before its transmission, seconds.
     pub mean_sojourn_s: Option<f64>,
+    /// 95th percentile of these times, within 1 %, with packets that the queue dropped later; only with `delays = true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_sojourn_s: Option<f64>,
     /// The low-latency queue of DualPI2; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_latency: Option<LowLatencyOutcome>,
@@ -165,6 +168,9 @@ pub struct LowLatencyOutcome {
     pub marked_packets: u64,
     /// Mean time that they waited, seconds.
     pub mean_sojourn_s: Option<f64>,
+    /// 99th percentile of these times, within 1 %; only with `delays = true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_sojourn_s: Option<f64>,
 }
 
 /// Packets dropped, by reason.

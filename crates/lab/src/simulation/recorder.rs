@@ -5,8 +5,10 @@ use crate::audit::Auditor;
 use crate::audit::RadioAuditor;
 use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
+use crate::simulation::overview::Overview;
+use crate::simulation::radio_log::RadioLog;
 use cc::Controller;
-use net::radio::{FrameContents, FrameKind, RadioEvent, RadioStep};
+use net::radio::{RadioEvent, RadioStep};
 use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap};
 use transport::{Blocks, WindowRow};
 use units::Time;
@@ -44,6 +46,9 @@ pub struct Recording {
     pub packets: bool,
     /// If set, only the packet events of this interval, both ends included.
     pub packets_within: Option<(Time, Time)>,
+    /// Bound the memory of the logs: window rows, packets and rules of `packets_within` alone, all of them only until one
+    /// log is full ([`PacketLog::MOST_ROWS`]), and thinned curves of the whole run.
+    pub bounded: bool,
     /// Audit the run.
     pub audit: bool,
     /// Packet captures ([`crate::Run::capture`]).
@@ -56,59 +61,6 @@ pub struct Recording {
     pub rules: bool,
     /// The qlogs of QUIC flows ([`crate::Run::qlogs`]).
     pub qlog: bool,
-}
-
-/// Every step of the radio, in columns.
-#[derive(Clone, Debug, Default)]
-pub struct RadioLog {
-    /// When.
-    pub time: Vec<Time>,
-    /// At which node.
-    pub node: Vec<u32>,
-    /// To which node; [`RadioLog::NOBODY`] for all or none.
-    pub to: Vec<u32>,
-    /// Number of the step in [`RadioLog::STEPS`].
-    pub step: Vec<u8>,
-    /// Which flow; [`RadioLog::NOBODY`] for none.
-    pub flow: Vec<u32>,
-    /// Duration of a transmission, s; zero for other steps.
-    pub airtime_s: Vec<f64>,
-}
-
-impl RadioLog {
-    /// The names of the steps.
-    pub const STEPS: [&'static str; 9] =
-        ["rts", "cts", "mac_ack", "data", "ack", "routing", "arp", "deliver", "drop"];
-    /// The value for no node or no flow.
-    pub const NOBODY: u32 = u32::MAX;
-
-    fn push(&mut self, event: &RadioEvent) {
-        let mut row = |step: u8, to: Option<u32>, flow: u32, airtime: f64| {
-            self.time.push(event.at);
-            self.node.push(event.node);
-            self.to.push(to.unwrap_or(Self::NOBODY));
-            self.step.push(step);
-            self.flow.push(flow);
-            self.airtime_s.push(airtime);
-        };
-        match &event.step {
-            RadioStep::Transmit { kind, to, until, load, .. } => {
-                let (step, flow) = match (kind, load) {
-                    (FrameKind::Rts, _) => (0, Self::NOBODY),
-                    (FrameKind::Cts, _) => (1, Self::NOBODY),
-                    (FrameKind::Ack, _) => (2, Self::NOBODY),
-                    (_, FrameContents::Data { kind, flow, .. }) if kind.is_reverse() => (4, *flow),
-                    (_, FrameContents::Data { flow, .. }) => (3, *flow),
-                    (_, FrameContents::Routing) => (5, Self::NOBODY),
-                    (_, FrameContents::Arp | FrameContents::None) => (6, Self::NOBODY),
-                };
-                row(step, *to, flow, until.since(event.at).seconds());
-            }
-            RadioStep::Deliver { flow } => row(7, None, *flow, 0.0),
-            RadioStep::Drop { flow, .. } => row(8, None, *flow, 0.0),
-            RadioStep::Route { .. } => {}
-        }
-    }
 }
 
 /// The window trace, in columns. Times in seconds; NaN stands for "none".
@@ -166,6 +118,8 @@ pub struct PacketLog {
 impl WindowLog {
     /// The code for no cause.
     pub const NO_CAUSE: u8 = 255;
+    /// Rows of a log with bounded memory.
+    pub const MOST_ROWS: usize = 1 << 19;
 }
 
 /// A drop or a mark of a packet, with its rule.
@@ -185,6 +139,11 @@ pub struct RuleRow {
     pub dropped: bool,
     /// Why.
     pub rule: Rule,
+}
+
+impl RuleRow {
+    /// Rows of a log with bounded memory.
+    pub const MOST_ROWS: usize = 1 << 18;
 }
 
 /// Remedies for a log that is too large.
@@ -209,6 +168,12 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub radio_auditor: Option<RadioAuditor>,
     pub radio_log: RadioLog,
     pub hasher: blake3::Hasher,
+    /// With bounded memory: curves of the whole run.
+    pub overview: Option<Box<Overview>>,
+    /// With bounded memory: when a log was full.
+    pub full: Option<Time>,
+    /// Window rows and packet events of the whole run, recorded or not.
+    pub counts: [u64; 2],
     /// For each flow the columns of its controller's internals.
     probes: Vec<Vec<usize>>,
     /// Whether the last internal column is [`HANDOFF`], which the sender fills.
@@ -232,6 +197,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         } else {
             Vec::new()
         };
+        let overview = recording.bounded.then(|| Box::new(Overview::new(end.seconds(), probes)));
         let windows = WindowLog {
             internals: names.into_iter().map(|n| (n, Vec::new())).collect(),
             ..WindowLog::default()
@@ -247,6 +213,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             radio_auditor: None,
             radio_log: RadioLog::default(),
             hasher: blake3::Hasher::new(),
+            overview,
+            full: None,
+            counts: [0; 2],
             handoff: probes.iter().any(|names| names.last().is_some_and(|name| name == HANDOFF)),
             probes: columns,
             scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
@@ -255,11 +224,54 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     #[inline]
     pub fn window(&mut self, now: Time, row: &WindowRow) {
-        if self.recording.trace == TraceMode::Off
-            || (self.recording.trace == TraceMode::Changes && !row.changed)
-        {
+        if self.recording.trace == TraceMode::Off {
             return;
         }
+        let wanted = self.recording.trace == TraceMode::EveryAck || row.changed;
+        if self.overview.is_some() || wanted {
+            self.probe(row);
+        }
+        if let Some(overview) = &mut self.overview {
+            overview.window(now.seconds(), row, &self.scratch);
+            self.counts[0] += wanted as u64;
+            if wanted && self.keeps(now, self.windows.time_s.len(), WindowLog::MOST_ROWS) {
+                self.keep(now, row);
+            }
+        } else if wanted {
+            self.keep(now, row);
+        }
+    }
+
+    /// Reads the internal values of a row's controller, in the order of its columns.
+    fn probe(&mut self, row: &WindowRow) {
+        if self.windows.internals.is_empty() {
+            return;
+        }
+        let values = &mut self.scratch[..self.probes[row.flow as usize].len()];
+        values.fill(f64::NAN);
+        if self.handoff
+            && let Some((last, own)) = values.split_last_mut()
+        {
+            *last = row.under_handoff as u8 as f64;
+            row.controller.probe(own);
+        } else {
+            row.controller.probe(values);
+        }
+    }
+
+    /// Whether a log with bounded memory and `rows` rows takes an event.
+    fn keeps(&mut self, at: Time, rows: usize, most: usize) -> bool {
+        let within = self.recording.packets_within;
+        if within.is_some_and(|(from, to)| !(from..=to).contains(&at)) {
+            return false;
+        }
+        if rows >= most && self.full.is_none() {
+            self.full = Some(at);
+        }
+        self.full.is_none()
+    }
+
+    fn keep(&mut self, now: Time, row: &WindowRow) {
         let log = &mut self.windows;
         log.time_s.push(now.seconds());
         log.flow.push(row.flow);
@@ -274,21 +286,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if log.internals.is_empty() {
             return;
         }
-        let columns = &self.probes[row.flow as usize];
-        let values = &mut self.scratch[..columns.len()];
-        values.fill(f64::NAN);
-        if self.handoff
-            && let Some((last, own)) = values.split_last_mut()
-        {
-            *last = row.under_handoff as u8 as f64;
-            row.controller.probe(own);
-        } else {
-            row.controller.probe(values);
-        }
         for (_, column) in &mut log.internals {
             column.push(f64::NAN);
         }
-        for (column, value) in columns.iter().zip(values) {
+        for (column, value) in self.probes[row.flow as usize].iter().zip(&self.scratch) {
             if let Some(last) = log.internals[*column].1.last_mut() {
                 *last = *value;
             }
@@ -301,7 +302,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             auditor.watch(events);
         }
         if self.recording.radio {
-            events.iter().for_each(|event| self.radio_log.push(event));
+            for event in events {
+                let route = matches!(event.step, RadioStep::Route { .. });
+                if route
+                    || !self.recording.bounded
+                    || self.keeps(event.at, self.radio_log.time.len(), RadioLog::MOST_ROWS)
+                {
+                    self.radio_log.push(event);
+                }
+            }
         }
         if self.recording.fingerprint {
             for event in events {
@@ -346,10 +355,24 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             auditor.packet(event);
         }
         if self.recording.packets {
-            match self.recording.packets_within {
-                Some((from, _)) if event.at < from => self.packets.hold(event),
-                Some((_, to)) if event.at > to => {}
-                _ => self.packets.push(event),
+            if let Some(overview) = &mut self.overview {
+                self.counts[1] += 1;
+                overview.packet(event);
+            }
+            let kept = match self.recording.packets_within {
+                Some((from, _)) if event.at < from => {
+                    self.packets.hold(event);
+                    false
+                }
+                Some((_, to)) => event.at <= to,
+                None => true,
+            };
+            let bounded = self.recording.bounded;
+            if kept && (!bounded || self.keeps(event.at, self.packets.time.len(), PacketLog::MOST_ROWS)) {
+                if bounded && self.packets.time.len() == PacketLog::RESERVED {
+                    self.packets.reserve();
+                }
+                self.packets.push(event);
             }
         }
         if let Some(captures) = &mut self.captures {
@@ -434,6 +457,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
     }
 
     fn rule(&mut self, event: RuleEvent) {
+        if self.recording.bounded && !self.keeps(event.at, self.rules.len(), RuleRow::MOST_ROWS) {
+            return;
+        }
         let packet = &event.packet;
         self.rules.push(RuleRow {
             time: event.at,
@@ -473,6 +499,16 @@ impl PacketLog {
     pub(crate) const DELIVER: u8 = 3;
     /// The code for no reason.
     pub const NO_REASON: u8 = 255;
+    /// Rows of a log with bounded memory.
+    pub const MOST_ROWS: usize = 3 << 20;
+    /// The rows from which on such a log has room for all of its rows: columns that double leave holes in memory.
+    const RESERVED: usize = 1 << 18;
+
+    /// By how much an event changes the number of packets that its link holds, the packet in transmission included.
+    pub(crate) fn change_by(event: &PacketEvent) -> i64 {
+        let (step, reason, _) = numbers(event);
+        Self::change(step, reason)
+    }
 
     /// By how much an event with these codes changes the number of packets that its link holds, the packet in
     /// transmission included.
@@ -498,6 +534,19 @@ impl PacketLog {
             self.held.resize(link + 1, 0);
         }
         self.held[link] += Self::change(step, reason);
+    }
+
+    fn reserve(&mut self) {
+        let more = Self::MOST_ROWS - self.time.len();
+        self.time.reserve_exact(more);
+        self.link.reserve_exact(more);
+        self.event.reserve_exact(more);
+        self.reason.reserve_exact(more);
+        self.flow.reserve_exact(more);
+        self.kind.reserve_exact(more);
+        self.seq.reserve_exact(more);
+        self.size.reserve_exact(more);
+        self.marked.reserve_exact(more);
     }
 
     fn push(&mut self, event: &PacketEvent) {

@@ -109,10 +109,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 offered_s: a.offered_s,
                 mean_queue_packets: a.mean_queue_packets,
                 mean_sojourn_s: a.mean_sojourn_s,
+                p95_sojourn_s: a.p95_sojourn_s,
                 low_latency: a.low_latency.as_ref().map(|low| LowLatencyOutcome {
                     sent_packets: low.packets,
                     marked_packets: low.marked,
                     mean_sojourn_s: (low.packets > 0).then(|| low.mean_wait_s()),
+                    p99_sojourn_s: low.p99_wait_s(),
                 }),
                 accepted_packets: a.accepted,
                 unused: self.satellites.is_some() && a.offered == 0,

@@ -2,11 +2,11 @@
 
 use super::outcome::{HandoffOutcome, SatelliteOutcome};
 use crate::audit::AuditedLink;
-use crate::scenario::{Direction, Satellites, Scenario, Transmitter};
+use crate::scenario::paths::NodeNumbers;
+use crate::scenario::{Direction, Satellites, Scenario};
 use net::{Ends, HandoffLoss, NodeId, SatelliteNetwork, Topology};
 use orbit::{Graph, IslKind, Timeline};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -52,20 +52,19 @@ pub(super) fn lay_out<'a>(
     radio_nodes: &'a [String],
     seed: u64,
     stop: &AtomicBool,
-) -> (Topology, BTreeMap<&'a str, NodeId>, SatelliteLayout<'a>) {
+) -> (Topology, NodeNumbers<'a>, SatelliteLayout<'a>) {
     let system = &satellites.system;
     let mut topology = Topology::default();
-    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+    let mut nodes = NodeNumbers::default();
     for node in 0..system.nodes() {
-        nodes.insert(system.name(node), topology.add_node(system.name(node)));
+        nodes.add(system.name(node), &mut topology);
     }
     for name in radio_nodes {
-        nodes.insert(name, topology.add_node(name));
+        nodes.add(name, &mut topology);
     }
     let mut fixed_links = Vec::new();
     for link in &scenario.links {
-        let [a, b] =
-            link.ends.each_ref().map(|name| *nodes.entry(name).or_insert_with(|| topology.add_node(name)));
+        let [a, b] = link.ends.each_ref().map(|name| nodes.get_or_add(name, &mut topology));
         for ([from, to], direction) in [[a, b], [b, a]].into_iter().zip(&link.directions) {
             topology.add_link(from, to, direction.delay);
             fixed_links.push((from.0 as usize, to.0 as usize, direction.delay.seconds()));
@@ -75,10 +74,9 @@ pub(super) fn lay_out<'a>(
     let [anybody, seam] = [ANYBODY, SEAM].map(|name| topology.add_node(name));
     let node = |number: usize| NodeId(number as u32);
     let mut directions = Vec::new();
-    let mut add = |from: NodeId, to: NodeId, transmitter: &Transmitter| {
-        topology.add_link(from, to, Span::ZERO);
-        let Transmitter { rate, queue, losses } = transmitter.clone();
-        directions.push(Direction { rate, delay: Span::ZERO, queue, losses, router: None, variation: None });
+    let mut add = |from: NodeId, to: NodeId, transmitter: &Direction| {
+        topology.add_link(from, to, transmitter.delay);
+        directions.push(transmitter.clone());
     };
     // In the order of `orbit::Graph`.
     for isl in &system.constellation.isls {

@@ -1,8 +1,9 @@
 //! Curves of a run for a screen: of each pixel column the first, least, greatest and last value.
 
+use crate::simulation::decimator::{Decimator, Range};
+use crate::simulation::overview::{FlowOverview, Overview};
 use crate::simulation::{PacketLog, Run, TraceMode, WindowLog};
 use serde::Serialize;
-use units::Time;
 
 /// Bins of the goodput in the interval shown; a bin is never shorter than two round-trip times.
 const GOODPUT_BINS: f64 = 120.0;
@@ -12,7 +13,8 @@ const DROPS_PER_COLUMN: usize = 4;
 /// One curve.
 #[derive(Debug, Serialize)]
 pub struct Series {
-    /// What it shows: `cwnd`, `ssthresh`, `in_flight`, `rtt`, `goodput`, `internal`, `queue` or `drops`.
+    /// What it shows: `cwnd`, `ssthresh`, `in_flight`, `rtt`, `goodput`, `internal`, `queue`, `drops`, or
+    /// `percentile`: of the windows of all flows.
     pub panel: &'static str,
     /// Number of the flow; none for a link.
     pub flow: Option<u32>,
@@ -63,104 +65,33 @@ impl Curves {
     }
 }
 
-/// The interval shown, and the number of pixel columns.
-#[derive(Clone, Copy, Debug)]
-struct Range {
-    from: f64,
-    to: f64,
-    columns: usize,
-}
-
-impl Range {
-    fn column(self, at: f64) -> usize {
-        let part = (at - self.from) / (self.to - self.from);
-        ((part * self.columns as f64) as usize).min(self.columns - 1)
-    }
-}
-
-/// Thins a curve whose points come in the order of time.
-#[derive(Clone, Debug)]
-struct Decimator {
-    range: Range,
-    /// Whether the value holds until the next point, so that the one before the interval counts.
-    steps: bool,
-    column: usize,
-    /// First, least, greatest and last point of the present column.
-    bucket: Option<[(f64, f64); 4]>,
-    before: Option<f64>,
-    points: Vec<(f64, f64)>,
-}
-
-impl Decimator {
-    fn new(range: Range, steps: bool) -> Decimator {
-        Decimator { range, steps, column: 0, bucket: None, before: None, points: Vec::new() }
-    }
-
-    fn push(&mut self, at: f64, value: f64) {
-        if !value.is_finite() || at > self.range.to {
-            return;
-        }
-        if at < self.range.from {
-            self.before = Some(value);
-            return;
-        }
-        if let Some(value) = self.before.take().filter(|_| self.steps) {
-            self.points.push((self.range.from, value));
-        }
-        let column = self.range.column(at);
-        let point = (at, value);
-        match &mut self.bucket {
-            Some(bucket) if self.column == column => {
-                if value < bucket[1].1 {
-                    bucket[1] = point;
-                }
-                if value > bucket[2].1 {
-                    bucket[2] = point;
-                }
-                bucket[3] = point;
-            }
-            _ => {
-                self.flush();
-                (self.column, self.bucket) = (column, Some([point; 4]));
-            }
-        }
-    }
-
-    fn flush(&mut self) {
-        let Some([first, mut a, mut b, last]) = self.bucket.take() else { return };
-        if a.0 > b.0 {
-            (a, b) = (b, a);
-        }
-        for point in [first, a, b, last] {
-            if self.points.last() != Some(&point) {
-                self.points.push(point);
-            }
-        }
-    }
-
-    fn finish(mut self) -> Vec<(f64, f64)> {
-        self.flush();
-        if let (Some(value), true) = (self.before, self.steps) {
-            self.points.push((self.range.from, value)); // no change within the interval
-        }
-        if self.steps
-            && let Some(&(at, value)) = self.points.last()
-            && at < self.range.to
-        {
-            self.points.push((self.range.to, value));
-        }
-        self.points
-    }
-}
-
 impl Run {
     /// The curves from `from` to `to`, s, for a screen of `columns` pixel columns; they end at the simulated time so far.
     /// Windows, round-trip times and internal values need a window trace, goodput needs one with every ACK, queues and
-    /// drops need packet events.
+    /// drops need packet events. With [`crate::Recording::bounded`], an interval whose rows are not recorded, or not yet,
+    /// has the thinned curves of the whole run.
     pub fn curves(&self, from: f64, to: f64, columns: usize) -> Curves {
         let mut curves = Curves::default();
         let range = Range { from, to: to.min(self.now().seconds()), columns: columns.max(1) };
-        let flows = self.flow_names();
+        let (flows, links) = (self.flow_names(), self.link_names());
+        let rows = match self.overview() {
+            Some(overview) if range.from < range.to => {
+                percentiles(&mut curves, overview, range);
+                let ([begin, end], _) = self.recorded();
+                let within = self.recording().packets_within;
+                let complete = self.has_ended() || within.is_some_and(|(_, until)| self.now() > until);
+                let rows = complete && begin <= range.from && range.to <= end;
+                if !rows {
+                    let bytes = |flow| self.segment_bytes(flow as u32);
+                    from_overview(&mut curves, overview, range, [&flows, &links], bytes);
+                }
+                rows
+            }
+            _ => true,
+        };
+        if !rows {
+            return curves;
+        }
         if range.from < range.to {
             windows(&mut curves, self.windows(), range, &flows);
             if self.recording().trace == TraceMode::EveryAck {
@@ -170,17 +101,91 @@ impl Run {
         if let Some(range) =
             self.recorded_packets(range.from, range.to).map(|(from, to)| Range { from, to, ..range })
         {
-            queues(&mut curves, self.packets(), range, &self.link_names());
+            queues(&mut curves, self.packets(), range, &links);
         }
         curves
     }
 
     /// The part of an interval, s, in which packet events are recorded; none if there is no such part.
     pub(super) fn recorded_packets(&self, from: f64, to: f64) -> Option<(f64, f64)> {
-        let recording = self.recording();
-        let (begin, end) = recording.packets_within.unwrap_or((Time::ZERO, Time::NEVER));
-        let part = (from.max(begin.seconds()), to.min(end.seconds()).min(self.now().seconds()));
-        (recording.packets && part.0 < part.1).then_some(part)
+        let ([begin, end], _) = self.recorded();
+        let part = (from.max(begin), to.min(end));
+        (self.recording().packets && part.0 < part.1).then_some(part)
+    }
+}
+
+/// The curves of an interval from those of the whole run.
+fn from_overview(
+    curves: &mut Curves,
+    overview: &Overview,
+    range: Range,
+    [flows, links]: [&[String]; 2],
+    segment_bytes: impl Fn(usize) -> Option<u32>,
+) {
+    for (number, (flow, name)) in overview.flows.iter().zip(flows).enumerate() {
+        let own = [
+            (("cwnd", "segments"), &flow.cwnd),
+            (("ssthresh", "segments"), &flow.ssthresh),
+            (("in_flight", "segments"), &flow.in_flight),
+            (("rtt", "s"), &flow.rtt),
+        ];
+        for (kind, curve) in own {
+            curves.of_flow(kind, number as u32, name, &curve.thinned(range).finish());
+        }
+        for (name, curve) in &flow.internals {
+            curves.of_flow(("internal", ""), number as u32, name, &curve.thinned(range).finish());
+        }
+        if let Some(bytes) = segment_bytes(number) {
+            let points = acked_rate(overview.range, flow, range, bytes);
+            curves.of_flow(("goodput", "bit/s"), number as u32, name, &points);
+        }
+    }
+    for link in &overview.links {
+        let name = &links[link.link as usize];
+        curves.of_link(("queue", "packets"), link.link, name, &link.queue.thinned(range).finish());
+        let drops: Vec<(f64, f64)> =
+            link.drops.iter().copied().filter(|drop| (range.from..=range.to).contains(&drop.0)).collect();
+        curves.of_link(("drops", ""), link.link, name, &drops);
+    }
+}
+
+/// The goodput of a flow in bins of whole columns of the run's curves.
+fn acked_rate(whole: Range, flow: &FlowOverview, range: Range, bytes: u32) -> Vec<(f64, f64)> {
+    let column = (whole.to - whole.from) / whole.columns as f64;
+    let bin = ((range.to - range.from) / GOODPUT_BINS).max(2.0 * flow.mean_rtt());
+    let columns = ((bin / column).ceil() as usize).max(1);
+    let width = columns as f64 * column;
+    let first = (range.from / column).ceil() as usize;
+    let bins = ((range.to - first as f64 * column) / width + 1e-9) as usize;
+    if !flow.has_acked() {
+        return Vec::new();
+    }
+    let acked = |column: usize| flow.acked.get(column).copied().unwrap_or(0.0);
+    let value = |bin: usize| (0..columns).map(|i| acked(first + bin * columns + i)).sum::<f64>();
+    let mut points: Vec<(f64, f64)> = (0..bins)
+        .map(|bin| ((first + bin * columns) as f64 * column, value(bin) * bytes as f64 * 8.0 / width))
+        .collect();
+    if let Some(&(at, value)) = points.last() {
+        points.push((at + width, value));
+    }
+    points
+}
+
+/// The distribution of the windows over all flows.
+fn percentiles(curves: &mut Curves, overview: &Overview, range: Range) {
+    for (place, name) in ["10th percentile", "median", "90th percentile"].into_iter().enumerate() {
+        let mut curve = Decimator::new(range, true);
+        overview.percentiles.iter().for_each(|(at, values)| curve.push(*at, values[place]));
+        let series = Series {
+            panel: "percentile",
+            flow: None,
+            link: None,
+            name: name.into(),
+            unit: "segments",
+            start: 0,
+            points: 0,
+        };
+        curves.add(series, &curve.finish());
     }
 }
 
@@ -313,48 +318,5 @@ fn queues(curves: &mut Curves, log: &PacketLog, range: Range, links: &[String]) 
     for (link, ((_, curve), drops)) in each.into_iter().zip(drops).enumerate() {
         curves.of_link(("queue", "packets"), link as u32, &links[link], &curve.finish());
         curves.of_link(("drops", ""), link as u32, &links[link], &drops.points);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn thinned(range: Range, values: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
-        let mut decimator = Decimator::new(range, true);
-        values.for_each(|(at, value)| decimator.push(at, value));
-        decimator.finish()
-    }
-
-    #[test]
-    fn extremes_of_each_column_survive() {
-        let range = Range { from: 2.0, to: 8.0, columns: 30 };
-        let value = |i: u32| cc::detmath::cos(i as f64 * 0.7311) * i as f64;
-        let all: Vec<(f64, f64)> = (0..100_000).map(|i| (i as f64 / 10_000.0, value(i))).collect();
-        let points = thinned(range, all.iter().copied());
-        assert!(points.len() <= 4 * 30 + 2, "{}", points.len());
-        assert!(points.windows(2).all(|pair| pair[0].0 <= pair[1].0));
-        for column in 0..30 {
-            let within = |points: &[(f64, f64)]| {
-                let found = points.iter().filter(|point| {
-                    (range.from..range.to).contains(&point.0) && range.column(point.0) == column
-                });
-                found.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p.1), b.max(p.1)))
-            };
-            // The point that holds from before the interval is an addition to the first column.
-            let (found, expected) = (within(&points), within(&all));
-            assert!(column == 0 || found == expected, "column {column}: {found:?} {expected:?}");
-        }
-    }
-
-    #[test]
-    fn a_value_holds_over_the_interval() {
-        let range = Range { from: 2.0, to: 8.0, columns: 10 };
-        assert_eq!(thinned(range, [(1.0, 5.0)].into_iter()), [(2.0, 5.0), (8.0, 5.0)]);
-        assert_eq!(
-            thinned(range, [(1.0, 5.0), (3.0, 7.0), (9.0, 9.0)].into_iter()),
-            [(2.0, 5.0), (3.0, 7.0), (8.0, 7.0)]
-        );
-        assert!(thinned(range, std::iter::empty()).is_empty());
     }
 }

@@ -3,11 +3,60 @@
 use engine::Stream;
 use units::Span;
 
-/// Delays each packet by a uniformly distributed time.
+/// The distribution of a delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Uniform between two bounds.
+    Uniform {
+        /// The smallest delay.
+        min: Span,
+        /// The largest delay.
+        max: Span,
+    },
+    /// Normal, cut off at zero and at [`Distribution::longest`].
+    Normal {
+        /// Mean, before the cut.
+        mean: Span,
+        /// Standard deviation, before the cut.
+        deviation: Span,
+        /// Correlation of the delays of two successive packets.
+        correlation: f64,
+    },
+    /// Pareto with shape 3, moved and scaled to this mean and deviation, cut off likewise.
+    Pareto {
+        /// Mean, before the cut.
+        mean: Span,
+        /// Standard deviation, before the cut.
+        deviation: Span,
+    },
+}
+
+/// The largest distances from the mean, in deviations.
+const LONGEST_NORMAL: f64 = 9.0;
+const LONGEST_PARETO: f64 = 30.0;
+
+impl Distribution {
+    /// The largest delay.
+    pub fn longest(&self) -> Span {
+        match *self {
+            Distribution::Uniform { max, .. } => max,
+            Distribution::Normal { mean, deviation, .. } => beyond(mean, deviation, LONGEST_NORMAL),
+            Distribution::Pareto { mean, deviation } => beyond(mean, deviation, LONGEST_PARETO),
+        }
+    }
+}
+
+/// `mean` and `distance` deviations, at least zero.
+fn beyond(mean: Span, deviation: Span, distance: f64) -> Span {
+    Span::from_ps((mean.ps() as f64 + deviation.ps() as f64 * distance).max(0.0) as u64)
+}
+
+/// Delays packets by random times.
 #[derive(Clone, Debug)]
 pub struct Jitter {
-    min: Span,
-    max: Span,
+    distribution: Distribution,
+    /// The last normally distributed number, if there was one.
+    last: Option<f64>,
     /// Part of the packets that are delayed.
     rate: f64,
     /// Whether packets keep their order.
@@ -16,14 +65,14 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// Delays every packet by `min` to `max`; with `ordered`, none arrives before the one in front of it.
-    pub fn new(min: Span, max: Span, ordered: bool, stream: Stream) -> Jitter {
-        Jitter { min, max, rate: 1.0, ordered, stream }
+    /// Delays every packet by a time of this distribution; with `ordered`, none arrives before the one in front of it.
+    pub fn new(distribution: Distribution, ordered: bool, stream: Stream) -> Jitter {
+        Jitter { distribution, last: None, rate: 1.0, ordered, stream }
     }
 
     /// Delays a part `rate` of the packets by `by`, so that others overtake them.
     pub fn reorder(rate: f64, by: Span, stream: Stream) -> Jitter {
-        Jitter { min: by, max: by, rate, ordered: false, stream }
+        Jitter { rate, ..Jitter::new(Distribution::Uniform { min: by, max: by }, false, stream) }
     }
 
     /// Whether packets keep their order.
@@ -36,10 +85,32 @@ impl Jitter {
         if self.rate < 1.0 && self.stream.uniform() >= self.rate {
             return Span::ZERO;
         }
-        if self.min == self.max {
-            return self.min;
+        match self.distribution {
+            Distribution::Uniform { min, max } if min == max => min,
+            Distribution::Uniform { min, max } => min + (max - min).part(self.stream.uniform()),
+            Distribution::Normal { mean, deviation, correlation } => {
+                let drawn = self.normal();
+                let last = self.last.unwrap_or(drawn);
+                let next = if self.last.is_none() {
+                    drawn
+                } else {
+                    correlation * last + (1.0 - correlation * correlation).sqrt() * drawn
+                };
+                self.last = Some(next);
+                beyond(mean, deviation, next.clamp(-LONGEST_NORMAL, LONGEST_NORMAL))
+            }
+            Distribution::Pareto { mean, deviation } => {
+                // Shape 3 and scale 1: mean 3/2, variance 3/4.
+                let drawn = 1.0 / libm::cbrt(1.0 - self.stream.uniform());
+                beyond(mean, deviation, ((drawn - 1.5) / 0.75f64.sqrt()).min(LONGEST_PARETO))
+            }
         }
-        self.min + (self.max - self.min).part(self.stream.uniform())
+    }
+
+    /// A number with the standard normal distribution (Box and Muller).
+    fn normal(&mut self) -> f64 {
+        let (radius, angle) = (1.0 - self.stream.uniform(), self.stream.uniform());
+        (-2.0 * libm::log(radius)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * angle)
     }
 }
 
@@ -50,7 +121,8 @@ mod tests {
     #[test]
     fn delays_have_their_range_and_their_rate() {
         let (min, max) = (Span::from_ms(2), Span::from_ms(5));
-        let mut jitter = Jitter::new(min, max, true, Stream::new(1, "jitter", "test"));
+        let mut jitter =
+            Jitter::new(Distribution::Uniform { min, max }, true, Stream::new(1, "jitter", "test"));
         let delays: Vec<Span> = (0..10_000).map(|_| jitter.delay()).collect();
         assert!(delays.iter().all(|delay| (min..max).contains(delay)));
         let mean = delays.iter().map(|delay| delay.seconds()).sum::<f64>() / 1e4;
@@ -58,5 +130,43 @@ mod tests {
         let mut reorder = Jitter::reorder(0.1, max, Stream::new(1, "reorder", "test"));
         let late = (0..10_000).filter(|_| reorder.delay() == max).count();
         assert!((850..1150).contains(&late));
+    }
+
+    /// Mean, deviation (ms), and correlation of successive delays of a distribution.
+    fn moments(distribution: Distribution) -> (f64, f64, f64) {
+        let mut jitter = Jitter::new(distribution, true, Stream::new(3, "jitter", "test"));
+        let delays: Vec<f64> = (0..200_000).map(|_| 1e3 * jitter.delay().seconds()).collect();
+        let count = delays.len() as f64;
+        let mean = delays.iter().sum::<f64>() / count;
+        let variance = delays.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / count;
+        let product = delays.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / count;
+        (mean, variance.sqrt(), product / variance)
+    }
+
+    #[test]
+    fn normal_and_pareto_delays_have_their_moments() {
+        let (mean, deviation) = (Span::from_ms(20), Span::from_ms(3));
+        for correlation in [0.0, 0.6] {
+            let found = moments(Distribution::Normal { mean, deviation, correlation });
+            assert!((found.0 - 20.0).abs() < 0.05 && (found.1 - 3.0).abs() < 0.05, "{found:?}");
+            assert!((found.2 - correlation).abs() < 0.02, "{found:?}");
+        }
+        let found = moments(Distribution::Pareto { mean, deviation });
+        assert!((found.0 - 20.0).abs() < 0.05 && (2.7..3.1).contains(&found.1), "{found:?}");
+        assert!(found.2.abs() < 0.02, "{found:?}");
+    }
+
+    #[test]
+    fn delays_are_never_negative_nor_above_their_bound() {
+        let (mean, deviation) = (Span::from_ms(1), Span::from_ms(5));
+        for distribution in [
+            Distribution::Normal { mean, deviation, correlation: 0.9 },
+            Distribution::Pareto { mean, deviation },
+        ] {
+            let mut jitter = Jitter::new(distribution, true, Stream::new(4, "jitter", "test"));
+            let delays: Vec<Span> = (0..100_000).map(|_| jitter.delay()).collect();
+            assert!(delays.iter().all(|delay| *delay <= distribution.longest()));
+            assert!(delays.contains(&Span::ZERO));
+        }
     }
 }

@@ -8,7 +8,7 @@ mod scripted;
 
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
-pub use jitter::Jitter;
+pub use jitter::{Distribution, Jitter};
 pub use outage::Outages;
 pub use scripted::{Action, Scripted, Selection, Transmissions};
 

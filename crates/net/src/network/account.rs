@@ -4,29 +4,88 @@
 use super::Network;
 use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::packet::Packet;
+use crate::sojourn::SojournTimes;
 use crate::tap::DropReason;
 use engine::EventQueue;
 use units::{Span, Time};
 
+/// The waiting times of each link, of packets that arrive after the warm-up.
+#[derive(Default)]
+pub(super) struct Sojourns {
+    from: Time,
+    links: Vec<Option<SojournTimes>>,
+}
+
+impl Sojourns {
+    /// Counts a packet that arrived at link `id` at `now` and is transmitted or dropped at `start`.
+    fn record(&mut self, id: u32, now: Time, start: Time) {
+        if now >= self.from {
+            let number = id as usize;
+            if self.links.len() <= number {
+                self.links.resize(number + 1, None);
+            }
+            self.links[number].get_or_insert_default().record(start.since(now));
+        }
+    }
+}
+
 impl Network {
-    /// Counts a transmission that ends after the warm-up or after the run.
+    /// Records waiting times, for [`LinkAccount::p95_sojourn_s`]. Call it after adding the links and after
+    /// [`Network::set_warmup`].
+    pub fn record_sojourns(&mut self) {
+        let from = if self.beyond.is_empty() { Time::ZERO } else { self.border };
+        self.sojourns = Some(Box::new(Sojourns { from, links: Vec::new() }));
+        self.simple_until = Time::ZERO;
+        for service in self.ingress.iter_mut().filter_map(|ingress| ingress.service.as_mut()) {
+            service.scheduler.record_sojourns(from);
+        }
+    }
+
+    /// Counts a transmission that ends after the warm-up or after the run, or any if waiting times are recorded.
     #[cold]
     pub(super) fn transmit_late(&mut self, id: u32, now: Time, start: Time, depart: Time) {
-        // Transmission time and waiting time before time `end`.
-        let before = |end: Time| {
-            let begun = start.min(end);
-            let waited = if now <= end { begun.since(now).ps() as f64 } else { 0.0 };
-            (depart.min(end).since(begun), waited)
-        };
-        let link = &mut self.links[id as usize];
-        let (busy, waited) = before(self.horizon);
-        link.busy = link.busy + busy;
-        link.waited += waited;
+        self.count_late(id, start, depart, depart.since(start));
+        let waited = |end: Time| if now <= end { start.min(end).since(now).ps() as f64 } else { 0.0 };
+        let whole = waited(self.horizon);
+        self.links[id as usize].waited += whole;
         if let Some(beyond) = self.beyond.get_mut(id as usize) {
-            let (early, early_wait) = before(self.border);
             beyond.accepted += (now > self.border) as u64;
-            beyond.busy = beyond.busy + (busy - early);
-            beyond.waited += waited - early_wait;
+            beyond.waited += whole - waited(self.border);
+        }
+        if let Some(sojourns) = &mut self.sojourns
+            && start <= self.horizon
+        {
+            sojourns.record(id, now, start);
+        }
+    }
+
+    /// Counts the transmission of a packet, `busy` of the time from `start` to `depart`, which can be after the warm-up or
+    /// after the run.
+    #[cold]
+    pub(super) fn count_late(&mut self, id: u32, start: Time, depart: Time, busy: Span) {
+        let whole = depart.since(start);
+        let before = |end: Time| {
+            let passed = depart.min(end).since(start.min(end));
+            if busy == whole {
+                return passed;
+            }
+            let part = passed.ps() as u128 * busy.ps() as u128 / whole.ps().max(1) as u128;
+            Span::from_ps(part as u64)
+        };
+        let counted = before(self.horizon);
+        let link = &mut self.links[id as usize];
+        link.busy = link.busy + counted;
+        if let Some(beyond) = self.beyond.get_mut(id as usize) {
+            beyond.busy = beyond.busy + (counted - before(self.border));
+        }
+    }
+
+    /// Counts the waiting time of a packet of a scheduled link.
+    #[inline]
+    pub(super) fn count_sojourn(&mut self, id: u32, now: Time, start: Time) {
+        self.links[id as usize].waited += start.since(now).ps() as f64;
+        if let Some(sojourns) = &mut self.sojourns {
+            sojourns.record(id, now, start);
         }
     }
 
@@ -43,13 +102,16 @@ impl Network {
     /// Sets the end of the warm-up, so that [`Network::account`] is valid at that time too. Call it after adding the
     /// links.
     pub fn set_warmup(&mut self, at: Time) {
-        self.border = at;
+        (self.border, self.simple_until) = (at, at);
         self.beyond = vec![Beyond::default(); self.links.len()];
     }
 
     /// Ends the warm-up. Call it after [`Network::account`] for the warm-up.
     pub fn end_warmup(&mut self) {
         self.border = self.horizon;
+        if self.sojourns.is_none() {
+            self.simple_until = self.horizon;
+        }
         self.beyond = Vec::new();
     }
 
@@ -102,6 +164,10 @@ impl Network {
                     offered_s: offered,
                     mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
                     low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()).cloned(),
+                    p95_sojourn_s: self
+                        .sojourns
+                        .as_ref()
+                        .and_then(|sojourns| sojourns.links.get(number)?.as_ref()?.quantile(0.95)),
                     mean_sojourn_s: (accepted > 0).then(|| waited / accepted as f64),
                 }
             })

@@ -6,6 +6,7 @@ use crate::packet::Packet;
 use crate::satellites::LinkTransit;
 use crate::tap::{DropReason, Tap};
 use engine::EventQueue;
+use units::Time;
 
 impl Network {
     /// Forwards a packet over a hop that is not a link. The radio reports later what became of a packet.
@@ -62,7 +63,7 @@ impl Network {
     ) -> bool {
         let now = event_queue.now();
         let Some(tables) = &mut self.tables else { return false };
-        let mut port = match tables.port(row, node) {
+        let port = match tables.port(row, node) {
             Ok(port) => port,
             Err(link) => {
                 self.drop_packet(tap, link, now, packet, DropReason::Route);
@@ -84,10 +85,25 @@ impl Network {
         let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
         let packet = &self.rewritten(id, now, packet, accepted.marked);
         let start = self.transmit(tap, id, now, packet, header);
+        let lost = accepted.lost.then_some(DropReason::Loss);
+        self.propagate_by_table(event_queue, tap, (port, row, start), packet, lost)
+    }
+
+    /// Schedules the arrival of a packet for destination `row`, whose transmission at `port` started at `start` and ends at
+    /// the `free_at` of the link. Returns whether it arrives; `lost`: it does not, for this reason.
+    pub(super) fn propagate_by_table<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        (mut port, row, start): (u32, u32, Time),
+        packet: &Packet,
+        lost: Option<DropReason>,
+    ) -> bool {
         let Network { tables, links, routes, .. } = self;
-        let (Some(tables), link) = (tables, &mut links[id as usize]) else { return false };
-        let rows = tables.rows();
-        let mut reason = accepted.lost.then_some(DropReason::Loss);
+        let Some(tables) = tables else { return false };
+        let id = tables.outgoing[port as usize].link;
+        let link = &mut links[id as usize];
+        let (rows, mut reason) = (tables.rows(), lost);
         match tables.transit(port, start, |link| places(routes, rows, link)) {
             LinkTransit::Arrives(over) => port = over,
             LinkTransit::Lost => reason = Some(DropReason::Handoff),

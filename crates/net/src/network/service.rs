@@ -16,7 +16,7 @@ use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::transmitter::Transmitter;
 use engine::EventQueue;
-use units::{Span, Time};
+use units::Time;
 
 impl Network {
     /// Replaces the queue of link `link` by a discipline that is asked at each departure. Call it before adding routes.
@@ -136,7 +136,7 @@ impl Network {
         }
         for dropped in drops.drain(..) {
             service.left(&dropped);
-            self.links[id as usize].waited += dropped.sojourn(now).ps() as f64;
+            self.count_sojourn(id, dropped.arrived, now);
             self.drop_packet(tap, id, now, &dropped.packet, DropReason::Aqm);
             self.forget_options(&dropped.packet);
         }
@@ -179,11 +179,15 @@ impl Network {
         let now = event_queue.now();
         let ingress = self.links[id as usize].ingress as usize;
         let impaired = !self.ingress[ingress].impairments.is_empty();
+        let mut resumed = now;
         if impaired {
-            let resumed = self.ingress[ingress].after_stalls(now);
-            if resumed > now {
-                return service.schedule(event_queue, resumed);
-            }
+            resumed = self.ingress[ingress].after_stalls(now);
+        }
+        if let Some(tables) = &mut self.tables {
+            resumed = tables.terminal_ready(id, resumed);
+        }
+        if resumed > now {
+            return service.schedule(event_queue, resumed);
         }
         service.due = Time::NEVER;
         let next = service.scheduler.dequeue(now, &mut service.drops);
@@ -193,23 +197,31 @@ impl Network {
         let Some(next) = next else { return };
         service.left(&next);
         service.serving_since = now;
+        // After a hand-off of its terminal the packet waits at the transmitter.
+        let (mut header, mut begin, mut by_table) = (0, now, None);
+        if let Some(tables) = &mut self.tables {
+            let (port, row) = tables.port_of(next.packet.route);
+            (header, begin) = (tables.header(port), tables.not_before(port, now));
+            by_table = Some((port, row));
+        }
         let link = &mut self.links[id as usize];
-        let busy = link.transmission_time(next.packet.size, || service.nominal);
+        let size = next.packet.size + header;
+        let busy = link.transmission_time(size, || service.nominal);
         let depart = match service.transmitter {
-            Transmitter::Constant(_) => now + busy,
-            ref mut varying => varying.transmit(now, next.packet.size),
+            Transmitter::Constant(_) => begin + busy,
+            ref mut varying => varying.transmit(begin, size),
         };
         if service.waiting() > 0 {
             let ready = service.transmitter.ready_at(depart);
             service.schedule(event_queue, ready);
         }
         link.free_at = depart;
-        link.waited += next.sojourn(now).ps() as f64;
         if depart <= self.border {
             link.busy = link.busy + busy;
         } else {
-            self.count_late(id, now, depart, busy);
+            self.count_late(id, begin, depart, busy);
         }
+        self.count_sojourn(id, next.arrived, begin);
         if T::PACKETS {
             if next.marked {
                 let rule = || service.scheduler.rule(&next, now, Point::Mark);
@@ -224,28 +236,17 @@ impl Network {
             self.lose(tap, id, &next.packet, DropReason::Loss);
             return self.forget_options(&next.packet);
         }
-        if !next.effect.displaces() && self.tables.is_none() {
-            return self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
+        if !next.effect.displaces() {
+            let Some((port, row)) = by_table else {
+                return self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
+            };
+            if !self.propagate_by_table(event_queue, tap, (port, row, begin), &next.packet, None) {
+                self.forget_options(&next.packet);
+            }
+            return;
         }
         let link = &mut self.links[id as usize];
         let arrival = ingress.displaced(depart + link.delay, &next.effect);
         event_queue.push(arrival, &next.packet, &mut link.hint, |packet| packet.began = now);
-    }
-
-    /// Counts the transmission of a packet that ends after the warm-up or after the run: `busy` of the time from `start` to
-    /// `depart`.
-    #[cold]
-    fn count_late(&mut self, id: u32, start: Time, depart: Time, busy: Span) {
-        let whole = depart.since(start).ps().max(1) as u128;
-        let before = |end: Time| {
-            let passed = (end.since(start.min(end)).ps() as u128).min(whole);
-            Span::from_ps((busy.ps() as u128 * passed / whole) as u64)
-        };
-        let counted = before(self.horizon);
-        let link = &mut self.links[id as usize];
-        link.busy = link.busy + counted;
-        if let Some(beyond) = self.beyond.get_mut(id as usize) {
-            beyond.busy = beyond.busy + (counted - before(self.border));
-        }
     }
 }

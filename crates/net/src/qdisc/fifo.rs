@@ -24,21 +24,39 @@ impl Fifo {
     /// Removes packets whose transmission starts before `now`, or, with `also_now`, at `now`.
     #[inline]
     pub(super) fn depart(&mut self, now: Time, also_now: bool) {
+        self.depart_with(now, also_now, |_, _, _| {});
+    }
+
+    /// The same, and calls `departed` for each with the start of its transmission, its bytes, and the bytes behind it.
+    #[inline]
+    pub(super) fn depart_with(
+        &mut self,
+        now: Time,
+        also_now: bool,
+        mut departed: impl FnMut(Time, u32, u64),
+    ) {
         while let Some(&(start, size)) = self.waiting.front()
             && (start < now || also_now && start == now)
         {
             self.waiting.pop_front();
             self.backlog -= size as u64;
             (self.serving_since, self.serving) = (start, size);
+            departed(start, size, self.backlog);
         }
     }
 
     /// Advances the queue to the time of the offer. Returns whether the transmitter is idle then.
     #[inline]
     pub fn settle(&mut self, offer: &Offer) -> bool {
-        self.depart(offer.now, false);
+        self.settle_with(offer, |_, _, _| {})
+    }
+
+    /// The same, and calls `departed` as [`Fifo::depart_with`].
+    #[inline]
+    pub(super) fn settle_with(&mut self, offer: &Offer, mut departed: impl FnMut(Time, u32, u64)) -> bool {
+        self.depart_with(offer.now, false, &mut departed);
         let after_departure = !offer.before_departure(self.serving_since);
-        self.depart(offer.now, after_departure);
+        self.depart_with(offer.now, after_departure, &mut departed);
         offer.free_at < offer.now || (offer.free_at == offer.now && after_departure)
     }
 

@@ -28,6 +28,46 @@ pub struct PieConfig {
     pub mark_p: f64,
     /// Spread the drops evenly (RFC 8033 section 5.4).
     pub derandomise: bool,
+    /// The delay is the backlog over a measured departure rate (RFC 8033 section 5.2), not the waiting time of the head.
+    pub by_rate: bool,
+}
+
+/// Bytes over which the departure rate is measured, and the weight of a measurement in its average (RFC 8033 section 5.2).
+const MEASURED_BYTES: u64 = 1 << 14;
+const MEASUREMENT_WEIGHT: f64 = MEASURED_BYTES as f64 / (1 << 16) as f64;
+
+/// The estimate of the departure rate.
+#[derive(Clone, Debug, Default)]
+struct DepartureRate {
+    /// Start of a measurement, and the bytes that have left since then.
+    measuring: Option<(Time, u64)>,
+    /// Mean time in which the measured bytes leave, s.
+    time: Option<f64>,
+}
+
+impl DepartureRate {
+    /// A packet of `size` bytes leaves the queue, and `behind` bytes stay.
+    fn departed(&mut self, at: Time, size: u32, behind: u64) {
+        let queued = behind + u64::from(size);
+        let (start, bytes) = match self.measuring {
+            Some(measuring) => measuring,
+            None if queued >= MEASURED_BYTES => (at, 0),
+            None => return,
+        };
+        let bytes = bytes + u64::from(size);
+        self.measuring = (bytes < MEASURED_BYTES).then_some((start, bytes));
+        if self.measuring.is_none() {
+            let taken = at.since(start).seconds();
+            let mean = self.time.map_or(taken, |mean| mean + MEASUREMENT_WEIGHT * (taken - mean));
+            self.time = Some(mean);
+        }
+    }
+
+    /// The time in which `bytes` leave; zero before the first measurement.
+    fn delay(&self, bytes: u64) -> Span {
+        let time = self.time.unwrap_or(0.0);
+        Span::from_seconds(time * bytes as f64 / MEASURED_BYTES as f64)
+    }
 }
 
 /// The controller of PIE, without the queue.
@@ -136,6 +176,7 @@ pub struct Pie {
     queue: Fifo,
     /// Times of arrival of the waiting packets.
     arrivals: VecDeque<Time>,
+    rate: DepartureRate,
     stream: Stream,
 }
 
@@ -143,18 +184,35 @@ impl Pie {
     /// A queue in which at most `packets` packets and `bytes` bytes wait, with random numbers from `stream`.
     pub fn new(config: PieConfig, packets: u64, bytes: u64, stream: Stream) -> Pie {
         let control = PieControl::new(&config);
-        Pie { config, packets, bytes, control, queue: Fifo::default(), arrivals: VecDeque::new(), stream }
+        Pie {
+            config,
+            packets,
+            bytes,
+            control,
+            queue: Fifo::default(),
+            arrivals: VecDeque::new(),
+            rate: DepartureRate::default(),
+            stream,
+        }
     }
 
     /// Decides on a packet; `ect` is true if it is ECN-capable.
     pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
-        let Pie { control, queue, arrivals, config, .. } = self;
+        let Pie { control, queue, arrivals, rate, config, .. } = self;
         control.catch_up(config, offer.now, |at| {
+            if config.by_rate {
+                queue.depart_with(at, true, |start, size, behind| rate.departed(start, size, behind));
+                return rate.delay(queue.bytes());
+            }
             queue.depart(at, true);
             arrivals.drain(..arrivals.len() - queue.packets() as usize);
             arrivals.front().map_or(Span::ZERO, |first| at.since(*first))
         });
-        let idle = queue.settle(offer);
+        let idle = if config.by_rate {
+            queue.settle_with(offer, |start, size, behind| rate.departed(start, size, behind))
+        } else {
+            queue.settle(offer)
+        };
         arrivals.drain(..arrivals.len() - queue.packets() as usize);
         let full = queue.packets() >= self.packets || queue.bytes() + offer.size as u64 > self.bytes;
         if full && !idle {
@@ -164,6 +222,9 @@ impl Pie {
         let decision = control.decide(config, queue.bytes(), ect, &mut self.stream);
         if decision != Admission::Refuse {
             queue.take(offer, idle);
+            if idle && config.by_rate {
+                rate.departed(offer.now, offer.size, 0);
+            }
             if !idle {
                 arrivals.push_back(offer.now);
             }
@@ -196,6 +257,7 @@ mod tests {
             ecn: false,
             mark_p: 0.1,
             derandomise: false,
+            by_rate: false,
         }
     }
 
@@ -252,6 +314,43 @@ mod tests {
             .collect();
         assert!(drops.len() > 300);
         assert!(drops.windows(2).all(|pair| (9..=86).contains(&(pair[1] - pair[0]))));
+    }
+
+    #[test]
+    fn the_departure_rate_is_measured_over_sixteen_kilobytes() {
+        let mut rate = DepartureRate::default();
+        let at = |ms: u64| Time::ZERO + Span::from_ms(ms);
+        rate.departed(at(0), 1000, 15_000); // too short a queue
+        assert_eq!((rate.measuring, rate.delay(16_384)), (None, Span::ZERO));
+        // One packet of 1,024 bytes each 2 ms: the sixteenth leaves 30 ms after the first.
+        (0..16).for_each(|n| rate.departed(at(10 + 2 * n), 1024, 20_000));
+        assert_eq!((rate.measuring, rate.time), (None, Some(0.030)));
+        assert_eq!(rate.delay(8192), Span::from_ms(15));
+        // The rate halves: a quarter of the difference.
+        (0..16).for_each(|n| rate.departed(at(100 + 4 * n), 1024, 20_000));
+        assert!((rate.time.unwrap() - 0.0375).abs() < 1e-12);
+    }
+
+    #[test]
+    fn both_estimates_of_the_delay_agree_at_a_constant_rate() {
+        // Packets of 1,000 bytes take 1 ms; nine arrive in 8 ms.
+        let drops = |by_rate: bool| {
+            let mut queue =
+                Pie::new(PieConfig { by_rate, ..config() }, 1000, u64::MAX, Stream::new(1, "pie", "test"));
+            let mut free_at = Time::ZERO;
+            let dropped = |n: &u64| {
+                let now = Time::ZERO + Span::from_ps(n * 8_000_000_000 / 9);
+                let refused =
+                    queue.admit(&Offer { now, free_at, size: 1000, cause: now }, false) == Admission::Refuse;
+                if !refused {
+                    free_at = free_at.max(now) + Span::from_ms(1);
+                }
+                refused
+            };
+            (0..200_000u64).filter(dropped).count() as f64
+        };
+        let (by_time, by_rate) = (drops(false), drops(true));
+        assert!(by_time > 15_000.0 && (by_rate / by_time - 1.0).abs() < 0.05, "{by_time} {by_rate}");
     }
 
     #[test]

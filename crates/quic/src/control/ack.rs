@@ -8,20 +8,20 @@ use cc::{Ack, Cause, Controller, EcnResponse, Phase, Signals};
 use transport::WindowCause;
 use units::{Span, Time};
 
-/// An ACK delay of at least this time is one (the granularity of timers, RFC 9002 section 6.1.2).
-const DELAYED: Span = Span::from_ms(1);
-/// The scale of the delay field (RFC 9000 section 18.2, the default): 2^3 microseconds.
-const DELAY_UNIT: Span = Span::from_ps(8_000_000);
-
 impl ControllerState {
     /// A packet has arrived; the stack processes its frames next.
     pub(crate) fn on_packet_received(
         &mut self,
+        now: Time,
         space: Space,
         frames: impl Iterator<Item = AckFrame>,
         clock: Option<Time>,
     ) {
         self.frames.clear();
+        self.receiving = space;
+        if self.handshake_rtt.is_none() {
+            self.handshake_rtt = Some(now.since(self.opened));
+        }
         if space == Space::Data {
             self.frames.extend(frames);
             self.receiver_time = clock;
@@ -39,6 +39,9 @@ impl ControllerState {
         let bytes = std::mem::take(&mut self.acked_bytes);
         let prior = self.in_flight.max(in_flight);
         self.in_flight = in_flight;
+        if self.receiving != Space::Data {
+            return;
+        }
         if app_limited {
             self.limit_by_application();
         }
@@ -54,8 +57,7 @@ impl ControllerState {
                 return;
             }
         }
-        // The frames of the handshake are not read.
-        self.stats.unmatched_acks += (bytes > 0 && self.largest_acked.is_some()) as u64;
+        self.stats.unmatched_acks += 1;
     }
 
     /// The samples of what is in flight count as limited by the application.
@@ -68,10 +70,11 @@ impl ControllerState {
 
     /// Marks the packets of a frame as acknowledged. `None` if it acknowledges nothing new.
     fn acknowledge(&mut self, now: Time, frame: &AckFrame, prior: u64) -> Option<PendingAck> {
-        let (mut newly, mut newest) = (0, None);
+        let (mut newly, mut newest, mut top) = (0, None, None);
         let rate = &mut self.rate;
         for (low, high) in &frame.ranges {
             self.packets.acknowledge(*low, *high, |number, packet| {
+                top = top.max(Some(number));
                 if !packet.elicits_ack {
                     return;
                 }
@@ -95,9 +98,8 @@ impl ControllerState {
         self.change.acked = true;
         self.pto_count = 0;
         // RFC 9002 section 5.1: a sample only if the largest packet number is newly acknowledged.
-        let rtt = (number == largest).then(|| now.since(sent));
+        let rtt = (top == Some(largest)).then(|| now.since(sent));
         self.sample_rtt(rtt);
-        let delay = DELAY_UNIT * frame.delay;
         if self.phase != Phase::Open && Some(number) > self.recover {
             self.leave_recovery(now);
         }
@@ -109,7 +111,6 @@ impl ControllerState {
             segments: 0,
             ce,
             rtt,
-            delayed: delay >= DELAYED,
             prior,
             lost_before: self.stats.lost_packets,
         })
@@ -186,7 +187,6 @@ impl ControllerState {
             may_grow: ack.segments > 0 && growing && !ece,
             paced: self.pacing != Pacing::None,
             pacing_wait: self.pacer.wait(now),
-            ack_delayed: ack.delayed,
             window_limited,
         });
         if self.controller.limits_application() {

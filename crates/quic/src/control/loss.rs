@@ -86,7 +86,9 @@ impl ControllerState {
         self.phase = if cause == Cause::Ecn { Phase::Cwr } else { Phase::Recovery };
         self.stats.cwnd_reductions += 1;
         self.cause = Some(cause.into());
-        let window = (prior.div_ceil(self.packet) as f64).min(self.controller.cwnd().max(1.0));
+        let cwnd = self.controller.cwnd().max(1.0);
+        // A handshake does not fill the window: its loss reduces the whole (RFC 9002 appendix B.6).
+        let window = if newest.is_none() { cwnd } else { cwnd.min(prior.div_ceil(self.packet) as f64) };
         self.controller.on_congestion(&Congestion {
             now,
             cause,

@@ -85,7 +85,8 @@ pub struct ControllerState {
     ce_count: u64,
     /// Bytes acknowledged that are not a whole segment yet.
     credit: u64,
-    /// The ACK frames of the packet that the stack processes.
+    /// The space of the packet that the stack processes, and its ACK frames.
+    receiving: Space,
     frames: std::collections::VecDeque<AckFrame>,
     /// The other end's clock in that packet.
     receiver_time: Option<Time>,
@@ -102,6 +103,9 @@ pub struct ControllerState {
     closing: bool,
     window_use: WindowUse,
     last_sent: Time,
+    opened: Time,
+    /// The time from the first packet sent to the first one received.
+    handshake_rtt: Option<Span>,
     /// A timer of the stack has expired and found no loss: a probe that leaves now counts as a probe timeout.
     probe_expected: bool,
     /// The end of the stream data sent so far.
@@ -135,6 +139,7 @@ impl ControllerState {
             recover: None,
             ce_count: 0,
             credit: 0,
+            receiving: Space::Initial,
             frames: Default::default(),
             receiver_time: None,
             acked_bytes: 0,
@@ -147,6 +152,8 @@ impl ControllerState {
             closing: false,
             window_use: WindowUse::default(),
             last_sent: Time::ZERO,
+            opened: Time::ZERO,
+            handshake_rtt: None,
             probe_expected: false,
             stream_sent: 0,
             stats: ControllerStats::default(),
@@ -246,7 +253,13 @@ impl ControllerState {
     pub(crate) fn on_open(&mut self, now: Time) {
         self.controller.on_open(now);
         self.controller.set_window(self.initial_window);
-        self.last_sent = now;
+        (self.opened, self.last_sent) = (now, now);
+    }
+    /// The handshake is complete. Its round-trip time is known if no packet of it was sent again.
+    pub(crate) fn on_handshake(&mut self, now: Time) {
+        if let Some(rtt) = self.handshake_rtt.filter(|_| self.stats.probe_timeouts == 0) {
+            self.controller.on_handshake(now, rtt);
+        }
     }
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.controller.on_timer(now);

@@ -14,7 +14,6 @@ pub(super) struct PendingAck {
     pub segments: u32,
     pub ce: u64,
     pub rtt: Option<Span>,
-    pub delayed: bool,
     /// Bytes in flight before it.
     pub prior: u64,
     /// The losses counted before it.

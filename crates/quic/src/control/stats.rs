@@ -21,7 +21,8 @@ pub struct ControllerStats {
     pub loss_events: u64,
     /// CE marks that ACK frames reported.
     pub ce_marks: u64,
-    /// Probe timeouts (RFC 9002 section 6.2).
+    /// Probe timeouts (RFC 9002 section 6.2). After the handshake they are known by the IMMEDIATE_ACK frame that the stack
+    /// puts into probes if the other end supports the ACK frequency extension, as this crate does.
     pub probe_timeouts: u64,
     /// Times of persistent congestion (RFC 9002 section 7.6).
     pub persistent_congestion: u64,

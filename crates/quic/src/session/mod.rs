@@ -18,11 +18,16 @@ pub(crate) fn endpoint() -> EndpointConfig {
     EndpointConfig::new(Arc::new(NoSecret))
 }
 
+#[cfg(feature = "tls")]
+fn keys(config: &Config, observer: Observer) -> tls::KeyObserver {
+    tls::KeyObserver { observer, clock: if config.tls_clock { tls::CLOCK } else { 0 } }
+}
+
 /// The session of a client.
 pub(crate) fn client(config: &Config, observer: Observer) -> ClientConfig {
     #[cfg(feature = "tls")]
     if config.tls {
-        return ClientConfig::new(tls::client(observer));
+        return ClientConfig::new(tls::client(keys(config, observer)));
     }
     ClientConfig::new(Arc::new(Plain::new(config.certificate, observer)))
 }
@@ -31,7 +36,7 @@ pub(crate) fn client(config: &Config, observer: Observer) -> ClientConfig {
 pub(crate) fn server(config: &Config, observer: Observer) -> ServerConfig {
     #[cfg(feature = "tls")]
     if config.tls {
-        return ServerConfig::new(tls::server(observer), Arc::new(NoSecret));
+        return ServerConfig::new(tls::server(keys(config, observer)), Arc::new(NoSecret));
     }
     ServerConfig::new(Arc::new(Plain::new(config.certificate, observer)), Arc::new(NoSecret))
 }

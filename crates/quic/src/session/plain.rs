@@ -278,3 +278,38 @@ impl AeadKey for NoSecret {
         Ok(data)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        let present = crate::clock::Present::default();
+        present.set(Time::from_ps(77));
+        Key { space: Space::Data, observer: Observer { present, handle: None, qlog: None } }
+    }
+
+    #[test]
+    fn a_packet_is_read_as_written_and_a_changed_tag_is_refused() {
+        let mut packet = vec![0x40, 1, 2, 3];
+        packet.resize(4 + TAG, 0);
+        key().encrypt(9, &mut packet, 1);
+        assert_eq!(packet[..4], [0x40, 1, 2, 3]);
+        assert_eq!(packet[4..12], 77_u64.to_be_bytes());
+        let mut payload = BytesMut::from(&packet[1..]);
+        key().decrypt(9, &packet[..1], &mut payload).unwrap();
+        assert_eq!(payload[..], [1, 2, 3]);
+        packet[4 + TAG - 1] ^= 1;
+        assert!(key().decrypt(9, &packet[..1], &mut BytesMut::from(&packet[1..])).is_err());
+        assert!(key().decrypt(9, &[], &mut BytesMut::from(&[0; TAG - 1][..])).is_err());
+    }
+
+    #[test]
+    fn no_reset_token_is_a_tag() {
+        for id in (0..1000_u64).chain((1 << 32)..(1 << 32) + 1000) {
+            let mut token = [0; 32];
+            NoSecret.sign(&id.to_be_bytes(), &mut token);
+            assert_ne!(token[8..16], MARK);
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! TLS 1.3 (rustls) with an observer at the packet keys.
+//! TLS 1.3 (rustls) with an observer at the packet keys. With a clock in the tag, the tag of a packet is followed by the
+//! sender's time, which only the other end of this crate can read.
 
 use crate::frames::Space;
 use crate::observer::Observer;
@@ -14,6 +15,7 @@ use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
 use rustls::pki_types::PrivateKeyDer;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
+use units::Time;
 
 /// The TLS settings of both ends, with a certificate that is made once per process.
 type Identity = (Arc<QuicClientConfig>, Arc<QuicServerConfig>);
@@ -41,18 +43,29 @@ fn make_identity() -> Result<Identity, Box<dyn std::error::Error>> {
     Ok((Arc::new(QuicClientConfig::try_from(client)?), Arc::new(QuicServerConfig::try_from(server)?)))
 }
 
-pub(super) fn client(observer: Observer) -> Arc<dyn crypto::ClientConfig> {
-    Arc::new(Observed { inner: identity().0.clone(), observer })
+pub(super) fn client(keys: KeyObserver) -> Arc<dyn crypto::ClientConfig> {
+    Arc::new(Observed { inner: identity().0.clone(), keys })
 }
 
-pub(super) fn server(observer: Observer) -> Arc<dyn crypto::ServerConfig> {
-    Arc::new(Observed { inner: identity().1.clone(), observer })
+pub(super) fn server(keys: KeyObserver) -> Arc<dyn crypto::ServerConfig> {
+    Arc::new(Observed { inner: identity().1.clone(), keys })
 }
+
+/// What the keys of a connection do besides encryption.
+#[derive(Clone)]
+pub(super) struct KeyObserver {
+    pub observer: Observer,
+    /// Bytes of the clock that follows the tag: [`CLOCK`] or none.
+    pub clock: usize,
+}
+
+/// Bytes of a clock in picoseconds.
+pub(super) const CLOCK: usize = 8;
 
 /// Settings whose sessions have observed keys.
 struct Observed<T> {
     inner: Arc<T>,
-    observer: Observer,
+    keys: KeyObserver,
 }
 
 impl crypto::ClientConfig for Observed<QuicClientConfig> {
@@ -63,46 +76,46 @@ impl crypto::ClientConfig for Observed<QuicClientConfig> {
         parameters: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
         let inner = self.inner.clone().start_session(version, name, parameters)?;
-        Ok(Box::new(ObservedSession { inner, observer: self.observer.clone(), keys: 0 }))
+        Ok(Box::new(ObservedSession { inner, keys: self.keys.clone(), pairs: 0 }))
     }
 }
 
 impl crypto::ServerConfig for Observed<QuicServerConfig> {
     fn initial_keys(&self, version: u32, id: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
-        Ok(observe(&self.observer, Space::Initial, self.inner.initial_keys(version, id)?))
+        Ok(observe(&self.keys, Space::Initial, self.inner.initial_keys(version, id)?))
     }
     fn retry_tag(&self, version: u32, id: &ConnectionId, packet: &[u8]) -> [u8; 16] {
         self.inner.retry_tag(version, id, packet)
     }
     fn start_session(self: Arc<Self>, version: u32, parameters: &TransportParameters) -> Box<dyn Session> {
         let inner = self.inner.clone().start_session(version, parameters);
-        Box::new(ObservedSession { inner, observer: self.observer.clone(), keys: 0 })
+        Box::new(ObservedSession { inner, keys: self.keys.clone(), pairs: 0 })
     }
 }
 
 struct ObservedSession {
     inner: Box<dyn Session>,
-    observer: Observer,
+    keys: KeyObserver,
     /// Key pairs that the handshake has made.
-    keys: u32,
+    pairs: u32,
 }
 
 fn observe_pair(
-    observer: &Observer,
+    keys: &KeyObserver,
     space: Space,
     pair: KeyPair<Box<dyn PacketKey>>,
 ) -> KeyPair<Box<dyn PacketKey>> {
-    let key = |inner| Box::new(ObservedKey { inner, space, observer: observer.clone() });
+    let key = |inner| Box::new(ObservedKey { inner, space, keys: keys.clone() });
     KeyPair { local: key(pair.local), remote: key(pair.remote) }
 }
 
-fn observe(observer: &Observer, space: Space, keys: Keys) -> Keys {
+fn observe(observer: &KeyObserver, space: Space, keys: Keys) -> Keys {
     Keys { header: keys.header, packet: observe_pair(observer, space, keys.packet) }
 }
 
 impl Session for ObservedSession {
     fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
-        observe(&self.observer, Space::Initial, self.inner.initial_keys(id, side))
+        observe(&self.keys, Space::Initial, self.inner.initial_keys(id, side))
     }
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         self.inner.handshake_data()
@@ -127,13 +140,13 @@ impl Session for ObservedSession {
     }
     fn write_handshake(&mut self, out: &mut Vec<u8>) -> Option<Keys> {
         let keys = self.inner.write_handshake(out)?;
-        self.keys += 1;
-        let space = if self.keys == 1 { Space::Handshake } else { Space::Data };
-        Some(observe(&self.observer, space, keys))
+        self.pairs += 1;
+        let space = if self.pairs == 1 { Space::Handshake } else { Space::Data };
+        Some(observe(&self.keys, space, keys))
     }
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
         let pair = self.inner.next_1rtt_keys()?;
-        Some(observe_pair(&self.observer, Space::Data, pair))
+        Some(observe_pair(&self.keys, Space::Data, pair))
     }
     fn is_valid_retry(&self, id: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {
         self.inner.is_valid_retry(id, header, payload)
@@ -151,23 +164,29 @@ impl Session for ObservedSession {
 struct ObservedKey {
     inner: Box<dyn PacketKey>,
     space: Space,
-    observer: Observer,
+    keys: KeyObserver,
 }
 
 impl PacketKey for ObservedKey {
     fn encrypt(&self, number: u64, packet: &mut [u8], header: usize) {
-        let payload = header..packet.len() - self.inner.tag_len();
-        self.observer.sent(self.space, number, packet.len(), &packet[payload]);
-        self.inner.encrypt(number, packet, header);
+        let observer = &self.keys.observer;
+        let payload = header..packet.len() - self.tag_len();
+        observer.sent(self.space, number, packet.len(), &packet[payload]);
+        let (sealed, clock) = packet.split_at_mut(packet.len() - self.keys.clock);
+        clock.copy_from_slice(&observer.present.get().ps().to_be_bytes()[..self.keys.clock]);
+        self.inner.encrypt(number, sealed, header);
     }
     fn decrypt(&self, number: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         let size = header.len() + payload.len();
+        let sealed = payload.len().checked_sub(self.keys.clock).ok_or(CryptoError)?;
+        let clock = payload[sealed..].try_into().ok().map(|bytes| Time::from_ps(u64::from_be_bytes(bytes)));
+        payload.truncate(sealed);
         self.inner.decrypt(number, header, payload)?;
-        self.observer.received(self.space, number, size, payload, None);
+        self.keys.observer.received(self.space, number, size, payload, clock);
         Ok(())
     }
     fn tag_len(&self) -> usize {
-        self.inner.tag_len()
+        self.inner.tag_len() + self.keys.clock
     }
     fn confidentiality_limit(&self) -> u64 {
         self.inner.confidentiality_limit()

@@ -19,6 +19,7 @@ pub enum Event {
     Exit(Time),
     Start(TransmitStart),
     Timer(Time),
+    Handshake(Time, Span),
 }
 
 /// The events so far.
@@ -83,6 +84,9 @@ impl Controller for Recorder {
     }
     fn on_transmit_start(&mut self, event: &TransmitStart) {
         self.record(Event::Start(*event));
+    }
+    fn on_handshake(&mut self, now: Time, rtt: Span) {
+        self.record(Event::Handshake(now, rtt));
     }
     fn on_timer(&mut self, now: Time) {
         self.wake = self.every.map_or(Time::NEVER, |span| now + span);

@@ -1,21 +1,39 @@
 //! SACK as in ns-2's Sack1 agent (Fall and Floyd 1996): a pipe counter; retransmissions first, then new data.
 
-use super::DUP_THRESH;
-use super::sack::{board, note_in_flight};
-use super::state::Sack;
-use crate::blocks::Block;
+use super::state::{Sack, board};
+use super::{DUP_THRESH, LossRecovery};
+use crate::blocks::{AckOptions, Block};
 use crate::context::{FlowContext, FlowTimer};
-use crate::sender::Sender;
-use cc::Controller;
+use crate::sender::{Progress, Sender};
 use net::Packet;
 
-pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
-    note_in_flight(s);
-    if !board(s).recovering {
+pub(crate) struct Sack1;
+
+impl Sack {
+    fn forget(&mut self) {
+        self.board.clear();
+        self.retransmitted_to = 0;
+        self.timed_out = false;
+    }
+
+    /// The first hole below a reported segment that is not retransmitted yet.
+    fn next_retransmission(&self, una: u32) -> Option<u32> {
+        let hole = self.board.next_hole(self.retransmitted_to.max(una));
+        self.board.highest().filter(|top| hole < *top).map(|_| hole)
+    }
+}
+
+impl LossRecovery for Sack1 {
+    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, options: &AckOptions) {
+        board(s).prior_in_flight = Self::in_flight(s);
+        let blocks = options.blocks.as_slice();
+        if board(s).recovering {
+            repair(s, context, packet, blocks);
+            return Self::send(s, context, s.options.max_burst);
+        }
         if packet.seq > s.una {
             let progress = s.new_ack(context, packet);
             board(s).forget();
-            board(s).timed_out = false;
             s.grow(context, packet, progress);
         } else if packet.seq == s.una && !board(s).timed_out && report(s, blocks) {
             // Only an ACK that reports something new counts as a duplicate.
@@ -30,34 +48,73 @@ pub(crate) fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &P
             }
         }
         if s.dupacks == 0 {
-            s.send_much(context, s.options.max_burst);
+            Self::send(s, context, s.options.max_burst);
         }
-        return;
     }
+
+    fn forget_repair(s: &mut Sender) {
+        let sack = board(s);
+        sack.board.clear();
+        sack.end_repair();
+    }
+
+    /// A segment may be sent while the pipe (in recovery) or the window permits it.
+    fn next_segment(s: &Sender, window: u32) -> Option<u32> {
+        let sack = s.recovery_state.scoreboard()?;
+        let room = if sack.recovering { sack.pipe < s.cwnd() as i64 } else { s.next - s.una < window };
+        if !room || s.una >= s.limit {
+            return None;
+        }
+        match sack.next_retransmission(s.una) {
+            Some(hole) => (s.recover > 0 && hole - s.una < s.options.window).then_some(hole),
+            None => {
+                let bound = if sack.recovering { s.options.window } else { window };
+                (s.next - s.una < bound && s.next < s.limit).then_some(s.next)
+            }
+        }
+    }
+
+    fn note_sent(s: &mut Sender, seq: u32) {
+        let una = s.una;
+        let sack = board(s);
+        if sack.next_retransmission(una) == Some(seq) {
+            sack.mark_retransmitted(seq);
+        }
+        sack.pipe += 1;
+    }
+
+    fn in_flight(s: &Sender) -> u32 {
+        match s.recovery_state.scoreboard() {
+            Some(sack) if sack.recovering => sack.pipe.max(0) as u32,
+            _ => s.next.saturating_sub(s.una),
+        }
+    }
+}
+
+/// Processes an ACK in recovery.
+fn repair<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
     board(s).pipe -= 1;
     if packet.seq > s.recover && packet.seq > s.una {
         s.recover = 0;
         board(s).recovering = false;
         let progress = s.new_ack(context, packet);
         board(s).forget();
-        board(s).timed_out = false;
         s.notify_without_growth(context, packet, progress);
         s.leave_recovery(context.now());
     } else if packet.seq > s.una {
         let acked = packet.seq - s.una;
-        let rate = s.delivered(context.now(), packet.seq);
+        s.note_delivery(context.now(), packet.seq);
         s.una = packet.seq;
         s.next = s.next.max(s.una);
         report(s, blocks);
         board(s).pipe -= 1; // the retransmission left the network, as the original had before
-        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto(&s.options));
-        s.rtt.end_backoff();
-        s.notify_without_growth(context, packet, crate::sender::Progress { acked, dupacks: s.dupacks, rate });
+        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto());
+        s.rtt.end_backoff(&s.options);
+        s.notify_without_growth(context, packet, Progress { acked, dupacks: s.dupacks });
     } else if !board(s).timed_out && report(s, blocks) {
         s.dupacks += (s.dupacks > 0) as u32;
         s.notify_duplicate(context, packet);
     }
-    s.send_much(context, s.options.max_burst);
 }
 
 /// Adds the blocks to the scoreboard. Returns whether they report new data.
@@ -83,49 +140,85 @@ fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
     s.output(context, una);
 }
 
-impl Sack {
-    /// The first hole below a reported segment that is not retransmitted yet.
-    fn next_retransmission(&self, una: u32) -> Option<u32> {
-        let hole = self.board.next_hole(self.retransmitted_to.max(una));
-        self.board.highest().filter(|top| hole < *top).map(|_| hole)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::{Driver, block};
 
-/// Sends while the pipe (in recovery) or the window permits it.
-pub(crate) fn send<W: FlowContext>(s: &mut Sender, context: &mut W, burst: u32) {
-    let window = s.window();
-    let mut packets = 0;
-    while s.una < s.limit {
-        let recovering = board(s).recovering;
-        let room =
-            if recovering { board(s).pipe < s.controller.cwnd() as i64 } else { s.next - s.una < window };
-        if !room {
-            break;
+    /// Segments 1 to 8 are outstanding with a window of 8.
+    fn driver(options: Options) -> Driver {
+        let options = Options { recovery: Recovery::Sack, ..options };
+        let mut d = Driver::new(options, 8.0);
+        assert_eq!(d.ack(1, &[]), [8]);
+        d
+    }
+
+    #[test]
+    fn the_pipe_limits_what_recovery_sends() {
+        let mut d = driver(Options::ns2());
+        assert!(d.ack(1, &[block(2, 3)]).is_empty());
+        assert!(d.ack(1, &[block(2, 4)]).is_empty());
+        assert_eq!(d.ack(1, &[block(2, 5)]), [1]); // pipe 8 - 3, window 4
+        assert_eq!((d.cwnd(), d.sender.in_flight()), (4.0625, 5));
+        assert!(d.ack(1, &[block(2, 6)]).is_empty()); // pipe 4
+        assert_eq!(d.ack(1, &[block(7, 8), block(2, 6)]), [6]); // 3: the hole first
+        assert_eq!(d.ack(1, &[block(7, 9), block(2, 6)]), [9]);
+        assert_eq!(d.sender.in_flight(), 4);
+        assert_eq!(d.ack(6, &[block(7, 9)]), [10, 11]); // a partial ACK takes two out of the pipe
+        assert_eq!(d.ack(9, &[]), [12]); // above the recovery point: the window of 4
+        assert_eq!(d.sender.phase(), cc::Phase::Open);
+    }
+
+    #[test]
+    fn an_ack_without_news_is_no_duplicate() {
+        let mut d = driver(Options::ns2());
+        for _ in 0..5 {
+            assert!(d.ack(1, &[block(2, 3)]).is_empty());
         }
-        let una = s.una;
-        let seq = match board(s).next_retransmission(una) {
-            Some(hole) if s.recover > 0 && hole - una < s.options.window => {
-                board(s).mark_retransmitted(hole);
-                hole
-            }
-            Some(_) => break,
-            None => {
-                let bound = if recovering { s.options.window } else { window };
-                if s.next - una >= bound || s.next >= s.limit {
-                    break;
-                }
-                s.next
-            }
-        };
-        if !s.may_leave(context) {
-            break;
+        assert_eq!(d.sender.stats.cwnd_reductions, 0);
+    }
+
+    #[test]
+    fn after_a_timeout_reports_do_not_count_until_new_data_is_acknowledged() {
+        let mut d = driver(Options::ns2());
+        d.ack(1, &[block(2, 4)]);
+        let (_, _, sent) = d.fire();
+        assert_eq!(sent, [1]);
+        for end in 5..9 {
+            assert!(d.ack(1, &[block(2, end)]).is_empty());
         }
-        s.next = s.next.max(seq + 1);
-        board(s).pipe += 1;
-        s.output(context, seq);
-        packets += 1;
-        if packets == burst {
-            break;
+        assert_eq!(d.sender.stats.cwnd_reductions, 1);
+        assert_eq!(d.ack(2, &[]), [2, 3]); // the reports were forgotten
+    }
+
+    #[test]
+    fn limited_transmit_sends_on_the_first_two_duplicates() {
+        let options = Options { recovery: Recovery::Sack, initial_ssthresh: 8.0, ..Options::ns2() };
+        let mut d = Driver::with(options, "reno", 8.0, None);
+        d.ack(1, &[]);
+        assert_eq!(d.ack(1, &[block(2, 3)]), [9]);
+        assert_eq!(d.ack(1, &[block(2, 4)]), [10]);
+        assert_eq!(d.ack(1, &[block(2, 5)]), [1]);
+    }
+
+    #[test]
+    fn a_hole_that_the_pacer_refuses_is_sent_later() {
+        let options = Options { recovery: Recovery::Sack, pacing: true, ..Options::ns2() };
+        let mut d = Driver::new(options, 8.0);
+        d.sent();
+        d.ack_at(100, 1, &[]);
+        while d.context.first_timer().is_some_and(|(timer, _)| timer == crate::FlowTimer::Pace) {
+            d.fire();
         }
+        let now = d.context.now;
+        for n in 0..8 {
+            d.context.now = now;
+            d.ack(1, &[block(4, 5 + n.min(4))]);
+        }
+        let mut sent = Vec::new();
+        while let Some((crate::FlowTimer::Pace, _)) = d.context.first_timer() {
+            sent.extend(d.fire().2);
+        }
+        assert!(sent.contains(&2) && sent.contains(&3), "{sent:?}");
     }
 }

@@ -1,7 +1,9 @@
 //! The state of each recovery, which a sender holds.
 
 use super::rack::Rack;
+use crate::options::{Options, Recovery, StackProfile};
 use crate::scoreboard::Scoreboard;
+use cc::Signals;
 
 /// Recovery-specific state.
 #[derive(Clone, Debug)]
@@ -13,13 +15,44 @@ pub(crate) enum RecoveryState {
         partial: bool,
     },
     Vegas(VegasClock),
-    Sack(Box<Sack>),
+    /// ns-2's Sack1.
+    Sack1(Box<Sack>),
+    Rfc6675(Box<Sack>),
     WestwoodModule,
     /// Taken out while it processes an event.
     Rack(Option<Box<Rack>>),
 }
 
-/// State of a SACK recovery, for both profiles.
+impl RecoveryState {
+    /// The state of a new flow. `needs`: what its controller needs.
+    pub fn new(options: &Options, needs: Signals) -> RecoveryState {
+        match options.recovery {
+            Recovery::Tahoe => RecoveryState::Tahoe,
+            Recovery::Reno if needs.has(Signals::FINE_CLOCK) => RecoveryState::Vegas(VegasClock::default()),
+            Recovery::Reno => RecoveryState::Reno,
+            Recovery::NewReno => RecoveryState::NewReno { partial: false },
+            Recovery::Sack => match options.stack {
+                StackProfile::Ns2 => RecoveryState::Sack1(Box::default()),
+                StackProfile::Linux => RecoveryState::Rfc6675(Box::default()),
+            },
+            Recovery::WestwoodModule => RecoveryState::WestwoodModule,
+            Recovery::Rack => {
+                RecoveryState::Rack(Some(Box::new(Rack::new(options, needs.has(Signals::LOSSES)))))
+            }
+        }
+    }
+
+    /// The scoreboard of `sack1` and `rfc6675`.
+    #[inline]
+    pub fn scoreboard(&self) -> Option<&Sack> {
+        match self {
+            RecoveryState::Sack1(sack) | RecoveryState::Rfc6675(sack) => Some(sack),
+            _ => None,
+        }
+    }
+}
+
+/// State of a SACK recovery: of ns-2's Sack1, and of RFC 6675.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sack {
     pub board: Scoreboard,
@@ -34,6 +67,27 @@ pub(crate) struct Sack {
     pub timed_out: bool,
     /// Whether this recovery has sent its rescue retransmission.
     pub rescued: bool,
+}
+
+impl Sack {
+    pub fn mark_retransmitted(&mut self, seq: u32) {
+        self.retransmitted_to = self.retransmitted_to.max(seq + 1);
+    }
+
+    /// A timeout ends the repair.
+    pub fn end_repair(&mut self) {
+        self.retransmitted_to = 0;
+        self.recovering = false;
+        self.timed_out = true;
+    }
+}
+
+/// The state of a SACK recovery, to be changed.
+pub(super) fn board(s: &mut crate::sender::Sender) -> &mut Sack {
+    match &mut s.recovery_state {
+        RecoveryState::Sack1(sack) | RecoveryState::Rfc6675(sack) => sack,
+        _ => unreachable!("the recovery state is that of SACK recovery"),
+    }
 }
 
 /// State of the check by the fine-grained clock.

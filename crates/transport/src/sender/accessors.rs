@@ -19,14 +19,6 @@ impl Sender {
     pub fn acked_segments(&self) -> u32 {
         self.una - self.options.syn.min(self.una > 0) as u32
     }
-    /// Segments in flight: with SACK the estimate of the recovery ("pipe"), otherwise the segments outstanding.
-    pub fn in_flight(&self) -> u32 {
-        match &self.recovery_state {
-            RecoveryState::Sack(sack) => sack.in_flight(self),
-            RecoveryState::Rack(Some(rack)) => rack.in_flight(),
-            _ => self.next.saturating_sub(self.una),
-        }
-    }
     /// The counts of the scoreboard; `None` unless the recovery is `rack`.
     pub fn snapshot(&self) -> Option<Snapshot> {
         match &self.recovery_state {
@@ -36,7 +28,7 @@ impl Sender {
     }
     /// The retransmission timeout, with backoff.
     pub fn rto(&self) -> Span {
-        self.rtt.rto(&self.options)
+        self.rtt.rto()
     }
     /// How often the timeout was doubled since the last valid round-trip sample.
     pub fn backoff(&self) -> u32 {

@@ -9,25 +9,6 @@ use net::{Packet, PacketKind};
 use units::{Rate, Time};
 
 impl Sender {
-    /// Sends what the window permits: at most `burst` packets, or any number if `burst` is zero.
-    #[inline]
-    pub(crate) fn send_much<W: FlowContext>(&mut self, context: &mut W, burst: u32) {
-        if let RecoveryState::Sack(_) | RecoveryState::Rack(_) = self.recovery_state {
-            return self.send_by_scoreboard(context, burst);
-        }
-        let window = self.window();
-        let mut packets = 0;
-        while self.next - self.una < window && self.next < self.limit && self.may_leave(context) {
-            let seq = self.next;
-            self.next += 1;
-            self.output(context, seq);
-            packets += 1;
-            if packets == burst {
-                break;
-            }
-        }
-    }
-
     /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
     pub(crate) fn send_one<W: FlowContext>(&mut self, context: &mut W) {
         let flight = self.next - self.una;
@@ -58,10 +39,17 @@ impl Sender {
             context.set_timer(FlowTimer::Pace, self.pace_at);
             return false;
         }
-        if let Some(rate) = self.pacing_rate() {
-            self.pace_at = now + rate.time_for(self.paced_size() as u64);
-        }
+        self.charge_pacer(now);
         true
+    }
+
+    /// A segment is sent at `now`: the pacer permits the next one after its time at the pacing rate.
+    pub(crate) fn charge_pacer(&mut self, now: Time) {
+        if self.paces()
+            && let Some(rate) = self.pacing_rate()
+        {
+            self.pace_at = self.pace_at.max(now) + rate.time_for(self.paced_size() as u64);
+        }
     }
 
     /// The bytes of a segment that the pacer counts: in Linux the payload.
@@ -93,13 +81,10 @@ impl Sender {
     #[inline]
     pub(crate) fn output<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
         let now = context.now();
-        let nothing_outstanding = self.una == self.high;
+        let outstanding = self.high - self.una;
         let again = seq < self.high;
         if W::SENDS && !again {
             context.sending(self.in_flight(), self.allowance());
-        }
-        if let Some(rate) = &mut self.rate {
-            rate.on_send(self.una, seq, now, self.high - self.una, 0);
         }
         self.segments.sent(self.una, self.high, seq, now);
         if !again {
@@ -111,12 +96,12 @@ impl Sender {
             }
         }
         if self.rate.is_some() {
-            self.tell_sent(seq, now, again);
+            self.note_sent_rate(seq, now, again, outstanding);
         }
         self.transmit(context, seq, again);
-        let restart = nothing_outstanding && !matches!(self.recovery_state, RecoveryState::Vegas(_));
+        let restart = outstanding == 0 && !matches!(self.recovery_state, RecoveryState::Vegas(_));
         if restart || context.timer(FlowTimer::Retransmit) == Time::NEVER {
-            context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto(&self.options));
+            context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto());
         }
     }
 
@@ -136,26 +121,12 @@ impl Sender {
         context.send(packet, &AckOptions::NONE);
     }
 
-    /// The maximum of outstanding segments, including limited transmit and inflation. The auditor checks it.
-    pub(super) fn allowance(&self) -> u32 {
-        let inflation = match &self.recovery_state {
-            // ns-2's pipe counts retransmissions too, and only cwnd bounds it; new data stays within the receiver's window.
-            RecoveryState::Sack(sack) if sack.recovering => {
-                return (self.controller.cwnd() as u32).max(self.window());
-            }
-            RecoveryState::Vegas(_) | RecoveryState::WestwoodModule => 0,
-            _ if self.options.limited_transmit => self.dupacks.min(2),
-            _ => 0,
-        };
-        self.window().saturating_add(inflation)
-    }
-
     /// Restarts the retransmission timer after a fast retransmit and stops the current round-trip measurement (Karn).
     pub(crate) fn reset_timer<W: FlowContext>(&mut self, context: &mut W, back_off: bool) {
         if back_off {
             self.rtt.back_off(&self.options);
         }
-        context.set_timer(FlowTimer::Retransmit, context.now() + self.rtt.rto(&self.options));
+        context.set_timer(FlowTimer::Retransmit, context.now() + self.rtt.rto());
         self.timing = false;
     }
 
@@ -163,7 +134,7 @@ impl Sender {
     pub(crate) fn drop_timing(&mut self, newest: u32) {
         if self.timing && newest >= self.timed_seq {
             self.timing = false;
-            self.rtt.end_backoff();
+            self.rtt.end_backoff(&self.options);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::{RecoveryState, Sender};
 use crate::options::StackProfile;
-use cc::RateSample;
 use net::Packet;
 use units::{Span, Time};
 
@@ -18,7 +17,7 @@ impl Sender {
         if let Some(rtt) = oldest {
             by_clock = Some(self.rtt.stamped(&self.options, rtt));
             if self.options.stack == StackProfile::Linux {
-                self.rtt.end_backoff();
+                self.rtt.end_backoff(&self.options);
             }
         }
         self.sample = self.newest_sample(now, newest, oldest);
@@ -27,7 +26,7 @@ impl Sender {
         }
         if self.timing && newest >= self.timed_seq {
             self.timing = false;
-            self.rtt.end_backoff();
+            self.rtt.end_backoff(&self.options);
             if !self.options.timestamps {
                 by_clock = Some(self.rtt.timed(&self.options, self.timed_at, now));
             }
@@ -69,7 +68,7 @@ impl Sender {
     /// ACK.
     #[inline]
     fn unreported_age(&self, now: Time, newest: u32) -> Option<Span> {
-        let RecoveryState::Sack(sack) = &self.recovery_state else { return None };
+        let sack = self.recovery_state.scoreboard()?;
         if !sack.board.has(newest) {
             return None;
         }
@@ -77,11 +76,23 @@ impl Sender {
         Some(now.since(self.segments.get(seq).sent))
     }
 
-    /// Passes the delivery of everything below `to` to the rate sampler. Returns the rate sample, if the controller
-    /// needs one. `una` is not updated yet.
-    pub(crate) fn delivered(&mut self, now: Time, to: u32) -> Option<RateSample> {
-        let from = self.una;
-        self.rate.as_mut().and_then(|rate| rate.on_delivered(from, to, now))
+    /// Passes the delivery of everything below `to` to the rate sampler, which keeps the sample for the controller. `una` is
+    /// not updated yet.
+    #[inline]
+    pub(crate) fn note_delivery(&mut self, now: Time, to: u32) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_delivered(self.una, to, now);
+        }
+    }
+
+    /// Tells the rate sampler, and the controller if it asks for it, that segment `seq`, which is counted, is sent.
+    /// `outstanding`: segments outstanding before it.
+    #[inline(never)] // most controllers need no rate samples
+    pub(super) fn note_sent_rate(&mut self, seq: u32, now: Time, again: bool, outstanding: u32) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_send(self.una, seq, now, outstanding, 0);
+        }
+        self.tell_sent(seq, now, again, self.in_flight());
     }
 
     /// Called after an event of a sender with rate samples: checks whether the application limits the sender, and not
@@ -95,5 +106,37 @@ impl Sender {
         if let Some(rate) = &mut self.rate {
             rate.on_app_limited(in_flight);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Recovery};
+    use crate::testing::Driver;
+    use units::Span;
+
+    #[test]
+    fn clock_rtt_gives_the_controller_whole_ticks() {
+        // Sent at 0 with the clock 3 ms into its tick; an ACK after 1 ms: within the same tick, which counts as one.
+        let options = Options { clock_rtt: true, ..Options::ns2() };
+        let mut d = Driver::new(options, 8.0);
+        d.ack(1, &[]);
+        assert_eq!(d.sender.stats.rtt_min, Span::from_ms(1));
+        assert_eq!(d.sender.rtt_given(), Some(Span::from_ms(10)));
+    }
+
+    #[test]
+    fn a_delayed_ack_gives_the_controller_its_newest_segment_and_the_timer_its_oldest() {
+        let options = Options { recovery: Recovery::NewReno, max_burst: 1, ..Options::linux() };
+        let mut d = Driver::new(options, 8.0);
+        assert_eq!(d.sent(), [0]);
+        d.context.now += Span::from_ms(10);
+        d.sender.on_pace_timer(&mut d.context); // any event lets the next one go
+        assert_eq!(d.sent(), [1]);
+        d.context.now += Span::from_ms(39);
+        // An ACK for both, with the first one's timestamp echoed (zero).
+        d.ack(2, &[]);
+        assert_eq!(d.sender.rtt_given(), Some(Span::from_ms(40)));
+        assert_eq!(d.sender.smoothed_rtt(), Some(Span::from_ms(50)));
     }
 }

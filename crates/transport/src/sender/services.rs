@@ -2,7 +2,7 @@
 
 use super::{LastReduction, Sender};
 use crate::change::WindowCause;
-use crate::recovery::Rack;
+use crate::recovery::RecoveryState;
 use cc::{Cause, Congestion, Controller, Lost, Phase, RateSample, Sent, Signals, Timeout, TransmitStart};
 use units::{Span, Time};
 
@@ -25,10 +25,10 @@ impl Sender {
             most => most,
         }
     }
-    /// Whether the SYN is not acknowledged yet.
-    #[inline]
+    /// Whether the sender waits for the ACK of its SYN.
+    #[inline(always)]
     pub(crate) fn handshake_pending(&self) -> bool {
-        self.options.syn && !self.opened
+        self.una == 0 && !self.opened && self.options.syn
     }
     /// Whether all data is acknowledged, and the application writes no more.
     #[inline]
@@ -128,19 +128,15 @@ impl Sender {
     pub(crate) fn rate_sent(&mut self, state: (u32, u64), seq: u32, now: Time, [in_flight, with]: [u32; 2]) {
         if let Some(rate) = &mut self.rate {
             rate.on_send(state.0, seq, now, in_flight, state.1);
-            if self.needs.has(Signals::SENT) {
-                let sent = Sent { now, seq: seq as u64, in_flight: with, retransmission: seq < self.high };
-                self.controller.on_sent(&sent);
-            }
+            self.tell_sent(seq, now, seq < self.high, with);
         }
     }
 
-    /// Tells the controller, if it asks for it, that segment `seq`, which is counted, is sent. `again`: it is a
-    /// retransmission. With recovery `rack` [`Sender::rate_sent`] does it.
+    /// Tells the controller, if it asks for it, that segment `seq` is sent. `again`: it is a retransmission; `in_flight`
+    /// includes it.
     #[inline]
-    pub(super) fn tell_sent(&mut self, seq: u32, now: Time, again: bool) {
+    pub(super) fn tell_sent(&mut self, seq: u32, now: Time, again: bool, in_flight: u32) {
         if self.needs.has(Signals::SENT) {
-            let in_flight = self.in_flight();
             self.controller.on_sent(&Sent { now, seq: seq as u64, in_flight, retransmission: again });
         }
     }
@@ -172,17 +168,21 @@ impl Sender {
         }
     }
 
+    /// Notes whether the application, and not the window, limited the sender until it writes more, as Linux does: only
+    /// then.
+    pub(super) fn note_limit_before_write(&mut self) {
+        if let RecoveryState::Rack(Some(rack)) = &self.recovery_state
+            && self.rate.is_some()
+            && rack.application_limited(self)
+        {
+            let in_flight = rack.pipe();
+            self.rate_limited(in_flight);
+        }
+    }
+
     /// The time until the pacer permits the next packet.
     #[inline]
     pub(crate) fn pacing_wait(&self, now: Time) -> Span {
         if self.pace_at > now { self.pace_at.since(now) } else { Span::ZERO }
-    }
-
-    /// Called before an event: notes whether the application, and not the window, limits the sender.
-    #[inline]
-    pub(crate) fn note_application_limit_of(&mut self, rack: &Rack) {
-        if self.rate.is_some() && rack.application_limited(self) {
-            self.rate_limited(rack.in_flight());
-        }
     }
 }

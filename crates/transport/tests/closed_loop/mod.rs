@@ -6,7 +6,7 @@ use net::{Ecn, Packet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use transport::{AckOptions, FlowContext, FlowTimer, Options, Receiver, Sender, Setup, WindowRow};
+use transport::{AckOptions, FlowTimer, Options, Receiver, RecordingContext, Sender, Setup};
 use units::{Span, Time};
 
 /// What the path does, in per mille of the packets.
@@ -26,36 +26,6 @@ pub struct Path {
     pub queue: u64,
 }
 
-#[derive(Default)]
-struct Host {
-    now: Time,
-    out: Vec<(Packet, AckOptions)>,
-    timers: [Option<Time>; FlowTimer::COUNT as usize],
-}
-
-impl FlowContext for Host {
-    const WINDOWS: bool = true;
-    const SENDS: bool = true;
-    fn now(&self) -> Time {
-        self.now
-    }
-    fn send(&mut self, packet: Packet, options: &AckOptions) {
-        self.out.push((packet, *options));
-    }
-    fn set_timer(&mut self, timer: FlowTimer, at: Time) {
-        self.timers[timer as usize] = (at != Time::NEVER).then_some(at);
-    }
-    fn timer(&self, timer: FlowTimer) -> Time {
-        self.timers[timer as usize].unwrap_or(Time::NEVER)
-    }
-    fn window(&mut self, row: &WindowRow) {
-        assert!(row.cwnd >= 1.0, "a window of {}", row.cwnd);
-    }
-    fn sending(&mut self, in_flight: u32, window: u32) {
-        assert!(in_flight <= window, "{in_flight} in flight with a window of {window}");
-    }
-}
-
 /// FNV-1a of 64 bits over numbers.
 #[derive(Clone, Copy)]
 pub struct Digest(u64);
@@ -72,8 +42,8 @@ impl Digest {
 pub struct Exchange {
     pub sender: Sender,
     pub receiver: Receiver,
-    host: Host,
-    peer: Host,
+    host: RecordingContext,
+    peer: RecordingContext,
     path: Path,
     random: u64,
     free_at: Time,
@@ -116,8 +86,8 @@ impl Exchange {
         Exchange {
             sender: Sender::new(setup, options.clone(), controller),
             receiver: Receiver::new(0, 1, options),
-            host: Host::default(),
-            peer: Host::default(),
+            host: RecordingContext::default(),
+            peer: RecordingContext::default(),
             path,
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             free_at: Time::ZERO,
@@ -143,7 +113,7 @@ impl Exchange {
 
     /// Gives what both ends sent to the path.
     fn carry(&mut self, now: Time) {
-        for (mut packet, options) in std::mem::take(&mut self.host.out) {
+        for (mut packet, options) in std::mem::take(&mut self.host.sent) {
             self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.cwr as u64) << 63);
             self.waiting.retain(|start| *start > now);
             let out = self.path.outage && (OUTAGE.0..OUTAGE.1).contains(&now.since(Time::ZERO));
@@ -162,7 +132,7 @@ impl Exchange {
             let late = if self.chance(self.path.late) { Span::from_ms(7) } else { Span::ZERO };
             self.fly(self.free_at + DELAY + late, (packet, options), true);
         }
-        for (packet, options) in std::mem::take(&mut self.peer.out) {
+        for (packet, options) in std::mem::take(&mut self.peer.sent) {
             self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.ece as u64) << 62);
             self.digest.add(packet.size as u64);
             for block in options.blocks.as_slice() {
@@ -188,8 +158,8 @@ impl Exchange {
 
     fn next(&self) -> Option<Time> {
         let flying = self.flying.peek().map(|Reverse((at, ..))| *at);
-        let timers = self.host.timers.iter().chain(&self.peer.timers).flatten().min().copied();
-        flying.into_iter().chain(timers).min()
+        let timers = [self.host.first_timer(), self.peer.first_timer()].into_iter().flatten();
+        flying.into_iter().chain(timers.map(|(_, at)| at)).min()
     }
 
     fn event(&mut self, now: Time) {
@@ -204,22 +174,20 @@ impl Exchange {
             }
             return;
         }
-        for n in 0..FlowTimer::COUNT {
-            let timer = FlowTimer::from_number(n);
-            if self.host.timers[n as usize] == Some(now) {
-                self.host.timers[n as usize] = None;
-                match timer {
-                    FlowTimer::Retransmit => self.sender.on_retransmit_timer(&mut self.host),
-                    FlowTimer::Pace => self.sender.on_pace_timer(&mut self.host),
-                    _ => self.sender.on_wake_timer(&mut self.host),
-                }
-                return;
+        let due = |context: &RecordingContext| {
+            context.first_timer().filter(|(_, at)| *at == now).map(|t| t.0 as u8)
+        };
+        // Of timers at one time the one with the smallest number comes first.
+        let (of_host, of_peer) = (due(&self.host), due(&self.peer));
+        if of_host.is_some_and(|timer| of_peer.is_none_or(|other| timer <= other)) {
+            match self.host.take_timer() {
+                Some((FlowTimer::Retransmit, _)) => self.sender.on_retransmit_timer(&mut self.host),
+                Some((FlowTimer::Pace, _)) => self.sender.on_pace_timer(&mut self.host),
+                _ => self.sender.on_wake_timer(&mut self.host),
             }
-            if self.peer.timers[n as usize] == Some(now) {
-                self.peer.timers[n as usize] = None;
-                self.receiver.on_ack_delay(&mut self.peer);
-                return;
-            }
+        } else if of_peer.is_some() {
+            self.peer.take_timer();
+            self.receiver.on_ack_delay(&mut self.peer);
         }
     }
 

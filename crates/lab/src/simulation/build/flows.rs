@@ -27,8 +27,8 @@ pub(super) struct Flows {
     pub bases: Vec<Option<Span>>,
     /// For each TCP and QUIC flow, the names of the internal values in the trace.
     pub probes: Vec<Vec<String>>,
-    /// Options that several flows share.
-    shared: Vec<Arc<Options>>,
+    /// Options that several flows share, each with the address of the first flow's.
+    shared: Vec<(*const Options, Arc<Options>)>,
 }
 
 /// Adds every flow, with its routes.
@@ -128,10 +128,7 @@ impl Flows {
         [forward, back]: [u32; 2],
         quick_start_answered: bool,
     ) {
-        let options = self.shared.iter().find(|o| ***o == tcp.options).cloned().unwrap_or_else(|| {
-            self.shared.push(Arc::new(tcp.options.clone()));
-            self.shared[self.shared.len() - 1].clone()
-        });
+        let options = self.shared_options(&tcp.options);
         let info = tcp.flow_info(Stream::new(plan.seed, "controller", &flow.name).bits());
         let controller = tcp.control.make(&info);
         let tick = options.clock_tick.ps() as f64;
@@ -193,6 +190,20 @@ impl Flows {
         let header = plan.settings.attachment.map_or(0, |attachment| attachment.header);
         self.endpoints.push(Endpoints::Attached(self.attached.len()));
         self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats: counters(plan) });
+    }
+
+    /// The options, shared with the earlier flows that have the same.
+    fn shared_options(&mut self, options: &Options) -> Arc<Options> {
+        let same = self
+            .shared
+            .iter()
+            .find(|(address, known)| std::ptr::eq(*address, options) || **known == *options);
+        if let Some((_, known)) = same {
+            return known.clone();
+        }
+        let new = Arc::new(options.clone());
+        self.shared.push((options, new.clone()));
+        new
     }
 
     fn add_udp(

@@ -9,7 +9,7 @@ use net::impairment::{
     Action, Bernoulli, GilbertElliott, Impairment, Jitter, Outages, Scripted, Selection, Transmissions,
 };
 use net::qdisc::Qdisc;
-use net::{LinkId, LinkSpec, Network, TokenBucket, Topology, TraceCursor, Transmitter};
+use net::{LinkId, LinkSpec, Network, RateSteps, TokenBucket, Topology, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
@@ -49,7 +49,8 @@ pub(super) fn add_links(
         network.add_link(spec);
         if is_scheduled(direction) {
             let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
-            network.set_scheduler(link, scheduler, transmitter(direction, rate));
+            let steps = || stream("rate");
+            network.set_scheduler(link, scheduler, transmitter(direction, rate, plan.end, steps));
         }
         if plan.settings.recording.audit {
             audited.push(audited_link(plan, layout, link, direction, rtt));
@@ -63,16 +64,28 @@ fn is_scheduled(direction: &Direction) -> bool {
     direction.queue.scheduled() || direction.variation.is_some()
 }
 
-/// The transmitter of a scheduled link of mean rate `rate`.
-fn transmitter(direction: &Direction, rate: Rate) -> Transmitter {
+/// The transmitter of a scheduled link of mean rate `rate` until `end`. `stream` is called only if it needs random numbers.
+fn transmitter(direction: &Direction, rate: Rate, end: Time, stream: impl FnOnce() -> Stream) -> Transmitter {
     match &direction.variation {
         None => Transmitter::Constant(rate),
         Some(RateVariation::Steps(steps)) => Transmitter::Steps(steps.clone()),
+        Some(RateVariation::RandomSteps { interval, min, max }) => {
+            Transmitter::Steps(random_steps(*interval, [*min, *max], end, stream()))
+        }
         Some(RateVariation::Trace(trace)) => Transmitter::Trace(TraceCursor::new(trace.clone())),
         Some(RateVariation::Shaper { line, burst }) => {
             Transmitter::Shaper(*line, TokenBucket::new(rate, *burst))
         }
     }
+}
+
+/// Rates between two bounds, one for each interval until `end`.
+fn random_steps(interval: Span, [min, max]: [Rate; 2], end: Time, mut stream: Stream) -> RateSteps {
+    let times = std::iter::successors(Some(Time::ZERO), |at| Some(*at + interval));
+    let width = (max.bps() - min.bps()) as f64;
+    let mut rate = || Rate::from_bps(min.bps() + (stream.uniform() * width) as u64);
+    let steps = times.take_while(|at| *at <= end).map(|at| (at, rate())).collect();
+    RateSteps { steps, period: Span::ZERO }
 }
 
 /// The random stream of a link for a purpose.
@@ -146,7 +159,7 @@ fn audited_link(
             Loss::Delay { steps, .. } => {
                 delay.1 = delay.1 + steps.steps.iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
             }
-            Loss::Jitter { max, .. } => delay.1 = delay.1 + *max,
+            Loss::Jitter { distribution, .. } => delay.1 = delay.1 + distribution.longest(),
             Loss::Stall { times } => {
                 pause = times.iter().fold(pause, |sum, (begin, end)| sum + (*end - *begin));
             }
@@ -197,7 +210,9 @@ fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> 
             Impairment::Scripted(Scripted::new(plan.order[index], selection, *action))
         }
         Loss::Policer { rate, burst } => Impairment::Policer(TokenBucket::new(*rate, *burst)),
-        Loss::Jitter { min, max, ordered } => Impairment::Jitter(Jitter::new(*min, *max, *ordered, stream())),
+        Loss::Jitter { distribution, ordered } => {
+            Impairment::Jitter(Jitter::new(*distribution, *ordered, stream()))
+        }
         Loss::Delay { steps, ordered } => Impairment::Delay(steps.clone(), *ordered),
         Loss::Reorder { rate, by } => Impairment::Jitter(Jitter::reorder(*rate, *by, stream())),
         Loss::Duplicate { rate } => Impairment::Duplicate(Bernoulli::new(*rate, stream())),

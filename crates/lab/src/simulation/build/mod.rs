@@ -70,6 +70,9 @@ fn add_media(
         event_queue.set_timer(timer, end + Span::from_ps(1));
         Warmup { duration: plan.scenario.warmup, outcome: None }
     });
+    if plan.scenario.delays {
+        network.record_sojourns();
+    }
     Media { timers, satellites: schedule, warmup }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Layout<'a> {
                 (topology, nodes, None)
             }
         };
-        let node = |name: &String| nodes[name.as_str()];
+        let node = |name: &String| nodes.of(name);
         let flows = plan.numbered.iter().map(|index| &scenario.flows[*index]);
         let ends: Vec<[NodeId; 2]> = flows.map(|flow| [node(&flow.from), node(&flow.to)]).collect();
         let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();

@@ -4,6 +4,7 @@
 use super::{Point, TailDrop, Waiting};
 use crate::qdisc::pie::first_after;
 use crate::rule::{Rule, limit};
+use crate::sojourn::SojournTimes;
 use engine::Stream;
 use units::{Span, Time};
 
@@ -57,12 +58,19 @@ pub struct LowLatency {
     pub marked: u64,
     /// Sum of their waiting times, ps.
     waited: f64,
+    /// The waiting times of packets that arrived from some time on, if they are recorded.
+    times: Option<(Time, SojournTimes)>,
 }
 
 impl LowLatency {
     /// Mean waiting time, seconds; not a number if no packet has left the queue.
     pub fn mean_wait_s(&self) -> f64 {
         self.waited / self.packets as f64 / units::PS_PER_S as f64
+    }
+
+    /// 99th percentile of the waiting times, seconds; none if they are not recorded.
+    pub fn p99_wait_s(&self) -> Option<f64> {
+        self.times.as_ref().and_then(|(_, times)| times.quantile(0.99))
     }
 }
 
@@ -122,6 +130,10 @@ impl DualPi2 {
     /// What the low-latency queue has done.
     pub fn low_latency(&self) -> &LowLatency {
         &self.counts
+    }
+
+    pub(super) fn record_sojourns(&mut self, from: Time) {
+        self.counts.times = Some((from, SojournTimes::default()));
     }
 
     fn update(&mut self, delay: Span) {
@@ -270,6 +282,11 @@ impl DualPi2 {
         }
         self.counts.packets += 1;
         self.counts.waited += delay.ps() as f64;
+        if let Some((from, times)) = &mut self.counts.times
+            && packet.arrived >= *from
+        {
+            times.record(delay);
+        }
         Ok(packet)
     }
 }

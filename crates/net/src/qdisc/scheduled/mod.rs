@@ -111,6 +111,13 @@ impl Scheduler {
         if let Scheduler::Fair(queue) = self { queue.mark_at_arrival(packet) } else { None }
     }
 
+    /// Records the waiting times of low-latency packets that arrive from `from` on, if there is a queue for them.
+    pub(crate) fn record_sojourns(&mut self, from: Time) {
+        if let Scheduler::DualPi2(queue) = self {
+            queue.record_sojourns(from);
+        }
+    }
+
     /// What the low-latency queue has done, if there is one.
     pub fn low_latency(&self) -> Option<&LowLatency> {
         if let Scheduler::DualPi2(queue) = self { Some(queue.low_latency()) } else { None }

@@ -5,6 +5,7 @@ use super::state::{Rack, State};
 use crate::blocks::Block;
 use crate::context::FlowContext;
 use crate::sender::Sender;
+use cc::Controller;
 use net::Packet;
 use units::Span;
 
@@ -224,8 +225,8 @@ impl Rack {
         }
         let now = context.now();
         let segment = self.segments.acknowledge(true);
-        if !segment.ever_retransmitted() {
-            let rtt = now.since(segment.sent);
+        let rtt = (!segment.ever_retransmitted()).then(|| now.since(segment.sent));
+        if let Some(rtt) = rtt {
             s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
             self.update_min_rtt(now, rtt);
         }
@@ -233,6 +234,9 @@ impl Rack {
         self.state = State::Open;
         self.disarm();
         s.open();
+        if let Some(rtt) = rtt {
+            s.controller.on_handshake(now, rtt);
+        }
         self.open_window(s, now);
     }
 }

@@ -32,9 +32,10 @@ impl Rack {
 
     /// Lets the controller reduce the window. The window itself follows ACK by ACK.
     pub(super) fn begin_reduction(&mut self, s: &mut Sender, now: Time, cause: Cause) {
-        let segments = &self.segments;
-        self.high_seq = segments.next;
+        self.high_seq = self.segments.next;
         self.probe = None;
+        self.discard_unvalidated(s, now);
+        let segments = &self.segments;
         let prior_cwnd = s.cwnd();
         let window = match s.options.reduce_from {
             ReduceFrom::Cwnd => prior_cwnd,
@@ -58,6 +59,7 @@ impl Rack {
 
     /// Ends the reduction: the window takes its final value.
     pub(super) fn end_reduction(&mut self, s: &mut Sender, now: Time) {
+        self.end_unvalidated(s);
         if (self.state == State::Cwr || self.undo.marker.is_some()) && !s.controller.owns_window() {
             s.controller.set_window(self.reduction.target as f64);
             self.window_use.changed(now);

@@ -1,10 +1,11 @@
 //! The state of recovery `rack`.
 
+use super::pipe_ack::PipeAck;
 use super::prr::{Reduction, Undo};
 use super::reordering::{Detection, Reordering};
 use super::segments::Segments;
 use crate::blocks::Block;
-use crate::options::Options;
+use crate::options::{Options, Validation};
 use cc::Phase;
 use units::{Span, Time};
 
@@ -112,6 +113,8 @@ pub(crate) struct Rack {
     /// The ACK that is processed restarts the timer.
     pub(super) rearm: bool,
     pub(super) window_use: WindowUse,
+    /// The measure of RFC 7661, if it validates the window.
+    pub(super) pipe_ack: Option<Box<PipeAck>>,
     pub(super) min_rtt: Option<(Span, Time)>,
     pub(super) last_sent: Time,
     pub(super) dsacks: u64,
@@ -144,6 +147,7 @@ impl Rack {
             deadline: Time::NEVER,
             rearm: false,
             window_use: WindowUse::default(),
+            pipe_ack: (options.validation == Validation::Rfc7661).then(Box::default),
             min_rtt: None,
             last_sent: Time::ZERO,
             dsacks: 0,
@@ -151,7 +155,8 @@ impl Rack {
         }
     }
 
-    pub(crate) fn in_flight(&self) -> u32 {
+    /// Segments in flight.
+    pub(crate) fn pipe(&self) -> u32 {
         self.segments.in_flight()
     }
 

@@ -40,7 +40,7 @@ impl Rack {
 
     /// The time until the retransmission timeout of the oldest segment; at least a microsecond.
     fn rto_left(&self, s: &Sender, now: Time) -> Option<Span> {
-        let due = self.segments.get(self.segments.una).sent + s.rtt.rto(&s.options);
+        let due = self.segments.get(self.segments.una).sent + s.rtt.rto();
         (due > now).then(|| due.since(now))
     }
 
@@ -53,7 +53,7 @@ impl Rack {
         let after = if elapsed {
             self.rto_left(s, context.now()).unwrap_or(Span::from_ps(1_000_000))
         } else {
-            s.rtt.rto(&s.options)
+            s.rtt.rto()
         };
         self.set(s, context, Pending::Rto, after);
     }
@@ -61,7 +61,7 @@ impl Rack {
     /// Sets the retransmission timer to a whole timeout, after the oldest segment was retransmitted.
     pub(super) fn restart_rto<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
         if self.pending != Pending::Reordering {
-            self.set(s, context, Pending::Rto, s.rtt.rto(&s.options));
+            self.set(s, context, Pending::Rto, s.rtt.rto());
         }
     }
 
@@ -77,7 +77,7 @@ impl Rack {
             Some(srtt) => srtt * 2 + if out == 1 { s.options.min_rto } else { TIMEOUT_MIN },
             None => s.options.initial_rto,
         };
-        let left = if advanced { Some(s.rtt.rto(&s.options)) } else { self.rto_left(s, context.now()) };
+        let left = if advanced { Some(s.rtt.rto()) } else { self.rto_left(s, context.now()) };
         self.set(s, context, Pending::Probe, left.map_or(timeout, |left| timeout.min(left)));
         true
     }
@@ -144,17 +144,19 @@ impl Rack {
     }
 
     fn send_probe<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
-        if self.probe.is_none() {
-            let retransmission = !self.has_new_data(s);
-            if retransmission {
-                let last = self.segments.next - 1;
-                self.transmit_again(s, context, last, true);
-            } else {
+        let new_data = self.has_new_data(s);
+        // As in Linux: a probe with new data waits for the pacer, a repeated segment does not.
+        if self.probe.is_none() && (!new_data || s.may_leave(context)) {
+            if new_data {
                 let one_more = self.segments.in_flight() + 1;
                 self.transmit_new(s, context, one_more);
                 self.reduction.transmitted(self.state.reducing() as u32);
+            } else {
+                let last = self.segments.next - 1;
+                self.transmit_again(s, context, last, true);
+                s.charge_pacer(context.now());
             }
-            self.probe = Some(Probe { high: self.segments.next, retransmission });
+            self.probe = Some(Probe { high: self.segments.next, retransmission: !new_data });
             self.pending = Pending::None; // the retransmission timeout counts from now
         }
         self.arm_rto(s, context);
@@ -192,6 +194,9 @@ impl Rack {
         let cut = self.state <= State::Disorder
             || self.high_seq <= una
             || (self.state == State::Loss && self.timeouts == 0);
+        if cut {
+            self.discard_unvalidated(s, now);
+        }
         let prior_cwnd = s.cwnd();
         if cut {
             self.undo.prior_ssthresh = self.current_ssthresh(s);
@@ -200,6 +205,9 @@ impl Rack {
         }
         s.stats.timeouts += 1;
         s.tell_timeout(&Timeout { now, window: prior_cwnd as f64, repeated: !cut }, cut);
+        if let Some(pipe_ack) = &mut self.pipe_ack {
+            pipe_ack.restart();
+        }
         s.controller.set_window((self.segments.in_flight() + 1) as f64);
         self.window_use.changed(now);
         if self.state <= State::Disorder && self.segments.sacked_out >= 3 {
@@ -215,7 +223,7 @@ impl Rack {
         }
         self.transmit_again(s, context, una, false);
         s.rtt.back_off(&s.options);
-        self.set(s, context, Pending::Rto, s.rtt.rto(&s.options));
+        self.set(s, context, Pending::Rto, s.rtt.rto());
     }
 
     /// Gives up the oldest segment and every other one that is older than its round-trip time.

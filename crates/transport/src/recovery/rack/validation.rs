@@ -29,11 +29,18 @@ impl Rack {
 
     /// Whether the window may grow: it was the limit, or slow start has not used twice what was outstanding.
     pub(super) fn window_limited(&self, s: &Sender) -> bool {
-        s.options.validation == Validation::None || self.window_use.limits(s)
+        match s.options.validation {
+            Validation::None => true,
+            Validation::Linux => self.window_use.limits(s),
+            Validation::Rfc7661 => self.pipe_ack.as_ref().is_none_or(|pipe_ack| {
+                pipe_ack.validates(s.cwnd(), s.controller.cwnd() < s.controller.ssthresh())
+            }),
+        }
     }
 
     /// Called after each attempt to send. `full`: the window does not permit more.
     pub(super) fn validate_window(&mut self, s: &mut Sender, now: Time, full: bool) {
+        self.expire_unvalidated(s, now);
         let out = self.segments.packets_out();
         let w = &mut self.window_use;
         if self.segments.una >= w.until || full || (!w.limited && out > w.most_out) {
@@ -50,7 +57,7 @@ impl Rack {
         // Linux has one setting for this and for the restart after an idle time.
         let shrinks =
             s.options.validation == Validation::Linux && s.options.idle_restart != IdleRestart::None;
-        if shrinks && now.since(w.full_at) >= s.rtt.rto(&s.options) {
+        if shrinks && now.since(w.full_at) >= s.rtt.rto() {
             self.shrink_unused(s, now);
         }
     }
@@ -72,11 +79,13 @@ impl Rack {
 
     /// The application writes after an idle time longer than the retransmission timeout.
     pub(super) fn restart_after_idle(&mut self, s: &mut Sender, now: Time) {
-        let rto = s.rtt.rto(&s.options);
+        self.expire_unvalidated(s, now);
+        let rto = s.rtt.rto();
         let idle = now.since(self.last_sent);
         if self.segments.packets_out() > 0
             || s.controller.owns_window()
             || s.options.idle_restart == IdleRestart::None
+            || s.options.validation == Validation::Rfc7661 // keeps the window
             || idle <= rto
         {
             return;

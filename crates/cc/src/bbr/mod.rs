@@ -1,16 +1,24 @@
 //! BBR version 1 (Cardwell et al. 2016) as in Linux 6.x: the sending rate follows the largest delivery rate of ten round
 //! trips, and the window is a multiple of that rate times the smallest round-trip time.
 //!
-//! Differences from Linux: rates and windows are real numbers; the maximum over ten rounds is exact (Linux keeps three
-//! samples); long-term sampling, which finds policers, is missing. Status: checked in total against recordings of Linux
-//! 6.18 (docs/validation-linux.md).
+//! `long_term.rs` finds policers. Differences from Linux: rates and windows are real numbers; the maximum over ten rounds is
+//! exact (Linux keeps three samples). Status: checked in total against recordings of Linux 6.18
+//! (docs/validation-linux.md).
+
+pub(crate) mod common;
+mod long_term;
+#[cfg(test)]
+mod tests;
 
 use crate::descriptor::{Descriptor, Status};
+use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, RateSample, Restart, Signals, Timeout,
     TransmitStart,
 };
+use common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
+use long_term::LongTerm;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -35,11 +43,6 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Round trips over which the largest delivery rate counts.
 const BANDWIDTH_ROUNDS: u64 = 10;
-const PROBE_RTT_TIME: Span = Span::from_ms(200);
-const MIN_WINDOW: f64 = 4.0;
-const PACING_MARGIN: f64 = 0.99;
-/// Quanta that the two hosts may hold back at once.
-const QUANTA: f64 = 3.0;
 /// Length of a window of the aggregation filter, rounds, and the longest time it may cover.
 const AGGREGATION_ROUNDS: u64 = 5;
 const AGGREGATION_TIME: f64 = 0.1;
@@ -78,6 +81,8 @@ pub struct Bbr {
     cwnd_gain: f64,
     /// Delivery rates, segments/s.
     bandwidth: MaxOverRounds,
+    /// None if it is off.
+    long_term: Option<LongTerm>,
     rounds: u64,
     next_round: u64,
     round_start: bool,
@@ -85,7 +90,7 @@ pub struct Bbr {
     min_rtt_at: Time,
     min_rtt_window: Span,
     quantum: f64,
-    srtt: Option<f64>,
+    seen_rtt: bool,
     probe_rtt_done: Option<Time>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
@@ -124,8 +129,14 @@ impl Algorithm for Bbr {
                 unit: "segments",
                 doc: "segments that a host sends at once, three times of which the window has to spare; Linux: 2 above 1.2 Mb/s, without segmentation offload",
             },
+            Param {
+                name: "lt",
+                kind: ParamKind::Switch(true),
+                unit: "",
+                doc: "long-term bandwidth sampling: finds a policer and sends at its rate",
+            },
         ],
-        probes: &["bandwidth", "min_rtt", "pacing_gain", "cwnd_gain", "mode"],
+        probes: &["bandwidth", "min_rtt", "pacing_gain", "cwnd_gain", "mode", "lt_bandwidth"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Bbr {
         Bbr {
@@ -139,6 +150,7 @@ impl Algorithm for Bbr {
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             bandwidth: MaxOverRounds::default(),
+            long_term: params.switch("lt").then(|| LongTerm::new(flow.packet as f64 * 8.0)),
             rounds: 0,
             next_round: 0,
             round_start: false,
@@ -146,7 +158,7 @@ impl Algorithm for Bbr {
             min_rtt_at: Time::ZERO,
             min_rtt_window: Span::from_seconds(params.number("min_rtt_window")),
             quantum: params.number("quantum"),
-            srtt: None,
+            seen_rtt: false,
             probe_rtt_done: None,
             probe_rtt_round_done: false,
             idle_restart: false,
@@ -170,15 +182,30 @@ impl Algorithm for Bbr {
 impl Bbr {
     // ---- model --------------------------------------------------------------------------------------------
 
+    /// The rate to send at: the largest delivery rate, or that of a policer.
+    fn rate(&self) -> f64 {
+        self.policed().unwrap_or_else(|| self.bandwidth.get())
+    }
+
+    fn policed(&self) -> Option<f64> {
+        self.long_term.as_ref().and_then(LongTerm::bandwidth)
+    }
+
     fn update_bandwidth(&mut self, ack: &Ack, sample: &RateSample) {
+        if sample.interval == Span::ZERO {
+            return;
+        }
         if sample.prior_delivered >= self.next_round {
             self.next_round = ack.delivered_total;
             self.rounds += 1;
             self.round_start = true;
             self.conserving = false;
         }
-        if sample.interval == Span::ZERO {
-            return;
+        let probing = self.mode == Mode::ProbeBw;
+        if let Some(long_term) = &mut self.long_term
+            && long_term.update(ack, sample.app_limited, self.round_start, probing)
+        {
+            self.enter_probe_bw(ack.now);
         }
         let rate = sample.delivered as f64 / sample.interval.seconds();
         if !sample.app_limited || rate >= self.bandwidth.get() {
@@ -198,7 +225,7 @@ impl Bbr {
                 self.extra = [0.0, self.extra[0]];
             }
         }
-        let bandwidth = self.bandwidth.get();
+        let bandwidth = self.rate();
         let mut expected = bandwidth * ack.now.since(self.epoch_began).seconds();
         if self.epoch_acked <= expected || self.epoch_acked + ack.delivered as f64 >= (1 << 20) as f64 {
             (self.epoch_acked, self.epoch_began, expected) = (0.0, ack.now, 0.0);
@@ -221,9 +248,9 @@ impl Bbr {
         if self.mode == Mode::ProbeBw && self.phase == 0 { even + 2.0 } else { even }
     }
 
-    /// Segments in flight when the next one may leave.
+    /// Segments in flight when the next one may leave; whole ones are delivered until then.
     fn in_flight_at_departure(&self, ack: &Ack, in_flight: f64) -> f64 {
-        let delivered = self.bandwidth.get() * ack.pacing_wait.seconds();
+        let delivered = (self.rate() * ack.pacing_wait.seconds()).floor();
         let at_departure = if self.pacing_gain > 1.0 { in_flight + self.quantum } else { in_flight };
         (at_departure - delivered).max(0.0)
     }
@@ -290,7 +317,7 @@ impl Bbr {
     fn update_min_rtt(&mut self, ack: &Ack, in_flight: f64) {
         let expired = self.min_rtt.is_some() && ack.now.since(self.min_rtt_at) > self.min_rtt_window;
         if let Some(rtt) = ack.rtt
-            && (self.min_rtt.is_none_or(|least| rtt < least) || (expired && !ack.ack_delayed))
+            && (expired || self.min_rtt.is_none_or(|least| rtt < least))
         {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
         }
@@ -334,6 +361,7 @@ impl Bbr {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.policed().is_some() => (1.0, 2.0),
             Mode::ProbeBw => (CYCLE[self.phase], 2.0),
             Mode::ProbeRtt => (1.0, 1.0),
         };
@@ -341,23 +369,25 @@ impl Bbr {
 
     // ---- outputs ------------------------------------------------------------------------------------------
 
+    /// The pacing rate from the first round-trip time.
+    fn first_pacing(&mut self, rtt: Span) {
+        self.seen_rtt = true;
+        self.pacing = HIGH_GAIN * self.cwnd / rtt.seconds() * PACING_MARGIN;
+    }
+
     fn set_pacing(&mut self, ack: &Ack) {
-        if let (None, Some(rtt)) = (self.srtt, ack.rtt) {
-            self.srtt = Some(rtt.seconds());
-            self.pacing = HIGH_GAIN * self.cwnd / rtt.seconds() * PACING_MARGIN;
+        if let (false, Some(rtt)) = (self.seen_rtt, ack.rtt) {
+            self.first_pacing(rtt);
         }
-        let rate = self.pacing_gain * self.bandwidth.get() * PACING_MARGIN;
+        let rate = self.pacing_gain * self.rate() * PACING_MARGIN;
         if self.full || rate > self.pacing {
             self.pacing = rate;
         }
     }
 
     fn save_window(&mut self) {
-        self.prior_cwnd = if self.last_phase < Phase::Recovery && self.mode != Mode::ProbeRtt {
-            self.cwnd
-        } else {
-            self.prior_cwnd.max(self.cwnd)
-        };
+        self.prior_cwnd =
+            saved_window(self.prior_cwnd, self.cwnd, self.last_phase, self.mode == Mode::ProbeRtt);
     }
 
     /// The window in and after recovery. Returns whether it is decided.
@@ -384,7 +414,7 @@ impl Bbr {
     fn set_cwnd(&mut self, ack: &Ack) {
         if ack.delivered > 0 && !self.conserve(ack) {
             let delivered = ack.delivered as f64;
-            let bandwidth = self.bandwidth.get();
+            let bandwidth = self.rate();
             let extra = self.extra[0].max(self.extra[1]).min(bandwidth * AGGREGATION_TIME);
             let target = match self.min_rtt {
                 None => self.initial_window,
@@ -414,6 +444,10 @@ impl Controller for Bbr {
     fn on_open(&mut self, now: Time) {
         (self.min_rtt_at, self.phase_began, self.epoch_began) = (now, now, now);
     }
+    fn on_handshake(&mut self, now: Time, rtt: Span) {
+        (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
+        self.first_pacing(rtt);
+    }
     fn on_ack(&mut self, ack: &Ack) {
         self.round_start = false;
         let sample = ack.rate.as_ref();
@@ -436,11 +470,16 @@ impl Controller for Bbr {
         self.save_window();
         self.last_phase = Phase::Loss;
         self.full_bandwidth = 0.0;
-        self.round_start = true;
         self.cwnd = 1.0;
+        if let Some(long_term) = &mut self.long_term {
+            long_term.on_rto();
+        }
     }
     fn on_undo(&mut self, _now: Time) {
         (self.full_bandwidth, self.full_rounds) = (0.0, 0);
+        if let Some(long_term) = &mut self.long_term {
+            long_term.reset();
+        }
     }
     fn on_restart(&mut self, _event: &Restart) {}
     fn on_transmit_start(&mut self, event: &TransmitStart) {
@@ -449,7 +488,7 @@ impl Controller for Bbr {
             (self.epoch_began, self.epoch_acked) = (event.now, 0.0);
             match self.mode {
                 // After an idle time the pacing rate is the estimated rate: no burst.
-                Mode::ProbeBw => self.pacing = self.bandwidth.get() * PACING_MARGIN,
+                Mode::ProbeBw => self.pacing = self.rate() * PACING_MARGIN,
                 Mode::ProbeRtt if self.probe_rtt_done.is_some_and(|done| event.now > done) => {
                     self.leave_probe_rtt(event.now);
                 }
@@ -465,7 +504,7 @@ impl Controller for Bbr {
     }
     fn set_window(&mut self, cwnd: Segments) {
         self.cwnd = cwnd;
-        if self.srtt.is_none() {
+        if !self.seen_rtt {
             self.initial_window = cwnd;
         }
     }
@@ -477,71 +516,13 @@ impl Controller for Bbr {
         self.ssthresh
     }
     fn pacing(&self) -> Option<Rate> {
-        let bps = self.pacing * self.segment_bits;
-        (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
+        pacing_rate(self.pacing * self.segment_bits)
     }
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.bandwidth.get() * self.segment_bits;
         out[1] = self.min_rtt.map_or(f64::NAN, Span::seconds);
         (out[2], out[3]) = (self.pacing_gain, self.cwnd_gain);
         out[4] = self.mode as u8 as f64;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::linux_flow;
-
-    fn bbr() -> Bbr {
-        Bbr::new(&Params::new(Bbr::DESCRIPTOR.params, []).unwrap(), &linux_flow(10.0, f64::INFINITY))
-    }
-
-    #[test]
-    fn windows_and_rates_have_the_values_of_linux() {
-        let mut b = bbr();
-        b.quantum = 1.0;
-        b.bandwidth.add(0, 1000.0);
-        b.min_rtt = Some(Span::from_ms(40));
-        assert_eq!([1.0, HIGH_GAIN, 2.0].map(|gain| b.inflight(1000.0, gain)), [44.0, 120.0, 84.0]);
-        (b.mode, b.phase) = (Mode::ProbeBw, 0);
-        assert_eq!(b.inflight(1000.0, 2.0), 86.0);
-        b.full = true;
-        for (mode, expected) in [(Mode::ProbeBw, 1237.5), (Mode::Drain, 340.3125)] {
-            b.mode = mode;
-            b.update_gains();
-            b.set_pacing(&crate::testing::ack(1));
-            assert_eq!(b.pacing, expected);
-        }
-    }
-
-    #[test]
-    fn the_pipe_is_full_after_three_rounds_without_growth() {
-        let mut b = bbr();
-        let sample = RateSample::default();
-        let found: Vec<bool> = [10.0, 20.0, 30.0, 36.0, 37.0, 37.0]
-            .into_iter()
-            .map(|rate| {
-                b.rounds += 1;
-                b.bandwidth.add(b.rounds, rate);
-                b.round_start = true;
-                b.check_full(Some(&sample));
-                b.full
-            })
-            .collect();
-        assert_eq!(found, [false, false, false, false, false, true]);
-    }
-
-    #[test]
-    fn the_largest_rate_of_ten_rounds_counts() {
-        let mut max = MaxOverRounds::default();
-        for (round, value) in [(1, 5.0), (2, 3.0), (3, 4.0)] {
-            max.add(round, value);
-        }
-        assert_eq!(max.get(), 5.0);
-        max.add(11, 1.0);
-        assert_eq!(max.get(), 4.0);
-        max.add(13, 1.0);
-        assert_eq!(max.get(), 1.0);
+        out[5] = self.policed().map_or(f64::NAN, |rate| rate * self.segment_bits);
     }
 }

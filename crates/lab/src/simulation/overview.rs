@@ -1,0 +1,248 @@
+//! Thinned curves of a whole run, kept while it is computed, in a memory that does not grow with its duration.
+
+use super::decimator::{Decimator, Range};
+use super::recorder::PacketLog;
+use net::{PacketEvent, PacketStep};
+use transport::WindowRow;
+
+/// Columns of the duration at the start; halved when the points need more memory than [`MOST_POINTS`] of them.
+const COLUMNS: usize = 4096;
+/// Most points of all curves, 16 bytes each.
+const MOST_POINTS: usize = 600_000;
+/// Flows with curves of their own.
+const MOST_FLOWS: usize = 256;
+/// Links with curves of their own.
+const MOST_LINKS: usize = 256;
+/// A link has a curve from the time on when it holds more packets than the one in transmission.
+const QUEUED: i64 = 2;
+/// Times at which the distribution over the flows is taken.
+const SAMPLES: usize = 512;
+/// Least number of flows with a distribution.
+const MANY_FLOWS: usize = 8;
+/// Most drops that a link lists for each column.
+const DROPS_PER_COLUMN: usize = 4;
+
+/// The curves of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowOverview {
+    pub cwnd: Decimator,
+    pub ssthresh: Decimator,
+    pub in_flight: Decimator,
+    pub rtt: Decimator,
+    /// Names and curves of the internal values.
+    pub internals: Vec<(String, Decimator)>,
+    /// Segments acknowledged in each column.
+    pub acked: Vec<f64>,
+    highest: i64,
+    rtt_s: f64,
+    samples: u64,
+}
+
+impl FlowOverview {
+    fn new(range: Range, internals: &[String]) -> FlowOverview {
+        let curve = Decimator::new(range, true);
+        let internals = internals.iter().map(|name| (name.clone(), curve.clone())).collect();
+        FlowOverview {
+            cwnd: curve.clone(),
+            ssthresh: curve.clone(),
+            in_flight: curve,
+            rtt: Decimator::new(range, false),
+            internals,
+            acked: Vec::new(),
+            highest: -1,
+            rtt_s: 0.0,
+            samples: 0,
+        }
+    }
+
+    /// The mean round-trip time, s; zero without a sample.
+    pub fn mean_rtt(&self) -> f64 {
+        self.rtt_s / self.samples.max(1) as f64
+    }
+
+    /// Whether any data has been acknowledged.
+    pub fn has_acked(&self) -> bool {
+        self.highest >= 0
+    }
+
+    fn push(&mut self, range: Range, at: f64, row: &WindowRow) {
+        self.cwnd.push(at, row.cwnd);
+        self.ssthresh.push(at, row.ssthresh);
+        self.in_flight.push(at, row.in_flight as f64);
+        if let Some(rtt) = row.rtt.map(|rtt| rtt.seconds()) {
+            self.rtt.push(at, rtt);
+            self.rtt_s += rtt;
+            self.samples += 1;
+        }
+        if row.highest_ack > self.highest {
+            let column = range.column(at);
+            if column >= self.acked.len() {
+                self.acked.resize(column + 1, 0.0);
+            }
+            self.acked[column] += (row.highest_ack - self.highest) as f64;
+            self.highest = row.highest_ack;
+        }
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = &mut Decimator> {
+        let own = [&mut self.cwnd, &mut self.ssthresh, &mut self.in_flight, &mut self.rtt];
+        own.into_iter().chain(self.internals.iter_mut().map(|internal| &mut internal.1))
+    }
+}
+
+/// The queue of a link, and its drops.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkOverview {
+    /// Number of the link.
+    pub link: u32,
+    /// Packets that it holds.
+    pub queue: Decimator,
+    /// Times of drops and the numbers of their flows: at most some of each column.
+    pub drops: Vec<(f64, f64)>,
+    column: usize,
+    listed: usize,
+}
+
+/// Thinned curves of a run from its start to its end.
+#[derive(Debug)]
+pub(crate) struct Overview {
+    /// The duration and its columns.
+    pub range: Range,
+    /// Of the first flows, by number.
+    pub flows: Vec<FlowOverview>,
+    /// Of the links that had a queue or a drop.
+    pub links: Vec<LinkOverview>,
+    /// With many flows: times, and the 10th, 50th and 90th percentile of their windows.
+    pub percentiles: Vec<(f64, [f64; 3])>,
+    /// Packets held by each link, and the place of its curves.
+    held: Vec<(i64, Option<u32>)>,
+    /// The window of each flow; NaN before its first row.
+    windows: Vec<f64>,
+    next_sample: usize,
+}
+
+impl Overview {
+    /// An empty record of a run until `end_s`. `internals` has the names of the internal values of each flow.
+    pub fn new(end_s: f64, internals: &[Vec<String>]) -> Overview {
+        let range = Range { from: 0.0, to: end_s.max(f64::MIN_POSITIVE), columns: COLUMNS };
+        Overview {
+            range,
+            flows: internals.iter().take(MOST_FLOWS).map(|names| FlowOverview::new(range, names)).collect(),
+            links: Vec::new(),
+            percentiles: Vec::new(),
+            held: Vec::new(),
+            windows: vec![f64::NAN; internals.len()],
+            next_sample: 1,
+        }
+    }
+
+    /// Adds a row of a window, with the internal values of its flow.
+    pub fn window(&mut self, at: f64, row: &WindowRow, internals: &[f64]) {
+        self.reach(at);
+        self.windows[row.flow as usize] = row.cwnd;
+        let Some(flow) = self.flows.get_mut(row.flow as usize) else { return };
+        flow.push(self.range, at, row);
+        for ((_, curve), value) in flow.internals.iter_mut().zip(internals) {
+            curve.push(at, *value);
+        }
+    }
+
+    /// Adds a packet event.
+    pub fn packet(&mut self, event: &PacketEvent) {
+        let change = PacketLog::change_by(event);
+        let at = event.at.seconds();
+        self.reach(at);
+        let dropped = matches!(event.step, PacketStep::Drop(_));
+        if change == 0 && !dropped {
+            return;
+        }
+        let link = event.link.0 as usize;
+        if link >= self.held.len() {
+            self.held.resize(link + 1, (0, None));
+        }
+        let (held, place) = &mut self.held[link];
+        *held += change;
+        if place.is_none() && (*held >= QUEUED || dropped) && self.links.len() < MOST_LINKS {
+            *place = Some(self.links.len() as u32);
+            let mut queue = Decimator::new(self.range, true);
+            queue.push(0.0, 0.0);
+            self.links.push(LinkOverview {
+                link: event.link.0,
+                queue,
+                drops: Vec::new(),
+                column: usize::MAX,
+                listed: 0,
+            });
+        }
+        let Some(found) = place.and_then(|place| self.links.get_mut(place as usize)) else { return };
+        if change != 0 {
+            found.queue.push(at, *held as f64);
+        }
+        if dropped {
+            let column = self.range.column(at);
+            found.listed = if found.column == column { found.listed + 1 } else { 1 };
+            found.column = column;
+            if found.listed <= DROPS_PER_COLUMN {
+                found.drops.push((at, event.packet.flow as f64));
+            }
+        }
+    }
+
+    /// Takes the samples before a time.
+    fn reach(&mut self, at: f64) {
+        while at >= self.sample_time() {
+            self.sample();
+        }
+    }
+
+    fn sample_time(&self) -> f64 {
+        self.range.to * self.next_sample as f64 / SAMPLES as f64
+    }
+
+    fn sample(&mut self) {
+        let at = self.sample_time();
+        self.next_sample += 1;
+        if self.windows.len() >= MANY_FLOWS {
+            let mut windows: Vec<f64> = self.windows.iter().copied().filter(|w| !w.is_nan()).collect();
+            windows.sort_unstable_by(f64::total_cmp);
+            if let Some(last) = windows.len().checked_sub(1) {
+                self.percentiles.push((at, [1, 5, 9].map(|part| windows[last * part / 10])));
+            }
+        }
+        while self.points() > MOST_POINTS && self.range.columns > 1 {
+            self.halve();
+        }
+    }
+
+    fn points(&self) -> usize {
+        let flow = |flow: &FlowOverview| {
+            let own = [&flow.cwnd, &flow.ssthresh, &flow.in_flight, &flow.rtt];
+            own.into_iter()
+                .chain(flow.internals.iter().map(|internal| &internal.1))
+                .map(Decimator::len)
+                .sum::<usize>()
+        };
+        let link = |link: &LinkOverview| link.queue.len() + link.drops.len();
+        self.flows.iter().map(flow).sum::<usize>() + self.links.iter().map(link).sum::<usize>()
+    }
+
+    /// Halves the number of columns.
+    fn halve(&mut self) {
+        self.range.columns /= 2;
+        for flow in &mut self.flows {
+            flow.each().for_each(|curve| *curve = curve.thinned(self.range));
+            flow.acked = flow.acked.chunks(2).map(|pair| pair.iter().sum()).collect();
+        }
+        for link in &mut self.links {
+            link.queue = link.queue.thinned(self.range);
+            let (mut column, mut listed) = (usize::MAX, 0);
+            link.drops.retain(|drop| {
+                let own = self.range.column(drop.0);
+                listed = if own == column { listed + 1 } else { 1 };
+                column = own;
+                listed <= DROPS_PER_COLUMN
+            });
+            (link.column, link.listed) = (column, listed);
+        }
+    }
+}

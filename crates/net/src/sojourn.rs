@@ -1,0 +1,86 @@
+//! Quantiles of waiting times, in buckets whose width is 1/64 of their value.
+
+use units::Span;
+
+/// Buckets for each doubling of the time.
+const PER_DOUBLING: u64 = 1 << BITS;
+const BITS: u32 = 6;
+const BUCKETS: usize = ((64 - BITS + 1) as usize) << BITS;
+
+/// How often times of about the same length occurred.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SojournTimes {
+    counts: Box<[u32]>,
+    total: u64,
+}
+
+impl Default for SojournTimes {
+    fn default() -> SojournTimes {
+        SojournTimes { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0 }
+    }
+}
+
+fn bucket(ps: u64) -> usize {
+    if ps < PER_DOUBLING {
+        return ps as usize;
+    }
+    let exponent = ps.ilog2() - BITS;
+    (((exponent + 1) as usize) << BITS) + ((ps >> exponent) & (PER_DOUBLING - 1)) as usize
+}
+
+/// The middle of a bucket, ps.
+fn middle(bucket: usize) -> f64 {
+    let (doubling, place) = ((bucket >> BITS) as u32, bucket as u64 & (PER_DOUBLING - 1));
+    if doubling == 0 {
+        return place as f64;
+    }
+    let width = (1u64 << (doubling - 1)) as f64;
+    (PER_DOUBLING + place) as f64 * width + 0.5 * (width - 1.0)
+}
+
+impl SojournTimes {
+    /// Counts a time.
+    pub fn record(&mut self, time: Span) {
+        self.counts[bucket(time.ps())] += 1;
+        self.total += 1;
+    }
+
+    /// The quantile `q` by rank, within 0.8 %, seconds; none if nothing was counted.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let rank = ((q * self.total as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        let found = self.counts.iter().position(|count| {
+            below += u64::from(*count);
+            below >= rank
+        })?;
+        Some(middle(found) / units::PS_PER_S as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_is_in_the_bucket_around_it() {
+        for ps in (0..64).map(|bits| 1u64 << bits).flat_map(|ps| [ps - 1, ps, ps + ps / 3, ps + (ps - 1)]) {
+            let near = middle(bucket(ps));
+            assert!((near - ps as f64).abs() <= ps as f64 / 127.0, "{ps} {near}");
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_ranks() {
+        let mut times = SojournTimes::default();
+        assert_eq!(times.quantile(0.95), None);
+        (1..=200).for_each(|ms| times.record(Span::from_ms(ms)));
+        for (q, expected) in [(0.0, 0.001), (0.5, 0.1), (0.95, 0.19), (1.0, 0.2)] {
+            let found = times.quantile(q).unwrap();
+            assert!((found / expected - 1.0).abs() < 0.008, "{q} {found}");
+        }
+        let mut times = SojournTimes::default();
+        times.record(Span::ZERO);
+        assert_eq!(times.quantile(0.5), Some(0.0));
+    }
+}
