@@ -54,7 +54,7 @@ struct rate_sample {
 	long rtt_us;
 	int losses;
 	__u32 acked_sacked, prior_in_flight;
-	bool is_app_limited, is_ack_delayed;
+	bool is_app_limited;
 };
 struct tcp_congestion_ops {
 	__u32 (*ssthresh)(struct sock *);
@@ -92,7 +92,7 @@ struct event {
 	__u32 delivered, lost, mss, state, receiver_tsval;
 	__s32 rate_delivered, rtt_us;
 	__u32 losses, acked_sacked, interval_us, prior_delivered, prior_in_flight;
-	__u32 app_limited, ack_delayed, padding;
+	__u32 app_limited;
 };
 
 // As `Decision` of bridge.rs.
@@ -181,7 +181,6 @@ static __always_inline void emit(struct sock *sk, struct flow_state *flow, __u32
 		e->prior_delivered = rate->prior_delivered;
 		e->prior_in_flight = rate->prior_in_flight;
 		e->app_limited = rate->is_app_limited;
-		e->ack_delayed = rate->is_ack_delayed;
 	}
 	bpf_ringbuf_submit(e, 0);
 }

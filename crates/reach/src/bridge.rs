@@ -78,7 +78,6 @@ struct Event {
     prior_delivered: u32,
     prior_in_flight: u32,
     app_limited: u32,
-    ack_delayed: u32,
 }
 
 impl Event {
@@ -112,7 +111,6 @@ impl Event {
             prior_delivered: word(17)?,
             prior_in_flight: word(18)?,
             app_limited: word(19)?,
-            ack_delayed: word(20)?,
         })
     }
 }
@@ -316,7 +314,6 @@ impl Steered {
             may_grow: matches!(phase, Phase::Open | Phase::Loss),
             paced: self.controller.pacing().is_some(),
             pacing_wait: Span::ZERO,
-            ack_delayed: event.ack_delayed != 0,
             window_limited: event.in_flight as f64 + event.acked_sacked as f64 + 1.0 > self.controller.cwnd(),
         }
     }
@@ -544,11 +541,11 @@ mod tests {
 
     #[test]
     fn events_and_decisions_have_the_layout_of_the_program() {
-        let mut bytes = vec![0; 104];
+        let mut bytes = vec![0; 96];
         bytes[16..20].copy_from_slice(&ACK.to_ne_bytes());
-        bytes[96..100].copy_from_slice(&7u32.to_ne_bytes());
+        bytes[92..96].copy_from_slice(&7u32.to_ne_bytes());
         let read = Event::read(&bytes).unwrap();
-        assert_eq!((read.kind, read.ack_delayed), (ACK, 7));
+        assert_eq!((read.kind, read.app_limited), (ACK, 7));
         assert!(Event::read(&bytes[..90]).is_none());
         let decision = Decision { sequence: 1, cwnd: 2, echo: [5, 6], pacing: 9, ..Decision::default() };
         let bytes = decision.bytes();

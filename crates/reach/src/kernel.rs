@@ -65,7 +65,7 @@ pub fn run_kernel(
         KernelControl::Bridge => {
             let controller = make(&tcp.control, &flow_info(tcp, seed.unwrap_or(scenario.seed)))?;
             let bridge = Bridge::load(controller)?;
-            run(scenario, tcp, &facts, network, Steering::Bridge(bridge), check)
+            run(scenario, tcp, &facts, network, Steering::Bridge(Box::new(bridge)), check)
         }
     }
 }
@@ -91,7 +91,7 @@ enum Steering<'a> {
     /// An algorithm of the kernel.
     Own(&'a str),
     #[cfg(feature = "kernel")]
-    Bridge(Bridge),
+    Bridge(Box<Bridge>),
 }
 
 /// The flow's share of the work.
