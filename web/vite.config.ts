@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { gunzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
-import { STEP, fromSteps, type PackedFile } from './src/share/packed';
+import { STEP, fromSteps, type PackedFile } from './src/share/packed.ts';
 
 const root = import.meta.dirname;
 const wasm = process.env.ACKCLOCK_WASM ?? join(root, 'ackclock.wasm');
