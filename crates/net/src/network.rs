@@ -13,8 +13,8 @@ use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
 use crate::rule::{Rule, RuleEvent};
 use crate::satellites::{SatelliteNetwork, Tables};
+use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
-use account::Sojourns;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use units::{Rate, Span, Time};
 

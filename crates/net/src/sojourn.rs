@@ -1,6 +1,6 @@
 //! Quantiles of waiting times, in buckets whose width is 1/64 of their value.
 
-use units::Span;
+use units::{Span, Time};
 
 /// Buckets for each doubling of the time.
 const PER_DOUBLING: u64 = 1 << BITS;
@@ -54,6 +54,36 @@ impl SojournTimes {
             below >= rank
         })?;
         Some(middle(found) / units::PS_PER_S as f64)
+    }
+}
+
+/// The waiting times of each link, of packets that arrive after the warm-up.
+#[derive(Debug)]
+pub(crate) struct Sojourns {
+    from: Time,
+    links: Vec<Option<SojournTimes>>,
+}
+
+impl Sojourns {
+    /// Records packets that arrive from `from` on.
+    pub fn new(from: Time) -> Sojourns {
+        Sojourns { from, links: Vec::new() }
+    }
+
+    /// The quantile `q` of link `number`, seconds; none if no packet was counted.
+    pub fn quantile(&self, number: usize, q: f64) -> Option<f64> {
+        self.links.get(number)?.as_ref()?.quantile(q)
+    }
+
+    /// Counts a packet that arrived at link `id` at `now` and is transmitted or dropped at `start`.
+    pub fn record(&mut self, id: u32, now: Time, start: Time) {
+        if now >= self.from {
+            let number = id as usize;
+            if self.links.len() <= number {
+                self.links.resize(number + 1, None);
+            }
+            self.links[number].get_or_insert_default().record(start.since(now));
+        }
     }
 }
 

@@ -4,37 +4,17 @@
 use super::Network;
 use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::packet::Packet;
-use crate::sojourn::SojournTimes;
+use crate::sojourn::Sojourns;
 use crate::tap::DropReason;
 use engine::EventQueue;
 use units::{Span, Time};
-
-/// The waiting times of each link, of packets that arrive after the warm-up.
-#[derive(Default)]
-pub(super) struct Sojourns {
-    from: Time,
-    links: Vec<Option<SojournTimes>>,
-}
-
-impl Sojourns {
-    /// Counts a packet that arrived at link `id` at `now` and is transmitted or dropped at `start`.
-    fn record(&mut self, id: u32, now: Time, start: Time) {
-        if now >= self.from {
-            let number = id as usize;
-            if self.links.len() <= number {
-                self.links.resize(number + 1, None);
-            }
-            self.links[number].get_or_insert_default().record(start.since(now));
-        }
-    }
-}
 
 impl Network {
     /// Records waiting times, for [`LinkAccount::p95_sojourn_s`]. Call it after adding the links and after
     /// [`Network::set_warmup`].
     pub fn record_sojourns(&mut self) {
         let from = if self.beyond.is_empty() { Time::ZERO } else { self.border };
-        self.sojourns = Some(Box::new(Sojourns { from, links: Vec::new() }));
+        self.sojourns = Some(Box::new(Sojourns::new(from)));
         self.simple_until = Time::ZERO;
         for service in self.ingress.iter_mut().filter_map(|ingress| ingress.service.as_mut()) {
             service.scheduler.record_sojourns(from);
@@ -167,7 +147,7 @@ impl Network {
                     p95_sojourn_s: self
                         .sojourns
                         .as_ref()
-                        .and_then(|sojourns| sojourns.links.get(number)?.as_ref()?.quantile(0.95)),
+                        .and_then(|sojourns| sojourns.quantile(number, 0.95)),
                     mean_sojourn_s: (accepted > 0).then(|| waited / accepted as f64),
                 }
             })
