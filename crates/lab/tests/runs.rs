@@ -224,7 +224,6 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
                 qlog: true,
                 radio: true,
                 rules: true,
-                qlog: false,
                 trace: TraceMode::EveryAck,
             },
             ..Settings::default()

@@ -58,21 +58,23 @@ impl SojournTimes {
 }
 
 /// The waiting times of each link, of packets that arrive after the warm-up.
-#[derive(Default)]
+#[derive(Debug)]
 pub(crate) struct Sojourns {
     from: Time,
     links: Vec<Option<SojournTimes>>,
 }
 
 impl Sojourns {
-    /// None yet; those of packets that arrive before `from` are left out.
+    /// Records packets that arrive from `from` on.
     pub fn new(from: Time) -> Sojourns {
         Sojourns { from, links: Vec::new() }
     }
-    /// The quantile `q` of the waiting times of link `number`, s; `None` if there was none.
+
+    /// The quantile `q` of link `number`, seconds; none if no packet was counted.
     pub fn quantile(&self, number: usize, q: f64) -> Option<f64> {
         self.links.get(number)?.as_ref()?.quantile(q)
     }
+
     /// Counts a packet that arrived at link `id` at `now` and is transmitted or dropped at `start`.
     pub fn record(&mut self, id: u32, now: Time, start: Time) {
         if now >= self.from {
