@@ -60,6 +60,7 @@ pub(crate) struct LiveNetwork {
     flow: u32,
     lateness: Lateness,
     base_rtt: Option<Span>,
+    has_warmup: bool,
     /// Smallest time that a datagram has spent in the network, to the source and to the destination.
     transit: [Option<Span>; 2],
     cpu: f64,
@@ -77,7 +78,9 @@ impl LiveNetwork {
     ) -> Result<LiveNetwork, Error> {
         let attachment = Some(Attachment { first_only: true, header });
         let settings = Settings { seed, attachment, ..Settings::default() };
-        let run = Run::new(scenario, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
+        // The ends do not know of the warm-up: what they measure is over the whole duration.
+        let whole = Scenario { warmup: Span::ZERO, ..scenario.clone() };
+        let run = Run::new(&whole, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
         let Some(&flow) = run.attached_flows().first() else {
             return Err(Error::Input("the scenario's first flow cannot be run in real time".into()));
         };
@@ -88,6 +91,7 @@ impl LiveNetwork {
             flow,
             lateness: Lateness::new(limit),
             base_rtt: facts.base_rtt,
+            has_warmup: scenario.warmup > Span::ZERO,
             transit: [None; 2],
             cpu: cpu_s(),
             ended: false,
@@ -160,8 +164,11 @@ impl LiveNetwork {
         &self,
         packet_time: Option<Span>,
         needs_packets: bool,
-        degraded: Vec<String>,
+        mut degraded: Vec<String>,
     ) -> Validity {
+        if self.has_warmup {
+            degraded.push("the warm-up is not excluded".into());
+        }
         let seen = || Some(self.transit[0]? + self.transit[1]?);
         let base_rtt = self.base_rtt.or_else(seen).unwrap_or(SMALLEST_RTT);
         Validity::of(
