@@ -11,7 +11,9 @@ class FlowOutcome(TypedDict):
     name: str
     """Name in the scenario."""
     kind: str
-    """`tcp` or `udp`."""
+    """`tcp`, `quic` or `udp`; `attached` if its ends were outside the simulation."""
+    transport: str | None
+    """`quic`; absent for other flows."""
     control: str | None
     """Controller."""
     recovery: str | None
@@ -24,15 +26,20 @@ class FlowOutcome(TypedDict):
     delivered_bytes: int
     """Payload delivered in order, without duplicates, bytes."""
     sent_packets: int
-    """Data packets sent, retransmissions included, without the SYN."""
+    """Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake
+    included."""
     acked_packets: int | None
-    """Highest cumulative ACK, in data segments."""
+    """Highest cumulative ACK, in data segments; QUIC: packets acknowledged."""
     retransmitted_packets: int | None
-    """Data packets sent again. Null for UDP, as the other values of TCP below."""
+    """Data packets sent again; QUIC: packets declared lost. Null for UDP, as the other values of TCP below."""
     timeouts: int | None
-    """Retransmission timeouts with data outstanding."""
+    """Retransmission timeouts with data outstanding; QUIC: probe timeouts, which reduce no window (RFC 9002)."""
     window_cuts: int | None
     """Reductions of the window, timeouts included."""
+    persistent_congestion: int | None
+    """Times of persistent congestion (RFC 9002 section 7.6); absent for flows without QUIC."""
+    ce_marks: int | None
+    """CE marks that ACK frames reported; absent for flows without QUIC."""
     mean_cwnd: float | None
     """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
     small for a flow that starts late."""
@@ -100,6 +107,8 @@ class LowLatencyOutcome(TypedDict):
     """Those that it marked (ECN)."""
     mean_sojourn_s: float | None
     """Mean time that they waited, seconds."""
+    p99_sojourn_s: NotRequired[float | None]
+    """99th percentile of these times, within 1 %; only with `delays = true`."""
 
 
 class RadioOutcome(TypedDict):
@@ -140,7 +149,8 @@ class Fairness(TypedDict):
     """Fairness between flows."""
 
     jain: float | None
-    """Jain's index of the goodputs of the TCP flows (of all flows where there is no TCP); null if all are zero."""
+    """Jain's index of the goodputs of the TCP and QUIC flows (of all flows where there are none); null if all are
+    zero."""
 
 
 class EngineCost(TypedDict):
@@ -173,6 +183,9 @@ class LinkOutcome(TypedDict):
     """Time average of the number of packets waiting, without the one in transmission."""
     mean_sojourn_s: float | None
     """Mean time that a packet waits before its transmission, seconds."""
+    p95_sojourn_s: NotRequired[float | None]
+    """95th percentile of these times, within 1 %, with packets that the queue dropped later; only with `delays =
+    true`."""
     low_latency: NotRequired[LowLatencyOutcome | None]
     """The low-latency queue of DualPI2; absent without one."""
 
