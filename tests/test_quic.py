@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -39,13 +39,9 @@ def scenario(tmp_path: Path, text: str) -> Path:
 
 
 def test_reno_in_python_is_reno_on_quic(root: Path) -> None:
-    sys.path.insert(0, str(root / "examples"))
-    try:
-        from reno import Reno
-    finally:
-        sys.path.pop(0)
+    reno = runpy.run_path(str(root / "examples/reno.py"))["Reno"]
     rust = Scenario.parse(QUIC).run(fingerprint=True, trace="ack", audit=True)
-    python = Scenario.parse(QUIC, controllers={"q": Reno}).run(fingerprint=True, trace="ack", audit=True)
+    python = Scenario.parse(QUIC, controllers={"q": reno}).run(fingerprint=True, trace="ack", audit=True)
     assert rust.fingerprint == python.fingerprint
     assert rust.violations == python.violations == []
     flows = [run.outcome["flows"][0] | {"control": ""} for run in (rust, python)]

@@ -135,7 +135,7 @@ class Scenario:
 
     @property
     def overrides(self) -> list[str]:
-        """The assignments with which the text was read."""
+        """The changes to the text: KEY=VALUE."""
         return list(self._overrides)
 
     @property
@@ -157,11 +157,6 @@ class Scenario:
     def seed(self) -> int:
         """The default seed, as given in the scenario."""
         return self._parsed.seed
-
-    @property
-    def overrides(self) -> list[str]:
-        """The changes to the file: KEY=VALUE."""
-        return list(self._overrides)
 
     @property
     def is_study(self) -> bool:

@@ -80,16 +80,8 @@ def command(
 
     """
     captures = _captures(pcap or ())
-    targets = [path for path in (trace, packets, *captures.values(), plot) if path is not None]
-    if plot is not None:
-        check_picture(plot)
-    check_targets(targets)
-    scenario = Scenario.load(file, set_ or ())
-    if over is not None:
-        scenario = scenario.over(over)
-    advise(scenario.advice)
-    if scenario.is_study:
-        raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
+    targets = _targets(plot, trace, packets, *captures.values())
+    scenario = _load(file, set_ or (), over)
     with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,
@@ -109,9 +101,34 @@ def command(
     elif as_json:
         print(ascii_json(result.json))
     else:
-        sources = [] if all_ else _traffic(scenario, result)
-        summary(result, [str(path) for path in targets], traffic=sources, most=None if all_ else MOST_ROWS)
+        _summarise(scenario, result, targets, all_)
     return _report_violations(result)
+
+
+def _summarise(scenario: Scenario, result: Result, written: Sequence[Path], complete: bool) -> None:
+    """Print the summary; with `complete`, every flow and link."""
+    sources = [] if complete else _traffic(scenario, result)
+    summary(result, [str(path) for path in written], traffic=sources, most=None if complete else MOST_ROWS)
+
+
+def _targets(plot: Path | None, *others: Path | None) -> list[Path]:
+    """Return the files to write. Raises BadInput if one cannot be written."""
+    if plot is not None:
+        check_picture(plot)
+    targets = [path for path in (*others, plot) if path is not None]
+    check_targets(targets)
+    return targets
+
+
+def _load(file: Path, overrides: Sequence[str], over: Literal["quic"] | None) -> Scenario:
+    """Read a scenario of one run and print the advice on it. Raises BadInput for a study."""
+    scenario = Scenario.load(file, overrides)
+    if over is not None:
+        scenario = scenario.over(over)
+    advise(scenario.advice)
+    if scenario.is_study:
+        raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
+    return scenario
 
 
 def _rows(trace: Path | None, trace_every: str, plot: Path | None) -> Trace:

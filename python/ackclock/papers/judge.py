@@ -235,7 +235,7 @@ def _tests(claim: Claim, values: list[float], found: str) -> tuple[float | None,
     if found == "opposite":
         outside = [stats.p_value(values, bound) for bound in bounds]
         return max((x for x in outside if x is not None), default=None), None
-    return stats.equivalence(values, *bounds), None
+    return stats.equivalence(values, bounds[0], bounds[1]), None
 
 
 def _number(p: float | None) -> float | None:

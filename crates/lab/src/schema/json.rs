@@ -35,10 +35,19 @@ pub fn outcome_schema() -> Value {
 }
 
 /// Keys of an outcome that are absent where they do not apply.
-const ABSENT: [&str; 4] = ["warmup_s", "low_latency", "p95_sojourn_s", "p99_sojourn_s"];
+const ABSENT: [&str; 7] = [
+    "warmup_s",
+    "low_latency",
+    "p95_sojourn_s",
+    "p99_sojourn_s",
+    "transport",
+    "persistent_congestion",
+    "ce_marks",
+];
 
 /// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`, a link
-/// without DualPI2 no `low_latency`; quantiles of waiting times need `delays = true`.
+/// without DualPI2 no `low_latency`; quantiles of waiting times need `delays = true`; `transport`,
+/// `persistent_congestion` and `ce_marks` are of QUIC flows.
 fn require_all(object: &mut Value) {
     if let Some(properties) = object["properties"].as_object() {
         object["required"] =
