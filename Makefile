@@ -27,6 +27,7 @@ $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.tom
 kernel: build
 	cargo build --release --locked -p ackclock-py --features kernel
 	cp target/release/lib_core.so python/ackclock/_core.abi3.so
+	@rm -f $(VENV)/.built
 	@echo "built: the core with the kernel bridge; make build restores the ordinary one"
 
 # The BPF program of the kernel bridge, which is committed: needs clang, llvm and the headers of libbpf.
