@@ -35,7 +35,8 @@ fn a_run_that_fits_has_the_same_rows_and_curves() {
     assert_eq!(all.fingerprint(), bounded.fingerprint());
     assert_eq!(all.windows().cwnd, bounded.windows().cwnd);
     assert_eq!(all.packets().time, bounded.packets().time);
-    assert_eq!(all.curves(2.0, 8.0, 300).data, bounded.curves(2.0, 8.0, 300).data);
+    let bits = |run: &Run| run.curves(2.0, 8.0, 300).data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    assert!(bits(&all) == bits(&bounded));
     let ([from, to], [windows, packets]) = bounded.recorded();
     assert_eq!([from, to], [0.0, 10.0]);
     let rows = [windows, packets].map(|count| count as usize);
@@ -64,8 +65,19 @@ fn a_range_alone_has_rows_and_the_rest_has_thinned_curves() {
         assert!(found.0.windows(2).all(|pair| pair[0] <= pair[1]), "{panel} {number}");
         assert_eq!(found.0.last(), expected.0.last(), "{panel} {number}");
     }
-    let queues = [part.curves(4.0, 5.0, 100), all.curves(4.0, 5.0, 100)];
-    assert_eq!(points(&queues[0], "queue", link).1, points(&queues[1], "queue", link).1);
+    let [found, expected] = [&part, &all].map(|run| run.curves(4.0, 5.0, 100));
+    let bits = |curves: &Curves, of: &lab::Series| -> Vec<u64> {
+        curves.data[of.start..of.start + 2 * of.points].iter().map(|x| x.to_bits()).collect()
+    };
+    for series in expected.series.iter().filter(|series| series.panel != "goodput") {
+        let key = |s: &lab::Series| (s.panel, s.flow, s.link, s.name.clone());
+        let other = found.series.iter().find(|other| key(other) == key(series));
+        assert!(
+            other.is_some_and(|other| bits(&found, other) == bits(&expected, series)),
+            "{:?}",
+            key(series)
+        );
+    }
     // The goodput of both records adds up to the same data.
     let volume = |run: &Run| {
         let curves = run.curves(0.0, 10.0, 400);
@@ -74,6 +86,22 @@ fn a_range_alone_has_rows_and_the_rest_has_thinned_curves() {
     };
     let (found, expected) = (volume(&part), volume(&all));
     assert!((found / expected - 1.0).abs() < 0.03, "{found} {expected}");
+}
+
+#[test]
+fn an_idle_flow_keeps_its_window_in_a_range_alone() {
+    let set = ["duration=10s", "flow.reno.writes=[[\"0s\", \"100kB\"], [\"9s\", \"100kB\"]]"];
+    let within = [4.0, 5.0].map(|at| Time::ZERO + Span::from_seconds(at));
+    let part = run(&set, Recording { packets_within: Some((within[0], within[1])), ..bounded() });
+    let all = run(&set, Recording::default());
+    let [found, expected] = [&part, &all].map(|run| run.curves(4.0, 5.0, 100));
+    assert_eq!(points(&found, "cwnd", 0), points(&expected, "cwnd", 0));
+    assert_eq!(points(&found, "cwnd", 0).0, [4.0, 5.0]);
+    // What was acknowledged before the range is no goodput of it.
+    let most = |curves: &Curves| {
+        (0..3).map(|flow| extremes(points(curves, "goodput", flow).1).1).fold(0.0, f64::max)
+    };
+    assert!(most(&found) <= 1.05 * most(&expected), "{} {}", most(&found), most(&expected));
 }
 
 #[test]

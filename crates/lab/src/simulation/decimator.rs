@@ -34,16 +34,24 @@ impl Decimator {
         Decimator { range, steps, column: 0, bucket: None, before: None, points: Vec::new() }
     }
 
+    /// Adds a point. A value that is not finite is no point; in a curve of steps it ends the value before it.
     pub fn push(&mut self, at: f64, value: f64) {
-        if !value.is_finite() || at > self.range.to {
+        if at > self.range.to || (!value.is_finite() && !self.steps) {
             return;
         }
         if at < self.range.from {
-            self.before = Some(value);
+            self.before = Some(value).filter(|value| value.is_finite());
             return;
         }
         if let Some(value) = self.before.take().filter(|_| self.steps) {
             self.points.push((self.range.from, value));
+        }
+        if !value.is_finite() {
+            self.flush();
+            if self.points.last().is_some_and(|last| last.1.is_finite()) {
+                self.points.push((at, f64::NAN));
+            }
+            return;
         }
         let column = self.range.column(at);
         let point = (at, value);
@@ -101,6 +109,7 @@ impl Decimator {
         if self.steps
             && let Some(&(at, value)) = self.points.last()
             && at < self.range.to
+            && value.is_finite()
         {
             self.points.push((self.range.to, value));
         }
@@ -154,5 +163,21 @@ mod tests {
             [(2.0, 5.0), (3.0, 7.0), (8.0, 7.0)]
         );
         assert!(thinned(range, std::iter::empty()).is_empty());
+    }
+
+    #[test]
+    fn a_value_ends_where_there_is_none() {
+        let range = Range { from: 2.0, to: 8.0, columns: 10 };
+        let gap = |points: &[(f64, f64)]| {
+            let found = thinned(range, points.iter().copied());
+            found.into_iter().map(|(at, value)| (at, value.is_finite().then_some(value))).collect::<Vec<_>>()
+        };
+        let nan = f64::NAN;
+        assert_eq!(
+            gap(&[(3.0, 5.0), (4.0, nan), (4.5, nan), (5.0, 6.0)]),
+            [(3.0, Some(5.0)), (4.0, None), (5.0, Some(6.0)), (8.0, Some(6.0))]
+        );
+        assert_eq!(gap(&[(1.0, 5.0), (4.0, f64::INFINITY)]), [(2.0, Some(5.0)), (4.0, None)]);
+        assert_eq!(gap(&[(1.0, 5.0), (1.5, nan), (4.0, nan)]), []);
     }
 }

@@ -254,6 +254,11 @@ impl Run {
         each!(&self.inner, simulation => &simulation.recorder.windows)
     }
 
+    /// With [`Recording::bounded`], the last row of each flow before the window trace begins, in any order.
+    pub(crate) fn held_windows(&self) -> &WindowLog {
+        each!(&self.inner, simulation => &simulation.recorder.held)
+    }
+
     /// The packet events so far, in the order of time; complete after the end of the run.
     pub fn packets(&self) -> &PacketLog {
         each!(&self.inner, simulation => &simulation.recorder.packets)

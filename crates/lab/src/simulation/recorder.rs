@@ -47,7 +47,7 @@ pub struct Recording {
     /// If set, only the packet events of this interval, both ends included.
     pub packets_within: Option<(Time, Time)>,
     /// Bound the memory of the logs: window rows, packets and rules of `packets_within` alone, all of them only until one
-    /// log is full ([`PacketLog::MOST_ROWS`]), and thinned curves of the whole run.
+    /// log is full ([`PacketLog::MOST_ROWS`]), and thinned curves of the whole run. Changes of radio routes have no bound.
     pub bounded: bool,
     /// Audit the run.
     pub audit: bool,
@@ -111,11 +111,41 @@ pub struct PacketLog {
     pub size: Vec<i32>,
     /// Congestion experienced.
     pub marked: Vec<bool>,
-    /// Packets that each link holds when the log begins; missing links hold none.
-    pub held: Vec<i64>,
+    /// Packets that each link holds when the log begins; none of a link without an earlier event.
+    pub held: Vec<Option<i64>>,
+}
+
+/// Writes the value of row `place`, which is one of the rows or the next one.
+fn set<T>(column: &mut Vec<T>, place: usize, value: T) {
+    match column.get_mut(place) {
+        Some(present) => *present = value,
+        None => column.push(value),
+    }
 }
 
 impl WindowLog {
+    /// Writes row `place`, which is one of the rows or the next one. `columns` has the columns of the flow's internal values.
+    fn set(&mut self, place: usize, now: Time, row: &WindowRow, columns: &[usize], values: &[f64]) {
+        set(&mut self.time_s, place, now.seconds());
+        set(&mut self.flow, place, row.flow);
+        set(&mut self.event, place, row.trigger as u8);
+        set(&mut self.cwnd, place, row.cwnd);
+        set(&mut self.ssthresh, place, row.ssthresh);
+        set(&mut self.ack, place, row.highest_ack);
+        set(&mut self.rtt_s, place, row.rtt.map_or(f64::NAN, |rtt| rtt.seconds()));
+        set(&mut self.in_flight, place, row.in_flight as f64);
+        set(&mut self.phase, place, row.phase as u8);
+        set(&mut self.cause, place, row.cause.map_or(WindowLog::NO_CAUSE, |cause| cause as u8));
+        for (_, column) in &mut self.internals {
+            set(column, place, f64::NAN);
+        }
+        if self.internals.is_empty() {
+            return;
+        }
+        for (column, value) in columns.iter().zip(values) {
+            self.internals[*column].1[place] = *value;
+        }
+    }
     /// The code for no cause.
     pub const NO_CAUSE: u8 = 255;
     /// Rows of a log with bounded memory.
@@ -160,6 +190,10 @@ pub(crate) const HANDOFF: &str = "handoff";
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
     pub windows: WindowLog,
+    /// The last row of each flow before the interval that is recorded, in any order.
+    pub held: WindowLog,
+    /// The place of each flow in `held`; `u32::MAX` for none.
+    held_places: Vec<u32>,
     pub packets: PacketLog,
     pub rules: Vec<RuleRow>,
     pub stream: EventOrder,
@@ -204,6 +238,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         };
         Recorder {
             recording,
+            held: windows.clone(),
+            held_places: Vec::new(),
             windows,
             packets: PacketLog::default(),
             rules: Vec::new(),
@@ -234,12 +270,25 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if let Some(overview) = &mut self.overview {
             overview.window(now.seconds(), row, &self.scratch);
             self.counts[0] += wanted as u64;
-            if wanted && self.keeps(now, self.windows.time_s.len(), WindowLog::MOST_ROWS) {
+            if wanted && self.recording.packets_within.is_some_and(|(from, _)| now < from) {
+                self.hold(now, row);
+            } else if wanted && self.keeps(now, self.windows.time_s.len(), WindowLog::MOST_ROWS) {
                 self.keep(now, row);
             }
         } else if wanted {
             self.keep(now, row);
         }
+    }
+
+    /// Keeps a row before the interval that is recorded, in place of the one before it.
+    fn hold(&mut self, now: Time, row: &WindowRow) {
+        let (flow, rows) = (row.flow as usize, self.held.time_s.len());
+        if flow >= self.held_places.len() {
+            self.held_places.resize(flow + 1, u32::MAX);
+        }
+        let place = (self.held_places[flow] as usize).min(rows);
+        self.held_places[flow] = place as u32;
+        self.held.set(place, now, row, &self.probes[flow], &self.scratch);
     }
 
     /// Reads the internal values of a row's controller, in the order of its columns.
@@ -272,28 +321,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     fn keep(&mut self, now: Time, row: &WindowRow) {
-        let log = &mut self.windows;
-        log.time_s.push(now.seconds());
-        log.flow.push(row.flow);
-        log.event.push(row.trigger as u8);
-        log.cwnd.push(row.cwnd);
-        log.ssthresh.push(row.ssthresh);
-        log.ack.push(row.highest_ack);
-        log.rtt_s.push(row.rtt.map_or(f64::NAN, |rtt| rtt.seconds()));
-        log.in_flight.push(row.in_flight as f64);
-        log.phase.push(row.phase as u8);
-        log.cause.push(row.cause.map_or(WindowLog::NO_CAUSE, |cause| cause as u8));
-        if log.internals.is_empty() {
-            return;
-        }
-        for (_, column) in &mut log.internals {
-            column.push(f64::NAN);
-        }
-        for (column, value) in self.probes[row.flow as usize].iter().zip(&self.scratch) {
-            if let Some(last) = log.internals[*column].1.last_mut() {
-                *last = *value;
-            }
-        }
+        let place = self.windows.time_s.len();
+        let columns = if WINDOWS { self.probes[row.flow as usize].as_slice() } else { &[] };
+        self.windows.set(place, now, row, columns, &self.scratch);
     }
 
     /// Records steps of the radio network.
@@ -531,9 +561,9 @@ impl PacketLog {
         let (step, reason, _) = numbers(event);
         let link = event.link.0 as usize;
         if link >= self.held.len() {
-            self.held.resize(link + 1, 0);
+            self.held.resize(link + 1, None);
         }
-        self.held[link] += Self::change(step, reason);
+        *self.held[link].get_or_insert(0) += Self::change(step, reason);
     }
 
     fn reserve(&mut self) {

@@ -93,7 +93,7 @@ impl Run {
             return curves;
         }
         if range.from < range.to {
-            windows(&mut curves, self.windows(), range, &flows);
+            windows(&mut curves, [self.held_windows(), self.windows()], range, &flows);
             if self.recording().trace == TraceMode::EveryAck {
                 goodput(&mut curves, self, range, &flows);
             }
@@ -155,10 +155,17 @@ fn acked_rate(whole: Range, flow: &FlowOverview, range: Range, bytes: u32) -> Ve
     let bin = ((range.to - range.from) / GOODPUT_BINS).max(2.0 * flow.mean_rtt());
     let columns = ((bin / column).ceil() as usize).max(1);
     let width = columns as f64 * column;
-    let first = (range.from / column).ceil() as usize;
-    let bins = ((range.to - first as f64 * column) / width + 1e-9) as usize;
     if !flow.has_acked() {
         return Vec::new();
+    }
+    let first = (range.from / column).ceil() as usize;
+    let bins = ((range.to - first as f64 * column) / width + 1e-9) as usize;
+    if bins == 0 {
+        // Shorter than a bin: the rate of the columns that it touches.
+        let (first, last) = ((range.from / column) as usize, (range.to / column).ceil() as usize);
+        let acked: f64 = flow.acked.iter().take(last).skip(first).sum();
+        let rate = acked * bytes as f64 * 8.0 / ((last - first).max(1) as f64 * column);
+        return vec![(range.from, rate), (range.to, rate)];
     }
     let acked = |column: usize| flow.acked.get(column).copied().unwrap_or(0.0);
     let value = |bin: usize| (0..columns).map(|i| acked(first + bin * columns + i)).sum::<f64>();
@@ -189,7 +196,8 @@ fn percentiles(curves: &mut Curves, overview: &Overview, range: Range) {
     }
 }
 
-fn windows(curves: &mut Curves, log: &WindowLog, range: Range, flows: &[String]) {
+/// The curves of a trace; the first log has the last row of each flow before the other begins.
+fn windows(curves: &mut Curves, logs: [&WindowLog; 2], range: Range, flows: &[String]) {
     const PANELS: [(&str, &str, bool); 4] = [
         ("cwnd", "segments", true),
         ("ssthresh", "segments", true),
@@ -197,18 +205,19 @@ fn windows(curves: &mut Curves, log: &WindowLog, range: Range, flows: &[String])
         ("rtt", "s", false),
     ];
     for (panel, unit, steps) in PANELS {
-        let column = match panel {
+        let columns = logs.map(|log| match panel {
             "cwnd" => &log.cwnd,
             "ssthresh" => &log.ssthresh,
             "in_flight" => &log.in_flight,
             _ => &log.rtt_s,
-        };
-        for (flow, points) in by_flow(log, column, range, steps, flows.len()) {
+        });
+        for (flow, points) in by_flow(logs, columns, range, steps, flows.len()) {
             curves.of_flow((panel, unit), flow, &flows[flow as usize], &points);
         }
     }
-    for (name, column) in &log.internals {
-        for (flow, points) in by_flow(log, column, range, true, flows.len()) {
+    for (place, (name, _)) in logs[1].internals.iter().enumerate() {
+        let columns = logs.map(|log| &log.internals[place].1);
+        for (flow, points) in by_flow(logs, columns, range, true, flows.len()) {
             curves.of_flow(("internal", ""), flow, name, &points);
         }
     }
@@ -216,18 +225,20 @@ fn windows(curves: &mut Curves, log: &WindowLog, range: Range, flows: &[String])
 
 /// The thinned points of a column, for each flow that has any.
 fn by_flow(
-    log: &WindowLog,
-    column: &[f64],
+    logs: [&WindowLog; 2],
+    columns: [&Vec<f64>; 2],
     range: Range,
     steps: bool,
     flows: usize,
 ) -> Vec<(u32, Vec<(f64, f64)>)> {
     let mut each = vec![Decimator::new(range, steps); flows];
-    for ((at, flow), value) in log.time_s.iter().zip(&log.flow).zip(column) {
-        if *at > range.to {
-            break;
+    for (log, column) in logs.into_iter().zip(columns) {
+        for ((at, flow), value) in log.time_s.iter().zip(&log.flow).zip(column) {
+            if *at > range.to {
+                break;
+            }
+            each[*flow as usize].push(*at, *value);
         }
-        each[*flow as usize].push(*at, *value);
     }
     let finished = each.into_iter().map(Decimator::finish).enumerate();
     finished.filter(|(_, points)| !points.is_empty()).map(|(flow, points)| (flow as u32, points)).collect()
@@ -235,11 +246,12 @@ fn by_flow(
 
 /// The rate at which data is acknowledged, in bins. Each bin has a point at its begin, and the last one at its end.
 fn goodput(curves: &mut Curves, run: &Run, range: Range, flows: &[String]) {
-    let log = run.windows();
     for (flow, name) in flows.iter().enumerate() {
         let Some(bytes) = run.segment_bytes(flow as u32) else { continue };
         let rows = || {
-            let each = log.time_s.iter().zip(&log.flow).zip(log.ack.iter().zip(&log.rtt_s));
+            let each = [run.held_windows(), run.windows()]
+                .into_iter()
+                .flat_map(|log| log.time_s.iter().zip(&log.flow).zip(log.ack.iter().zip(&log.rtt_s)));
             each.filter(move |((_, of), _)| **of == flow as u32).map(|((at, _), row)| (*at, *row.0, *row.1))
         };
         let sampled: Vec<f64> = rows().map(|row| row.2).filter(|rtt| rtt.is_finite()).collect();
@@ -293,11 +305,12 @@ impl Drops {
 
 /// Packets held by each link, the packet in transmission included, and drops: a drop's value is the number of its flow.
 fn queues(curves: &mut Curves, log: &PacketLog, range: Range, links: &[String]) {
-    let held = |link| log.held.get(link).copied().unwrap_or(0);
-    let mut each: Vec<(i64, Decimator)> =
-        (0..links.len()).map(|link| (held(link), Decimator::new(range, true))).collect();
-    for (held, curve) in each.iter_mut().filter(|(held, _)| *held > 0) {
-        curve.push(f64::NEG_INFINITY, *held as f64);
+    let mut each: Vec<(i64, Decimator)> = vec![(0, Decimator::new(range, true)); links.len()];
+    for ((now, curve), held) in each.iter_mut().zip(&log.held) {
+        if let Some(held) = *held {
+            *now = held;
+            curve.push(f64::NEG_INFINITY, held as f64);
+        }
     }
     let mut drops = vec![Drops { column: usize::MAX, ..Drops::default() }; links.len()];
     for row in 0..log.time.len() {
