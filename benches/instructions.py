@@ -19,8 +19,13 @@ ROOT = Path(__file__).parents[1]
 BOUNDS = Path(__file__).with_suffix(".json")
 SLACK = 0.05
 # Flows and simulated seconds: enough for the steady state to dominate, and still a few seconds under callgrind.
-CASES = {"dumbbell 1": (1, 2.0), "dumbbell 10": (10, 2.0), "dumbbell 100": (100, 2.0), "dumbbell 1000": (1000, 1.0)}
-
+CASES: dict[str, tuple[int, float, *tuple[str, ...]]] = {
+    "dumbbell 1": (1, 2.0),
+    "dumbbell 10": (10, 2.0),
+    "dumbbell 100": (100, 2.0),
+    "dumbbell 1000": (1000, 1.0),
+    "QUIC 1": (1, 2.0, "100Mbps", "quic"),
+}
 
 CODEL_MOST = 1.25
 RACK_MOST = 1.15

@@ -94,7 +94,9 @@ def test_qlogs_are_json_text_sequences(tmp_path: Path, ackclock: Command) -> Non
     assert any(name.endswith("packet_lost") for name in names), names
     times = [record["time"] for record in records[1:]]
     assert times == sorted(times)
-    refused = ackclock("run", scenario(tmp_path, TCP), "--qlog", folder)
+    trace = tmp_path / "t.parquet"
+    refused = ackclock("run", scenario(tmp_path, TCP), "--qlog", folder, "--trace", trace)
+    assert not trace.exists()
     assert refused.returncode == 2
     assert "the scenario has no QUIC flow" in refused.stderr
 

@@ -1,7 +1,8 @@
 //! The dumbbell of the speed benchmark in one process: `dumbbell FLOWS [SECONDS] [RATE] [QUEUE]`. It prints one line
 //! of JSON. With `red` or `droptail` every queue is of that kind; RED's thresholds are never reached, so the packets
 //! are the same with another queue. With `codel` the bottleneck has CoDel with a target that is never reached. With
-//! `sack` or `rack` the senders have the `linux` profile, this recovery and too small a window for losses.
+//! `sack` or `rack` the senders have the `linux` profile, this recovery and too small a window for losses. With `quic` the
+//! flows are QUIC flows.
 //! benches/ uses it (callgrind counts its instructions).
 
 use lab::{FlowKind, Queue, RedQueue, Run, Scenario, Settings, dumbbell};
@@ -35,6 +36,9 @@ fn main() {
     match queue.as_deref() {
         Some("sack") => set_recovery(&mut scenario, Recovery::Sack),
         Some("rack") => set_recovery(&mut scenario, Recovery::Rack),
+        Some("quic") => {
+            scenario = scenario.over_quic().expect("the controllers of the dumbbell run over QUIC").0
+        }
         _ => {}
     }
     let mut run = match Run::new(&scenario, Settings::default()) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import quote
 
 from cyclopts import Parameter
 
@@ -82,6 +83,8 @@ def command(
     captures = _captures(pcap or ())
     targets = _targets(plot, trace, packets, *captures.values())
     scenario = _load(file, set_ or (), over)
+    if qlog is not None and all(flow["kind"] != "quic" for flow in scenario.network["flows"]):
+        raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --over quic")
     with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,
@@ -174,14 +177,12 @@ def _place(text: str) -> tuple[str, Path]:
 
 
 def _write_qlogs(result: Result, folder: Path) -> list[Path]:
-    """Write the qlogs of all QUIC flows. Raises BadInput if there are none."""
-    if not result.qlogs:
-        raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --over quic")
+    """Write the qlogs of all QUIC flows. Bytes that a file name cannot have are written as in a URL."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for flow, logs in result.qlogs.items():
         for end, text in zip(("sender", "receiver"), logs, strict=True):
-            path = folder / f"{flow.replace('/', '_')}-{end}.sqlog"
+            path = folder / f"{quote(flow, safe=' ')}-{end}.sqlog"
             write_bytes(path, text.encode())
             written.append(path)
     return written
