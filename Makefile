@@ -44,6 +44,7 @@ run: build
 # Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
 test: build lint $(PAGE)
 	cargo test --locked --quiet
+	cargo test --locked --quiet -p ackclock-quic --features tls
 	cd web && npm run --silent types && npm run --silent unit && npm run --silent page
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python benches/instructions.py
