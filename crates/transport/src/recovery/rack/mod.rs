@@ -482,33 +482,6 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_not_used_is_reduced_from_what_was_used() {
-        let options =
-            Options { validation: Validation::Rfc7661, tail_loss_probe: false, ..without_timestamps() };
-        let mut d = Driver::start({
-            let mut sender = sender(&options, "reno", None);
-            sender.write_in_portions();
-            sender
-        });
-        d.ack_at(100, 1, &[]);
-        let mut next = 1;
-        for round in 1..20 {
-            d.context.now = ms(100 * round);
-            d.sender.on_write(&mut d.context, 4, false);
-            next += 4;
-            d.ack_at(100 * (round + 1), next, &[]);
-        }
-        // Slow start grew the window to four times the four segments of a round trip, and by the last ACK beyond it.
-        assert_eq!((d.cwnd(), d.ssthresh()), (18.0, f64::INFINITY));
-        d.sender.on_write(&mut d.context, 6, false);
-        d.ack_at(2100, next, &[block(next + 1, next + 4)]);
-        assert_eq!((d.ssthresh(), d.sender.phase()), (3.0, cc::Phase::Recovery)); // half of the six outstanding
-        d.ack_at(2200, next + 6, &[]);
-        // One of the six was retransmitted: 3 * 5 / 6.
-        assert_eq!(d.ssthresh(), 2.0);
-    }
-
-    #[test]
     fn an_unused_window_shrinks_after_a_timeout() {
         for (validation, expected) in [(Validation::Linux, 16.0), (Validation::None, 40.0)] {
             let options = Options { validation, ..without_timestamps() };

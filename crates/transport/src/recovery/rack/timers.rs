@@ -195,16 +195,13 @@ impl Rack {
             || self.high_seq <= una
             || (self.state == State::Loss && self.timeouts == 0);
         if cut {
+            self.undo.prior_ssthresh = self.current_ssthresh(s);
+            self.undo.prior_cwnd = s.cwnd();
+            self.mark_undo();
             self.discard_unvalidated(s, now);
         }
-        let prior_cwnd = s.cwnd();
-        if cut {
-            self.undo.prior_ssthresh = self.current_ssthresh(s);
-            self.reduction.prior_cwnd = prior_cwnd;
-            self.mark_undo();
-        }
         s.stats.timeouts += 1;
-        s.tell_timeout(&Timeout { now, window: prior_cwnd as f64, repeated: !cut }, cut);
+        s.tell_timeout(&Timeout { now, window: s.cwnd() as f64, repeated: !cut }, cut);
         if let Some(pipe_ack) = &mut self.pipe_ack {
             pipe_ack.restart();
         }

@@ -128,11 +128,11 @@ impl Rack {
         }
     }
 
-    /// The end of a recovery: takes what was retransmitted out of a window that was not validated. The measure begins
-    /// again.
-    pub(super) fn end_unvalidated(&mut self, s: &mut Sender) {
+    /// The end of a recovery: takes what was retransmitted out of a window that was not validated, if the reduction
+    /// stands. The measure begins again.
+    pub(super) fn end_unvalidated(&mut self, s: &mut Sender, stands: bool) {
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let reduced = pipe_ack.reduced.take();
+        let reduced = pipe_ack.reduced.take().filter(|_| stands);
         pipe_ack.restart();
         if let Some((used, before)) = reduced {
             let again = (s.stats.retransmitted - before).min(used);
@@ -160,5 +160,72 @@ impl Rack {
         s.cause = Some(WindowCause::Validation);
         s.controller.set_ssthresh(self.current_ssthresh(s));
         s.controller.set_window((cwnd / 2).max(least) as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Options, Validation};
+    use crate::testing::{Driver, block, ms, sender};
+
+    /// An application that writes four segments in each of 19 round trips of 100 ms: `una` is 77 at 2,000 ms.
+    fn little_used(undo: bool) -> Driver {
+        let mut options = Options { validation: Validation::Rfc7661, sack_blocks: 4, ..Options::linux() };
+        (options.timestamps, options.tail_loss_probe, options.undo.dsack) = (false, false, undo);
+        let mut d = Driver::start({
+            let mut sender = sender(&options, "reno", None);
+            sender.write_in_portions();
+            sender
+        });
+        d.ack_at(100, 1, &[]);
+        let mut next = 1;
+        for round in 1..20 {
+            write(&mut d, 100 * round, 4);
+            next += 4;
+            d.ack_at(100 * (round + 1), next, &[]);
+        }
+        // Slow start grew the window to four times the four segments of a round trip, and by the last ACK beyond it.
+        assert_eq!((next, d.cwnd(), d.ssthresh()), (77, 18.0, f64::INFINITY));
+        d
+    }
+
+    fn write(d: &mut Driver, at: u64, segments: u32) {
+        d.context.now = ms(at);
+        d.sender.on_write(&mut d.context, segments, false);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_is_reduced_from_what_was_used() {
+        let mut d = little_used(true);
+        write(&mut d, 2000, 6);
+        d.ack_at(2100, 77, &[block(78, 81)]);
+        assert_eq!((d.ssthresh(), d.sender.phase()), (3.0, cc::Phase::Recovery)); // half of the six outstanding
+        d.ack_at(2200, 83, &[]);
+        // One of the six was retransmitted: 3 * 5 / 6.
+        assert_eq!((d.ssthresh(), d.sender.phase()), (2.0, cc::Phase::Open));
+    }
+
+    #[test]
+    fn an_undone_recovery_leaves_window_and_threshold_as_they_were() {
+        for (undo, expected) in [(true, (22.0, f64::INFINITY)), (false, (4.0, 2.0))] {
+            let mut d = little_used(undo);
+            write(&mut d, 2000, 6);
+            d.ack_at(2100, 77, &[block(78, 81)]);
+            assert_eq!((d.ssthresh(), d.sender.phase()), (3.0, cc::Phase::Recovery));
+            // The original was late: the ACK that ends the recovery reports the retransmission as a duplicate. The window
+            // of 18 (else 2) then grows by the four segments that this ACK reports (else by 4/2).
+            d.ack_at(2200, 83, &[block(77, 78)]);
+            assert_eq!((d.cwnd(), d.ssthresh(), d.sender.phase()), (expected.0, expected.1, cc::Phase::Open));
+        }
+    }
+
+    #[test]
+    fn an_undone_timeout_leaves_window_and_threshold_as_they_were() {
+        let mut d = little_used(true);
+        write(&mut d, 2000, 6);
+        let (_, _, sent) = d.fire();
+        assert_eq!((sent, d.cwnd(), d.ssthresh()), (vec![77], 1.0, 3.0));
+        d.ack(83, &[]); // originals: F-RTO
+        assert_eq!((d.cwnd(), d.ssthresh()), (24.0, f64::INFINITY)); // 18, and the six segments
     }
 }
