@@ -25,7 +25,6 @@ use crate::sender::Sender;
 use cc::{Ack, Controller, EcnResponse};
 use net::Packet;
 use reordering::Reordering;
-use segments::Segments;
 use units::{Span, Time};
 
 pub(crate) use state::Rack;
@@ -100,9 +99,8 @@ impl Rack {
         if let Some(rtt) = rtt {
             s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
         }
-        if let Some(pipe_ack) = &mut self.pipe_ack {
-            let Segments { una, next, delivered, .. } = self.segments;
-            pipe_ack.on_ack(now, una, next, delivered, s.rtt.smoothed(&s.options));
+        if self.pipe_ack.is_some() {
+            self.measure_use(s, now);
         }
         if nothing_outstanding {
             if a.dsack {

@@ -9,7 +9,7 @@
 use units::{Span, Time};
 
 /// How long a window that is not validated is kept: the non-validated period.
-pub(super) const KEPT: Span = Span::from_ms(300_000);
+const KEPT: Span = Span::from_ms(300_000);
 /// A sample counts for three round trips, at least a second.
 const BINS: usize = 3;
 const BIN_MIN: Span = Span::from_ms(334);
@@ -26,8 +26,10 @@ pub(super) struct PipeAck {
     round_end: u32,
     /// Segments delivered at its start.
     round_delivered: u64,
+    /// When the last sample became too old, if the window was not validated since.
+    emptied_at: Option<Time>,
     /// Since when the window is not validated.
-    pub(super) unvalidated_since: Option<Time>,
+    unvalidated_since: Option<Time>,
     /// The window that a loss reduced although it was not validated, and the segments retransmitted until then.
     pub(super) reduced: Option<(u32, u32)>,
 }
@@ -53,9 +55,13 @@ impl PipeAck {
             if now.since(self.bin_start) < length {
                 return;
             }
+            let before = self.largest();
             self.bins.rotate_right(1);
             self.bins[0] = 0;
             self.bin_start += length;
+            if before > 0 && self.largest() == 0 {
+                self.emptied_at = Some(self.bin_start);
+            }
         }
         self.bin_start = now;
     }
@@ -63,7 +69,23 @@ impl PipeAck {
     /// The measure begins again, after a recovery or a timeout.
     pub(super) fn restart(&mut self) {
         (self.bins, self.measured, self.round_end) = ([0; BINS], false, 0);
-        self.unvalidated_since = None;
+        self.validated();
+    }
+
+    /// The window is validated, or counts as validated.
+    pub(super) fn validated(&mut self) {
+        (self.emptied_at, self.unvalidated_since) = (None, None);
+    }
+
+    /// How often a window that is not validated is to be halved at `now`: once for each five minutes.
+    pub(super) fn halvings(&mut self, now: Time) -> u32 {
+        let since = *self.unvalidated_since.get_or_insert(self.emptied_at.unwrap_or(now));
+        (now.since(since).ps() / KEPT.ps()) as u32
+    }
+
+    /// The window was halved `times` times.
+    pub(super) fn halved(&mut self, times: u32) {
+        self.unvalidated_since = self.unvalidated_since.map(|since| since + KEPT * times as u64);
     }
 
     pub(super) fn largest(&self) -> u32 {
