@@ -214,7 +214,8 @@ impl Receiver {
             (c.next, c.immediate) = (self.next, 0);
         }
         let quick = self.options.delayed_ack && self.quick_acks > 0;
-        let may = self.reports && !self.beyond.is_empty() && !quick;
+        // The ACK that reports a duplicate does not wait: it reports only one of them.
+        let may = self.reports && !self.beyond.is_empty() && !quick && self.duplicate.is_none();
         if may && c.immediate < Compression::IMMEDIATE {
             c.immediate += 1;
         } else if may && self.delayed < Compression::MOST {
@@ -508,6 +509,22 @@ mod tests {
         assert_eq!(b.data(207, 102), None);
         // The gap closes.
         assert_eq!(b.data(208, 95).map(|ack| ack.0), Some(97));
+    }
+
+    #[test]
+    fn each_duplicate_is_reported_although_acks_are_combined() {
+        let mut b = bench(Options { ack_compression: true, quick_acks: 0, ..Options::linux() });
+        b.data(0, 0);
+        for seq in [1, 3, 4, 5] {
+            b.data(100, seq);
+        }
+        assert_eq!(b.data(100, 6), None); // waits
+        assert_eq!(b.data(100, 1), Some((2, vec![block(1, 2), block(3, 7)])));
+        assert_eq!(b.context.first_timer(), None);
+        assert_eq!(b.data(100, 0), Some((2, vec![block(0, 1), block(3, 7)])));
+        assert_eq!(b.data(100, 4), Some((2, vec![block(4, 5), block(3, 7)])));
+        assert_eq!(b.data(100, 7), None); // further segments wait as before
+        assert_eq!(b.fire(), (ms(101), Some((2, vec![block(3, 8)]))));
     }
 
     #[test]
