@@ -205,9 +205,9 @@ impl Receiver {
     fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
         let now = context.now();
         let c = &mut self.compression;
-        if c.rtt.is_none() && seq > 0 && self.options.syn {
-            // The time from the SYN-ACK to the first data.
-            c.rtt = c.first_ack.map(|at| now.since(at));
+        if c.rtt.is_none() && self.options.syn && self.stats.packets > 0 {
+            // The time from the SYN-ACK to the first data, whose ACK may have been delayed.
+            c.rtt = c.first_ack.map(|at| self.stats.first_at.since(at));
         }
         c.first_ack.get_or_insert(now);
         if c.next != self.next {
@@ -532,6 +532,13 @@ mod tests {
         let mut b = bench(Options { ack_compression: true, quick_acks: 1, ..Options::linux() });
         b.data(0, 0);
         b.data(10, 1);
+        (3..6).for_each(|seq| drop(b.data(20, seq)));
+        assert_eq!(b.data(20, 6), None);
+        assert_eq!(b.fire().0, ms(20) + Span::from_ps(500_000_000));
+        // The same where the first segments are not acknowledged at once.
+        let mut b = bench(Options { ack_compression: true, quick_acks: 0, ..Options::linux() });
+        b.data(0, 0);
+        assert_eq!(b.data(10, 1), None);
         (3..6).for_each(|seq| drop(b.data(20, seq)));
         assert_eq!(b.data(20, 6), None);
         assert_eq!(b.fire().0, ms(20) + Span::from_ps(500_000_000));
