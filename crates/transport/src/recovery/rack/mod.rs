@@ -149,21 +149,21 @@ impl Rack {
         }
     }
 
-    /// Tells the controller which segments were marked as lost, if it asks for them.
+    /// Notifies the controller of the segments that were marked as lost, if it asks for them.
     #[inline]
-    pub(super) fn tell_losses(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn notify_losses(&mut self, s: &mut Sender, now: Time) {
         if !self.segments.records_losses() {
             return;
         }
         let lost = self.segments.take_losses();
         if !lost.is_empty() {
-            s.tell_losses(now, &lost, self.segments.lost, self.segments.delivered);
+            s.notify_losses(now, &lost, self.segments.lost, self.segments.delivered);
         }
     }
 
-    /// Passes the ACK to the controller.
+    /// Notifies the controller of the ACK.
     fn notify(&mut self, s: &mut Sender, packet: &Packet, a: &Arrival) {
-        self.tell_losses(s, a.now); // before anything is retransmitted
+        self.notify_losses(s, a.now); // before anything is retransmitted
         let segments = &self.segments;
         let delivered = (segments.delivered - a.prior_delivered) as u32;
         let progress = a.advanced || self.reordering.degree() > Reordering::LEAST && a.sacked;

@@ -43,7 +43,7 @@ impl Rack {
             ReduceFrom::Flight => segments.in_flight().min(prior_cwnd),
         };
         let oldest = (segments.packets_out() > 0).then(|| segments.get(segments.una));
-        s.tell_congestion(
+        s.notify_congestion(
             cause,
             now,
             window as f64,

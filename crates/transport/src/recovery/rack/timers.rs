@@ -130,7 +130,7 @@ impl Rack {
         let before = self.segments.in_flight();
         let lost = self.segments.lost;
         self.detect(s, now);
-        self.tell_losses(s, now);
+        self.notify_losses(s, now);
         if self.segments.in_flight() != before {
             if self.state != State::Recovery {
                 self.enter_recovery(s, now, false);
@@ -189,7 +189,7 @@ impl Rack {
         let now = context.now();
         let fresh = self.state < State::Recovery;
         self.mark_for_rto(s, now);
-        self.tell_losses(s, now);
+        self.notify_losses(s, now);
         let una = self.segments.una;
         let cut = self.state <= State::Disorder
             || self.high_seq <= una
@@ -201,7 +201,7 @@ impl Rack {
             self.discard_unvalidated(s, now);
         }
         s.stats.timeouts += 1;
-        s.tell_timeout(&Timeout { now, window: s.cwnd() as f64, repeated: !cut }, cut);
+        s.notify_timeout(&Timeout { now, window: s.cwnd() as f64, repeated: !cut }, cut);
         if let Some(pipe_ack) = &mut self.pipe_ack {
             pipe_ack.restart();
         }
