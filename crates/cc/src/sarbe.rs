@@ -215,9 +215,9 @@ impl Controller for Sarbe {
         }
         // Growth is Reno's with and without an echo: in the paper an echo changes only the threshold.
         let grows = ack.ece && !self.rfc3168 && ack.newly_acked > 0 && ack.phase != crate::Phase::Recovery;
-        let unheard = Ack { may_grow: ack.may_grow || grows, ..*ack };
-        if self.window.on_ack(&unheard) {
-            self.window.grow(&unheard);
+        let without_echo = Ack { may_grow: ack.may_grow || grows, ..*ack };
+        if self.window.on_ack(&without_echo) {
+            self.window.grow(&without_echo);
         }
     }
 

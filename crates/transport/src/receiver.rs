@@ -205,16 +205,17 @@ impl Receiver {
     fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
         let now = context.now();
         let c = &mut self.compression;
-        if c.rtt.is_none() && seq > 0 && self.options.syn {
-            // The time from the SYN-ACK to the first data.
-            c.rtt = c.first_ack.map(|at| now.since(at));
+        if c.rtt.is_none() && self.options.syn && self.stats.packets > 0 {
+            // The time from the SYN-ACK to the first data, whose ACK may have been delayed.
+            c.rtt = c.first_ack.map(|at| self.stats.first_at.since(at));
         }
         c.first_ack.get_or_insert(now);
         if c.next != self.next {
             (c.next, c.immediate) = (self.next, 0);
         }
         let quick = self.options.delayed_ack && self.quick_acks > 0;
-        let may = self.reports && !self.beyond.is_empty() && !quick;
+        // The ACK that reports a duplicate does not wait: it reports only one of them.
+        let may = self.reports && !self.beyond.is_empty() && !quick && self.duplicate.is_none();
         if may && c.immediate < Compression::IMMEDIATE {
             c.immediate += 1;
         } else if may && self.delayed < Compression::MOST {
@@ -511,10 +512,33 @@ mod tests {
     }
 
     #[test]
+    fn each_duplicate_is_reported_although_acks_are_combined() {
+        let mut b = bench(Options { ack_compression: true, quick_acks: 0, ..Options::linux() });
+        b.data(0, 0);
+        for seq in [1, 3, 4, 5] {
+            b.data(100, seq);
+        }
+        assert_eq!(b.data(100, 6), None); // waits
+        assert_eq!(b.data(100, 1), Some((2, vec![block(1, 2), block(3, 7)])));
+        assert_eq!(b.context.first_timer(), None);
+        assert_eq!(b.data(100, 0), Some((2, vec![block(0, 1), block(3, 7)])));
+        assert_eq!(b.data(100, 4), Some((2, vec![block(4, 5), block(3, 7)])));
+        assert_eq!(b.data(100, 7), None); // further segments wait as before
+        assert_eq!(b.fire(), (ms(101), Some((2, vec![block(3, 8)]))));
+    }
+
+    #[test]
     fn a_short_round_trip_shortens_the_wait() {
         let mut b = bench(Options { ack_compression: true, quick_acks: 1, ..Options::linux() });
         b.data(0, 0);
         b.data(10, 1);
+        (3..6).for_each(|seq| drop(b.data(20, seq)));
+        assert_eq!(b.data(20, 6), None);
+        assert_eq!(b.fire().0, ms(20) + Span::from_ps(500_000_000));
+        // The same where the first segments are not acknowledged at once.
+        let mut b = bench(Options { ack_compression: true, quick_acks: 0, ..Options::linux() });
+        b.data(0, 0);
+        assert_eq!(b.data(10, 1), None);
         (3..6).for_each(|seq| drop(b.data(20, seq)));
         assert_eq!(b.data(20, 6), None);
         assert_eq!(b.fire().0, ms(20) + Span::from_ps(500_000_000));

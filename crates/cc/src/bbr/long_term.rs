@@ -49,8 +49,8 @@ pub(super) struct LongTerm {
     began: Totals,
     /// When the last segment was delivered.
     delivered_at: Time,
-    /// A retransmission timeout since the last ACK: its totals are known at the next one.
-    timed_out: bool,
+    /// Retransmission timeouts since the last ACK: their totals are known at the next one.
+    timeouts: u8,
     segment_bits: f64,
 }
 
@@ -66,50 +66,53 @@ impl LongTerm {
 
     /// Forgets everything: after a reduction that was spurious, or where the application limits the rate.
     pub fn reset(&mut self) {
-        (self.bandwidth, self.in_use, self.sampling) = (0.0, false, false);
+        (self.bandwidth, self.in_use, self.sampling, self.timeouts) = (0.0, false, false, 0);
     }
 
     /// Notes a retransmission timeout.
     pub fn on_rto(&mut self) {
-        self.timed_out = true;
+        self.timeouts = self.timeouts.saturating_add(1);
     }
 
     /// Processes an ACK with a rate sample. Returns whether the rate has been in use for so long that the path is to be
     /// probed anew.
     #[inline]
     pub fn update(&mut self, ack: &Ack, app_limited: bool, round_start: bool, probing: bool) -> bool {
-        if self.timed_out {
-            self.after_timeout(ack);
-        }
+        let expired = self.timeouts > 0 && self.after_timeouts(ack, probing);
         if ack.delivered > 0 {
             self.delivered_at = ack.now;
         }
         if self.in_use {
-            return probing && round_start && self.expires();
+            return probing && round_start && self.expires() || expired;
         }
         if self.sampling || ack.newly_lost > 0 {
             let totals = self.totals(ack.delivered_total, ack.lost_total);
             self.sample(Sample { totals, app_limited, round_start, losses: ack.newly_lost > 0 });
         }
-        false
+        expired
     }
 
     fn totals(&self, delivered: u64, lost: u64) -> Totals {
         Totals { delivered, lost, ms: self.delivered_at.ps() / PS_PER_MS }
     }
 
-    /// The timeout counts as the start of a round with a loss.
+    /// Each timeout counts as the start of a round with a loss. Returns whether the rate has been in use long enough.
     #[cold]
-    fn after_timeout(&mut self, ack: &Ack) {
-        self.timed_out = false;
-        if !self.in_use {
-            let before = ack.delivered_total - u64::from(ack.delivered);
-            let totals = self.totals(before, ack.lost_total - u64::from(ack.newly_lost));
-            self.sample(Sample { totals, app_limited: false, round_start: true, losses: true });
+    fn after_timeouts(&mut self, ack: &Ack, probing: bool) -> bool {
+        let before = ack.delivered_total - u64::from(ack.delivered);
+        let totals = self.totals(before, ack.lost_total - u64::from(ack.newly_lost));
+        let mut expired = false;
+        for _ in 0..std::mem::take(&mut self.timeouts) {
+            if self.in_use {
+                expired |= probing && self.expires();
+            } else {
+                self.sample(Sample { totals, app_limited: false, round_start: true, losses: true });
+            }
         }
+        expired
     }
 
-    /// Whether the rate has been in use long enough.
+    /// Another round begins with the rate in use. Returns whether it was in use long enough.
     fn expires(&mut self) -> bool {
         self.rounds += 1;
         let expired = self.rounds >= ROUNDS_IN_USE;
@@ -258,5 +261,43 @@ mod tests {
         path.round(100, 0);
         assert!(path.lt.sampling && path.lt.rounds == 2);
         assert_eq!((path.lt.began.lost, path.lt.began.delivered), (50, 100));
+    }
+
+    #[test]
+    fn each_timeout_counts_as_a_round() {
+        let mut path = Path::new();
+        path.round(100, 0);
+        (0..3).for_each(|_| path.lt.on_rto());
+        path.round(100, 0);
+        assert!(path.lt.sampling && path.lt.rounds == 4);
+        // In use as well, while the path is probed.
+        let mut path = Path::new();
+        while path.lt.bandwidth().is_none() {
+            path.round(100, 30);
+        }
+        (0..40).for_each(|_| path.lt.on_rto());
+        let mut elsewhere = path.lt.clone();
+        assert!(!elsewhere.update(&path.ack, false, true, false));
+        assert_eq!(elsewhere.rounds, 0);
+        let rounds = (1..100).find(|_| path.round(100, 0));
+        assert_eq!((rounds, path.lt.bandwidth()), (Some(8), None));
+        // The timeouts beyond the last round begin an interval.
+        let mut path = Path::new();
+        while path.lt.bandwidth().is_none() {
+            path.round(100, 30);
+        }
+        (0..50).for_each(|_| path.lt.on_rto());
+        assert!(path.round(100, 0));
+        assert!(path.lt.bandwidth().is_none() && path.lt.sampling && path.lt.rounds == 3);
+    }
+
+    #[test]
+    fn an_undone_timeout_begins_no_interval() {
+        let mut path = Path::new();
+        path.round(100, 0);
+        path.lt.on_rto();
+        path.lt.reset();
+        path.round(100, 0);
+        assert!(!path.lt.sampling);
     }
 }

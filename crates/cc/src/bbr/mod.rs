@@ -2,8 +2,8 @@
 //! trips, and the window is a multiple of that rate times the smallest round-trip time.
 //!
 //! `long_term.rs` finds policers. Differences from Linux: rates and windows are real numbers; the maximum over ten rounds is
-//! exact (Linux keeps three samples). Status: checked in total against recordings of Linux 6.18
-//! (docs/validation-linux.md).
+//! exact (Linux keeps three samples); long-term sampling counts retransmission timeouts at the next ACK. Status: checked
+//! in total against recordings of Linux 6.18 (docs/validation-linux.md).
 
 pub(crate) mod common;
 mod long_term;

@@ -92,7 +92,7 @@ impl Sender {
         if let Some(rate) = &mut self.rate {
             rate.on_send(self.una, seq, now, outstanding, 0);
         }
-        self.tell_sent(seq, now, again, self.in_flight());
+        self.notify_sent(seq, now, again, self.in_flight());
     }
 
     /// Called after an event of a sender with rate samples: checks whether the application limits the sender, and not

@@ -51,9 +51,9 @@ impl Sender {
         self.cwr = false;
     }
 
-    /// Passes a loss or an ECN echo to the controller. `oldest`: when the oldest segment was sent, and whether it was
+    /// Notifies the controller of a loss or an ECN echo. `oldest`: when the oldest segment was sent, and whether it was
     /// ever retransmitted.
-    pub(crate) fn tell_congestion(
+    pub(crate) fn notify_congestion(
         &mut self,
         cause: Cause,
         now: Time,
@@ -77,16 +77,16 @@ impl Sender {
         });
     }
 
-    /// Passes a retransmission timeout to the controller. `cut`: it reduces the threshold.
-    pub(crate) fn tell_timeout(&mut self, event: &Timeout, cut: bool) {
+    /// Notifies the controller of a retransmission timeout. `cut`: it reduces the threshold.
+    pub(crate) fn notify_timeout(&mut self, event: &Timeout, cut: bool) {
         self.stats.cwnd_reductions += cut as u32;
         self.cause = Some(WindowCause::Rto);
         self.set_cwr_pending();
         self.controller.on_rto(event);
     }
 
-    /// Tells the controller about segments that were marked as lost; `lost` and `delivered` are the counts after it.
-    pub(crate) fn tell_losses(&mut self, now: Time, segments: &[u32], lost: u64, delivered: u64) {
+    /// Notifies the controller of segments that were marked as lost; `lost` and `delivered` are the counts after it.
+    pub(crate) fn notify_losses(&mut self, now: Time, segments: &[u32], lost: u64, delivered: u64) {
         let before = lost - segments.len() as u64;
         for (index, seq) in segments.iter().enumerate() {
             let Some((tx_in_flight, earlier, app_limited)) = self.rate.as_ref().map(|r| r.sent_state(*seq))
@@ -106,8 +106,8 @@ impl Sender {
         }
     }
 
-    /// Tells the controller that transmission starts with nothing in flight.
-    pub(crate) fn tell_transmit_start(&mut self, now: Time, last_sent: Time) {
+    /// Notifies the controller that transmission starts with nothing in flight.
+    pub(crate) fn notify_transmit_start(&mut self, now: Time, last_sent: Time) {
         let app_limited = self.rate.as_ref().is_some_and(|rate| rate.app_limited());
         self.controller.on_transmit_start(&TransmitStart { now, idle: now.since(last_sent), app_limited });
     }
@@ -128,14 +128,14 @@ impl Sender {
     pub(crate) fn rate_sent(&mut self, state: (u32, u64), seq: u32, now: Time, [in_flight, with]: [u32; 2]) {
         if let Some(rate) = &mut self.rate {
             rate.on_send(state.0, seq, now, in_flight, state.1);
-            self.tell_sent(seq, now, seq < self.high, with);
+            self.notify_sent(seq, now, seq < self.high, with);
         }
     }
 
-    /// Tells the controller, if it asks for it, that segment `seq` is sent. `again`: it is a retransmission; `in_flight`
+    /// Notifies the controller, if it asks for it, that segment `seq` is sent. `again`: it is a retransmission; `in_flight`
     /// includes it.
     #[inline]
-    pub(super) fn tell_sent(&mut self, seq: u32, now: Time, again: bool, in_flight: u32) {
+    pub(super) fn notify_sent(&mut self, seq: u32, now: Time, again: bool, in_flight: u32) {
         if self.needs.has(Signals::SENT) {
             self.controller.on_sent(&Sent { now, seq: seq as u64, in_flight, retransmission: again });
         }

@@ -9,7 +9,7 @@
 use units::{Span, Time};
 
 /// How long a window that is not validated is kept: the non-validated period.
-pub(super) const KEPT: Span = Span::from_ms(300_000);
+const KEPT: Span = Span::from_ms(300_000);
 /// A sample counts for three round trips, at least a second.
 const BINS: usize = 3;
 const BIN_MIN: Span = Span::from_ms(334);
@@ -22,12 +22,15 @@ pub(super) struct PipeAck {
     bin_start: Time,
     /// Whether there was a sample. Without one the window counts as validated.
     measured: bool,
-    /// The round trip ends when this segment is acknowledged.
+    /// Segments delivered at the start of the round trip; `None`: the next ACK starts one.
+    round_start: Option<u64>,
+    /// It ends when everything below this segment is acknowledged; zero: nothing was outstanding at its start, and the
+    /// first ACK sets it.
     round_end: u32,
-    /// Segments delivered at its start.
-    round_delivered: u64,
+    /// When the last sample became too old, if the window was not validated since.
+    emptied_at: Option<Time>,
     /// Since when the window is not validated.
-    pub(super) unvalidated_since: Option<Time>,
+    unvalidated_since: Option<Time>,
     /// The window that a loss reduced although it was not validated, and the segments retransmitted until then.
     pub(super) reduced: Option<(u32, u32)>,
 }
@@ -36,14 +39,19 @@ impl PipeAck {
     /// An ACK up to `una`, with `delivered` segments delivered so far and `next` as the next new segment.
     pub(super) fn on_ack(&mut self, now: Time, una: u32, next: u32, delivered: u64, srtt: Option<Span>) {
         self.turn(now, srtt);
-        if una < self.round_end {
-            return;
+        if let Some(start) = self.round_start {
+            if self.round_end == 0 {
+                self.round_end = next;
+            }
+            if una < self.round_end {
+                return;
+            }
+            if delivered > start {
+                self.bins[0] = self.bins[0].max((delivered - start) as u32);
+                self.measured = true;
+            }
         }
-        if self.round_end > 0 {
-            self.bins[0] = self.bins[0].max((delivered - self.round_delivered) as u32);
-            self.measured = true;
-        }
-        (self.round_end, self.round_delivered) = (next.max(una + 1), delivered);
+        (self.round_start, self.round_end) = (Some(delivered), if next > una { next } else { 0 });
     }
 
     /// Drops samples that are too old.
@@ -53,17 +61,37 @@ impl PipeAck {
             if now.since(self.bin_start) < length {
                 return;
             }
+            let before = self.largest();
             self.bins.rotate_right(1);
             self.bins[0] = 0;
             self.bin_start += length;
+            if before > 0 && self.largest() == 0 {
+                self.emptied_at = Some(self.bin_start);
+            }
         }
         self.bin_start = now;
     }
 
     /// The measure begins again, after a recovery or a timeout.
     pub(super) fn restart(&mut self) {
-        (self.bins, self.measured, self.round_end) = ([0; BINS], false, 0);
-        self.unvalidated_since = None;
+        (self.bins, self.measured, self.round_start) = ([0; BINS], false, None);
+        self.validated();
+    }
+
+    /// The window is validated, or counts as validated.
+    pub(super) fn validated(&mut self) {
+        (self.emptied_at, self.unvalidated_since) = (None, None);
+    }
+
+    /// How often a window that is not validated is to be halved at `now`: once for each five minutes.
+    pub(super) fn halvings(&mut self, now: Time) -> u32 {
+        let since = *self.unvalidated_since.get_or_insert(self.emptied_at.unwrap_or(now));
+        (now.since(since).ps() / KEPT.ps()) as u32
+    }
+
+    /// The window was halved `times` times.
+    pub(super) fn halved(&mut self, times: u32) {
+        self.unvalidated_since = self.unvalidated_since.map(|since| since + KEPT * times as u64);
     }
 
     pub(super) fn largest(&self) -> u32 {
@@ -105,6 +133,37 @@ mod tests {
         let mut begun = PipeAck::default();
         begun.on_ack(ms(0), 0, 10, 0, None);
         assert!(begun.validates(1000, false));
+    }
+
+    #[test]
+    fn after_an_idle_time_the_first_acks_count() {
+        // Everything is acknowledged; much later ten segments are sent, and an ACK for each half of them follows.
+        let rtt = Some(Span::from_ms(100));
+        let begin = || {
+            let mut pipe_ack = PipeAck::default();
+            pipe_ack.on_ack(ms(100), 1, 5, 1, rtt);
+            pipe_ack.on_ack(ms(200), 5, 5, 5, rtt);
+            assert_eq!(pipe_ack.largest(), 4);
+            pipe_ack.on_ack(ms(300), 5, 5, 5, rtt); // a duplicate
+            pipe_ack
+        };
+        let mut idle = begin();
+        idle.on_ack(ms(60_000), 10, 15, 10, rtt);
+        assert_eq!(idle.largest(), 0);
+        idle.on_ack(ms(60_010), 15, 25, 15, rtt);
+        assert_eq!(idle.largest(), 10);
+        // One ACK for all of them is a sample at once.
+        let mut idle = begin();
+        idle.on_ack(ms(60_000), 15, 15, 15, rtt);
+        assert_eq!(idle.largest(), 10);
+        // After a recovery, with data outstanding, the round trip starts at the next ACK.
+        let mut again = begin();
+        again.restart();
+        again.on_ack(ms(60_000), 10, 20, 10, rtt);
+        again.on_ack(ms(60_050), 19, 30, 19, rtt);
+        assert!(again.largest() == 0 && again.validates(1000, false));
+        again.on_ack(ms(60_100), 20, 30, 20, rtt);
+        assert_eq!((again.largest(), again.validates(1000, false)), (10, false));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use units::Time;
 /// The reduction in progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reduction {
-    /// The window before it, segments.
+    /// The window that it reduces, segments.
     pub prior_cwnd: u32,
     /// The window after it, segments.
     pub target: u32,
@@ -55,6 +55,8 @@ pub(super) struct Undo {
     pub marker: Option<u32>,
     /// Retransmissions of this episode that no DSACK has reported; -1: none was sent yet.
     pub retransmissions: i64,
+    /// The window before, segments.
+    pub prior_cwnd: u32,
     /// The threshold before; zero forbids restoring it.
     pub prior_ssthresh: f64,
     /// When the first retransmission of this episode was sent.
@@ -71,6 +73,7 @@ impl Undo {
         Undo {
             marker: None,
             retransmissions: 0,
+            prior_cwnd: 0,
             prior_ssthresh: 0.0,
             first_retransmission: None,
             complete: false,

@@ -34,6 +34,7 @@ impl Rack {
     pub(super) fn begin_reduction(&mut self, s: &mut Sender, now: Time, cause: Cause) {
         self.high_seq = self.segments.next;
         self.probe = None;
+        self.undo.prior_cwnd = s.cwnd();
         self.discard_unvalidated(s, now);
         let segments = &self.segments;
         let prior_cwnd = s.cwnd();
@@ -42,7 +43,7 @@ impl Rack {
             ReduceFrom::Flight => segments.in_flight().min(prior_cwnd),
         };
         let oldest = (segments.packets_out() > 0).then(|| segments.get(segments.una));
-        s.tell_congestion(
+        s.notify_congestion(
             cause,
             now,
             window as f64,
@@ -60,8 +61,9 @@ impl Rack {
 
     /// Ends the reduction: the window takes its final value.
     pub(super) fn end_reduction(&mut self, s: &mut Sender, now: Time) {
-        self.end_unvalidated(s);
-        if (self.state == State::Cwr || self.undo.marker.is_some()) && !s.controller.owns_window() {
+        let stands = self.state == State::Cwr || self.undo.marker.is_some(); // it was not undone
+        self.end_unvalidated(s, stands);
+        if stands && !s.controller.owns_window() {
             s.controller.set_window(self.reduction.target as f64);
             self.window_use.changed(now);
         }
@@ -118,7 +120,7 @@ impl Rack {
             s.cause = Some(WindowCause::Undo);
             s.controller.on_undo(now);
             if !s.controller.owns_window() {
-                let cwnd = s.cwnd().max(self.reduction.prior_cwnd);
+                let cwnd = s.cwnd().max(self.undo.prior_cwnd);
                 s.controller.set_window(cwnd as f64);
             }
             if self.undo.prior_ssthresh > s.controller.ssthresh() {

@@ -75,7 +75,7 @@ pub(crate) struct Segments {
     /// No segment below it awaits retransmission.
     lost_from: u32,
     reports: Scoreboard,
-    /// The segments marked as lost that the controller has not heard of; only if it asks for them.
+    /// The segments marked as lost of which the controller was not notified yet; only if it asks for them.
     newly_lost: Option<Vec<u32>>,
 }
 

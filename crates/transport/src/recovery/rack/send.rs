@@ -56,7 +56,7 @@ impl Rack {
         let held = self.state == State::Disorder && !s.options.limited_transmit;
         let most = if held { 0 } else { s.most_at_once() };
         if self.segments.in_flight() == 0 && self.has_new_data(s) {
-            s.tell_transmit_start(context.now(), self.last_sent);
+            s.notify_transmit_start(context.now(), self.last_sent);
         }
         while sent < most && self.segments.in_flight() < cwnd && self.has_new_data(s) && s.may_leave(context)
         {

@@ -130,7 +130,7 @@ impl Rack {
         let before = self.segments.in_flight();
         let lost = self.segments.lost;
         self.detect(s, now);
-        self.tell_losses(s, now);
+        self.notify_losses(s, now);
         if self.segments.in_flight() != before {
             if self.state != State::Recovery {
                 self.enter_recovery(s, now, false);
@@ -189,22 +189,19 @@ impl Rack {
         let now = context.now();
         let fresh = self.state < State::Recovery;
         self.mark_for_rto(s, now);
-        self.tell_losses(s, now);
+        self.notify_losses(s, now);
         let una = self.segments.una;
         let cut = self.state <= State::Disorder
             || self.high_seq <= una
             || (self.state == State::Loss && self.timeouts == 0);
         if cut {
+            self.undo.prior_ssthresh = self.current_ssthresh(s);
+            self.undo.prior_cwnd = s.cwnd();
+            self.mark_undo();
             self.discard_unvalidated(s, now);
         }
-        let prior_cwnd = s.cwnd();
-        if cut {
-            self.undo.prior_ssthresh = self.current_ssthresh(s);
-            self.reduction.prior_cwnd = prior_cwnd;
-            self.mark_undo();
-        }
         s.stats.timeouts += 1;
-        s.tell_timeout(&Timeout { now, window: prior_cwnd as f64, repeated: !cut }, cut);
+        s.notify_timeout(&Timeout { now, window: s.cwnd() as f64, repeated: !cut }, cut);
         if let Some(pipe_ack) = &mut self.pipe_ack {
             pipe_ack.restart();
         }
