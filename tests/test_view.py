@@ -1,4 +1,4 @@
-"""`ackclock view`: recorded runs in the page, lists of what can be opened, pages that load anew on save."""
+"""`ackclock view`: recorded runs in the page, lists of what can be opened, pages that reload on save."""
 
 from __future__ import annotations
 
@@ -193,6 +193,7 @@ def test_a_controller_in_python_is_run_and_shown_recorded(folder: Path) -> None:
         (["study.toml", "--point", "2"], "points 0 to 1"),
         (["x.json"], "not an outcome"),
         (["ca-artt", "--watch"], "--watch"),
+        (["lab.html#s=abc", "--watch"], "a link cannot be saved"),
     ],
 )
 def test_bad_input_is_refused(
@@ -382,7 +383,7 @@ def test_a_recorded_run_opens_in_a_browser(folder: Path) -> None:
 
 
 @in_a_browser
-def test_a_saved_scenario_loads_anew_in_a_browser(folder: Path) -> None:
+def test_a_saved_scenario_reloads_in_a_browser(folder: Path) -> None:
     watched = Watched(build(Target(folder / "two.toml")).text)
     server = Server(watched)
     try:
