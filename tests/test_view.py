@@ -150,6 +150,96 @@ def test_files_without_metadata_show_what_they_have(folder: Path) -> None:
     assert recorded.of_file(folder / "t.parquet")["packets"] is None
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The metadata that `ackclock run --trace` writes."""
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "two.toml").write_text(SCENARIO)
+    main(["run", str(folder / "two.toml"), "--set", "duration=0.5s", "--trace", str(folder / "t.parquet")])
+    found: dict[str, Any] = json.loads(pl.read_parquet_metadata(folder / "t.parquet")[recording.KEY])
+    return found
+
+
+def annotated(path: Path, metadata: Any) -> Path:
+    """A trace with this metadata."""
+    row = {"time_s": 0.1, "flow": "one", "event": "ack", "cwnd": 2.0, "ssthresh": 9.0, "in_flight": 1.0, "rtt_s": 0.1}
+    frame = pl.DataFrame([row | {"ack": 1, "phase": "open", "cause": ""}])
+    frame.write_parquet(path, metadata={recording.KEY: metadata if isinstance(metadata, str) else json.dumps(metadata)})
+    return path
+
+
+def test_each_entry_of_the_metadata_is_needed(folder: Path, written: dict[str, Any]) -> None:
+    path = folder / "t.parquet"
+    assert recorded.of_file(annotated(path, written))["about"] == written["about"]
+    for name in written["about"]:
+        about = {key: value for key, value in written["about"].items() if key != name}
+        with pytest.raises(BadInput, match=rf"t\.parquet: the entry about\.{name} .*ackclock run --trace"):
+            recorded.of_file(annotated(path, written | {"about": about}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "entry"),
+    [
+        ({"flows": "one"}, "about.flows"),
+        ({"flows": ["one", 2]}, "about.flows"),
+        ({"flow_ends": [["a", "b"], ["a"]]}, "about.flow_ends"),
+        ({"flow_ends": [["a", "b"]]}, "about.flow_ends"),
+        ({"segment_bytes": [True, None]}, "about.segment_bytes"),
+        ({"segment_bytes": []}, "about.segment_bytes"),
+        ({"seed": -1}, "about.seed"),
+        ({"duration_s": float("nan")}, "about.duration_s"),
+        ({"shared": {"v": 1}}, "about.shared"),
+        ({"geometry": []}, "about.geometry"),
+        ({"outcome": {"flows": [{}]}}, "about.outcome"),
+    ],
+)
+def test_metadata_of_other_types_is_refused(
+    folder: Path, written: dict[str, Any], changes: dict[str, Any], entry: str
+) -> None:
+    path = annotated(folder / "t.parquet", written | {"about": written["about"] | changes})
+    with pytest.raises(BadInput, match=f"the entry {entry} of its metadata"):
+        recorded.of_file(path)
+
+
+@pytest.mark.usefixtures("blank")
+@pytest.mark.parametrize(
+    "metadata",
+    ["{", "[]", '{"about": 1}', '{"about": {"flows": ["f"]}, "trace": "ack"}', "[" * 100_000],
+)
+def test_damaged_metadata_is_one_line(folder: Path, metadata: str, capsys: pytest.CaptureFixture[str]) -> None:
+    annotated(folder / "t.parquet", metadata)
+    assert main(["view", "t.parquet", "--no-open"]) == 2
+    assert re.search(r"t\.parquet: .*; write it again with ackclock run --trace", capsys.readouterr().err)
+
+
+def test_a_trace_of_none_of_the_kinds_is_refused(folder: Path, written: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="the entry trace of"):
+        recorded.of_file(annotated(folder / "t.parquet", written | {"trace": "some"}))
+
+
+def test_a_column_of_words_is_refused(folder: Path, written: dict[str, Any]) -> None:
+    path = annotated(folder / "t.parquet", written)
+    pl.read_parquet(path).with_columns(pl.lit("wide").alias("cwnd")).write_parquet(path)
+    with pytest.raises(BadInput, match=r"t\.parquet: a column has values of another type"):
+        recorded.of_file(path)
+
+
+@pytest.mark.usefixtures("blank")
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_an_outcome_with_a_number_that_json_has_not_is_refused(
+    folder: Path, written: dict[str, Any], number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = json.dumps(written["about"]["outcome"] | {"fairness": {"jain": "NUMBER"}})
+    (folder / "o.json").write_text(text)
+    recorded.of_file(folder / "o.json")
+    (folder / "o.json").write_text(text.replace('"NUMBER"', number))
+    assert main(["view", "o.json", "--no-open"]) == 2
+    assert "o.json: holds NaN or Infinity" in capsys.readouterr().err
+    (folder / "o.json").write_text(json.dumps({**written["about"]["outcome"], "flows": [1]}))
+    with pytest.raises(BadInput, match="not an outcome"):
+        recorded.of_file(folder / "o.json")
+
+
 def test_a_recording_that_is_too_large_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main(["run", "two.toml", "--trace", "t.parquet", "--trace-every", "ack"])
     monkeypatch.setattr(recording, "MOST_TEXT", 4000)
