@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import _core, view
+from ackclock import _core, control, view
 from ackclock.cli.app import main
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
@@ -267,6 +267,63 @@ def test_a_controller_in_python_is_run_and_shown_recorded(folder: Path) -> None:
     expected = Scenario.load("mine.toml", ["duration=2s"]).run(seed=3, fingerprint=True).fingerprint
     assert about["fingerprint"] == expected
     assert sorted(path.name for path in build(Target(folder / "mine.toml")).watched) == ["mine.py", "mine.toml"]
+
+
+@pytest.mark.usefixtures("blank")
+@pytest.mark.parametrize("native", [False, True])
+def test_watch_knows_every_file_of_a_scenario(folder: Path, native: bool) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts/base.toml").write_text(
+        SCENARIO.replace('rate = "5Mbps"', 'rate = { kind = "trace", file = "slow.txt" }\nback = { rate = "5Mbps" }')
+    )
+    (folder / "parts/slow.txt").write_text("".join(f"{t}\n" for t in range(3, 300, 3)))
+    (folder / "other.txt").write_text("5\n20\n")
+    (folder / "top.toml").write_text('extends = "middle.toml"\nduration = "0.2s"\n')
+    (folder / "middle.toml").write_text('extends = "parts/base.toml"\n')
+
+    def watched(*overrides: str) -> set[str]:
+        target = Target(folder / "top.toml", overrides=overrides, record=native)
+        return {str(path.relative_to(folder)) for path in build(target).watched}
+
+    bases = {"top.toml", "middle.toml", "parts/base.toml"}
+    assert watched() == {*bases, "parts/slow.txt"}
+    assert watched('link.l.rate={ kind = "trace", file = "other.txt" }') == {*bases, "other.txt"}
+    with (folder / "top.toml").open("a") as file:
+        file.write('sweep = { "link.l.delay" = ["1ms", "2ms"] }\n')
+    found = build(Target(folder / "top.toml", point=1, record=native)).watched
+    assert {str(path.relative_to(folder)) for path in found} == {*bases, "parts/slow.txt"}
+
+
+@pytest.mark.usefixtures("blank")
+def test_a_saved_module_beside_the_controller_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "lab").mkdir()
+    monkeypatch.syspath_prepend(str(folder / "lab"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (folder / "lab/gains_of_mine.py").write_text("KEEP = 0.5\n")
+    (folder / "lab/unused.py").write_text("raise ValueError\n")
+    (folder / "lab/mine.py").write_text(
+        CONTROLLER
+        + "\nimport gains_of_mine\nclass Mine(Reno):\n    probes = ('keep_of_mine',)\n    keep_of_mine = gains_of_mine.KEEP\n"
+    )
+    (folder / "mine.toml").write_text(
+        SCENARIO.replace('"reno"', '{ python = "lab/mine.py:Mine" }').replace("3s", "0.2s")
+    )
+
+    def seen_by_the_run() -> set[float]:
+        page = build(Target(folder / "mine.toml"))
+        assert {str(path.relative_to(folder)) for path in page.watched} == {
+            "mine.toml",
+            "lab/mine.py",
+            "lab/gains_of_mine.py",
+        }
+        values = unpack(inside(page.text)["internals"]["keep_of_mine"])
+        return set(values[~np.isnan(values)])
+
+    assert seen_by_the_run() == {0.5}
+    (folder / "lab/gains_of_mine.py").write_text("KEEP = 0.25\n")
+    control.forget({folder / "lab"})
+    assert seen_by_the_run() == {0.25}
+    control.forget({folder / "lab"})
 
 
 @pytest.mark.usefixtures("blank")

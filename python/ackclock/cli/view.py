@@ -111,10 +111,13 @@ def _open(address: str) -> None:
 
 
 def _serve(target: Target, *, no_open: bool) -> None:
+    import sys
     import time
 
+    from ackclock.control import forget
     from ackclock.view.serve import Server, Watched, watch
 
+    sys.dont_write_bytecode = True  # it is stale if a module is saved twice in a second
     began = time.time_ns()
     made = _build(target)
     if not made.watched:
@@ -124,6 +127,7 @@ def _serve(target: Target, *, no_open: bool) -> None:
 
     def update() -> list[Path]:
         nonlocal made
+        forget({path.resolve().parent for path in made.watched if path.suffix == ".py"})
         try:
             made = _build(target)
         except (BadInput, ScenarioError, ControllerError, OSError) as error:

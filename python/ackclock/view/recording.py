@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput
-from ackclock.link import LARGEST, Shared, share
+from ackclock.link import LARGEST, Shared, share, texts
 from ackclock.study.plan import ENGINE, StudyPlan
 from ackclock.text import shown
 from ackclock.view.columns import Column, pack
@@ -93,20 +93,10 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> About:
 
 def controllers(scenario: Scenario) -> list[str]:
     """The controllers in Python that a scenario names: FILE:CLASS."""
-    found: dict[str, None] = {}
-
-    def look(value: Any) -> None:
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            if key == "python" and isinstance(item, str):
-                found[item] = None
-            elif isinstance(item, dict | list):
-                look(item)
-
-    look(_document(scenario))
-    return list(found)
+    return list(dict.fromkeys(value for key, value in texts(document(scenario)) if key == "python"))
 
 
-def _document(scenario: Scenario) -> dict[str, Any]:
+def document(scenario: Scenario) -> dict[str, Any]:
     """The scenario as a dictionary that extends nothing, with its changes; a study's first point."""
     return StudyPlan.parse(scenario.text, scenario.overrides, file=scenario.file).document(0)
 
@@ -135,7 +125,7 @@ def _geometry(scenario: Scenario, seed: int | None) -> Shared | None:
             return {k: "reno" if isinstance(v, dict) and "python" in v else replaced(v) for k, v in value.items()}
         return [replaced(item) for item in value] if isinstance(value, list) else value
 
-    text = tomli_w.dumps(replaced(_document(scenario)))
+    text = tomli_w.dumps(replaced(document(scenario)))
     try:
         Scenario.parse(text, file=scenario.file)
         return share(scenario.file, text, seed=seed)
