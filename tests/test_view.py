@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import shutil
@@ -11,9 +10,7 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +27,10 @@ from ackclock.papers.results import Results
 from ackclock.papers.runs import PaperRuns
 from ackclock.study import Study
 from ackclock.study.executors import Local
-from ackclock.view import recorded, recording
+from ackclock.view import listing, recorded, recording
 from ackclock.view.columns import pack, unpack
 from ackclock.view.opening import Target, build
-from ackclock.view.serve import Server, Watched, stamp, wait_for_save
+from ackclock.view.serve import Server, Watched
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = """
@@ -302,8 +299,8 @@ def test_a_saved_module_beside_the_controller_counts(folder: Path, monkeypatch: 
     (folder / "lab/gains_of_mine.py").write_text("KEEP = 0.5\n")
     (folder / "lab/unused.py").write_text("raise ValueError\n")
     (folder / "lab/mine.py").write_text(
-        CONTROLLER
-        + "\nimport gains_of_mine\nclass Mine(Reno):\n    probes = ('keep_of_mine',)\n    keep_of_mine = gains_of_mine.KEEP\n"
+        f"{CONTROLLER}\nimport gains_of_mine\n"
+        "class Mine(Reno):\n    probes = ('keep_of_mine',)\n    keep_of_mine = gains_of_mine.KEEP\n"
     )
     (folder / "mine.toml").write_text(
         SCENARIO.replace('"reno"', '{ python = "lab/mine.py:Mine" }').replace("3s", "0.2s")
@@ -384,6 +381,37 @@ def test_a_folder_lists_scenarios_recordings_and_studies(folder: Path) -> None:
     assert outcome["seed"] == stored[0]["seed"]
 
 
+@pytest.mark.usefixtures("blank")
+def test_a_long_list_says_what_is_left_out(
+    folder: Path, written: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(3):
+        shutil.copy("two.toml", f"other{n}.toml")
+        annotated(folder / f"r{n}.parquet", written)
+        (folder / f"paper{n}").mkdir()
+        (folder / f"paper{n}/paper.toml").touch()
+
+    def notes() -> list[str]:
+        return re.findall(r'<p class="note">(.*?)</p>', build(Target(folder)).text)
+
+    assert notes() == []
+    monkeypatch.setattr(listing, "MOST_FILES", 3)
+    assert notes() == ["The first 3 are listed. Left out: 1."]
+    monkeypatch.setattr(listing, "MOST_FILES", 2)
+    assert notes() == [
+        "The first 2 are listed. Left out: 2.",
+        "The first 2 are listed. Left out: 1.",
+        "The first 2 are listed. Folders not examined: 1.",
+    ]
+    (folder / "study.toml").write_text(f"sweep = {{ seed = [4, 5, 6] }}\n{SCENARIO}")
+    assert main(["sweep", "study.toml", "--out", "results", "--set", "duration=0.2s"]) == 0
+    monkeypatch.setattr(listing, "MOST", 1)
+    page = build(Target(folder / "results")).text
+    assert "The first 1 are listed. Left out: 2." in page
+    monkeypatch.setattr(listing, "MOST", 3)
+    assert "Left out" not in build(Target(folder / "results")).text
+
+
 def _printed(arguments: list[str]) -> list[str]:
     import contextlib
     import io
@@ -415,88 +443,6 @@ def test_a_paper_lists_its_cells_with_links(tmp_path: Path, monkeypatch: pytest.
     printed = {(r["row"], r["column"]) for r in find("ca-artt").published}
     assert len(cells) > 100
     assert set(cells) <= printed
-
-
-@pytest.fixture
-def served() -> Iterator[tuple[Server, Watched]]:
-    watched = Watched("<head><meta content=\"connect-src 'none'\"></head><body>first connect-src 'none'</body>")
-    server = Server(watched)
-    yield server, watched
-    server.close()
-
-
-def ask(server: Server, path: str, host: str | None = None, method: str = "GET") -> tuple[int, str]:
-    port = int(server.origin.rpartition(":")[2])
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.request(method, path, headers={"Host": host} if host else {})
-    answer = connection.getresponse()
-    found = answer.status, answer.read().decode()
-    connection.close()
-    return found
-
-
-def test_the_server_answers_its_token_and_its_host_alone(served: tuple[Server, Watched]) -> None:
-    server, _ = served
-    own = f"/{server.token}/"
-    status, text = ask(server, own)
-    assert status == 200
-    assert f"connect-src {server.origin}" in text
-    assert text.count("connect-src 'none'") == 1, "the policy alone is changed"
-    assert ask(server, "/")[0] == ask(server, "/x/")[0] == ask(server, f"/{server.token}x/")[0] == 403
-    assert ask(server, own, host="example.org")[0] == ask(server, own, host="localhost:80")[0] == 403
-    assert ask(server, f"{own}../../etc/passwd")[0] == ask(server, f"/{server.token}")[0] == 404
-    assert ask(server, own, method="POST")[0] == 501
-    other = Server(Watched("x"))
-    assert other.token != server.token
-    other.close()
-
-
-def test_the_channel_says_what_was_saved(served: tuple[Server, Watched]) -> None:
-    server, watched = served
-    connection = http.client.HTTPConnection("127.0.0.1", int(server.origin.rpartition(":")[2]), timeout=10)
-    connection.request("GET", f"/{server.token}/events")
-    answer = connection.getresponse()
-
-    def said() -> dict[str, Any]:
-        line = answer.readline()
-        assert answer.readline() == b"\n"
-        found: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
-        return found
-
-    assert said() == {"version": 0, "problem": ""}
-    watched.refuse("line 3: no")
-    assert said() == {"version": 0, "problem": "line 3: no"}
-    watched.show("<head><meta content=\"connect-src 'none'\"></head><body>second</body>")
-    assert said() == {"version": 1, "problem": ""}
-    assert "second" in ask(server, f"/{server.token}/")[1]
-    connection.close()
-
-
-def test_a_save_is_seen_when_it_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("1")
-    before = stamp([path])
-
-    def save() -> None:
-        time.sleep(0.05)
-        path.unlink()  # as an editor that replaces the file
-        time.sleep(0.05)
-        path.write_text("22")
-
-    thread = threading.Thread(target=save)
-    thread.start()
-    wait_for_save([path], before, poll_s=0.02)
-    thread.join()
-    assert path.read_text() == "22"
-
-
-def test_a_save_while_the_files_are_read_is_seen(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("1")
-    began = time.time_ns()
-    assert stamp([path], began + 10**9) != [None]
-    assert stamp([path], began - 10**9) == [None]
-    wait_for_save([path], stamp([path], began - 10**9), poll_s=0.01)  # does not wait for another save
 
 
 def browse(url: str, saved: str = "") -> Any:
