@@ -30,7 +30,7 @@ from ackclock.study.executors import Local
 from ackclock.view import listing, recorded, recording
 from ackclock.view.columns import pack, unpack
 from ackclock.view.opening import Target, build
-from ackclock.view.serve import Server, Watched
+from ackclock.view.serve import ENDED, Server, Watched
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = """
@@ -491,6 +491,19 @@ def test_a_saved_scenario_reloads_in_a_browser(folder: Path) -> None:
     assert prints[1] == Scenario.load("two.toml").run(fingerprint=True).fingerprint != prints[0]
     assert all(request.startswith(server.address) for request in found["requests"])
     assert f"connect-src {server.origin};" in found["policy"]
+
+
+@in_a_browser
+def test_the_page_says_that_the_server_has_ended(folder: Path) -> None:
+    server = Server(Watched(build(Target(folder / "two.toml")).text))
+    process = browse(server.address, "problem")
+    try:
+        assert process.stderr.readline() == "ready\n"
+    finally:
+        server.close()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert [look["problem"] for look in json.loads(out)["looks"]] == ["", ENDED]
 
 
 @in_a_browser

@@ -49,6 +49,14 @@ def test_the_server_answers_its_token_and_its_host_alone(served: tuple[Server, W
     other.close()
 
 
+def test_refusals_say_which_address_to_open(served: tuple[Server, Watched]) -> None:
+    server, _ = served
+    expected = "Open the address that ackclock view printed.\n"
+    assert ask(server, "/") == (403, expected)
+    assert ask(server, f"/{server.token}/", host="example.org") == (403, expected)
+    assert ask(server, f"/{server.token}/other") == (404, expected)
+
+
 def test_the_channel_says_what_was_saved(served: tuple[Server, Watched]) -> None:
     server, watched = served
     connection = http.client.HTTPConnection("127.0.0.1", int(server.origin.rpartition(":")[2]), timeout=10)
