@@ -162,6 +162,11 @@ class PaperRuns:
             return self._views[CALIBRATED].single(Look(entry.study, FIRST_SEED, tuple(entry.where.items())))
         return self.of_table(entry.table).get((entry.row, entry.column, entry.reading))
 
+    def commands(self, table: Table, found: Sequence[Entry]) -> list[RunLink]:
+        """The runs behind the cells of a table on the page that a link cannot hold, each once."""
+        runs = [self.cell(entry) for entry in found if not table.main or entry.reading in table.main]
+        return list(dict.fromkeys(run for run in runs if run is not None and run.href is None))
+
     def points(self, name: str) -> list[RunLink]:
         """A run of each point of a study, under the calibrated reading."""
         return self._views[CALIBRATED].points(name)
