@@ -32,9 +32,10 @@ from ackclock.stats import Estimate
 from ackclock.study import Study
 from ackclock.study.executors import Local
 from ackclock.view import listing, recorded, recording
-from ackclock.view.columns import pack, unpack
+from ackclock.view.columns import pack
 from ackclock.view.opening import Target, build
 from ackclock.view.serve import ENDED, Server, Watched
+from columns import unpack
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = """

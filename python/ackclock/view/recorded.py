@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from ackclock.experiment import Trace
 from ackclock.files import BadInput
-from ackclock.view.recording import KEY, About, Recording, recording
+from ackclock.view.recording import KEY, Recording, RunMetadata, recording
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def metadata(about: About, trace: Trace = "off") -> dict[str, str]:
+def metadata(about: RunMetadata, trace: Trace = "off") -> dict[str, str]:
     """The metadata of a Parquet file of `ackclock run`."""
     return {KEY: json.dumps({"about": about, "trace": trace}, allow_nan=False)}
 
@@ -198,7 +198,7 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _identity(about: About) -> tuple[Any, ...]:
+def _identity(about: RunMetadata) -> tuple[Any, ...]:
     return (about["engine"], about["seed"], about["flows"], about["links"], about["shared"]["text"], about["outcome"])
 
 
@@ -211,7 +211,7 @@ def _kept(windows: pl.DataFrame | None) -> Trace:
 
 def _guessed(
     windows: pl.DataFrame | None, log: pl.DataFrame | None, outcome: dict[str, Any] | None, paths: list[Path]
-) -> About:
+) -> RunMetadata:
     """What the tables alone say of their run, for files without metadata."""
 
     def names(column: str) -> list[str]:
@@ -222,7 +222,7 @@ def _guessed(
     ends = [float(table["time_s"][-1]) for table in (windows, log) if table is not None and table.height]
     flows = [flow["name"] for flow in outcome["flows"]] if outcome else []
     flows += [name for name in names("flow") if name not in flows]
-    return About(
+    return RunMetadata(
         version="",
         engine="",
         title=outcome["title"] if outcome else ", ".join(path.name for path in paths),
@@ -276,7 +276,7 @@ def _outcome_of(path: Path) -> dict[str, Any] | None:
     return dict(found)
 
 
-def _notes(about: About, trace: Trace, log: pl.DataFrame | None, complete: bool) -> list[str]:
+def _notes(about: RunMetadata, trace: Trace, log: pl.DataFrame | None, complete: bool) -> list[str]:
     found = []
     if trace == "off":
         found.append("No windows were recorded: write them with ackclock run --trace FILE --trace-every ack.")

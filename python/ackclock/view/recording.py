@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 KEY = "ackclock"
-"""The entry of a Parquet file's metadata that holds the About of its run."""
+"""The entry of a Parquet file's metadata that holds the metadata of its run."""
 MOST_TEXT = 24_000_000
 """Characters that the columns of a recording may take in a page."""
 MOST_MEMORY = 400_000_000
@@ -31,7 +31,7 @@ LOG = {"time_s": 8, "link": 4, "event": 1, "reason": 1, "flow": 4, "kind": 1, "s
 """Columns of the packet log that the page draws, with the bytes of a value in its memory."""
 
 
-class About(TypedDict, total=False):
+class RunMetadata(TypedDict, total=False):
     """What a window trace and a packet log do not say about their run. Files of `ackclock run` have it as metadata."""
 
     version: str
@@ -58,7 +58,7 @@ class Recording(TypedDict):
     """A recorded run, as the page reads it (`web/src/core/recorded.ts`)."""
 
     v: int
-    about: About
+    about: RunMetadata
     trace: Trace
     notes: list[str]
     """What is missing in it, and how it can be had."""
@@ -69,13 +69,13 @@ class Recording(TypedDict):
     packets: dict[str, Column] | None
 
 
-def about(scenario: Scenario, result: Result, seed: int | None) -> About:
+def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
     """What the page shows of a run besides its logs."""
     outcome = json.loads(result.json)
     outcome["engine"] |= {"cpu_s": None, "wall_s": None}  # equal runs give equal files
     python = controllers(scenario)
     names = result.members
-    return About(
+    return RunMetadata(
         version=outcome["version"],
         engine=ENGINE,
         title=scenario.title,
@@ -155,7 +155,7 @@ def record(scenario: Scenario, seed: int | None, progress: Callable[[float], obj
 
 
 def recording(
-    about: About,
+    about: RunMetadata,
     windows: pl.DataFrame | None,
     trace: Trace,
     packets: pl.DataFrame | None,
