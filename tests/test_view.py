@@ -1,8 +1,7 @@
-"""`ackclock view`: recorded runs in the page, lists of what can be opened, pages that load anew on save."""
+"""`ackclock view`: recorded runs in the page, lists of what can be opened, pages that reload on save."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import shutil
@@ -11,29 +10,32 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from markupsafe import escape
 
-from ackclock import _core, view
+from ackclock import _core, control, view
 from ackclock.cli.app import main
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
+from ackclock.html import environment
 from ackclock.papers import find
 from ackclock.papers.results import Results
 from ackclock.papers.runs import PaperRuns
+from ackclock.papers.tables import Entry
+from ackclock.stats import Estimate
 from ackclock.study import Study
 from ackclock.study.executors import Local
-from ackclock.view import recorded, recording
-from ackclock.view.columns import pack, unpack
+from ackclock.view import listing, recorded, recording
+from ackclock.view.columns import pack
 from ackclock.view.opening import Target, build
-from ackclock.view.serve import Server, Watched, stamp, wait_for_save
+from ackclock.view.serve import ENDED, Server, Watched
+from columns import unpack
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = """
@@ -150,6 +152,96 @@ def test_files_without_metadata_show_what_they_have(folder: Path) -> None:
     assert recorded.of_file(folder / "t.parquet")["packets"] is None
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The metadata that `ackclock run --trace` writes."""
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "two.toml").write_text(SCENARIO)
+    main(["run", str(folder / "two.toml"), "--set", "duration=0.5s", "--trace", str(folder / "t.parquet")])
+    found: dict[str, Any] = json.loads(pl.read_parquet_metadata(folder / "t.parquet")[recording.KEY])
+    return found
+
+
+def annotated(path: Path, metadata: Any) -> Path:
+    """A trace with this metadata."""
+    row = {"time_s": 0.1, "flow": "one", "event": "ack", "cwnd": 2.0, "ssthresh": 9.0, "in_flight": 1.0, "rtt_s": 0.1}
+    frame = pl.DataFrame([row | {"ack": 1, "phase": "open", "cause": ""}])
+    frame.write_parquet(path, metadata={recording.KEY: metadata if isinstance(metadata, str) else json.dumps(metadata)})
+    return path
+
+
+def test_each_entry_of_the_metadata_is_needed(folder: Path, written: dict[str, Any]) -> None:
+    path = folder / "t.parquet"
+    assert recorded.of_file(annotated(path, written))["about"] == written["about"]
+    for name in written["about"]:
+        about = {key: value for key, value in written["about"].items() if key != name}
+        with pytest.raises(BadInput, match=rf"t\.parquet: the entry about\.{name} .*ackclock run --trace"):
+            recorded.of_file(annotated(path, written | {"about": about}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "entry"),
+    [
+        ({"flows": "one"}, "about.flows"),
+        ({"flows": ["one", 2]}, "about.flows"),
+        ({"flow_ends": [["a", "b"], ["a"]]}, "about.flow_ends"),
+        ({"flow_ends": [["a", "b"]]}, "about.flow_ends"),
+        ({"segment_bytes": [True, None]}, "about.segment_bytes"),
+        ({"segment_bytes": []}, "about.segment_bytes"),
+        ({"seed": -1}, "about.seed"),
+        ({"duration_s": float("nan")}, "about.duration_s"),
+        ({"shared": {"v": 1}}, "about.shared"),
+        ({"geometry": []}, "about.geometry"),
+        ({"outcome": {"flows": [{}]}}, "about.outcome"),
+    ],
+)
+def test_metadata_of_other_types_is_refused(
+    folder: Path, written: dict[str, Any], changes: dict[str, Any], entry: str
+) -> None:
+    path = annotated(folder / "t.parquet", written | {"about": written["about"] | changes})
+    with pytest.raises(BadInput, match=f"the entry {entry} of its metadata"):
+        recorded.of_file(path)
+
+
+@pytest.mark.usefixtures("blank")
+@pytest.mark.parametrize(
+    "metadata",
+    ["{", "[]", '{"about": 1}', '{"about": {"flows": ["f"]}, "trace": "ack"}', "[" * 100_000],
+)
+def test_damaged_metadata_is_one_line(folder: Path, metadata: str, capsys: pytest.CaptureFixture[str]) -> None:
+    annotated(folder / "t.parquet", metadata)
+    assert main(["view", "t.parquet", "--no-open"]) == 2
+    assert re.search(r"t\.parquet: .*; write it again with ackclock run --trace", capsys.readouterr().err)
+
+
+def test_a_trace_of_none_of_the_kinds_is_refused(folder: Path, written: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="the entry trace of"):
+        recorded.of_file(annotated(folder / "t.parquet", written | {"trace": "some"}))
+
+
+def test_a_column_of_words_is_refused(folder: Path, written: dict[str, Any]) -> None:
+    path = annotated(folder / "t.parquet", written)
+    pl.read_parquet(path).with_columns(pl.lit("wide").alias("cwnd")).write_parquet(path)
+    with pytest.raises(BadInput, match=r"t\.parquet: a column has values of another type"):
+        recorded.of_file(path)
+
+
+@pytest.mark.usefixtures("blank")
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_an_outcome_with_a_number_that_json_has_not_is_refused(
+    folder: Path, written: dict[str, Any], number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = json.dumps(written["about"]["outcome"] | {"fairness": {"jain": "NUMBER"}})
+    (folder / "o.json").write_text(text)
+    recorded.of_file(folder / "o.json")
+    (folder / "o.json").write_text(text.replace('"NUMBER"', number))
+    assert main(["view", "o.json", "--no-open"]) == 2
+    assert "o.json: holds NaN or Infinity" in capsys.readouterr().err
+    (folder / "o.json").write_text(json.dumps({**written["about"]["outcome"], "flows": [1]}))
+    with pytest.raises(BadInput, match="not an outcome"):
+        recorded.of_file(folder / "o.json")
+
+
 def test_a_recording_that_is_too_large_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main(["run", "two.toml", "--trace", "t.parquet", "--trace-every", "ack"])
     monkeypatch.setattr(recording, "MOST_TEXT", 4000)
@@ -180,6 +272,63 @@ def test_a_controller_in_python_is_run_and_shown_recorded(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("blank")
+@pytest.mark.parametrize("native", [False, True])
+def test_watch_knows_every_file_of_a_scenario(folder: Path, native: bool) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts/base.toml").write_text(
+        SCENARIO.replace('rate = "5Mbps"', 'rate = { kind = "trace", file = "slow.txt" }\nback = { rate = "5Mbps" }')
+    )
+    (folder / "parts/slow.txt").write_text("".join(f"{t}\n" for t in range(3, 300, 3)))
+    (folder / "other.txt").write_text("5\n20\n")
+    (folder / "top.toml").write_text('extends = "middle.toml"\nduration = "0.2s"\n')
+    (folder / "middle.toml").write_text('extends = "parts/base.toml"\n')
+
+    def watched(*overrides: str) -> set[str]:
+        target = Target(folder / "top.toml", overrides=overrides, record=native)
+        return {str(path.relative_to(folder)) for path in build(target).watched}
+
+    bases = {"top.toml", "middle.toml", "parts/base.toml"}
+    assert watched() == {*bases, "parts/slow.txt"}
+    assert watched('link.l.rate={ kind = "trace", file = "other.txt" }') == {*bases, "other.txt"}
+    with (folder / "top.toml").open("a") as file:
+        file.write('sweep = { "link.l.delay" = ["1ms", "2ms"] }\n')
+    found = build(Target(folder / "top.toml", point=1, record=native)).watched
+    assert {str(path.relative_to(folder)) for path in found} == {*bases, "parts/slow.txt"}
+
+
+@pytest.mark.usefixtures("blank")
+def test_a_saved_module_beside_the_controller_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "lab").mkdir()
+    monkeypatch.syspath_prepend(str(folder / "lab"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (folder / "lab/gains_of_mine.py").write_text("KEEP = 0.5\n")
+    (folder / "lab/unused.py").write_text("raise ValueError\n")
+    (folder / "lab/mine.py").write_text(
+        f"{CONTROLLER}\nimport gains_of_mine\n"
+        "class Mine(Reno):\n    probes = ('keep_of_mine',)\n    keep_of_mine = gains_of_mine.KEEP\n"
+    )
+    (folder / "mine.toml").write_text(
+        SCENARIO.replace('"reno"', '{ python = "lab/mine.py:Mine" }').replace("3s", "0.2s")
+    )
+
+    def seen_by_the_run() -> set[float]:
+        page = build(Target(folder / "mine.toml"))
+        assert {str(path.relative_to(folder)) for path in page.watched} == {
+            "mine.toml",
+            "lab/mine.py",
+            "lab/gains_of_mine.py",
+        }
+        values = unpack(inside(page.text)["internals"]["keep_of_mine"])
+        return set(values[~np.isnan(values)])
+
+    assert seen_by_the_run() == {0.5}
+    (folder / "lab/gains_of_mine.py").write_text("KEEP = 0.25\n")
+    control.forget({folder / "lab"})
+    assert seen_by_the_run() == {0.25}
+    control.forget({folder / "lab"})
+
+
+@pytest.mark.usefixtures("blank")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -193,6 +342,7 @@ def test_a_controller_in_python_is_run_and_shown_recorded(folder: Path) -> None:
         (["study.toml", "--point", "2"], "points 0 to 1"),
         (["x.json"], "not an outcome"),
         (["ca-artt", "--watch"], "--watch"),
+        (["lab.html#s=abc", "--watch"], "a link cannot be saved"),
     ],
 )
 def test_bad_input_is_refused(
@@ -236,6 +386,37 @@ def test_a_folder_lists_scenarios_recordings_and_studies(folder: Path) -> None:
     assert outcome["seed"] == stored[0]["seed"]
 
 
+@pytest.mark.usefixtures("blank")
+def test_a_long_list_says_what_is_left_out(
+    folder: Path, written: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(3):
+        shutil.copy("two.toml", f"other{n}.toml")
+        annotated(folder / f"r{n}.parquet", written)
+        (folder / f"paper{n}").mkdir()
+        (folder / f"paper{n}/paper.toml").touch()
+
+    def notes() -> list[str]:
+        return re.findall(r'<p class="note">(.*?)</p>', build(Target(folder)).text)
+
+    assert notes() == []
+    monkeypatch.setattr(listing, "MOST_FILES", 3)
+    assert notes() == ["The first 3 are listed. Left out: 1."]
+    monkeypatch.setattr(listing, "MOST_FILES", 2)
+    assert notes() == [
+        "The first 2 are listed. Left out: 2.",
+        "The first 2 are listed. Left out: 1.",
+        "The first 2 are listed. Folders not examined: 1.",
+    ]
+    (folder / "study.toml").write_text(f"sweep = {{ seed = [4, 5, 6] }}\n{SCENARIO}")
+    assert main(["sweep", "study.toml", "--out", "results", "--set", "duration=0.2s"]) == 0
+    monkeypatch.setattr(listing, "MOST", 1)
+    page = build(Target(folder / "results")).text
+    assert "The first 1 are listed. Left out: 2." in page
+    monkeypatch.setattr(listing, "MOST", 3)
+    assert "Left out" not in build(Target(folder / "results")).text
+
+
 def _printed(arguments: list[str]) -> list[str]:
     import contextlib
     import io
@@ -269,86 +450,27 @@ def test_a_paper_lists_its_cells_with_links(tmp_path: Path, monkeypatch: pytest.
     assert set(cells) <= printed
 
 
-@pytest.fixture
-def served() -> Iterator[tuple[Server, Watched]]:
-    watched = Watched("<head><meta content=\"connect-src 'none'\"></head><body>first connect-src 'none'</body>")
-    server = Server(watched)
-    yield server, watched
-    server.close()
-
-
-def ask(server: Server, path: str, host: str | None = None, method: str = "GET") -> tuple[int, str]:
-    port = int(server.origin.rpartition(":")[2])
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.request(method, path, headers={"Host": host} if host else {})
-    answer = connection.getresponse()
-    found = answer.status, answer.read().decode()
-    connection.close()
-    return found
-
-
-def test_the_server_answers_its_token_and_its_host_alone(served: tuple[Server, Watched]) -> None:
-    server, _ = served
-    own = f"/{server.token}/"
-    status, text = ask(server, own)
-    assert status == 200
-    assert f"connect-src {server.origin}" in text
-    assert text.count("connect-src 'none'") == 1, "the policy alone is changed"
-    assert ask(server, "/")[0] == ask(server, "/x/")[0] == ask(server, f"/{server.token}x/")[0] == 403
-    assert ask(server, own, host="example.org")[0] == ask(server, own, host="localhost:80")[0] == 403
-    assert ask(server, f"{own}../../etc/passwd")[0] == ask(server, f"/{server.token}")[0] == 404
-    assert ask(server, own, method="POST")[0] == 501
-    other = Server(Watched("x"))
-    assert other.token != server.token
-    other.close()
-
-
-def test_the_channel_says_what_was_saved(served: tuple[Server, Watched]) -> None:
-    server, watched = served
-    connection = http.client.HTTPConnection("127.0.0.1", int(server.origin.rpartition(":")[2]), timeout=10)
-    connection.request("GET", f"/{server.token}/events")
-    answer = connection.getresponse()
-
-    def said() -> dict[str, Any]:
-        line = answer.readline()
-        assert answer.readline() == b"\n"
-        found: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
-        return found
-
-    assert said() == {"version": 0, "problem": ""}
-    watched.refuse("line 3: no")
-    assert said() == {"version": 0, "problem": "line 3: no"}
-    watched.show("<head><meta content=\"connect-src 'none'\"></head><body>second</body>")
-    assert said() == {"version": 1, "problem": ""}
-    assert "second" in ask(server, f"/{server.token}/")[1]
-    connection.close()
-
-
-def test_a_save_is_seen_when_it_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("1")
-    before = stamp([path])
-
-    def save() -> None:
-        time.sleep(0.05)
-        path.unlink()  # as an editor that replaces the file
-        time.sleep(0.05)
-        path.write_text("22")
-
-    thread = threading.Thread(target=save)
-    thread.start()
-    wait_for_save([path], before, poll_s=0.02)
-    thread.join()
-    assert path.read_text() == "22"
-
-
-def test_a_save_while_the_files_are_read_is_seen(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("1")
-    began = time.time_ns()
-    assert stamp([path], began + 10**9) != [None]
-    assert stamp([path], began - 10**9) == [None]
-    wait_for_save([path], stamp([path], began - 10**9), poll_s=0.01)  # does not wait for another save
+def test_a_number_whose_run_no_link_holds_leads_to_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("ackclock.papers.runs.LONGEST", 100)
+    paper = find("ca-artt")
+    runs = PaperRuns(Results(paper, tmp_path, Local()), None, "../")
+    [table] = [table for table in paper.tables if table.id == "T3"]
+    cells = [
+        Entry("T3", row, column, "", reading, "", Estimate(1.5, None, None, 1))
+        for row, column, reading in runs.of_table("T3")
+        if not table.main or reading in table.main
+    ]
+    commands = runs.commands(table, [*cells, *cells])
+    assert len(commands) == len(set(commands)) > 10
+    macros: Any = environment("ackclock.papers").get_template("cell.html").module
+    text = macros.obtained(cells[-1], 3, runs.cell(cells[-1]), "T3", commands)
+    found = re.search(r'<a class="run" href="#(T3-command-\d+)">1.5</a>', text)
+    assert found is not None
+    run = runs.cell(cells[-1])
+    assert run is not None
+    listed = macros.commands_of(commands, "T3")
+    assert f'<li id="{found[1]}">{escape(run.label)}: <code>{escape(run.command)}</code></li>' in str(listed)
 
 
 def browse(url: str, saved: str = "") -> Any:
@@ -382,7 +504,7 @@ def test_a_recorded_run_opens_in_a_browser(folder: Path) -> None:
 
 
 @in_a_browser
-def test_a_saved_scenario_loads_anew_in_a_browser(folder: Path) -> None:
+def test_a_saved_scenario_reloads_in_a_browser(folder: Path) -> None:
     watched = Watched(build(Target(folder / "two.toml")).text)
     server = Server(watched)
     try:
@@ -397,6 +519,19 @@ def test_a_saved_scenario_loads_anew_in_a_browser(folder: Path) -> None:
     assert prints[1] == Scenario.load("two.toml").run(fingerprint=True).fingerprint != prints[0]
     assert all(request.startswith(server.address) for request in found["requests"])
     assert f"connect-src {server.origin};" in found["policy"]
+
+
+@in_a_browser
+def test_the_page_says_that_the_server_has_ended(folder: Path) -> None:
+    server = Server(Watched(build(Target(folder / "two.toml")).text))
+    process = browse(server.address, "problem")
+    try:
+        assert process.stderr.readline() == "ready\n"
+    finally:
+        server.close()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert [look["problem"] for look in json.loads(out)["looks"]] == ["", ENDED]
 
 
 @in_a_browser

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
@@ -202,6 +202,28 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         )
     check(found, parameters)
     return found, identity
+
+
+def _beside(folders: Collection[Path]) -> dict[str, Path]:
+    found = {name: getattr(module, "__file__", None) for name, module in sys.modules.items() if name != "__main__"}
+    files = {name: Path(file) for name, file in found.items() if file and file.endswith(".py")}
+    return {name: file for name, file in files.items() if file.is_absolute() and file.parent in folders}
+
+
+def modules_in(folders: Collection[Path]) -> list[Path]:
+    """The files of the modules that were imported from these folders (absolute paths), sorted."""
+    return sorted(set(_beside(folders).values()))
+
+
+def forget(folders: Collection[Path]) -> None:
+    """Make the next run load its controllers again, and the modules that they import from these folders."""
+    import importlib
+
+    for name in _beside(folders):
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    _modules.clear()
+    _failed.clear()
 
 
 def check(found: type, parameters: Sequence[str] = ()) -> None:

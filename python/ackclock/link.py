@@ -10,7 +10,7 @@ import tomllib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from ackclock.files import BadInput
 
@@ -22,6 +22,7 @@ LARGEST = 1_000_000
 """Bytes of a link's content."""
 NAMES_FILE = ("file", "fit", "extends")
 """Keys of a scenario whose value is the path of a file."""
+HERE = PurePosixPath()
 
 
 class Shared(TypedDict, total=False):
@@ -47,39 +48,61 @@ def share(path: str | Path, text: str, overrides: Sequence[str] = (), seed: int 
         shared["set"] = list(overrides)
     if seed is not None:
         shared["seed"] = seed
-    files = {name: _content(path, name) for name in sorted(set(_files(Path(path), text, PurePosixPath())))}
+    files = {name: _content(path, name) for name in sorted(set(_files(Path(path), text)))}
     if files:
         shared["files"] = files
     return shared
 
 
-def _files(path: Path, text: str, folder: PurePosixPath) -> Iterator[str]:
-    """The files that a scenario names, and those of the files that it extends, relative to the first scenario."""
+class NamedFile(NamedTuple):
+    """An entry of a scenario, or of a file that it extends, whose value is the path of a file."""
+
+    scenario: Path
+    """The file that has the entry."""
+    key: str
+    value: str
+    name: PurePosixPath
+    """The path relative to the folder of the first scenario."""
+
+
+def named_files(path: Path, text: str, folder: PurePosixPath = HERE) -> Iterator[NamedFile]:
+    """The entries that name a file or a controller in Python, each base (`extends`) before the entries of its own.
+
+    A base is read when the entry after it is asked for. Raises BadInput for text that is not TOML, OSError.
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: {error}") from None
-    for key, value in _texts(document):
-        if key == "python":
-            raise BadInput(f"{path}: python = {value!r}: a link cannot hold a controller written in Python")
-        if key not in NAMES_FILE:
+    for key, value in texts(document):
+        if key not in (*NAMES_FILE, "python"):
             continue
-        name = folder / value
-        if name.is_absolute() or ".." in name.parts:
-            raise BadInput(f"{path}: {key} = {value!r} is outside the scenario's folder; a link holds files inside it")
-        yield str(name)
+        found = NamedFile(path, key, value, folder / value)
+        yield found
         if key == "extends":
             base = path.parent / value
-            yield from _files(base, base.read_text(encoding="utf-8"), name.parent)
+            yield from named_files(base, base.read_text(encoding="utf-8"), found.name.parent)
 
 
-def _texts(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _files(path: Path, text: str) -> Iterator[str]:
+    """The files that a link must hold, relative to the folder of the scenario. Raises BadInput if it cannot."""
+    for found in named_files(path, text):
+        entry = f"{found.scenario}: {found.key} = {found.value!r}"
+        if found.key == "python":
+            raise BadInput(f"{entry}: a link cannot hold a controller written in Python")
+        if found.name.is_absolute() or ".." in found.name.parts:
+            raise BadInput(f"{entry} is outside the scenario's folder; a link holds files inside it")
+        yield str(found.name)
+
+
+def texts(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The keys and values of all texts of a document, also of those in lists and tables."""
     for key, value in table.items():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str):
                 yield key, one
             elif isinstance(one, Mapping):
-                yield from _texts(one)
+                yield from texts(one)
 
 
 def _content(scenario: str | Path, name: str) -> dict[str, str]:

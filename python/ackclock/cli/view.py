@@ -11,6 +11,7 @@ from ackclock import ControllerError, ScenarioError
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.files import BadInput, check_targets, write_text
+from ackclock.link import is_link
 from ackclock.text import say
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def command(
     no_open
         Write the page only; with --watch, serve it only.
     watch
-        Serve the page on 127.0.0.1 instead, and load it anew when the scenario or its controller is saved. Ctrl-C ends.
+        Serve the page on 127.0.0.1 instead, and reload it when one of its files is saved. Ctrl-C ends the server.
     record
         Run the scenario now and show the recording, instead of a page that computes it.
     point
@@ -68,6 +69,8 @@ def command(
     if watch:
         if out is not None:
             raise BadInput("--watch: serves the page and writes no file; omit --out")
+        if file is not None and is_link(str(file)):
+            raise BadInput("--watch: needs a file; a link cannot be saved")
         return _serve(target, no_open=no_open)
     made = _build(target)
     path = made.at or _write(made, out)
@@ -108,10 +111,13 @@ def _open(address: str) -> None:
 
 
 def _serve(target: Target, *, no_open: bool) -> None:
+    import sys
     import time
 
+    from ackclock.control import forget
     from ackclock.view.serve import Server, Watched, watch
 
+    sys.dont_write_bytecode = True  # it is stale if a module is saved twice in a second
     began = time.time_ns()
     made = _build(target)
     if not made.watched:
@@ -121,6 +127,7 @@ def _serve(target: Target, *, no_open: bool) -> None:
 
     def update() -> list[Path]:
         nonlocal made
+        forget({path.resolve().parent for path in made.watched if path.suffix == ".py"})
         try:
             made = _build(target)
         except (BadInput, ScenarioError, ControllerError, OSError) as error:
@@ -132,7 +139,7 @@ def _serve(target: Target, *, no_open: bool) -> None:
         return made.watched
 
     say(f"serving {server.address}", error=True)
-    say("loads anew when a file is saved; Ctrl-C ends", error=True)
+    say("The page reloads when a file is saved; Ctrl-C ends the server.", error=True)
     if not no_open:
         _open(server.address)
     try:

@@ -18,7 +18,7 @@ from ackclock.papers.folder import AxisComparison, Figure, Network, Paper, Where
 from ackclock.papers.judge import Verdict, judge
 from ackclock.papers.readings import AS_FILED, MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK, others
 from ackclock.papers.results import Results
-from ackclock.papers.runs import Looked, PaperRuns
+from ackclock.papers.runs import PaperRuns, RunsUsed
 from ackclock.papers.tables import Entry, as_csv, entries, uncovered
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
@@ -132,16 +132,18 @@ def _row(results: Results, label: str, study: str, of: Where, to: Where, where: 
     return Row(label, found)
 
 
-def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> tuple[str, Looked]:
+def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> tuple[str, RunsUsed]:
     """Draw a figure and write it to an SVG file. Returns the SVG text for the page, and the runs that it shows."""
-    before = len(results.looks)
+    before = len(results.studies_used)
     figure = call(results.paper, wanted.module, "draw", results, **wanted.options)
     if not hasattr(figure, "savefig"):
         raise BadInput(f"{results.paper.folder / wanted.module}.py: draw returns no figure")
     target = folder / "figures" / f"{wanted.id}.svg"
     save_figure(figure, target, name=wanted.id)
     text = target.read_text(encoding="utf-8")
-    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), opened.of_figure(wanted, results.looks[before:])
+    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), opened.of_figure(
+        wanted, results.studies_used[before:]
+    )
 
 
 def readme(paper: Paper, made: Reproduction) -> None:

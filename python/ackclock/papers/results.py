@@ -67,8 +67,8 @@ class Variants:
 
 
 @dataclass(frozen=True)
-class Look:
-    """That something used a study: one run of it, or with no seed the outcomes of all its runs."""
+class StudyUse:
+    """That a figure or a table used a study: one run of it, or with no seed the outcomes of all its runs."""
 
     study: str
     seed: int | None = None
@@ -89,7 +89,7 @@ class _ResultsContext:
     variants: dict[str, Variants] = field(default_factory=dict)
     axes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     others: list[Reading] = field(default_factory=list)
-    looks: list[Look] = field(default_factory=list)
+    studies_used: list[StudyUse] = field(default_factory=list)
 
 
 class Results:
@@ -154,9 +154,9 @@ class Results:
         return self._shared.runs
 
     @property
-    def looks(self) -> list[Look]:
+    def studies_used(self) -> list[StudyUse]:
         """What was used so far, in order: a caller that cuts the list knows what came after."""
-        return self._shared.looks
+        return self._shared.studies_used
 
     @property
     def failed(self) -> list[tuple[str, str]]:
@@ -231,7 +231,7 @@ class Results:
     def _frames(self, name: str) -> dict[str, pl.DataFrame]:
         import polars as pl
 
-        self._shared.looks.append(Look(name))
+        self._shared.studies_used.append(StudyUse(name))
         if name in self._tables:
             return self._tables[name]
         if self.is_calibrated:
@@ -382,7 +382,7 @@ class Results:
 
         Raises BadInput unless `where` names one point.
         """
-        self._shared.looks.append(Look(name, seed, tuple(sorted(where.items()))))
+        self._shared.studies_used.append(StudyUse(name, seed, tuple(sorted(where.items()))))
         key = (name, seed, tuple(sorted(where.items())), trace)
         if key in self._traces and not packets:
             return self._traces[key]

@@ -12,7 +12,7 @@ from ackclock.files import BadInput
 from ackclock.link import LONGEST
 from ackclock.papers.folder import Figure, Paper, Table
 from ackclock.papers.readings import AS_FILED
-from ackclock.papers.results import Look, Results, expand_labels
+from ackclock.papers.results import Results, StudyUse, expand_labels
 from ackclock.papers.tables import CALIBRATED, Entry, label_of, reading_of, words_of
 from ackclock.study import Study
 
@@ -31,7 +31,7 @@ class RunLink:
 
 
 @dataclass(frozen=True)
-class Looked:
+class RunsUsed:
     """The runs that a figure or a table was made from: single runs, and studies of which it uses every point."""
 
     runs: list[RunLink]
@@ -93,16 +93,16 @@ class Runs:
                 found.setdefault((row, column, reading), self.at(part.study, point))
         return found
 
-    def looked(self, looks: Sequence[Look]) -> Looked:
+    def used(self, uses: Sequence[StudyUse]) -> RunsUsed:
         """The runs of what a figure or a table asked for."""
-        runs = {look: self.single(look) for look in looks if look.seed is not None}
-        studies = {look.study: None for look in looks if look.seed is None}
-        return Looked([run for run in runs.values() if run], list(studies))
+        runs = {use: self.single(use) for use in uses if use.seed is not None}
+        studies = {use.study: None for use in uses if use.seed is None}
+        return RunsUsed([run for run in runs.values() if run], list(studies))
 
-    def single(self, look: Look) -> RunLink | None:
-        """The run that was looked at; None if its labels name no point, or several."""
-        points = self.results.points(look.study, dict(look.where))
-        return self.at(look.study, points[0], look.seed or FIRST_SEED) if len(points) == 1 else None
+    def single(self, use: StudyUse) -> RunLink | None:
+        """The run that was used; None if its labels name no point, or several."""
+        points = self.results.points(use.study, dict(use.where))
+        return self.at(use.study, points[0], use.seed or FIRST_SEED) if len(points) == 1 else None
 
 
 def studies_of(paper: Paper, module: str, function: str = "") -> list[str]:
@@ -159,21 +159,26 @@ class PaperRuns:
     def cell(self, entry: Entry) -> RunLink | None:
         """The run behind a cell; None for a cell that is computed from several."""
         if entry.study:
-            return self._views[CALIBRATED].single(Look(entry.study, FIRST_SEED, tuple(entry.where.items())))
+            return self._views[CALIBRATED].single(StudyUse(entry.study, FIRST_SEED, tuple(entry.where.items())))
         return self.of_table(entry.table).get((entry.row, entry.column, entry.reading))
+
+    def commands(self, table: Table, found: Sequence[Entry]) -> list[RunLink]:
+        """The runs behind the cells of a table on the page that a link cannot hold, each once."""
+        runs = [self.cell(entry) for entry in found if not table.main or entry.reading in table.main]
+        return list(dict.fromkeys(run for run in runs if run is not None and run.href is None))
 
     def points(self, name: str) -> list[RunLink]:
         """A run of each point of a study, under the calibrated reading."""
         return self._views[CALIBRATED].points(name)
 
-    def of_figure(self, figure: Figure, looks: Sequence[Look] = ()) -> Looked:
+    def of_figure(self, figure: Figure, uses: Sequence[StudyUse] = ()) -> RunsUsed:
         """The runs of a figure: of what it asked for while it was drawn, or else of the studies that its code names."""
-        found = self._views[CALIBRATED].looked(looks)
+        found = self._views[CALIBRATED].used(uses)
         if found.runs or found.studies:
             return found
         paper = self._views[CALIBRATED].results.paper
         named = [spec.name for spec in paper.studies if spec.name in figure.options.values()]
-        return Looked([], named or studies_of(paper, figure.module))
+        return RunsUsed([], named or studies_of(paper, figure.module))
 
     def behind(self, table: Table) -> list[str]:
         """The studies behind the cells of a table that are computed from several runs."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 MOST = 2_000
 """Runs of a study that are listed."""
 MOST_FILES = 200
+"""Items of each other group that are listed."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListedItem:
     """Something that can be opened: by a link, or by a command."""
 
     name: str
@@ -37,6 +38,18 @@ class Entry:
     command: str = ""
     wrong: bool = False
     """It cannot be opened; `what` says why."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A heading of the page, and the first items below it."""
+
+    title: str
+    items: list[ListedItem]
+    truncated: bool = False
+    """Others are left out."""
+    left_out: str = ""
+    """What is left out, in words."""
 
 
 def of_paper(paper: Paper) -> str:
@@ -90,15 +103,15 @@ def _cells(paper: Paper, table: str, runs: PaperRuns) -> list[tuple[str, str, st
 
 def of_folder(folder: Path) -> str:
     """The page that lists what a folder has. Raises BadInput if it has nothing that can be opened."""
-    groups = [("Runs of this study", _runs(folder))] if _is_study(folder) else _groups(folder)
-    groups = [(title, entries) for title, entries in groups if entries]
+    groups = [_runs(folder)] if _is_study(folder) else _groups(folder)
+    groups = [group for group in groups if group.items]
     if not groups:
         raise BadInput(
             f"{folder}: has nothing to open: no scenario (.toml), no recorded run (.parquet of ackclock run --trace or "
             "--packets), no study of ackclock sweep, no paper"
         )
     template = environment("ackclock.view").get_template("list.html")
-    return template.render(title=str(folder), groups=groups, most=MOST)
+    return template.render(title=str(folder), groups=groups)
 
 
 def _is_study(folder: Path) -> bool:
@@ -107,51 +120,63 @@ def _is_study(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def _groups(folder: Path) -> list[tuple[str, list[Entry]]]:
+def _groups(folder: Path) -> list[Group]:
     found = recorded.logs(folder)
     logs = [*found["trace"], *found["packets"]]
+    recordings = [ListedItem(path.name, str(recorded.kind(path)), command=_command(path)) for path in logs[:MOST_FILES]]
+    scenarios = sorted(folder.glob("*.toml"))
     return [
-        ("Scenarios", [_scenario(path) for path in sorted(folder.glob("*.toml"))[:MOST_FILES]]),
-        (
-            "Recorded runs",
-            [Entry(path.name, str(recorded.kind(path)), command=_command(path)) for path in logs[:MOST_FILES]],
-        ),
-        ("Folders", list(_folders(folder))[:MOST_FILES]),
+        _group("Scenarios", [_scenario(path) for path in scenarios[:MOST_FILES]], len(scenarios)),
+        _group("Recorded runs", recordings, len(logs)),
+        _folders(folder),
     ]
+
+
+def _group(title: str, items: list[ListedItem], total: int) -> Group:
+    return Group(title, items, len(items) < total, f"Left out: {total - len(items):,}")
 
 
 def _command(path: Path, more: str = "") -> str:
     return f"ackclock view {shlex.quote(str(short(path)))}{more}"
 
 
-def _scenario(path: Path) -> Entry:
+def _scenario(path: Path) -> ListedItem:
     try:
         scenario = Scenario.load(path)
         if scenario.is_study:
-            return Entry(path.name, f"{scenario.title} (a study)", command=_command(path, " --point 0"))
+            return ListedItem(path.name, f"{scenario.title} (a study)", command=_command(path, " --point 0"))
         try:
             link = scenario.link()
         except BadInput as error:
-            return Entry(path.name, f"{scenario.title} ({str(error).partition(': ')[2]})", command=_command(path))
+            return ListedItem(path.name, f"{scenario.title} ({str(error).partition(': ')[2]})", command=_command(path))
     except (ScenarioError, OSError) as error:
-        return Entry(path.name, str(error).removeprefix(f"{path}: "), wrong=True)
-    return Entry(path.name, scenario.title, link if len(link) <= LONGEST else None, _command(path))
+        return ListedItem(path.name, str(error).removeprefix(f"{path}: "), wrong=True)
+    return ListedItem(path.name, scenario.title, link if len(link) <= LONGEST else None, _command(path))
 
 
-def _folders(folder: Path) -> Iterator[Entry]:
+def _folders(folder: Path) -> Group:
     """Papers, results of papers, studies and recorded runs one level below."""
-    for path in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
-        if (path / "paper.toml").is_file():
-            yield Entry(path.name, "paper", command=_command(path))
-        elif (path / "verdicts.json").is_file():
-            yield Entry(path.name, "results of a paper", f"{path.resolve().as_uri()}/index.html", _command(path))
-        elif _is_study(path):
-            yield Entry(path.name, "study", command=_command(path))
-        elif any(recorded.logs(path).values()):
-            yield Entry(path.name, "recorded run", command=_command(path))
+    paths = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    rest = iter(paths)
+    items = list(islice(filter(None, map(_subfolder, rest)), MOST_FILES))
+    unread = len(list(rest))
+    return Group("Folders", items, unread > 0, f"Folders not examined: {unread:,}")
 
 
-def _runs(folder: Path) -> list[Entry]:
+def _subfolder(path: Path) -> ListedItem | None:
+    """A folder as an item; None if it has nothing that can be opened."""
+    if (path / "paper.toml").is_file():
+        return ListedItem(path.name, "paper", command=_command(path))
+    if (path / "verdicts.json").is_file():
+        return ListedItem(path.name, "results of a paper", f"{path.resolve().as_uri()}/index.html", _command(path))
+    if _is_study(path):
+        return ListedItem(path.name, "study", command=_command(path))
+    if any(recorded.logs(path).values()):
+        return ListedItem(path.name, "recorded run", command=_command(path))
+    return None
+
+
+def _runs(folder: Path) -> Group:
     """The runs of a folder of `ackclock sweep`, each with its link."""
     from ackclock.study import Store, StudyPlan
 
@@ -161,10 +186,12 @@ def _runs(folder: Path) -> list[Entry]:
         if store.about("engine") != study.engine:
             raise BadInput(f"{folder}: was computed by engine {store.about('engine')}, and this is {study.engine}")
         places = {run.run_id: run.point for run in study.runs()}
-        return [_run(folder, study, row, places) for row, _ in zip(store.runs(), range(MOST), strict=False)]
+        rows = store.runs()
+        items = [_run(folder, study, row, places) for row in islice(rows, MOST)]
+        return _group("Runs of this study", items, len(items) + sum(1 for _ in rows))
 
 
-def _run(folder: Path, study: Any, row: dict[str, Any], places: dict[str, int]) -> Entry:
+def _run(folder: Path, study: Any, row: dict[str, Any], places: dict[str, int]) -> ListedItem:
     run_id, seed = str(row["run_id"]), int(row["seed"])
     words = "".join(f"{axis} {label}; " for axis, label in row["axes"].items())
     command = _command(folder, f" --run {run_id[:12]}")
@@ -172,4 +199,4 @@ def _run(folder: Path, study: Any, row: dict[str, Any], places: dict[str, int]) 
         link = study.standalone(places[run_id]).link(seed=seed)
     except (KeyError, BadInput):
         link = ""
-    return Entry(run_id[:12], f"{words}seed {seed}", link if 0 < len(link) <= LONGEST else None, command)
+    return ListedItem(run_id[:12], f"{words}seed {seed}", link if 0 < len(link) <= LONGEST else None, command)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ackclock.control import modules_in
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.link import is_link
+from ackclock.link import NAMES_FILE, is_link, named_files, texts
 from ackclock.view import page, recorded
-from ackclock.view.recording import controllers, record
-
-if TYPE_CHECKING:
-    from ackclock.link import Shared
+from ackclock.view.recording import controllers, document, record
 
 Progress = Callable[[float], object]
 RECORDED = (".parquet", ".csv", ".json")
@@ -114,13 +111,22 @@ def _stored(folder: Path, target: Target, progress: Progress | None) -> Page:
 def _of(scenario: Scenario, seed: int | None, native: bool, name: str, progress: Progress | None) -> Page:
     """The page of a scenario; one with controllers in Python is run here, because the page cannot run them."""
     python = controllers(scenario)
-    folder = Path(scenario.file).parent
+    text = page(recording=record(scenario, seed, progress)) if native or python else page(scenario.shared(seed=seed))
+    return Page(name, text, watched=_files(scenario, python))
+
+
+def _files(scenario: Scenario, python: Sequence[str]) -> list[Path]:
+    """The files that a page was made from: the scenario, its bases (`extends`), the files that it names, and its
+    controllers in Python with the modules beside them that they import.
+    """
+    file = Path(scenario.file)
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    found = [file, *(one.scenario.parent / one.value for one in named_files(file, text) if one.key == "extends")]
+    found += [file.parent / value for key, value in texts(document(scenario)) if key in NAMES_FILE]
     code = [Path(one.rpartition(":")[0]) for one in python]
-    files = [Path(scenario.file), *(folder / one if (folder / one).exists() else one for one in code)]
-    if native or python:
-        return Page(name, page(recording=record(scenario, seed, progress)), watched=files)
-    shared: Shared = scenario.shared(seed=seed)
-    return Page(name, page(shared), watched=[*files, *(folder / one for one in shared.get("files", {}))])
+    code = [file.parent / one if (file.parent / one).exists() else one for one in code]
+    found += [*code, *modules_in({path.resolve().parent for path in code})]
+    return [path for path in dict.fromkeys(found) if path.is_file()]
 
 
 def _folder(folder: Path) -> Page:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from ackclock.experiment import Trace
 from ackclock.files import BadInput
-from ackclock.view.recording import KEY, About, Recording, recording
+from ackclock.view.recording import KEY, Recording, RunMetadata, recording
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def metadata(about: About, trace: Trace = "off") -> dict[str, str]:
+def metadata(about: RunMetadata, trace: Trace = "off") -> dict[str, str]:
     """The metadata of a Parquet file of `ackclock run`."""
     return {KEY: json.dumps({"about": about, "trace": trace}, allow_nan=False)}
 
@@ -75,7 +77,12 @@ def of_file(path: Path) -> Recording:
 
 
 def read(trace: Path | None, packets: Path | None, outcome: dict[str, Any] | None) -> Recording:
-    """A recorded run from a trace, a packet log, or both. Raises BadInput if it is too large, or if these are two."""
+    """A recorded run from a trace, a packet log, or both.
+
+    Raises BadInput if it is too large for a page, if the files are of two runs, or if one is damaged.
+    """
+    import polars as pl
+
     from ackclock.plot.traces import read_table
 
     windows = None if trace is None else read_table(trace)[1]
@@ -94,24 +101,104 @@ def read(trace: Path | None, packets: Path | None, outcome: dict[str, Any] | Non
         return recording(about, windows, kept, log, _notes(about, kept, log, bool(given)))
     except BadInput as error:
         raise BadInput(f"{trace or packets}: {error}") from None
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(
+            f"{trace or packets}: a column has values of another type: {' '.join(str(error).split())[:200]}"
+        ) from None
 
 
 def _said(path: Path) -> dict[str, Any] | None:
-    """What a file's metadata says of its run; None if another version wrote it."""
+    """What a file's metadata says of its run; None if it has none. Raises BadInput if an entry is missing or wrong."""
     import polars as pl
 
     if path.suffix != ".parquet":
         return None
     try:
-        found = json.loads(pl.read_parquet_metadata(path).get(KEY, "null"))
-        if isinstance(found, dict) and isinstance(found["about"]["flows"], list) and found["trace"] in Trace.__args__:  # type: ignore[attr-defined]
-            return found
-    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
-        pass
-    return None
+        text = pl.read_parquet_metadata(path).get(KEY)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(f"{path}: its metadata cannot be read: {' '.join(str(error).split())[:200]}") from None
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    wrong = _wrong_entry(found)
+    if wrong:
+        again = "write it again with ackclock run --trace (or --packets)"
+        raise BadInput(f"{path}: the entry {wrong} of its metadata is missing or damaged; {again}")
+    return dict(found)
 
 
-def _identity(about: About) -> tuple[Any, ...]:
+def _wrong_entry(found: Any) -> str:
+    """The name of the first entry of a file's metadata that is missing, or of another type; empty if all are right."""
+    if not isinstance(found, dict) or not isinstance(found.get("about"), dict):
+        return "about"
+    about = found["about"]
+    checks: dict[str, Callable[[Any], bool]] = {
+        **dict.fromkeys(("version", "engine", "title", "file", "fingerprint"), _is_text),
+        "seed": _is_count,
+        "duration_s": _is_number,
+        "shared": _is_shared,
+        "geometry": lambda value: value is None or _is_shared(value),
+        **dict.fromkeys(("python", "flows", "links"), lambda value: _is_list(value, _is_text)),
+        "flow_ends": lambda value: _is_list(value, lambda one: _is_list(one, _is_text) and len(one) == 2),
+        "segment_bytes": lambda value: _is_list(value, lambda one: one is None or _is_count(one)),
+        "outcome": lambda value: value is None or _is_outcome(value),
+    }
+    for name, check in checks.items():
+        if name not in about or not check(about[name]):
+            return f"about.{name}"
+    for name in ("flow_ends", "segment_bytes"):
+        if len(about[name]) != len(about["flows"]):
+            return f"about.{name}"
+    if found.get("trace") not in get_args(Trace):
+        return "trace"
+    return "" if _is_json(found) else "about"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_list(value: Any, check: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(check, value))
+
+
+def _is_shared(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("v") == 1 and _is_text(value.get("text"))
+
+
+def _is_outcome(value: Any) -> bool:
+    """Whether a value has the structure of an outcome (`ackclock run --json`)."""
+    if not isinstance(value, dict):
+        return False
+    named = all(
+        _is_list(value.get(key), lambda one: isinstance(one, dict) and _is_text(one.get("name")))
+        for key in ("flows", "links")
+    )
+    numbers = _is_count(value.get("seed")) and isinstance(value.get("duration_s"), int | float)
+    return named and numbers and _is_text(value.get("title")) and isinstance(value.get("engine"), dict)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether JSON has all numbers of a value: it has no NaN and no infinity, which Python reads and writes."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _identity(about: RunMetadata) -> tuple[Any, ...]:
     return (about["engine"], about["seed"], about["flows"], about["links"], about["shared"]["text"], about["outcome"])
 
 
@@ -124,7 +211,7 @@ def _kept(windows: pl.DataFrame | None) -> Trace:
 
 def _guessed(
     windows: pl.DataFrame | None, log: pl.DataFrame | None, outcome: dict[str, Any] | None, paths: list[Path]
-) -> About:
+) -> RunMetadata:
     """What the tables alone say of their run, for files without metadata."""
 
     def names(column: str) -> list[str]:
@@ -135,7 +222,7 @@ def _guessed(
     ends = [float(table["time_s"][-1]) for table in (windows, log) if table is not None and table.height]
     flows = [flow["name"] for flow in outcome["flows"]] if outcome else []
     flows += [name for name in names("flow") if name not in flows]
-    return About(
+    return RunMetadata(
         version="",
         engine="",
         title=outcome["title"] if outcome else ", ".join(path.name for path in paths),
@@ -177,16 +264,19 @@ def _outcome(folder: Path) -> dict[str, Any] | None:
 
 
 def _outcome_of(path: Path) -> dict[str, Any] | None:
-    """The outcome in a file; None if it holds none."""
+    """The outcome in a file; None if it holds none. Raises BadInput if the outcome has a number that JSON has not."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError):
+    except (ValueError, OSError, RecursionError):
         return None
-    keys = {"title", "seed", "duration_s", "flows", "links", "engine"}
-    return found if isinstance(found, dict) and keys <= set(found) else None
+    if not _is_outcome(found):
+        return None
+    if not _is_json(found):
+        raise BadInput(f"{path}: holds NaN or Infinity, which are no JSON; write it again with ackclock run --json")
+    return dict(found)
 
 
-def _notes(about: About, trace: Trace, log: pl.DataFrame | None, complete: bool) -> list[str]:
+def _notes(about: RunMetadata, trace: Trace, log: pl.DataFrame | None, complete: bool) -> list[str]:
     found = []
     if trace == "off":
         found.append("No windows were recorded: write them with ackclock run --trace FILE --trace-every ack.")

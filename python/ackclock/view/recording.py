@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput
-from ackclock.link import LARGEST, Shared, share
+from ackclock.link import LARGEST, Shared, share, texts
 from ackclock.study.plan import ENGINE, StudyPlan
 from ackclock.text import shown
 from ackclock.view.columns import Column, pack
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 KEY = "ackclock"
-"""The entry of a Parquet file's metadata that holds the About of its run."""
+"""The entry of a Parquet file's metadata that holds the metadata of its run."""
 MOST_TEXT = 24_000_000
 """Characters that the columns of a recording may take in a page."""
 MOST_MEMORY = 400_000_000
@@ -31,7 +31,7 @@ LOG = {"time_s": 8, "link": 4, "event": 1, "reason": 1, "flow": 4, "kind": 1, "s
 """Columns of the packet log that the page draws, with the bytes of a value in its memory."""
 
 
-class About(TypedDict, total=False):
+class RunMetadata(TypedDict, total=False):
     """What a window trace and a packet log do not say about their run. Files of `ackclock run` have it as metadata."""
 
     version: str
@@ -58,7 +58,7 @@ class Recording(TypedDict):
     """A recorded run, as the page reads it (`web/src/core/recorded.ts`)."""
 
     v: int
-    about: About
+    about: RunMetadata
     trace: Trace
     notes: list[str]
     """What is missing in it, and how it can be had."""
@@ -69,13 +69,13 @@ class Recording(TypedDict):
     packets: dict[str, Column] | None
 
 
-def about(scenario: Scenario, result: Result, seed: int | None) -> About:
+def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
     """What the page shows of a run besides its logs."""
     outcome = json.loads(result.json)
     outcome["engine"] |= {"cpu_s": None, "wall_s": None}  # equal runs give equal files
     python = controllers(scenario)
     names = result.members
-    return About(
+    return RunMetadata(
         version=outcome["version"],
         engine=ENGINE,
         title=scenario.title,
@@ -93,20 +93,10 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> About:
 
 def controllers(scenario: Scenario) -> list[str]:
     """The controllers in Python that a scenario names: FILE:CLASS."""
-    found: dict[str, None] = {}
-
-    def look(value: Any) -> None:
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            if key == "python" and isinstance(item, str):
-                found[item] = None
-            elif isinstance(item, dict | list):
-                look(item)
-
-    look(_document(scenario))
-    return list(found)
+    return list(dict.fromkeys(value for key, value in texts(document(scenario)) if key == "python"))
 
 
-def _document(scenario: Scenario) -> dict[str, Any]:
+def document(scenario: Scenario) -> dict[str, Any]:
     """The scenario as a dictionary that extends nothing, with its changes; a study's first point."""
     return StudyPlan.parse(scenario.text, scenario.overrides, file=scenario.file).document(0)
 
@@ -135,7 +125,7 @@ def _geometry(scenario: Scenario, seed: int | None) -> Shared | None:
             return {k: "reno" if isinstance(v, dict) and "python" in v else replaced(v) for k, v in value.items()}
         return [replaced(item) for item in value] if isinstance(value, list) else value
 
-    text = tomli_w.dumps(replaced(_document(scenario)))
+    text = tomli_w.dumps(replaced(document(scenario)))
     try:
         Scenario.parse(text, file=scenario.file)
         return share(scenario.file, text, seed=seed)
@@ -165,7 +155,7 @@ def record(scenario: Scenario, seed: int | None, progress: Callable[[float], obj
 
 
 def recording(
-    about: About,
+    about: RunMetadata,
     windows: pl.DataFrame | None,
     trace: Trace,
     packets: pl.DataFrame | None,

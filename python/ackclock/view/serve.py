@@ -1,4 +1,4 @@
-"""`ackclock view --watch`: serves one page on this machine alone, and tells it when its files were saved."""
+"""`ackclock view --watch`: serves one page on this machine alone, and sends it an event when its files were saved."""
 
 from __future__ import annotations
 
@@ -16,41 +16,47 @@ from ackclock.files import BadInput
 
 HOST = "127.0.0.1"
 POLL_S = 0.25
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 ALIVE_S = 15.0
-"""Seconds between two lines on a quiet channel, by which a browser that left is noticed."""
+"""Seconds after which an event is sent again; writing it fails if the browser has closed the connection."""
 CLOSED = "connect-src 'none'"
 HEAD = 2000
 """Characters in which the page states its policy; a scenario further on can have the same words."""
+ENDED = "ackclock view --watch has ended; start it again"
+REFUSED = "Open the address that ackclock view printed.\n"
 SCRIPT = """<script id="ackclock-watch">(() => {
-  let seen = __VERSION__;
+  const seen = __VERSION__;
   const channel = new EventSource('events');
-  channel.onmessage = (message) => {
-    const said = JSON.parse(message.data);
-    let box = document.getElementById('ackclock-problem');
-    if (said.problem) {
-      if (!box) {
-        box = document.createElement('p');
-        box.id = 'ackclock-problem';
-        box.setAttribute('role', 'alert');
-        box.style.cssText = 'position:fixed;inset:auto 1rem 1rem 1rem;z-index:99;margin:0;padding:.7rem 1rem;'
-          + 'border-radius:6px;font:14px/1.45 system-ui,sans-serif;background:#7f1d17;color:#fff;'
-          + 'white-space:pre-wrap;overflow-wrap:anywhere';
-        document.body.append(box);
-      }
-      box.textContent = said.problem;
-    } else if (said.version !== seen) location.reload();
-    else if (box) box.remove();
+  let box = null;
+  const show = (text) => {
+    if (!box) {
+      box = document.createElement('p');
+      box.id = 'ackclock-problem';
+      box.setAttribute('role', 'alert');
+      box.style.cssText = 'position:fixed;inset:auto 1rem 1rem 1rem;z-index:99;margin:0;padding:.7rem 1rem;'
+        + 'border-radius:6px;font:14px/1.45 system-ui,sans-serif;background:#7f1d17;color:#fff;'
+        + 'white-space:pre-wrap;overflow-wrap:anywhere';
+      document.body.append(box);
+    }
+    box.textContent = text;
   };
-})();</script>"""
+  channel.onmessage = (message) => {
+    const state = JSON.parse(message.data);
+    if (state.problem) show(state.problem);
+    else if (state.version !== seen) location.reload();
+    else if (box) { box.remove(); box = null; }
+  };
+  channel.onerror = () => show('__ENDED__');
+})();</script>""".replace("__ENDED__", ENDED)
 
 
 class Watched:
-    """The page as it is now, and the channel that says when it changes."""
+    """The current page, and the state that browsers are sent when it changes."""
 
     def __init__(self, text: str) -> None:
         self._changed = threading.Condition()
         self._text, self._version, self._problem, self._turn = text, 0, "", 0
+        self.ended = False
 
     def show(self, text: str) -> None:
         """Replace the page; browsers that show it reload."""
@@ -67,8 +73,14 @@ class Watched:
             self._turn += 1
             self._changed.notify_all()
 
+    def end(self) -> None:
+        """End the connections that wait for a change."""
+        with self._changed:
+            self.ended = True
+            self._changed.notify_all()
+
     def page(self, origin: str) -> bytes:
-        """The page with the channel; its policy allows a connection to this origin and to no other."""
+        """The page with the script that receives events; its policy allows a connection to this origin alone."""
         with self._changed:
             text, version = self._text, self._version
         if CLOSED not in text[:HEAD]:
@@ -78,18 +90,21 @@ class Watched:
         return (text[:at] + SCRIPT.replace("__VERSION__", str(version)) + text[at:]).encode()
 
     def state(self, after: int, timeout_s: float) -> tuple[int, str]:
-        """The number of the latest change and what it says, once it is later than `after` or when the time is over."""
+        """The number of the latest change, and the state as JSON.
+
+        Waits for a change later than `after`, at most `timeout_s` seconds, or until the end.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._turn > after, timeout_s)
+            self._changed.wait_for(lambda: self.ended or self._turn > after, timeout_s)
             return self._turn, json.dumps({"version": self._version, "problem": self._problem})
 
 
 class Server:
-    """Serves `Watched` on a free port of 127.0.0.1 until it is closed. Its address has a token that others lack."""
+    """Serves `Watched` on a free port of 127.0.0.1 until it is closed. Its address has a secret token."""
 
     def __init__(self, watched: Watched) -> None:
         self.token = secrets.token_urlsafe(24)
-        self.ended = threading.Event()
+        self._watched = watched
         self._http = ThreadingHTTPServer((HOST, 0), _handler(self, watched))
         self._http.daemon_threads = True
         self.origin = f"http://{HOST}:{self._http.server_port}"
@@ -98,7 +113,7 @@ class Server:
 
     def close(self) -> None:
         """End the server and its connections."""
-        self.ended.set()
+        self._watched.end()
         self._http.shutdown()
         self._http.server_close()
 
@@ -108,7 +123,7 @@ def _handler(server: Server, watched: Watched) -> type[BaseHTTPRequestHandler]:
         server_version, sys_version = "ackclock", ""
 
         def do_GET(self) -> None:
-            # Another site's page can send requests here by a name that resolves to 127.0.0.1: its Host tells.
+            # Another site's page can send requests here by a name that resolves to 127.0.0.1: its Host differs.
             if self.headers.get("Host") != server.origin.removeprefix("http://"):
                 return self._refuse(403)
             token, *rest = self.path.removeprefix("/").split("/", 1)
@@ -119,12 +134,10 @@ def _handler(server: Server, watched: Watched) -> type[BaseHTTPRequestHandler]:
             return self._events() if rest == ["events"] else self._refuse(404)
 
         def _refuse(self, status: int) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self._send("text/plain; charset=utf-8", REFUSED.encode(), status)
 
-        def _head(self, kind: str) -> None:
-            self.send_response(200)
+        def _head(self, kind: str, status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", kind)
             for name, value in (
                 ("Cache-Control", "no-store"),
@@ -135,8 +148,8 @@ def _handler(server: Server, watched: Watched) -> type[BaseHTTPRequestHandler]:
             ):
                 self.send_header(name, value)
 
-        def _send(self, kind: str, content: bytes) -> None:
-            self._head(kind)
+        def _send(self, kind: str, content: bytes, status: int = 200) -> None:
+            self._head(kind, status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
@@ -144,17 +157,17 @@ def _handler(server: Server, watched: Watched) -> type[BaseHTTPRequestHandler]:
         def _events(self) -> None:
             self._head("text/event-stream")
             self.end_headers()
-            turn, said = watched.state(-1, 0.0)
+            turn, state = watched.state(-1, 0.0)
             try:
-                while not server.ended.is_set():
-                    self.wfile.write(f"data: {said}\n\n".encode())
+                while not watched.ended:
+                    self.wfile.write(f"data: {state}\n\n".encode())
                     self.wfile.flush()
-                    turn, said = watched.state(turn, ALIVE_S)
+                    turn, state = watched.state(turn, ALIVE_S)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # the browser left
+                pass  # the browser closed the connection
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing: the terminal shows what was saved."""
+            """Write nothing: the terminal shows what was saved."""
 
     return Handler
 
@@ -179,7 +192,7 @@ def stamp(paths: Sequence[Path], since_ns: int | None = None) -> Stamp:
 
 
 def wait_for_save(paths: Sequence[Path], before: Stamp, poll_s: float = POLL_S) -> None:
-    """Return when one of the files has changed since `before` and all have been the same for one look."""
+    """Return when one of the files has changed since `before` and none has changed between two checks."""
     last = before
     while True:
         time.sleep(poll_s)

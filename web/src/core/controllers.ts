@@ -12,14 +12,14 @@ const EVENT = {
 const ECN = ['reduce', 'confirm', 'ignore'] as const, HINTS = ['handoff_begins', 'handoff_ends', 'router_rate', 'router_feedback'] as const;
 
 /** The interface of a class: that of Python controllers, in camel case. */
-interface Guest {
+interface PageController {
   cwnd: number; ssthresh: number;
   pacingBps?: number | null; wakeAtS?: number | null; fineTimeoutS?: number | null; ecnResponse?: string;
   onAck(ack: object): void; onCongestion(event: object): void; onRto(event: object): void; setWindow(cwnd: number): void;
   setSsthresh?(ssthresh: number): void; onOpen?(nowS: number): void; onRecoveryExit?(nowS: number): void; onRestart?(event: object): void; onUndo?(nowS: number): void;
   onLost?(lost: object): void; onSent?(sent: object): void; onTransmitStart?(event: object): void; onTimer?(nowS: number): void; onHint?(hint: object): void;
 }
-type GuestClass = { new (flow: object): Guest; name: string; needs?: unknown; probes?: unknown; initialWindow?: unknown; ecnResponse?: unknown };
+type PageControllerClass = { new (flow: object): PageController; name: string; needs?: unknown; probes?: unknown; initialWindow?: unknown; ecnResponse?: unknown };
 const number = (v: unknown): number => (v === null || v === undefined ? NaN : Number(v));
 const known = (v: number): number | null => (Number.isNaN(v) ? null : v);
 
@@ -34,14 +34,14 @@ const ackOf = (e: Float64Array) => ({
 });
 
 export class Controllers {
-  #class: GuestClass | null = null;
+  #class: PageControllerClass | null = null;
   #probes: string[] = [];
-  #guests = new Map<number, Guest>();
+  #controllers = new Map<number, PageController>();
   /** What a class raised, with its place; empty if nothing failed. */
   failure = '';
 
   /** Forget the controllers of the run before. */
-  begin(): void { this.#guests.clear(); this.failure = ''; }
+  begin(): void { this.#controllers.clear(); this.failure = ''; }
 
   /** Runs the code and takes its class. Called only after the user has confirmed code that came in a link. */
   load(code: string | null): PageClass | null {
@@ -60,7 +60,7 @@ export class Controllers {
   use(name: string, found: unknown): PageClass {
     if (typeof found !== 'function') throw new Error(`${name} is not a class`);
     for (const method of ['onAck', 'onCongestion', 'onRto', 'setWindow']) if (typeof found.prototype?.[method] !== 'function') throw new Error(`${name} has no method ${method}`);
-    const own = found as GuestClass;
+    const own = found as PageControllerClass;
     const words = (key: 'needs' | 'probes'): string[] => {
       const list = own[key] ?? [];
       if (!Array.isArray(list) || !list.every((word) => typeof word === 'string')) throw new Error(`${name}.${key} is not a list of names`);
@@ -77,47 +77,47 @@ export class Controllers {
   readonly tell: Tell = (controller, kind, at, memory) => {
     try {
       const e = new Float64Array(memory.buffer, at, FIELDS);
-      let guest = this.#guests.get(controller);
+      let instance = this.#controllers.get(controller);
       if (kind === EVENT.flow) {
         const found = this.#class;
         if (!found) throw new Error('there is no controller in the page');
-        guest = new found(flowOf(e));
-        this.#guests.set(controller, guest);
+        instance = new found(flowOf(e));
+        this.#controllers.set(controller, instance);
       }
-      if (!guest) throw new Error('an event came before the flow began');
-      this.#deliver(guest, kind, e);
-      if (!(guest.cwnd >= 1 && guest.ssthresh >= 1)) throw new Error(`cwnd is ${guest.cwnd}, ssthresh is ${guest.ssthresh}`);
-      e[0] = guest.cwnd;
-      e[1] = guest.ssthresh;
-      e[2] = number(guest.pacingBps);
-      e[3] = number(guest.wakeAtS);
-      e[4] = number(guest.fineTimeoutS);
-      e[5] = Math.max(0, ECN.indexOf((guest.ecnResponse ?? this.#class?.ecnResponse ?? 'reduce') as 'reduce'));
+      if (!instance) throw new Error('an event came before the flow began');
+      this.#deliver(instance, kind, e);
+      if (!(instance.cwnd >= 1 && instance.ssthresh >= 1)) throw new Error(`cwnd is ${instance.cwnd}, ssthresh is ${instance.ssthresh}`);
+      e[0] = instance.cwnd;
+      e[1] = instance.ssthresh;
+      e[2] = number(instance.pacingBps);
+      e[3] = number(instance.wakeAtS);
+      e[4] = number(instance.fineTimeoutS);
+      e[5] = Math.max(0, ECN.indexOf((instance.ecnResponse ?? this.#class?.ecnResponse ?? 'reduce') as 'reduce'));
       const probes = this.#probes;
-      for (let i = 0; i < probes.length; i++) e[FIRST_PROBE + i] = number((guest as unknown as Record<string, unknown>)[probes[i]!]);
+      for (let i = 0; i < probes.length; i++) e[FIRST_PROBE + i] = number((instance as unknown as Record<string, unknown>)[probes[i]!]);
       return false;
     } catch (error) {
       this.failure ||= `the controller failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
       return true;
     }
   };
-  #deliver(guest: Guest, kind: number, e: Float64Array): void {
+  #deliver(instance: PageController, kind: number, e: Float64Array): void {
     const nowS = e[0]!;
     switch (kind) {
-      case EVENT.ack: return guest.onAck(ackOf(e));
-      case EVENT.congestion: return guest.onCongestion({ nowS, window: e[1]!, inFlight: e[2]!, cause: e[3] === 1 ? 'ecn' : 'fast_retransmit', dupacks: e[4]!, retransmitted: e[5] === 1, segmentSentS: known(e[6]!) });
-      case EVENT.rto: return guest.onRto({ nowS, window: e[1]!, repeated: e[2] === 1 });
-      case EVENT.recoveryExit: return guest.onRecoveryExit?.(nowS);
-      case EVENT.restart: return guest.onRestart ? guest.onRestart({ nowS, window: e[1]!, idleS: e[2]! }) : guest.setWindow(e[1]!);
-      case EVENT.setWindow: return guest.setWindow(e[0]!);
-      case EVENT.setSsthresh: if (guest.setSsthresh) guest.setSsthresh(e[0]!); else guest.ssthresh = e[0]!; return;
-      case EVENT.undo: return guest.onUndo?.(nowS);
-      case EVENT.open: return guest.onOpen?.(nowS);
-      case EVENT.lost: return guest.onLost?.({ nowS, seq: e[1]!, txInFlight: e[2]!, lost: e[3]!, deliveredTotal: e[4]!, appLimited: e[5] === 1, startsRange: e[6] === 1 });
-      case EVENT.sent: return guest.onSent?.({ nowS, seq: e[1]!, inFlight: e[2]!, retransmission: e[3] === 1 });
-      case EVENT.transmitStart: return guest.onTransmitStart?.({ nowS, idleS: e[1]!, appLimited: e[2] === 1 });
-      case EVENT.timer: return guest.onTimer?.(nowS);
-      case EVENT.hint: return guest.onHint?.({ nowS, kind: HINTS[e[1]!], value: known(e[2]!) });
+      case EVENT.ack: return instance.onAck(ackOf(e));
+      case EVENT.congestion: return instance.onCongestion({ nowS, window: e[1]!, inFlight: e[2]!, cause: e[3] === 1 ? 'ecn' : 'fast_retransmit', dupacks: e[4]!, retransmitted: e[5] === 1, segmentSentS: known(e[6]!) });
+      case EVENT.rto: return instance.onRto({ nowS, window: e[1]!, repeated: e[2] === 1 });
+      case EVENT.recoveryExit: return instance.onRecoveryExit?.(nowS);
+      case EVENT.restart: return instance.onRestart ? instance.onRestart({ nowS, window: e[1]!, idleS: e[2]! }) : instance.setWindow(e[1]!);
+      case EVENT.setWindow: return instance.setWindow(e[0]!);
+      case EVENT.setSsthresh: if (instance.setSsthresh) instance.setSsthresh(e[0]!); else instance.ssthresh = e[0]!; return;
+      case EVENT.undo: return instance.onUndo?.(nowS);
+      case EVENT.open: return instance.onOpen?.(nowS);
+      case EVENT.lost: return instance.onLost?.({ nowS, seq: e[1]!, txInFlight: e[2]!, lost: e[3]!, deliveredTotal: e[4]!, appLimited: e[5] === 1, startsRange: e[6] === 1 });
+      case EVENT.sent: return instance.onSent?.({ nowS, seq: e[1]!, inFlight: e[2]!, retransmission: e[3] === 1 });
+      case EVENT.transmitStart: return instance.onTransmitStart?.({ nowS, idleS: e[1]!, appLimited: e[2] === 1 });
+      case EVENT.timer: return instance.onTimer?.(nowS);
+      case EVENT.hint: return instance.onHint?.({ nowS, kind: HINTS[e[1]!], value: known(e[2]!) });
     }
   }
 }

@@ -7,7 +7,7 @@ export class Decimator {
   #bucket: [Point, Point, Point, Point] | null = null;
   #before: number | null = null;
   readonly #points: Point[] = [];
-  /** `steps`: the value holds until the next point, so that the one before the interval counts. */
+  /** `steps`: a value holds until the next point, so that the one before the interval counts; NaN or infinity ends it. */
   constructor(private readonly range: Range, private readonly steps: boolean) {}
 
   columnOf(at: number): number {
@@ -15,10 +15,10 @@ export class Decimator {
     return Math.min(columns - 1, Math.floor(((at - from) / (to - from)) * columns));
   }
   push(at: number, value: number): void {
-    if (!Number.isFinite(value) || at > this.range.to) return;
+    if (at > this.range.to) return;
+    if (!Number.isFinite(value)) { if (this.steps) this.#end(at); return; }
     if (at < this.range.from) { this.#before = value; return; }
-    if (this.#before !== null && this.steps) this.#points.push([this.range.from, this.#before]);
-    this.#before = null;
+    this.#begin();
     const c = this.columnOf(at), p: Point = [at, value], bucket = this.#bucket;
     if (bucket && this.#column === c) {
       if (value < bucket[1][1]) bucket[1] = p;
@@ -29,6 +29,19 @@ export class Decimator {
       this.#column = c;
       this.#bucket = [p, p, p, p];
     }
+  }
+  /** The value that holds at the start of the interval becomes the first point. */
+  #begin(): void {
+    if (this.#before !== null && this.steps) this.#points.push([this.range.from, this.#before]);
+    this.#before = null;
+  }
+  /** Ends the value that is held: one point with NaN, a gap of the curve, and nothing until the next value. */
+  #end(at: number): void {
+    if (at < this.range.from) { this.#before = null; return; }
+    this.#begin();
+    this.#flush();
+    const last = this.#points.at(-1);
+    if (last && !Number.isNaN(last[1])) this.#points.push([at, NaN]);
   }
   #flush(): void {
     if (!this.#bucket) return;
@@ -45,7 +58,7 @@ export class Decimator {
     if (!this.steps) return points;
     if (this.#before !== null) points.push([this.range.from, this.#before]); // no change within the interval
     const last = points.at(-1);
-    if (last && last[0] < this.range.to) points.push([this.range.to, last[1]]);
+    if (last && last[0] < this.range.to && !Number.isNaN(last[1])) points.push([this.range.to, last[1]]);
     return points;
   }
 }

@@ -4,12 +4,12 @@ import { Decimator, type Range } from './decimator';
 import { FLIGHT, type Curves, type Flights, type Outcome, type PanelName, type SeriesInfo, type Shape } from './types';
 import type { Shared } from '../share/link';
 
-export interface About {
+export interface RunMetadata {
   version: string; engine: string; title: string; file: string; seed: number; duration_s: number; shared: Shared; geometry: Shared | null; python: string[];
   flows: string[]; flow_ends: [string, string][]; segment_bytes: (number | null)[]; links: string[]; outcome: Outcome | null; fingerprint: string;
 }
 export interface Recording {
-  v: number; about: About; trace: 'ack' | 'changes' | 'off'; notes: string[]; codes: { packet_event: string[]; reason: string[]; kind: string[] };
+  v: number; about: RunMetadata; trace: 'ack' | 'changes' | 'off'; notes: string[]; codes: { packet_event: string[]; reason: string[]; kind: string[] };
   windows: Record<string, Column>; internals: Record<string, Column>; packets: Record<string, Column> | null;
 }
 interface Log { time: Float64Array; link: Uint32Array; event: Uint8Array; reason: Uint8Array; flow: Uint32Array; kind: Uint8Array; seq: Float64Array }

@@ -44,6 +44,7 @@ function curve(curves: Curves, words: string[]): number {
   const a = Number(from), b = Number(to);
   let most = -Infinity, least = Infinity, last = NaN, falls = 0, area = 0, span = 0, when = NaN;
   for (let i = 0; i < x.length; i++) {
+    if (Number.isNaN(y[i]!)) continue; // the curve has no value until its next point
     const end = Math.min(b, x[i + 1] ?? x[i]!), begin = Math.max(a, x[i]!);
     if (end > begin) { area += y[i]! * (end - begin); span += end - begin; }
     if (x[i]! < a || x[i]! > b) continue;

@@ -1,5 +1,5 @@
 /** A recorded run inside the page, which `ackclock view` writes: it is shown as it was recorded, and nothing is computed. */
-import type { About, Recording } from '../core/recorded';
+import type { RunMetadata, Recording } from '../core/recorded';
 import { check as checkShared, type Shared } from '../share/link';
 import { type RecordingNotes, engine, key, look, mark, run, start } from './run.svelte';
 import { FILE, scenario, takeShared } from './scenario.svelte';
@@ -9,7 +9,7 @@ import { resetTime } from './time.svelte';
 export const RECORDING = 'ackclock-recording';
 export const hasRecording = (): boolean => document.getElementById(RECORDING) !== null;
 
-function reasonOf(about: About, computable: boolean): string {
+function reasonOf(about: RunMetadata, computable: boolean): string {
   if (about.python.length) return `a controller is written in Python (${about.python.join(', ')}), which this page cannot run; ackclock why gives causes on the command line`;
   return computable ? 'a recording has no state of the simulator. The page can compute this run instead' : 'the recording does not have its scenario';
 }
@@ -44,7 +44,7 @@ export async function showRecording(): Promise<void> {
   }
 }
 /** Rates and delays of the links, and satellites or radio nodes: from the scenario, with controllers that the core has. */
-async function readNetwork(about: About): Promise<void> {
+async function readNetwork(about: RunMetadata): Promise<void> {
   const network = about.geometry ?? about.shared;
   scenario.checked = null;
   scenario.places = about.geometry ? requestOf(about.geometry) : null;

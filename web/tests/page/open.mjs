@@ -1,5 +1,6 @@
 /** Opens a page in Chromium and says what it shows: `node open.mjs URL [SAVED]`. One JSON object on standard output.
- * With SAVED, a line is printed when the page is ready, and the page is looked at again after it has loaded anew. */
+ * With SAVED, a line is printed when the page is ready, and the page is read again after it has reloaded, or with
+ * SAVED = problem after it shows a problem. */
 import { chromium } from 'playwright-core';
 
 const [url, saved] = process.argv.slice(2);
@@ -23,10 +24,10 @@ await ended();
 await page.waitForTimeout(300);
 const found = [await look()];
 if (saved) {
-  const again = page.waitForEvent('load');
+  const change = saved === 'problem' ? page.locator('#ackclock-problem').waitFor() : page.waitForEvent('load');
   console.error('ready');
-  if (saved === 'problem') await page.locator('#ackclock-problem').waitFor();
-  else { await again; await ended(); }
+  await change;
+  if (saved !== 'problem') await ended();
   found.push(await look());
 } else if (found[0].recorded) {
   // A zoom asks for other curves, a moment of the run for its packets, the table for values.
