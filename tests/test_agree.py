@@ -16,14 +16,17 @@ import pytest
 from ackclock import Scenario, models
 from ackclock.agree import document, execute, known, perturb, substrates
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
-from ackclock.agree.controls import controls, equal_packets, has_profile
-from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance, metrics_of
+from ackclock.agree.controls import controls, equal_packets, equal_span, has_profile
+from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
 from ackclock.agree.page import render
 from ackclock.agree.sample import Curve, Sample, falls, from_outcome
-from ackclock.agree.table import markdown
+from ackclock.agree.table import main as write_tables
+from ackclock.agree.table import markdown, section
 from ackclock.cli.app import main
 from ackclock.experiment import refused
 from ackclock.files import BadInput
+from ackclock.given import tcp_options
+from ackclock.reach.runs import kernel_name
 
 SHORT = """
 title = "One flow"
@@ -207,6 +210,8 @@ def test_small_values_agree_within_the_absolute_bound() -> None:
     row = verdict([0.1, 0.11, 0.1, 0.1], [0.11, 0.115, 0.105, 0.11], metric=loss)
     assert row.verdict == "agrees"
     assert row.high == pytest.approx(1 + 0.02 / 0.1025)
+    tiny = verdict([0.02, 0.021, 0.02, 0.02], [0.03, 0.031, 0.029, 0.03], metric=loss)
+    assert (tiny.test, tiny.verdict, tiny.high) == ("difference", "agrees", 0.02)  # a ratio of 1.5 has no region
 
 
 def test_several_metrics_need_smaller_p_values() -> None:
@@ -219,19 +224,25 @@ def test_several_metrics_need_smaller_p_values() -> None:
 
 
 def test_distance_of_distributions() -> None:
-    assert distance(np.array([1.0, 2, 3, 4]), np.array([3.0, 4, 5, 6])) == 0.5
+    assert distance(np.array([10.0, 20, 30, 40]), np.array([30.0, 40, 50, 60])) == 0.5
+    assert distance(np.full(9, 76.0), np.full(9, 78.0)) == 0  # within 5 %
+    assert distance(np.full(9, 70.0), np.full(9, 78.0)) == 1
     rng = np.random.default_rng(1)
-    reference = {i: rng.normal(20 + 0.5 * i, 4, 2000) for i in range(5)}
+    reference = {i: rng.normal(60 + 6 * i, 6, 2000) for i in range(5)}
     same = compare_distributions(reference, {i: x + 0.1 for i, x in reference.items()}, paired=True)
     assert judge([same])[0].verdict == "agrees"
-    assert same.high is not None
-    assert 0.1 < same.high < 0.3  # four half segments of a standard deviation of four: 0.2
-    far = compare_distributions(reference, {i: x + 6 for i, x in reference.items()}, paired=True)
+    assert same.high == 0.15  # the distances between seeds are larger
+    far = compare_distributions(reference, {i: x + 9 for i, x in reference.items()}, paired=True)
     assert judge([far])[0].verdict == "differs"
-    repeats = {i: x for i, x in reference.items() if i in {1, 2, 3}}
-    unpaired = compare_distributions(reference, repeats, paired=False)
-    assert unpaired.value is not None
-    assert unpaired.value > (same.value or 0)
+
+
+def test_without_pairs_the_distance_of_distributions_has_no_verdict() -> None:
+    rng = np.random.default_rng(1)
+    reference = {i: rng.normal(60, 6, 500) for i in range(4)}
+    (row,) = judge([compare_distributions(reference, {1: reference[1] + 40}, paired=False)])
+    assert (row.verdict, row.reason) == ("not compared", "runs are not paired")
+    assert row.value is not None
+    assert row.value > 0.9
 
 
 # Metrics
@@ -255,11 +266,11 @@ def test_metrics_of_a_run_by_hand() -> None:
     assert NUMBERS["throughput"].value(sample, Setting(None, {})) == 5.0
 
 
-def test_one_cut_in_a_run_is_no_difference() -> None:
-    short = {metric.name: metric.least for metric in metrics_of(10)}
-    assert short["cuts"] == pytest.approx(6.6)
-    assert {metric.name: metric.least for metric in metrics_of(600)}["cuts"] == 0.2
-    assert short["cwnd"] == NUMBERS["cwnd"].least
+def test_one_cut_more_in_every_run_is_a_difference() -> None:
+    assert verdict([37.5] * 4, [45.0] * 4, metric=CUTS).verdict == "differs"
+    scattered = verdict([37.5, 45, 37.5, 45, 37.5, 45], [45, 37.5, 45, 45, 45, 45], metric=CUTS)
+    assert scattered.verdict == "undecided"
+    assert (scattered.low, scattered.high) == pytest.approx((0.9, 1.1))
 
 
 def test_a_sample_has_the_cuts_of_the_outcome() -> None:
@@ -292,32 +303,70 @@ def test_the_tables_name_what_there_is() -> None:
         assert set(found.controllers) <= registered
         assert set(found.metrics) <= {metric.name for metric in METRICS} | {"cwnd_distance"}
         assert found.shown in {"", *(metric.name for metric in SHOWN)}
-        assert found.applies in known.CONDITIONS
-        assert found.direction in {"higher", "lower", "either"}
-        assert found.metrics or not found.most
+        assert all(size > 0 and size != 1 for size in found.effects.values())
+        assert bool(found.command) == bool(found.effects)
+        assert found.effects or not found.open
     for signal in tables.signals:
         assert set(signal.controllers) <= registered
     assert "receiver's timestamps" in {signal.name for signal, _ in known.lacking("sarbe", "quic")}
     assert known.lacking("sarbe", "tcp") == known.lacking("cubic", "linux") == []
 
 
-def test_a_difference_is_known_by_direction_size_and_condition() -> None:
+def test_a_difference_is_known_by_metric_direction_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    effects = {"cwnd": 1.2, "loss": 0.5, "cwnd_distance": 0.2}
+    own = known.Difference("own", "", ["quic", "udp"], ["reno"], "", "", effects, "ackclock agree")
+    unclear = replace(own, id="unclear", controllers=["*"], effects={"cwnd": 2.0}, open=True)
+    monkeypatch.setattr(known, "tables", lambda: known.Tables([unclear, own], []))
     row = Row("cwnd", "ratio", "differs", reference=10, compared=12, value=1.2)
-    timeouts: dict[str, float | None] = {"timeouts": 2.0, "smallest_cwnd": 4.0}
-    none: dict[str, float | None] = {"timeouts": 0.0, "smallest_cwnd": 4.0}
 
-    def cause(row: Row, numbers: dict[str, float | None], on: tuple[str, str] = ("tcp", "quic")) -> str | None:
-        found = known.explanation(row, "reno", on, (numbers, numbers))
+    def cause(row: Row, control: str = "reno", on: tuple[str, str] = ("tcp", "quic")) -> str | None:
+        found = known.explanation(row, control, on)
         return None if found is None else found.id
 
-    assert cause(row, timeouts) == "probe_timeout"
-    assert cause(row, none) is None
-    assert cause(row, {"timeouts": 0.0, "smallest_cwnd": 1.0}) == "floor_of_two"
-    assert cause(replace(row, compared=8), timeouts) is None
-    assert cause(replace(row, compared=20), timeouts) is None
-    assert cause(replace(row, compared=8), timeouts, ("quic", "tcp")) == "probe_timeout"
-    assert cause(row, timeouts, ("quic", "udp")) is None
-    assert cause(replace(row, compared=8), {"timeouts": 0.0, "ns2": 1.0}) == "ns2_profile"
+    assert cause(row) == "own"
+    assert cause(row, "cubic") == "unclear"
+    assert cause(row, on=("quic", "udp")) is None
+    assert cause(replace(row, compared=12.6)) == "own"  # 1.2 to the power of 1.3 is 1.267
+    assert cause(replace(row, compared=12.7)) == "unclear"
+    assert cause(replace(row, compared=8)) is None
+    assert cause(replace(row, compared=8), on=("quic", "tcp")) == "own"
+    assert cause(replace(row, metric="queueing")) is None
+    assert cause(replace(row, metric="loss")) is None
+    assert cause(replace(row, metric="loss", compared=5)) == "own"
+    assert cause(replace(row, metric="loss", compared=0)) is None
+    distant = Row("cwnd_distance", "distance", "differs", reference=0.1, compared=0.25, value=0.25)
+    assert cause(distant) == "own"
+    assert cause(replace(distant, value=0.27)) is None
+
+
+def test_a_finding_with_an_open_cause_remains_a_finding(
+    beside: Beside, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends = {metric.name: (1e-9, 1e9) for metric in METRICS}
+    entries = [
+        known.Difference(f"open{i}", "Suspected", ["other"], ["*"], "", "", {name: ends[name][i] for name in ends}, "x")
+        for i in (0, 1)
+    ]
+    monkeypatch.setattr(known, "tables", lambda: known.Tables([replace(one, open=True) for one in entries], []))
+    _status, found = run(scenario, tmp_path / "out", "--set", "link.b.rate=1Mbps", "--set", "link.b.queue.limit=4p")
+    differing = [row for row in found["controllers"][0]["comparisons"][0]["rows"] if row["verdict"] == "differs"]
+    numbers = [row for row in differing if row["test"] != "distance"]
+    assert numbers
+    assert all(row["known"] is None and row["suspected"] for row in numbers)
+    assert len(found["summary"]["findings"]) == len(differing)
+    assert "its cause is open (open" in capsys.readouterr().out
+    assert "cause open</a>" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_the_profile_ns2_is_a_remark_and_explains_nothing(
+    beside: Beside, scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _status, found = run(scenario, tmp_path / "out", "--set", "tcp.profile=ns2")
+    assert "--set tcp.profile=linux" in found["remarks"][0]
+    assert "profile ns2" in capsys.readouterr().out
+    assert found["remarks"][0] in (tmp_path / "out" / "index.html").read_text()
+    assert "ns2_profile" not in {one.id for one in known.tables().differences}
+    assert run(scenario, tmp_path / "linux")[1]["remarks"] == []
 
 
 # The command
@@ -390,6 +439,49 @@ def test_runs_in_real_time(beside: Beside, scenario: Path, tmp_path: Path) -> No
     assert beside.runs == [1, 2, 3, 1, 2, 3]  # never taken from an earlier report
 
 
+def test_all_substrates_count_the_same_time(beside: Beside, scenario: Path, tmp_path: Path) -> None:
+    warm = ("--set", "warmup=1s", "--repeats", "2")
+    virtual = run(scenario, tmp_path / "virtual", *warm, seeds=2)[1]
+    beside.real_time = True
+    out = tmp_path / "real"
+    live = run(scenario, out, *warm, seeds=2)[1]
+    assert (virtual["span"], live["span"]) == ([], ["warmup=0s"])
+    starts = [one["controllers"][0]["substrates"]["tcp"]["curve"]["start_s"] for one in (virtual, live)]
+    assert starts[0] == 1
+    assert starts[1] < 0.1
+    assert "warm-up of the scenario is therefore not excluded" in (out / "index.html").read_text()
+    assert equal_span(Scenario.parse(SHORT), [beside]) == []
+
+
+def test_the_kernel_takes_over_no_parameters() -> None:
+    linux = substrates.SUBSTRATES["linux"]
+    assert isinstance(linux, substrates.RealTime)
+    changed = SHORT.replace('"reno"', '{ kind = "cubic", c = 0.4, beta = 0.3 }')
+    with pytest.raises(substrates.Refused, match="beta cannot be set there"):
+        linux.run(Scenario.parse(changed), 1, "cubic")
+    default = Scenario.parse(changed, ["flow.f.tcp.congestion_control.beta=0.7"])
+    assert kernel_name(default) == "cubic"
+    python = Scenario.parse(
+        SHORT, ["flow.f.tcp.congestion_control={ python = 'examples/reno.py:Reno' }"], file="x.toml"
+    )
+    with pytest.raises(substrates.Refused, match="python cannot be set there"):
+        linux.run(python, 1, "Reno")
+    given = Scenario.parse(SHORT, ["tcp.recovery=newreno", "tcp.mss=1000"])
+    assert [note.partition(": ")[2] for note in linux.ignored(given)] == ["recovery"]
+    assert linux.ignored(Scenario.parse(SHORT)) == []
+
+
+def test_given_options_of_a_flow(tmp_path: Path) -> None:
+    base = tmp_path / "base.toml"
+    base.write_text(SHORT + '[tcp]\nprofile = "ns2"\n')
+    (tmp_path / "own.toml").write_text('extends = "base.toml"\n[tcp]\nmss = 900\n')
+    loaded = Scenario.load(tmp_path / "own.toml", ["tcp.recovery=newreno", "flow.f.tcp.congestion_control=cubic"])
+    assert tcp_options(loaded, "f") == {
+        "profile": "ns2", "mss": 900, "recovery": "newreno", "congestion_control": {"kind": "cubic"}
+    }  # fmt: skip
+    assert has_profile(loaded, "ns2")
+
+
 def test_a_refused_controller_is_named_and_the_others_run(beside: Beside, scenario: Path, tmp_path: Path) -> None:
     beside.refuses = "cubic"
     status, found = run(scenario, tmp_path / "out", "--control", "cubic", "--control", "rcp", "--control", "reno")
@@ -426,6 +518,27 @@ def test_exit_status(beside: Beside, scenario: Path, tmp_path: Path, capsys: pyt
 def test_another_error_of_a_substrate_is_an_error(beside: Beside, scenario: Path, tmp_path: Path) -> None:
     beside.error = refused("one.toml", "a link cannot be used")
     assert run(scenario, tmp_path / "out")[0] == 2
+
+
+def test_tables_of_a_page(beside: Beside, scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, page = tmp_path / "one", tmp_path / "page.md"
+    _status, found = run(scenario, out)
+    page.write_text("before\n<!-- begin of agree one -->\nold\n<!-- end of agree one -->\nafter\n")
+    assert write_tables(["--into", str(page), str(out)]) == 0
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert section(found) in text
+    assert found["summary"]["sentence"] in text
+    assert "omits them: " in text
+    assert "in ±5%" in text
+    page.write_text("nothing\n")
+    capsys.readouterr()
+    assert write_tables(["--into", str(page), str(out)]) == 2
+    assert "once each" in capsys.readouterr().err
+    assert page.read_text() == "nothing\n"
+    assert write_tables([]) == 2
 
 
 def test_reports_of_other_formats_are_refused(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from ackclock import stats
-from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, Metric, distance
+from ackclock.agree.metrics import DISTANCE, DISTANCE_CAP, DISTANCE_FLOOR, Metric, distance
 
 Verdict = Literal["agrees", "differs", "undecided", "not compared"]
 Test = Literal["ratio", "difference", "distance", "both 0", "deterministic", "none"]
 LEVEL = 0.05
 """Level of every test, after Holm's correction over the metrics of a comparison."""
-MOST_PART = 0.9
-"""Largest relative region."""
+MOST_PART = 0.25
+"""Largest relative region. Where the absolute bound of a metric is larger, the difference is tested instead."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Row:
     reason: str = ""
     known: str | None = None
     """Identity of the known difference that explains a verdict `differs`."""
+    suspected: str | None = None
+    """Identity of the entry that describes a finding whose cause is open."""
 
 
 def compare(metric: Metric, a: Mapping[int, float | None], b: Mapping[int, float | None], *, paired: bool) -> Row:
@@ -81,10 +83,11 @@ def compare(metric: Metric, a: Mapping[int, float | None], b: Mapping[int, float
 def compare_distributions(
     a: Mapping[int, np.ndarray], b: Mapping[int, np.ndarray], *, paired: bool, metric: str = DISTANCE
 ) -> Row:
-    """Compare distributions by seed with Kolmogorov and Smirnov's distance.
+    """Compare distributions by seed with Kolmogorov and Smirnov's distance (`metrics.distance`).
 
-    The bound is the 95th percentile of the distances between two seeds of the reference, and at least 0.05. The
-    values are the distances of the pairs; without pairs, for each run the mean distance to the runs of the reference.
+    The bound is the 95th percentile of the distances between two seeds of the reference, at least 0.05 and at most
+    0.15. The values are the distances of the pairs. Without pairs there is no verdict: the distance between runs of
+    different seeds includes that of the seeds; it is given as the mean over all runs of the reference.
     """
     a = {seed: values for seed, values in a.items() if len(values)}
     b = {seed: values for seed, values in b.items() if len(values)}
@@ -95,9 +98,11 @@ def compare_distributions(
     if not found:
         return Row(metric, "none", "not compared", reason="no run has a window")
     between = [distance(a[i], a[j]) for i, j in itertools.combinations(a, 2)]
-    bound = max(DISTANCE_FLOOR, float(np.quantile(between, 0.95)) if between else 0.0)
+    bound = min(max(DISTANCE_FLOOR, float(np.quantile(between, 0.95)) if between else 0.0), DISTANCE_CAP)
     row = Row(metric, "distance", "undecided", n=len(found), n_reference=len(a), low=0.0, high=bound)
     row = replace(row, reference=_mean(between), compared=_mean(found))
+    if not paired:
+        return replace(row, value=_mean(found), verdict="not compared", reason="runs are not paired")
     if len(found) > 1 and stats.same(found):
         found = found[:1]
     if len(found) == 1:

@@ -12,6 +12,7 @@ from ackclock.agree.perturb import key
 from ackclock.agree.substrates import Substrate
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
+from ackclock.given import tcp_options
 from ackclock.suite.run import control_table
 
 PACKET = 1500
@@ -72,11 +73,21 @@ def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[s
     return [f"{place}={PACKET - header}" for place, header in zip(places, headers, strict=True)]
 
 
+def equal_span(scenario: Scenario, substrates: Sequence[Substrate]) -> list[str]:
+    """Assignments after which runs count the same time: without warm-up, if a substrate runs in real time.
+
+    Runs in real time count everything from the start.
+    """
+    if not any(substrate.real_time for substrate in substrates):
+        return []
+    places = [scenario.text, *scenario.overrides]
+    return ["warmup=0s"] if any("warmup" in text or "extends" in text for text in places) else []
+
+
 def has_profile(scenario: Scenario, profile: str) -> bool:
-    """Whether the scenario gives its TCP flows a profile, in the file itself or by an assignment."""
-    given = [text.partition("=")[2].strip(" \"'") for text in scenario.overrides if text.startswith("tcp.profile=")]
-    common = tomllib.loads(scenario.text).get("tcp", {})
-    return bool((given or [common.get("profile", "linux")])[-1] == profile)
+    """Whether a TCP flow of the scenario has a profile, by its file or by an assignment."""
+    flows = [flow["name"] for flow in scenario.resolved["flows"] if flow["kind"] == "tcp"]
+    return any(tcp_options(scenario, flow).get("profile", "linux") == profile for flow in flows or [""])
 
 
 def _written(text: str) -> dict[str, str]:

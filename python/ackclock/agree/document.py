@@ -16,7 +16,7 @@ from ackclock.agree import known
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import has_profile
 from ackclock.agree.execute import Order, Samples
-from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, metrics_of, windows
+from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, windows
 from ackclock.agree.perturb import DELAY_PART
 from ackclock.agree.sample import Sample
 from ackclock.files import BadInput
@@ -38,18 +38,20 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
         "scenario": order.scenario.file,
         "set": list(order.settings),
         "packets": list(order.packets),
+        "span": list(order.span),
         "command": list(command),
         "engine": _engine(order),
         "duration_s": order.scenario.duration_s,
         "reference": reference,
         "seeds": order.seeds,
         "repeats": order.repeats,
+        "remarks": _remarks(order),
         "perturbation": {"delay_part": DELAY_PART, "start": "up to one base round-trip time later"},
-        "metrics": [_metric(metric) for metric in metrics_of(order.scenario.duration_s)] + [_distance_metric()],
+        "metrics": [_metric(metric) for metric in METRICS] + [_distance_metric()],
         "shown": [{"name": m.name, "words": m.words, "unit": m.unit} for m in SHOWN],
         "substrates": [{"name": s.name, "title": s.title, "real_time": s.real_time} for s in order.substrates],
         "controllers": [_controller(order, samples, control.label, control.name) for control in order.controls],
-        "known_differences": [asdict(one) for one in known.concerning(names)],
+        "known_differences": [{**asdict(one), "metrics": one.metrics} for one in known.concerning(names)],
         "signals": [
             {"name": s.name, "controllers": s.controllers, "missing": s.missing, **{name: s.on(name) for name in names}}
             for s in known.tables().signals
@@ -57,6 +59,18 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
     }
     found["summary"] = summary(found)
     return found
+
+
+def _remarks(order: Order) -> list[str]:
+    """What concerns the whole report: a profile that only simulated TCP has."""
+    names = [substrate.name for substrate in order.substrates]
+    if "tcp" in names and has_profile(order.scenario, "ns2"):
+        return [
+            "The scenario has the profile ns2, whose windows grow by ACKs and are real numbers, and every packet is "
+            "acknowledged. Only simulated TCP has it: differences may come from the profile. Repeat the report with "
+            "--set tcp.profile=linux."
+        ]
+    return []
 
 
 def _engine(order: Order) -> str:
@@ -160,33 +174,18 @@ def _comparison(
     reference = order.substrates[0].name
     paired = not _real(order, reference, substrate)
     a, b = values[reference], values[substrate]
-    rows = [
-        compare(metric, a[metric.name], b[metric.name], paired=paired)
-        for metric in metrics_of(order.scenario.duration_s)
-    ]
+    rows = [compare(metric, a[metric.name], b[metric.name], paired=paired) for metric in METRICS]
     of = [{sample.seed: windows(sample) for sample in runs[name]} for name in (reference, substrate)]
     rows.append(compare_distributions(of[0], of[1], paired=paired))
-    profile = {"ns2": float(has_profile(order.scenario, "ns2"))}
-    numbers = tuple({**_numbers(values[name]), **profile} for name in (reference, substrate))
     judged = []
     for row in judge(rows):
         if row.test == "none" and row.reference is None and row.compared is None:
             continue  # the metric does not apply to this network
-        cause = None
-        if row.verdict == "differs":
-            cause = known.explanation(row, control, (reference, substrate), (numbers[0], numbers[1]))
-        judged.append(_plain(replace(row, known=None if cause is None else cause.id)))
+        cause = known.explanation(row, control, (reference, substrate)) if row.verdict == "differs" else None
+        if cause is not None:
+            row = replace(row, suspected=cause.id) if cause.open else replace(row, known=cause.id)
+        judged.append(_plain(row))
     return {"substrate": substrate, "paired": paired, "rows": judged}
-
-
-def _numbers(values: Mapping[str, Mapping[int, float | None]]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for metric in SHOWN:
-        there = [x for x in values[metric.name].values() if x is not None]
-        # Of the smallest window the smallest of all runs, of the others the mean.
-        pick = min if metric.name == "smallest_cwnd" else (lambda xs: sum(xs) / len(xs))
-        found[metric.name] = pick(there) if there else None
-    return found
 
 
 def _plain(row: Row) -> dict[str, Any]:
@@ -244,7 +243,12 @@ def summary(document: Mapping[str, Any]) -> dict[str, Any]:
     every = rows_of(document)
     counts = {v: sum(row["verdict"] == v for _, _, row in every) for v in ("agrees", "differs", "undecided")}
     findings = [
-        {"control": controller["control"], "substrate": comparison["substrate"], "metric": row["metric"]}
+        {
+            "control": controller["control"],
+            "substrate": comparison["substrate"],
+            "metric": row["metric"],
+            "suspected": row["suspected"],
+        }
         for controller, comparison, row in every
         if row["verdict"] == "differs" and row["known"] is None
     ]

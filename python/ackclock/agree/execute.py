@@ -45,6 +45,8 @@ class Order:
     """Valid runs in real time."""
     packets: Sequence[str] = ()
     """Assignments that make packets equal in size (`controls.equal_packets`)."""
+    span: Sequence[str] = ()
+    """Assignments that make all runs count the same time (`controls.equal_span`)."""
 
 
 @dataclass
@@ -109,7 +111,7 @@ def tasks(order: Order, found: Samples) -> list[Task]:
     made = []
     text, file = order.scenario.text, order.scenario.file
     for control in order.controls:
-        base = [*order.settings, *order.packets, *control.overrides, "delays=true"]
+        base = [*order.settings, *order.packets, *order.span, *control.overrides, "delays=true"]
         try:
             resolved = Scenario.parse(text, base, file=file).resolved
         except ScenarioError as error:

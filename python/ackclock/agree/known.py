@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -12,13 +12,15 @@ from ackclock.agree.compare import Row
 from ackclock.files import BadInput
 from ackclock.records import read_record, read_toml
 
+SLACK = 1.3
+"""An entry explains up to this multiple of its measured size: of the logarithm of a ratio, or of a distance."""
+
 
 @dataclass(frozen=True)
 class Difference:
     """A property that some substrates have and others lack, and the differences of metrics that it explains.
 
-    `on` names the substrates that have it. It concerns a comparison if exactly one side has it. `most` is the largest
-    factor between the two sides that it explains; 0 for no bound (a value that is zero without it).
+    `on` names the substrates that have it. It concerns a comparison if exactly one side has it.
     """
 
     id: str
@@ -26,29 +28,38 @@ class Difference:
     on: list[str]
     controllers: list[str]
     """Names of controllers; "*" for every one."""
-    metrics: list[str]
-    """The metrics that it can change; none if it changes none that is compared."""
-    direction: str
-    """Where the metric lies on a substrate that has it: "higher", "lower" or "either"."""
-    most: float
     cause: str
     size: str
     """The measured size, with the network on which it was measured."""
+    effects: dict[str, float] = field(default_factory=dict)
+    """By metric, the measured ratio of a substrate that has the property to one that lacks it; of `cwnd_distance` the
+    measured distance. None if it changes no metric that is compared, or if its size was not measured."""
+    command: str = ""
+    """The command that measured `effects`."""
+    open: bool = False
+    """Whether the cause has not been separated from others: the entry then describes a finding and explains nothing."""
     shown: str = ""
     """The number of each run, of `metrics.SHOWN`, that shows it in a report."""
-    applies: str = ""
-    """A condition of CONDITIONS on these numbers without which it explains nothing."""
 
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that it can change."""
+        return list(self.effects)
 
-Numbers = Mapping[str, float | None]
-"""Means of `metrics.SHOWN` on a substrate, and `ns2`: 1 if the scenario has the profile ns2."""
-CONDITIONS: dict[str, Callable[[Numbers], bool]] = {
-    "": lambda _: True,
-    "timeouts": lambda numbers: (numbers.get("timeouts") or 0) > 0,
-    "ns2": lambda numbers: bool(numbers.get("ns2")),
-    "small_window": lambda numbers: (numbers.get("smallest_cwnd") or 2) < 2,
-}
-"""Conditions on a substrate without the property."""
+    def fits(self, row: Row, ratio: float) -> bool:
+        """Whether a row has the direction and at most SLACK times the size that was measured.
+
+        `ratio` is that of the substrate with the property to the one without it.
+        """
+        measured = self.effects.get(row.metric)
+        if measured is None:
+            return False
+        if row.test == "distance":
+            return row.value is not None and row.value <= SLACK * measured
+        if not 0 < ratio < math.inf:
+            return False
+        size, own = math.log(measured), math.log(ratio)
+        return (own > 0) == (size > 0) and abs(own) <= SLACK * abs(size)
 
 
 @dataclass(frozen=True)
@@ -107,26 +118,17 @@ def concerning(substrates: Sequence[str]) -> list[Difference]:
     ]
 
 
-def explanation(
-    row: Row, control: str, substrates: tuple[str, str], numbers: tuple[Numbers, Numbers]
-) -> Difference | None:
-    """The known difference that explains a row, by metric, controller, direction, size and condition, or None.
+def explanation(row: Row, control: str, substrates: tuple[str, str]) -> Difference | None:
+    """The entry that describes a row, by metric, controller, direction and size, or None.
 
-    `substrates` are the reference and the compared one, `numbers` their means of `metrics.SHOWN`.
+    `substrates` are the reference and the compared one. Entries with `open`, which describe findings, come last.
     """
     if row.reference is None or row.compared is None:
         return None
-    distance = row.test == "distance"  # it has no direction
-    for found in concerning(substrates):
+    for found in sorted(concerning(substrates), key=lambda one: one.open):
         compared_has = substrates[1] in found.on
         has, lacks = (row.compared, row.reference) if compared_has else (row.reference, row.compared)
-        factor = max(has, lacks) / min(has, lacks) if min(has, lacks) > 0 else math.inf
-        if (
-            row.metric in found.metrics
-            and {control, "*"} & set(found.controllers)
-            and CONDITIONS[found.applies](numbers[0 if compared_has else 1])
-            and (distance or found.direction == "either" or (found.direction == "higher") == (has > lacks))
-            and (distance or not found.most or factor <= found.most)
-        ):
+        ratio = has / lacks if lacks > 0 else math.inf
+        if {control, "*"} & set(found.controllers) and found.fits(row, ratio):
             return found
     return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ackclock.agree.document import Document, rows_of
-from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR
+from ackclock.agree.metrics import DISTANCE, DISTANCE_CAP, DISTANCE_FLOOR
 from ackclock.files import svg_text
 from ackclock.html import environment, value
 from ackclock.plot import agreement
@@ -31,6 +31,7 @@ def render(document: Document) -> str:
         windows=_svg(agreement.windows(document), "windows"),
         distributions=_svg(agreement.distributions(document), "distributions"),
         floor=DISTANCE_FLOOR,
+        cap=DISTANCE_CAP,
         shown={one["name"]: one for one in document["shown"]},
         command=shlex.join(document["command"]),
         label=agreement.label,
@@ -77,12 +78,17 @@ def result(row: Mapping[str, Any]) -> str:
 
 
 def spread(row: Mapping[str, Any]) -> str:
-    """The 90 % interval of a ratio; of a difference or a distance, what it is and its bound; else the reason."""
+    """The 90 % interval of a ratio and its region; of a difference or a distance its bound; else the reason."""
     if row["test"] == "ratio":
-        return "" if row["low90"] is None else f"[{row['low90']:.3f}, {row['high90']:.3f}]"
+        interval = "" if row["low90"] is None else f"[{row['low90']:.3f}, {row['high90']:.3f}]; "
+        return f"{interval}region {row['low']:.3g} to {row['high']:.3g}"
     if row["value"] is None or row["high"] is None:
         return "" if row["test"] == "both 0" else str(row["reason"])
-    return f"{row['test']}, bound {value(row['high'])}"
+    if row["verdict"] == "not compared":
+        return str(row["reason"])
+    return (
+        f"{row['test']}, region ±{value(row['high'])}" if row["low"] else f"{row['test']}, bound {value(row['high'])}"
+    )
 
 
 def mean_of(controller: Mapping[str, Any], substrate: str, metric: str, *, bare: bool = False) -> str:

@@ -11,6 +11,7 @@ from typing import Protocol
 from ackclock.agree.sample import Sample, from_outcome
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
+from ackclock.given import tcp_options
 from ackclock.study.plan import StudyPlan
 
 
@@ -23,6 +24,9 @@ Stop = Callable[[float], object]
 
 LEAST_DATAGRAM = 1228
 """Least size of a full QUIC packet on the wire, bytes: 1200 bytes of UDP payload (RFC 9000 section 14) and 28 more."""
+
+KERNEL_OPTIONS = ("congestion_control", "ecn", "receive_window", "mss")
+"""TCP options of a scenario that runs in the kernel take over."""
 
 
 class Substrate(Protocol):
@@ -103,11 +107,29 @@ class RealTime:
     def run(self, scenario: Scenario, seed: int, control: str, stop: Stop | None = None) -> Sample:
         """See Substrate. A run that is not valid is repeated up to three times there; the last one is returned."""
         unavailable = importlib.import_module("ackclock.reach").Unavailable
+        runs = importlib.import_module("ackclock.reach.runs")
+        if self.name == "linux":
+            try:
+                runs.kernel_name(scenario)
+            except BadInput as error:
+                raise Refused(str(error).removeprefix(f"{scenario.file}: ")) from None
         try:
-            result = importlib.import_module("ackclock.reach.runs").run(self.name, scenario, seed=seed)
+            result = runs.run(self.name, scenario, seed=seed)
         except unavailable as error:
             raise Refused(str(error)) from None
-        return from_outcome(result.outcome, result.trace, seed, result.outcome["validity"])
+        sample = from_outcome(result.outcome, result.trace, seed, result.outcome["validity"])
+        sample.notes = self.ignored(scenario)
+        return sample
+
+    def ignored(self, scenario: Scenario) -> list[str]:
+        """What the substrate does not take over from the scenario, in words."""
+        if self.name == "udp":
+            return [remark for remark in scenario.over("quic").advice if remark not in scenario.advice]
+        given = tcp_options(scenario, scenario.resolved["flows"][0]["name"])
+        names = sorted(name for name in given if name not in KERNEL_OPTIONS)
+        return [f"the kernel has its own values of these TCP options, which are ignored: {', '.join(names)}"][
+            : len(names)
+        ]
 
 
 SUBSTRATES: dict[str, Substrate] = {

@@ -126,7 +126,7 @@ def _write(document: Document, target: Path, plot: Path | None) -> None:
 
 def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str]) -> Order:
     """Read the scenario and the options. Raises BadInput and ScenarioError."""
-    from ackclock.agree.controls import controls, equal_packets
+    from ackclock.agree.controls import controls, equal_packets, equal_span
     from ackclock.agree.execute import Order
     from ackclock.agree.substrates import find
     from ackclock.experiment import Scenario
@@ -145,7 +145,8 @@ def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, over
     if live and (len(flows) != 1 or scenario.resolved["traffic"]):
         raise BadInput(f"{file}: {live[0]} runs one TCP flow, and the scenario has more; give one with a single flow")
     packets = equal_packets(scenario, substrates)
-    return Order(scenario, scenario.overrides, chosen, substrates, seeds, repeats, packets)
+    span = equal_span(scenario, substrates)
+    return Order(scenario, scenario.overrides, chosen, substrates, seeds, repeats, packets, span)
 
 
 def _repeat(
@@ -167,6 +168,10 @@ def _report(document: Document) -> None:
     console.print(document["summary"]["sentence"])
     if document["packets"]:
         console.print("Packets have 1500 bytes on the wire on every substrate; those of the scenario are too small.")
+    if document["span"]:
+        console.print("No warm-up is excluded on any substrate, because runs in real time count from the start.")
+    for remark in document["remarks"]:
+        console.print(remark)
     table = Table(box=None, pad_edge=False)
     for head in ("controller", "on", "n"):
         table.add_column(head, justify="right" if head == "n" else "left")
@@ -184,16 +189,18 @@ def _report(document: Document) -> None:
         values = [cell(own.get(name)) for name in shown]
         table.add_row(controller["control"], comparison["substrate"], n, *values, *counts)
     console.print(table)
-    console.print(f"Ratios to {document['reference']}; ! differs, ? undecided; d: difference.")
+    reference = document["reference"]
+    console.print(f"Ratios to {reference} with the region of agreement; ! differs, ? undecided; d: difference.")
     _notes(document)
 
 
 def _notes(document: Mapping[str, Any]) -> None:
     """Print findings, refused controllers and invalid runs."""
     for finding in document["summary"]["findings"]:
-        say(
-            "finding: {control} on {substrate}: {metric} differs, and no known difference explains it".format(**finding)
+        cause = (
+            f"its cause is open ({finding['suspected']})" if finding["suspected"] else "no known difference explains it"
         )
+        say("finding: {control} on {substrate}: {metric} differs, and ".format(**finding) + cause)
     for controller in document["controllers"]:
         for name, own in controller["substrates"].items():
             if own["refused"]:

@@ -111,7 +111,7 @@ def overview(document: Mapping[str, Any]) -> Figure:
     names = (
         " and ".join(c["control"] for c in controllers) if len(controllers) < 4 else f"{len(controllers)} controllers"
     )
-    handles, labels = _line_key(document)
+    handles, labels = (a + b[-3:] for a, b in zip(_line_key(document), _verdict_key(document), strict=True))
     key(figure, handles, labels, drawn(f"{names} on {len(document['substrates'])} substrates: {document['title']}"))
     return figure
 
@@ -247,6 +247,8 @@ def words_of(row: Mapping[str, Any]) -> str:
         return "both 0"
     if row["value"] is None:
         return "no value"
+    if row["verdict"] == "not compared":
+        return f"distance {row['value']:.2g}, {row['reason']}"
     if row["test"] == "distance":
         return f"distance {row['value']:.2g}, bound {row['high']:.2g}: {row['verdict']}"
     return f"difference {row['value']:+.2g}, bound {row['high']:.2g}: {row['verdict']}"

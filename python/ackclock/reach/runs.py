@@ -130,11 +130,23 @@ def bounded(scenario: Scenario) -> bool:
 
 
 def kernel_name(scenario: Scenario) -> str:
-    """The kernel's name of the first flow's controller. Raises BadInput if the flow has none."""
+    """The kernel's name of the first flow's controller.
+
+    Raises BadInput if the flow has none, or if the kernel's algorithm of that name would not be the same: a
+    controller in Python, or one with parameters that are not the default ones.
+    """
+    from ackclock.given import controller_parameters
+
     flows = scenario.resolved["flows"]
     if not flows or flows[0]["control"] is None:
         raise BadInput(f"{scenario.file}: the first flow must be a TCP flow to run in the kernel")
     control: str = flows[0]["control"]
+    if own := controller_parameters(scenario, flows[0]["name"]):
+        given = ", ".join(own)
+        raise BadInput(
+            f"{scenario.file}: the kernel's {control} has its own parameters, and {given} cannot be set there; "
+            "remove it, or use the substrate kernel, which runs our controller inside the kernel"
+        )
     return KERNEL_NAMES.get(control, control)
 
 
