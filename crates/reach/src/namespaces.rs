@@ -102,6 +102,8 @@ pub(crate) struct Namespaces {
     control: OwnedFd,
     /// The devices at the two ends.
     pub tuns: [OwnedFd; 2],
+    /// Their statistics.
+    statistics: [File; 2],
     /// The sockets that the plan asks for.
     pub sockets: Vec<OwnedFd>,
 }
@@ -152,6 +154,15 @@ impl Namespaces {
     pub fn start(&self) -> Result<(), Error> {
         send(&self.control, b"g", SendFlags::NOSIGNAL).map_err(|e| failed("namespaces")(e.into()))?;
         Ok(())
+    }
+
+    /// The packets that the devices have dropped before this program could read them.
+    pub fn dropped(&self) -> Result<u64, Error> {
+        let mut dropped = 0;
+        for statistics in &self.statistics {
+            dropped += tun::dropped(statistics).map_err(failed("the statistics of a device"))?;
+        }
+        Ok(dropped)
     }
 
     /// Becomes readable when there is a notice.
@@ -205,16 +216,16 @@ impl Started {
 
     fn finish(mut self, descriptors: Vec<OwnedFd>) -> Result<Namespaces, Error> {
         let mut descriptors = descriptors.into_iter();
-        let (Some(from), Some(to), Some(control)) =
-            (descriptors.next(), descriptors.next(), self.control.take())
-        else {
+        let mut pair = || Some([descriptors.next()?, descriptors.next()?]);
+        let (Some(tuns), Some(statistics), Some(control)) = (pair(), pair(), self.control.take()) else {
             return Err(Error::Failed("the namespaces sent no devices".into()));
         };
         Ok(Namespaces {
             holder: self.holder,
             first: self.first.take(),
             control,
-            tuns: [from, to],
+            tuns,
+            statistics: statistics.map(File::from),
             sockets: descriptors.collect(),
         })
     }
@@ -419,6 +430,7 @@ fn first_process(plan: &Plan, prepared: &Prepared, control: BorrowedFd<'_>) -> !
 fn open_ends(plan: &Plan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, String)> {
     let mut descriptors = Vec::new();
     let mut networks = Vec::new();
+    let mut statistics = Vec::new();
     let mut sockets = Vec::new();
     for side in Side::BOTH {
         if side == Side::To {
@@ -431,6 +443,8 @@ fn open_ends(plan: &Plan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, S
             ))
         })?;
         descriptors.push(tun);
+        let opened = tun::statistics().map_err(|e| ('f', format!("the statistics of a device: {e}")))?;
+        statistics.push(OwnedFd::from(opened));
         if let Some(ecn) = plan.ecn {
             let _ = std::fs::write("/proc/sys/net/ipv4/tcp_ecn", if ecn { "1" } else { "0" });
         }
@@ -439,6 +453,7 @@ fn open_ends(plan: &Plan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, S
         }
         networks.push(File::open("/proc/self/ns/net").map_err(|e| ('f', format!("/proc/self/ns/net: {e}")))?);
     }
+    descriptors.extend(statistics);
     descriptors.extend(sockets);
     let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
     send_descriptors(control, b"r", &borrowed).map_err(|e| ('f', format!("sending the devices: {e}")))?;

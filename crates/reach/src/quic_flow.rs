@@ -67,6 +67,10 @@ pub fn run_udp(
     notes.push(if config.tls { "session: TLS 1.3".into() } else { "session: without encryption".into() });
     let failures = sent.failures + received.failures;
     network.add_send_failures(failures);
+    for (side, mut end) in [sent.socket, received.socket].into_iter().enumerate() {
+        let lost = relays[side].lost_from(&end, ends[side]) + end.lost_from(&relays[side], near[side]);
+        network.add_lost_outside(lost);
+    }
     let validity = network.validity(packet_time, true, notes);
     let failure = sent.endpoint.failure().or(received.endpoint.failure());
     if let Some(failure) = failure {
@@ -169,6 +173,7 @@ struct Side<'a> {
 /// What an end leaves.
 struct Ended {
     endpoint: Endpoint,
+    socket: Socket,
     trace: WindowTrace,
     failures: u64,
 }
@@ -220,7 +225,7 @@ impl<'a> Side<'a> {
         if self.due.wake <= now {
             endpoint.on_wake_timer(now);
         }
-        let (socket, other, failures) = (&self.socket, self.other, &mut self.failures);
+        let (socket, other, failures) = (&mut self.socket, self.other, &mut self.failures);
         self.due = endpoint.transmit(now, |bytes, ecn| {
             *failures += u64::from(!socket.send(other, bytes, to_network(ecn)));
         });
@@ -239,7 +244,12 @@ impl<'a> Side<'a> {
             self.turn();
             self.sleep(Time::NEVER);
         }
-        Ended { endpoint: self.endpoint, trace: WindowTrace::new(), failures: self.failures }
+        Ended {
+            endpoint: self.endpoint,
+            socket: self.socket,
+            trace: WindowTrace::new(),
+            failures: self.failures,
+        }
     }
 
     fn send(mut self, flow: &Flow, handle: &ControllerHandle) -> Ended {
@@ -264,7 +274,7 @@ impl<'a> Side<'a> {
             record(&mut trace, handle, now);
             self.sleep(stop);
         }
-        Ended { endpoint: self.endpoint, trace, failures: self.failures }
+        Ended { endpoint: self.endpoint, socket: self.socket, trace, failures: self.failures }
     }
 }
 
