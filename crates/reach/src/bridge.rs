@@ -58,6 +58,7 @@ const MISSING: [(Signals, &str); 7] = [
 struct Event {
     time_ns: u64,
     flow: u64,
+    sequence: u64,
     kind: u32,
     value: u32,
     snd_una: u32,
@@ -85,12 +86,13 @@ impl Event {
     fn read(bytes: &[u8]) -> Option<Event> {
         let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let word = |index: usize| {
-            let at = 16 + 4 * index;
+            let at = 24 + 4 * index;
             Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
         };
         Some(Event {
             time_ns: long(0)?,
             flow: long(8)?,
+            sequence: long(16)?,
             kind: word(0)?,
             value: word(1)?,
             snd_una: word(2)?,
@@ -118,7 +120,8 @@ impl Event {
 /// What the kernel does until the next decision, as `struct decision` of the BPF program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Decision {
-    sequence: u32,
+    /// The event that it follows: the kernel ignores decisions that are older than its last reduction.
+    sequence: u64,
     cwnd: u32,
     ssthresh: u32,
     /// The answer to a loss: window and threshold.
@@ -131,21 +134,33 @@ struct Decision {
 
 impl Decision {
     fn bytes(&self) -> [u8; 40] {
-        let words = [
-            self.sequence,
-            self.cwnd,
-            self.ssthresh,
-            self.loss[0],
-            self.loss[1],
-            self.echo[0],
-            self.echo[1],
-            0,
-        ];
+        let words = [self.cwnd, self.ssthresh, self.loss[0], self.loss[1], self.echo[0], self.echo[1]];
         let mut bytes = [0; 40];
-        for (place, word) in bytes.chunks_mut(4).zip(words) {
+        bytes[..8].copy_from_slice(&self.sequence.to_ne_bytes());
+        for (place, word) in bytes[8..32].chunks_mut(4).zip(words) {
             place.copy_from_slice(&word.to_ne_bytes());
         }
         bytes[32..].copy_from_slice(&self.pacing.to_ne_bytes());
+        bytes
+    }
+}
+
+/// A sequence number of the kernel, which wraps at 4 GiB, as the bytes since the first one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extended {
+    last: Option<u32>,
+    bytes: u64,
+}
+
+impl Extended {
+    /// The bytes up to `sequence`, which is less than 2 GiB before or after the last one.
+    fn at(&mut self, sequence: u32) -> u64 {
+        let last = *self.last.get_or_insert(sequence);
+        let moved = sequence.wrapping_sub(last) as i32;
+        let bytes = self.bytes.saturating_add_signed(moved.into());
+        if moved > 0 {
+            (self.last, self.bytes) = (Some(sequence), bytes);
+        }
         bytes
     }
 }
@@ -159,14 +174,13 @@ fn whole(segments: f64) -> u32 {
 pub(crate) struct Steered {
     controller: AnyController,
     clock: WallClock,
-    first_una: Option<u32>,
+    sent: Extended,
     state: u32,
     /// The kernel has asked for a threshold since the last change of its state.
     asked: bool,
     /// Window and threshold before the last reduction.
     before: (f64, f64),
     first_tsval: Option<u32>,
-    sequence: u32,
     pub trace: WindowTrace,
     pub cuts: u64,
     pub timeouts: u64,
@@ -177,12 +191,11 @@ impl Steered {
         Steered {
             controller,
             clock,
-            first_una: None,
+            sent: Extended::default(),
             state: 0,
             asked: false,
             before: (0.0, 0.0),
             first_tsval: None,
-            sequence: 0,
             trace: WindowTrace::new(),
             cuts: 0,
             timeouts: 0,
@@ -274,8 +287,7 @@ impl Steered {
 
     /// Number of a segment from its sequence number.
     fn segment(&mut self, sequence: u32, mss: u32) -> u64 {
-        let first = *self.first_una.get_or_insert(sequence);
-        (sequence.wrapping_sub(first) / mss.max(1)) as u64
+        self.sent.at(sequence) / u64::from(mss.max(1))
     }
 
     fn ack(&mut self, event: &Event, now: Time) -> Ack {
@@ -339,14 +351,13 @@ impl Steered {
     }
 
     fn decide(&mut self, event: &Event, now: Time) -> Decision {
-        self.sequence = self.sequence.wrapping_add(1);
         let own = [whole(self.controller.cwnd()), whole(self.controller.ssthresh())];
         let rehearsed = |cause| {
             let answer = self.controller.rehearse(&self.congestion(event, now, cause));
             answer.map_or([0, 0], |(cwnd, ssthresh)| [whole(cwnd), whole(ssthresh)])
         };
         Decision {
-            sequence: self.sequence,
+            sequence: event.sequence,
             cwnd: own[0],
             ssthresh: own[1],
             loss: rehearsed(Cause::FastRetransmit),
@@ -531,6 +542,19 @@ mod tests {
     }
 
     #[test]
+    fn segments_are_counted_beyond_four_gigabytes() {
+        let mut flow = reno(40.0);
+        let begin = u32::MAX - 5000;
+        assert_eq!(flow.segment(begin, 1000), 0);
+        let mut sequence = begin;
+        for round in 1..=6u64 {
+            sequence = sequence.wrapping_add(1_000_000_000);
+            assert_eq!(flow.segment(sequence, 1000), round * 1_000_000);
+            assert_eq!(flow.segment(sequence.wrapping_sub(20_000), 1000), round * 1_000_000 - 20);
+        }
+    }
+
+    #[test]
     fn an_undo_restores_the_window() {
         let mut flow = reno(40.0);
         flow.on_event(&event(OPEN, 0));
@@ -541,14 +565,15 @@ mod tests {
 
     #[test]
     fn events_and_decisions_have_the_layout_of_the_program() {
-        let mut bytes = vec![0; 96];
-        bytes[16..20].copy_from_slice(&ACK.to_ne_bytes());
-        bytes[92..96].copy_from_slice(&7u32.to_ne_bytes());
+        let mut bytes = vec![0; 104];
+        bytes[16..24].copy_from_slice(&(1u64 << 40).to_ne_bytes());
+        bytes[24..28].copy_from_slice(&ACK.to_ne_bytes());
+        bytes[100..104].copy_from_slice(&7u32.to_ne_bytes());
         let read = Event::read(&bytes).unwrap();
-        assert_eq!((read.kind, read.app_limited), (ACK, 7));
-        assert!(Event::read(&bytes[..90]).is_none());
+        assert_eq!((read.sequence, read.kind, read.app_limited), (1 << 40, ACK, 7));
+        assert!(Event::read(&bytes[..100]).is_none());
         let decision = Decision { sequence: 1, cwnd: 2, echo: [5, 6], pacing: 9, ..Decision::default() };
         let bytes = decision.bytes();
-        assert_eq!((bytes[4], bytes[20], bytes[24], bytes[32]), (2, 5, 6, 9));
+        assert_eq!((bytes[0], bytes[8], bytes[24], bytes[28], bytes[32]), (1, 2, 5, 6, 9));
     }
 }

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "kernel")]
 use crate::bridge::Bridge;
+use crate::controller::kernel_measures_delay;
 #[cfg(feature = "kernel")]
 use crate::controller::make;
 use crate::emulate::{LivePath, mtu};
@@ -176,7 +177,7 @@ fn run(
     let mut live = LiveRun::new(path.network, trace, validity, substrate);
     live.flow(|flow| {
         flow.control = Some(control);
-        counters.write(flow, &shared, tcp, scenario.duration);
+        counters.write(flow, &shared, scenario.duration);
     });
     Ok(live)
 }
@@ -242,11 +243,6 @@ impl Steering<'_> {
             })),
         }
     }
-}
-
-/// Whether an algorithm of the kernel measures delays so closely that lateness of a packet time changes it.
-fn kernel_measures_delay(control: &str) -> bool {
-    matches!(control, "vegas" | "cdg" | "nv" | "lp" | "yeah" | "illinois" | "veno")
 }
 
 fn listen(socket: OwnedFd) -> io::Result<TcpListener> {
@@ -320,7 +316,7 @@ struct Counters {
 }
 
 impl Counters {
-    fn write(&self, flow: &mut lab::FlowOutcome, shared: &Shared, tcp: &TcpFlow, duration: Span) {
+    fn write(&self, flow: &mut lab::FlowOutcome, shared: &Shared, duration: Span) {
         let (info, seconds) = (&self.last, duration.seconds());
         let received = shared.received.load(Ordering::Relaxed);
         flow.kind = "tcp";
@@ -328,7 +324,7 @@ impl Counters {
         flow.delivered_bytes = received;
         flow.goodput_bps = received as f64 * 8.0 / seconds;
         flow.sent_packets = info.data_segs_out as u64;
-        flow.acked_packets = Some(info.bytes_acked / tcp.options.packet.max(1) as u64);
+        flow.acked_packets = Some(info.bytes_acked / info.snd_mss.max(1) as u64);
         flow.retransmitted_packets = Some(info.total_retrans as u64);
         flow.window_cuts = Some(self.cuts);
         flow.timeouts = Some(self.timeouts);
