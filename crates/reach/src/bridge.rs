@@ -1,13 +1,13 @@
 //! A controller of this project in the kernel's TCP: events come from BPF through a ring buffer, decisions go back through a
 //! map (bpf/ccbridge.bpf.c).
 //!
-//! The kernel asks for the answer to a loss or an echo while it processes an ACK, too early for user space. After every event
-//! a copy of the controller therefore rehearses both answers, and BPF applies them. The controller itself is told of the
-//! reduction when the kernel reports its new state.
+//! The kernel needs the reduction after a loss or an echo while it processes an ACK, too early for user space. After every
+//! event a copy of the controller therefore computes both reductions (`predict_reduction`), and BPF applies them. The
+//! controller itself receives the reduction when the kernel reports its new state.
 
 use crate::controller::measures_delay;
 use crate::error::Error;
-use crate::wall::{Punctual, WallClock};
+use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use cc::{
     Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Signals, Timeout,
@@ -171,7 +171,7 @@ fn whole(segments: f64) -> u32 {
 }
 
 /// The kernel's flow and its controller.
-pub(crate) struct Steered {
+pub(crate) struct BridgedFlow {
     controller: AnyController,
     clock: WallClock,
     sent: Extended,
@@ -186,9 +186,9 @@ pub(crate) struct Steered {
     pub timeouts: u64,
 }
 
-impl Steered {
-    fn new(controller: AnyController, clock: WallClock) -> Steered {
-        Steered {
+impl BridgedFlow {
+    fn new(controller: AnyController, clock: WallClock) -> BridgedFlow {
+        BridgedFlow {
             controller,
             clock,
             sent: Extended::default(),
@@ -211,7 +211,7 @@ impl Steered {
         Congestion {
             now,
             cause,
-            // The kernel's own window has the rehearsed reduction already.
+            // The kernel's own window has the predicted reduction already.
             window: outstanding.min(self.controller.cwnd()).max(1.0),
             in_flight: event.in_flight as f64,
             segment_sent: None,
@@ -352,23 +352,23 @@ impl Steered {
 
     fn decide(&mut self, event: &Event, now: Time) -> Decision {
         let own = [whole(self.controller.cwnd()), whole(self.controller.ssthresh())];
-        let rehearsed = |cause| {
-            let answer = self.controller.rehearse(&self.congestion(event, now, cause));
+        let predicted = |cause| {
+            let answer = self.controller.predict_reduction(&self.congestion(event, now, cause));
             answer.map_or([0, 0], |(cwnd, ssthresh)| [whole(cwnd), whole(ssthresh)])
         };
         Decision {
             sequence: event.sequence,
             cwnd: own[0],
             ssthresh: own[1],
-            loss: rehearsed(Cause::FastRetransmit),
+            loss: predicted(Cause::FastRetransmit),
             // A controller that processes echoes itself keeps its window when the kernel enters CWR.
-            echo: if self.reduces_on_echo() { rehearsed(Cause::Ecn) } else { own },
+            echo: if self.reduces_on_echo() { predicted(Cause::Ecn) } else { own },
             pacing: self.controller.pacing().map_or(0, |rate| rate.bps() / 8),
         }
     }
 }
 
-/// A loaded bridge: while it lives, the kernel has an algorithm that a controller here steers.
+/// A loaded bridge: while it lives, the kernel has an algorithm whose decisions come from a controller here.
 pub(crate) struct Bridge {
     object: Object,
     _link: Link,
@@ -427,9 +427,9 @@ impl Bridge {
         measures_delay(&self.controller)
     }
 
-    /// Steers until `over`. Returns the flow and the number of events that were lost.
-    pub fn steer(self, clock: WallClock, over: &AtomicBool) -> Result<(Steered, u64), Error> {
-        let _punctual = Punctual::new();
+    /// Controls the kernel's sender until `over`. Returns the flow and the number of events that were lost.
+    pub fn run(self, clock: WallClock, over: &AtomicBool) -> Result<(BridgedFlow, u64), Error> {
+        let _priority = RealTimePriority::new();
         let failed = |what: &str| Error::Failed(format!("the kernel bridge: {what}"));
         let map = |name: &str| self.object.maps().find(|map| map.name() == name);
         let (Some(events), Some(decisions), Some(counters)) =
@@ -437,12 +437,12 @@ impl Bridge {
         else {
             return Err(failed("a map is missing"));
         };
-        let steered = RefCell::new(Steered::new(self.controller, clock));
+        let bridged = RefCell::new(BridgedFlow::new(self.controller, clock));
         let mut builder = RingBufferBuilder::new();
         builder
             .add(&events, |bytes: &[u8]| {
                 let Some(event) = Event::read(bytes) else { return 0 };
-                let decision = steered.borrow_mut().on_event(&event);
+                let decision = bridged.borrow_mut().on_event(&event);
                 let _ = decisions.update(&event.flow.to_ne_bytes(), &decision.bytes(), MapFlags::ANY);
                 0
             })
@@ -454,7 +454,7 @@ impl Bridge {
         drop(ring);
         let lost = counters.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
         let lost = lost.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes);
-        Ok((steered.into_inner(), lost))
+        Ok((bridged.into_inner(), lost))
     }
 }
 
@@ -490,7 +490,7 @@ fn load(name: &str) -> Result<(Object, Link), libbpf_rs::Error> {
 mod tests {
     use super::*;
 
-    fn reno(cwnd: f64) -> Steered {
+    fn reno(cwnd: f64) -> BridgedFlow {
         let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == "reno").unwrap();
         let info = cc::FlowInfo {
             packet: 1448,
@@ -508,7 +508,7 @@ mod tests {
         };
         let controller =
             AnyController::new("reno", &cc::Params::new(descriptor.params, []).unwrap(), &info).unwrap();
-        Steered::new(controller, WallClock::start())
+        BridgedFlow::new(controller, WallClock::start())
     }
 
     fn event(kind: u32, value: u32) -> Event {
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rehearsed_answer_is_the_one_that_follows() {
+    fn the_predicted_reduction_is_the_one_that_follows() {
         let mut flow = reno(40.0);
         let before = flow.on_event(&event(OPEN, 0));
         assert_eq!((before.cwnd, before.loss, before.echo), (40, [20, 20], [20, 20]));

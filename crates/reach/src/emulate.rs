@@ -5,7 +5,7 @@ use crate::ipv4;
 use crate::namespaces::{Command, Namespaces, Notice, Plan, Side};
 use crate::network::{FlowFacts, LiveNetwork};
 use crate::validity::Validity;
-use crate::wall::Punctual;
+use crate::wall::RealTimePriority;
 use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Scenario};
 use net::Ecn;
 use rustix::event::{PollFd, PollFlags};
@@ -157,7 +157,7 @@ impl<'a> LivePath<'a> {
         check: &mut dyn FnMut() -> bool,
         mut notice: impl FnMut(Notice) -> bool,
     ) -> Result<(), Error> {
-        let _punctual = Punctual::new();
+        let _priority = RealTimePriority::new();
         let mut next_check = Time::ZERO;
         while self.network.catch_up() {
             for side in Side::BOTH {

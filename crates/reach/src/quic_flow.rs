@@ -6,7 +6,7 @@ use crate::error::{Error, failed};
 use crate::live::LiveRun;
 use crate::network::{FlowFacts, LiveNetwork, longest_sleep};
 use crate::udp::Socket;
-use crate::wall::{Punctual, WallClock};
+use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use bytes::BytesMut;
 use cc::{AnyController, Controller, FlowInfo, Phase, Signals};
@@ -138,7 +138,7 @@ fn carry(
     ends: [SocketAddr; 2],
     check: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
-    let _punctual = Punctual::new();
+    let _priority = RealTimePriority::new();
     let mut next_check = Time::ZERO;
     while network.catch_up() {
         for (side, end) in [FlowEnd::Source, FlowEnd::Destination].into_iter().enumerate() {
@@ -239,7 +239,7 @@ impl<'a> Side<'a> {
     }
 
     fn receive(mut self) -> Ended {
-        let _punctual = Punctual::new();
+        let _priority = RealTimePriority::new();
         while !self.is_over() {
             self.turn();
             self.sleep(Time::NEVER);
@@ -253,7 +253,7 @@ impl<'a> Side<'a> {
     }
 
     fn send(mut self, flow: &Flow, handle: &ControllerHandle) -> Ended {
-        let _punctual = Punctual::new();
+        let _priority = RealTimePriority::new();
         let mut trace = WindowTrace::new();
         let start = Time::ZERO + flow.start;
         while !self.is_over() && self.wall.now() < start {

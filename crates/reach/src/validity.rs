@@ -230,7 +230,7 @@ mod tests {
         lateness
     }
 
-    fn judged(lateness: &Lateness, rtt_ms: u64, packet_us: Option<u64>) -> Validity {
+    fn evaluated(lateness: &Lateness, rtt_ms: u64, packet_us: Option<u64>) -> Validity {
         let demands = Demands {
             base_rtt: Span::from_ps(rtt_ms * 1_000_000_000),
             packet_time: packet_us.map(|us| Span::from_ps(us * 1_000_000)),
@@ -260,15 +260,15 @@ mod tests {
 
     #[test]
     fn late_packets_make_a_run_invalid() {
-        let punctual = recorded((0..1000).map(|_| 100));
-        assert!(judged(&punctual, 20, None).valid);
-        assert!(!judged(&punctual, 20, Some(50)).valid);
+        let timely = recorded((0..1000).map(|_| 100));
+        assert!(evaluated(&timely, 20, None).valid);
+        assert!(!evaluated(&timely, 20, Some(50)).valid);
         let late = recorded((0..1000).map(|i| if i % 50 == 0 { 1500 } else { 100 }));
-        let verdict = judged(&late, 20, None);
-        assert_eq!(verdict.reasons.len(), 1, "{:?}", verdict.reasons);
-        assert_eq!(verdict.stalls, 20);
+        let validity = evaluated(&late, 20, None);
+        assert_eq!(validity.reasons.len(), 1, "{:?}", validity.reasons);
+        assert_eq!(validity.stalls, 20);
         let once = recorded((0..1000).map(|i| if i == 500 { 11_000 } else { 100 }));
-        assert!(judged(&once, 20, None).reasons[0].starts_with("maximum lateness 11"));
-        assert!(!judged(&recorded(0..0), 20, None).valid);
+        assert!(evaluated(&once, 20, None).reasons[0].starts_with("maximum lateness 11"));
+        assert!(!evaluated(&recorded(0..0), 20, None).valid);
     }
 }

@@ -1,4 +1,4 @@
-"""Runs in real time through the core, repeated if they were not punctual."""
+"""Runs in real time through the core, repeated if they were too late."""
 
 from __future__ import annotations
 
