@@ -156,6 +156,10 @@ def test_programs_see_only_the_network(scenario: Callable[..., Path], ackclock: 
     assert done.returncode == 5
     assert done.stderr == "text\n"
     assert json.loads(done.stdout)["ends"][0]["node"] == "s"
+    done = ackclock("emulate", path, "--", "true")
+    assert done.returncode == 0
+    assert "no packet crossed the network" in done.stderr
+    assert "valid" not in done.stderr
     done = ackclock("emulate", path, "--for", "300ms", "--", "sleep", "60")
     assert "the time is over" in done.stderr
     done = ackclock("emulate", path, "--", "no-such-program")
@@ -237,6 +241,12 @@ def test_what_cannot_be_run_says_why(scenario: Callable[..., Path], ackclock: Co
         done = ackclock(*arguments)
         assert done.returncode == 2, arguments
         assert text in done.stderr
+    text = path.read_text().replace('tcp = { congestion_control = "reno", ecn = false }', 'udp = { rate = "1Mbps" }')
+    udp = Scenario.parse(text)
+    with pytest.raises(BadInput, match=r"flow\[0\]: must be a TCP flow"):
+        runs.run("linux", udp, own="reno")
+    with pytest.raises(BadInput, match=r"flow\[0\]: must be a QUIC or a TCP flow"):
+        runs.run("udp", udp)
     with pytest.raises(BadInput, match="sweep"):
         runs.run("udp", Scenario.parse(path.read_text() + "[sweep]\nseed = [1, 2]\n"))
 

@@ -33,7 +33,7 @@ pub(crate) fn mtu(facts: &FlowFacts) -> Result<u32, Error> {
         return Ok(bytes);
     }
     Err(Error::Input(format!(
-        "the first flow's packets have {bytes} bytes on the wire; a path in real time needs {} to {}",
+        "flow[0]: its packets have {bytes} bytes on the wire; a path in real time needs {} to {}: change `mss` or `header`",
         MTU.start(),
         MTU.end()
     )))

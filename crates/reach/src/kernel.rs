@@ -56,7 +56,11 @@ pub fn run_kernel(
     let loaded = scenario.loaded().map_err(|e| Error::Scenario(Box::new(e)))?;
     let scenario = &*loaded;
     let Some(Flow { kind: FlowKind::Tcp(tcp), .. }) = scenario.flows.first() else {
-        return Err(Error::Input("the scenario's first flow must be a TCP flow to run in the kernel".into()));
+        return Err(Error::Input(
+            "flow[0]: must be a TCP flow to run in the kernel; add `tcp = { congestion_control = \"cubic\" }`, or put a TCP \
+             flow first"
+                .into(),
+        ));
     };
     let facts = FlowFacts::of(scenario)?;
     let network = LiveNetwork::build(scenario, &facts, seed, 0)?;

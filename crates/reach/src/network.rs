@@ -39,7 +39,7 @@ impl FlowFacts {
         let resolved = scenario.resolve();
         let Some(flow) = resolved.flows.first() else {
             return Err(Error::Input(
-                "the scenario has no [[flow]]: its two nodes are the ends of the path".into(),
+                "flow: is missing; add a [[flow]] with `from` and `to`, the two nodes that are the ends of the path".into(),
             ));
         };
         let slowest = flow.path.iter().map(|link| resolved.links[*link as usize].mean_rate_bps).min();
@@ -97,7 +97,10 @@ impl LiveNetwork {
         let whole = Scenario { warmup: Span::ZERO, ..scenario.clone() };
         let run = Run::new(&whole, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
         let Some(&flow) = run.attached_flows().first() else {
-            return Err(Error::Input("the scenario's first flow cannot be run in real time".into()));
+            return Err(Error::Input(
+                "flow[0]: cannot be run in real time; put a TCP or QUIC flow with `from` and `to` first"
+                    .into(),
+            ));
         };
         let limit = stall_limit(facts.base_rtt.unwrap_or(SMALLEST_RTT));
         Ok(LiveNetwork {

@@ -91,12 +91,14 @@ fn converted(scenario: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
     let refused = |error| Error::Scenario(Box::new(error));
     let mut scenario = scenario.loaded().map_err(refused)?.into_owned();
     let Some(flow) = scenario.flows.first() else {
-        return Err(Error::Input("the scenario has no [[flow]]".into()));
+        return Err(Error::Input(
+            "flow: is missing; add a [[flow]] with `from`, `to` and `quic` or `tcp`".into(),
+        ));
     };
     match &flow.kind {
         FlowKind::Quic(_) => Ok((scenario, Vec::new())),
         FlowKind::Udp { .. } => {
-            Err(Error::Input(format!("flow {}: must be a QUIC or a TCP flow", flow.name)))
+            Err(Error::Input("flow[0]: must be a QUIC or a TCP flow; put one first".into()))
         }
         FlowKind::Tcp(_) => {
             let alone = Scenario { flows: vec![flow.clone()], traffic: Vec::new(), ..scenario.clone() };
