@@ -32,9 +32,9 @@ macro_rules! controllers {
                     _ => None,
                 }
             }
-            /// The window and the threshold, segments, with which it would answer a loss or an echo now; `None` for an external
-            /// controller, which cannot be copied.
-            pub fn rehearse(&self, event: &$crate::Congestion) -> Option<(units::Segments, units::Segments)> {
+            /// The window and the threshold, segments, after a reduction for a loss or an echo now; the controller itself does
+            /// not change. `None` for an external controller, which cannot be copied.
+            pub fn predict_reduction(&self, event: &$crate::Congestion) -> Option<(units::Segments, units::Segments)> {
                 use $crate::Controller;
                 match self {
                     $(AnyController::$algorithm(controller) => {

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
 // A congestion control algorithm for Linux TCP that takes its decisions from user space. Every ACK, every request for a
 // threshold, every change of state and every undo is written to a ring buffer; the window, the threshold and the pacing rate
 // are read from a map, together with the answers to a loss and to an ECN echo, which the kernel needs at once.
 //
-// This file is loaded into the kernel and uses functions that the kernel offers to GPL programs only, hence its licence. The
-// rest of the project is separate and talks to it through the ring buffer and the map.
+// This file and its object may be used under GPL-2.0-only or under the MIT licence (LICENSE-MIT), at your choice. The kernel
+// offers some functions to programs with a GPL-compatible licence only, "Dual MIT/GPL" among them.
 //
 // Built by `make bpf`: clang -O2 -g -target bpf -c ccbridge.bpf.c -o ccbridge.bpf.o
 
@@ -70,7 +70,7 @@ struct tcp_congestion_ops {
 };
 #pragma clang attribute pop
 
-char _license[] SEC("license") = "GPL";
+char _license[] SEC("license") = "Dual MIT/GPL";
 
 // CA_ACK_ECE of enum tcp_ca_ack_event_flags.
 #define ACK_HAS_ECE (1 << 2)
@@ -85,6 +85,7 @@ enum event_kind { EVENT_OPEN = 1, EVENT_ACK = 2, EVENT_SSTHRESH = 3, EVENT_STATE
 struct event {
 	__u64 time_ns;
 	__u64 flow;
+	__u64 sequence; // number of the event of this flow
 	__u32 kind;
 	__u32 value; // EVENT_ACK: whether the ACK has an ECN echo; EVENT_STATE: the new state
 	__u32 snd_una, snd_nxt;
@@ -97,16 +98,17 @@ struct event {
 
 // As `Decision` of bridge.rs.
 struct decision {
-	__u32 sequence;
+	__u64 sequence; // of the event that it follows
 	__u32 cwnd, ssthresh;
 	__u32 loss_cwnd, loss_ssthresh;
 	__u32 echo_cwnd, echo_ssthresh;
-	__u32 padding;
 	__u64 pacing; // bytes per second; 0: none
 };
 
 struct flow_state {
 	__u64 flow;
+	__u64 sequence; // of the last event
+	__u64 reduced; // of the last request for a threshold
 	__u32 echo; // the present ACK has an ECN echo
 	__u32 padding;
 };
@@ -152,6 +154,8 @@ static __always_inline void emit(struct sock *sk, struct flow_state *flow, __u32
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 
+	if (flow)
+		flow->sequence++; // also for an event that is lost
 	if (!e) {
 		count(0);
 		return;
@@ -159,6 +163,7 @@ static __always_inline void emit(struct sock *sk, struct flow_state *flow, __u32
 	__builtin_memset(e, 0, sizeof(*e));
 	e->time_ns = bpf_ktime_get_ns();
 	e->flow = flow ? flow->flow : 0;
+	e->sequence = flow ? flow->sequence : 0;
 	e->kind = kind;
 	e->value = value;
 	e->snd_una = tp->snd_una;
@@ -185,14 +190,14 @@ static __always_inline void emit(struct sock *sk, struct flow_state *flow, __u32
 	bpf_ringbuf_submit(e, 0);
 }
 
-// Takes over the last decision.
+// Takes over the last decision, unless it follows an event before the last reduction: its window would undo the reduction.
 static __always_inline void apply(struct sock *sk, struct flow_state *flow)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	__u64 key = flow->flow;
 	struct decision *d = bpf_map_lookup_elem(&decisions, &key);
 
-	if (!d || !d->cwnd)
+	if (!d || !d->cwnd || d->sequence <= flow->reduced)
 		return;
 	tp->snd_cwnd = d->cwnd;
 	if (d->ssthresh)
@@ -232,15 +237,15 @@ __u32 BPF_PROG(bridge_ssthresh, struct sock *sk)
 	if (flow) {
 		__u64 key = flow->flow;
 		struct decision *d = bpf_map_lookup_elem(&decisions, &key);
+		// The controller learns of the reduction from the change of state that follows.
+		flow->reduced = flow->sequence;
 		if (d) {
 			__u32 cwnd = flow->echo ? d->echo_cwnd : d->loss_cwnd;
 			__u32 ssthresh = flow->echo ? d->echo_ssthresh : d->loss_ssthresh;
 			if (ssthresh)
 				answer = ssthresh;
-			if (cwnd) {
+			if (cwnd)
 				tp->snd_cwnd = cwnd;
-				d->cwnd = cwnd; // until the next decision
-			}
 		}
 	}
 	return answer;

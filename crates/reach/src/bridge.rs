@@ -1,13 +1,13 @@
 //! A controller of this project in the kernel's TCP: events come from BPF through a ring buffer, decisions go back through a
 //! map (bpf/ccbridge.bpf.c).
 //!
-//! The kernel asks for the answer to a loss or an echo while it processes an ACK, too early for user space. After every event
-//! a copy of the controller therefore rehearses both answers, and BPF applies them. The controller itself is told of the
-//! reduction when the kernel reports its new state.
+//! The kernel needs the reduction after a loss or an echo while it processes an ACK, too early for user space. After every
+//! event a copy of the controller therefore computes both reductions (`predict_reduction`), and BPF applies them. The
+//! controller itself receives the reduction when the kernel reports its new state.
 
 use crate::controller::measures_delay;
 use crate::error::Error;
-use crate::wall::{Punctual, WallClock};
+use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use cc::{
     Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Signals, Timeout,
@@ -58,6 +58,7 @@ const MISSING: [(Signals, &str); 7] = [
 struct Event {
     time_ns: u64,
     flow: u64,
+    sequence: u64,
     kind: u32,
     value: u32,
     snd_una: u32,
@@ -85,12 +86,13 @@ impl Event {
     fn read(bytes: &[u8]) -> Option<Event> {
         let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let word = |index: usize| {
-            let at = 16 + 4 * index;
+            let at = 24 + 4 * index;
             Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
         };
         Some(Event {
             time_ns: long(0)?,
             flow: long(8)?,
+            sequence: long(16)?,
             kind: word(0)?,
             value: word(1)?,
             snd_una: word(2)?,
@@ -118,7 +120,8 @@ impl Event {
 /// What the kernel does until the next decision, as `struct decision` of the BPF program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Decision {
-    sequence: u32,
+    /// The event that it follows: the kernel ignores decisions that are older than its last reduction.
+    sequence: u64,
     cwnd: u32,
     ssthresh: u32,
     /// The answer to a loss: window and threshold.
@@ -131,21 +134,33 @@ struct Decision {
 
 impl Decision {
     fn bytes(&self) -> [u8; 40] {
-        let words = [
-            self.sequence,
-            self.cwnd,
-            self.ssthresh,
-            self.loss[0],
-            self.loss[1],
-            self.echo[0],
-            self.echo[1],
-            0,
-        ];
+        let words = [self.cwnd, self.ssthresh, self.loss[0], self.loss[1], self.echo[0], self.echo[1]];
         let mut bytes = [0; 40];
-        for (place, word) in bytes.chunks_mut(4).zip(words) {
+        bytes[..8].copy_from_slice(&self.sequence.to_ne_bytes());
+        for (place, word) in bytes[8..32].chunks_mut(4).zip(words) {
             place.copy_from_slice(&word.to_ne_bytes());
         }
         bytes[32..].copy_from_slice(&self.pacing.to_ne_bytes());
+        bytes
+    }
+}
+
+/// A sequence number of the kernel, which wraps at 4 GiB, as the bytes since the first one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extended {
+    last: Option<u32>,
+    bytes: u64,
+}
+
+impl Extended {
+    /// The bytes up to `sequence`, which is less than 2 GiB before or after the last one.
+    fn at(&mut self, sequence: u32) -> u64 {
+        let last = *self.last.get_or_insert(sequence);
+        let moved = sequence.wrapping_sub(last) as i32;
+        let bytes = self.bytes.saturating_add_signed(moved.into());
+        if moved > 0 {
+            (self.last, self.bytes) = (Some(sequence), bytes);
+        }
         bytes
     }
 }
@@ -156,33 +171,31 @@ fn whole(segments: f64) -> u32 {
 }
 
 /// The kernel's flow and its controller.
-pub(crate) struct Steered {
+pub(crate) struct BridgedFlow {
     controller: AnyController,
     clock: WallClock,
-    first_una: Option<u32>,
+    sent: Extended,
     state: u32,
     /// The kernel has asked for a threshold since the last change of its state.
     asked: bool,
     /// Window and threshold before the last reduction.
     before: (f64, f64),
     first_tsval: Option<u32>,
-    sequence: u32,
     pub trace: WindowTrace,
     pub cuts: u64,
     pub timeouts: u64,
 }
 
-impl Steered {
-    fn new(controller: AnyController, clock: WallClock) -> Steered {
-        Steered {
+impl BridgedFlow {
+    fn new(controller: AnyController, clock: WallClock) -> BridgedFlow {
+        BridgedFlow {
             controller,
             clock,
-            first_una: None,
+            sent: Extended::default(),
             state: 0,
             asked: false,
             before: (0.0, 0.0),
             first_tsval: None,
-            sequence: 0,
             trace: WindowTrace::new(),
             cuts: 0,
             timeouts: 0,
@@ -198,7 +211,7 @@ impl Steered {
         Congestion {
             now,
             cause,
-            // The kernel's own window has the rehearsed reduction already.
+            // The kernel's own window has the predicted reduction already.
             window: outstanding.min(self.controller.cwnd()).max(1.0),
             in_flight: event.in_flight as f64,
             segment_sent: None,
@@ -274,8 +287,7 @@ impl Steered {
 
     /// Number of a segment from its sequence number.
     fn segment(&mut self, sequence: u32, mss: u32) -> u64 {
-        let first = *self.first_una.get_or_insert(sequence);
-        (sequence.wrapping_sub(first) / mss.max(1)) as u64
+        self.sent.at(sequence) / u64::from(mss.max(1))
     }
 
     fn ack(&mut self, event: &Event, now: Time) -> Ack {
@@ -339,25 +351,24 @@ impl Steered {
     }
 
     fn decide(&mut self, event: &Event, now: Time) -> Decision {
-        self.sequence = self.sequence.wrapping_add(1);
         let own = [whole(self.controller.cwnd()), whole(self.controller.ssthresh())];
-        let rehearsed = |cause| {
-            let answer = self.controller.rehearse(&self.congestion(event, now, cause));
+        let predicted = |cause| {
+            let answer = self.controller.predict_reduction(&self.congestion(event, now, cause));
             answer.map_or([0, 0], |(cwnd, ssthresh)| [whole(cwnd), whole(ssthresh)])
         };
         Decision {
-            sequence: self.sequence,
+            sequence: event.sequence,
             cwnd: own[0],
             ssthresh: own[1],
-            loss: rehearsed(Cause::FastRetransmit),
+            loss: predicted(Cause::FastRetransmit),
             // A controller that processes echoes itself keeps its window when the kernel enters CWR.
-            echo: if self.reduces_on_echo() { rehearsed(Cause::Ecn) } else { own },
+            echo: if self.reduces_on_echo() { predicted(Cause::Ecn) } else { own },
             pacing: self.controller.pacing().map_or(0, |rate| rate.bps() / 8),
         }
     }
 }
 
-/// A loaded bridge: while it lives, the kernel has an algorithm that a controller here steers.
+/// A loaded bridge: while it lives, the kernel has an algorithm whose decisions come from a controller here.
 pub(crate) struct Bridge {
     object: Object,
     _link: Link,
@@ -416,9 +427,9 @@ impl Bridge {
         measures_delay(&self.controller)
     }
 
-    /// Steers until `over`. Returns the flow and the number of events that were lost.
-    pub fn steer(self, clock: WallClock, over: &AtomicBool) -> Result<(Steered, u64), Error> {
-        let _punctual = Punctual::new();
+    /// Controls the kernel's sender until `over`. Returns the flow and the number of events that were lost.
+    pub fn run(self, clock: WallClock, over: &AtomicBool) -> Result<(BridgedFlow, u64), Error> {
+        let _priority = RealTimePriority::new();
         let failed = |what: &str| Error::Failed(format!("the kernel bridge: {what}"));
         let map = |name: &str| self.object.maps().find(|map| map.name() == name);
         let (Some(events), Some(decisions), Some(counters)) =
@@ -426,12 +437,12 @@ impl Bridge {
         else {
             return Err(failed("a map is missing"));
         };
-        let steered = RefCell::new(Steered::new(self.controller, clock));
+        let bridged = RefCell::new(BridgedFlow::new(self.controller, clock));
         let mut builder = RingBufferBuilder::new();
         builder
             .add(&events, |bytes: &[u8]| {
                 let Some(event) = Event::read(bytes) else { return 0 };
-                let decision = steered.borrow_mut().on_event(&event);
+                let decision = bridged.borrow_mut().on_event(&event);
                 let _ = decisions.update(&event.flow.to_ne_bytes(), &decision.bytes(), MapFlags::ANY);
                 0
             })
@@ -443,7 +454,7 @@ impl Bridge {
         drop(ring);
         let lost = counters.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
         let lost = lost.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes);
-        Ok((steered.into_inner(), lost))
+        Ok((bridged.into_inner(), lost))
     }
 }
 
@@ -479,7 +490,7 @@ fn load(name: &str) -> Result<(Object, Link), libbpf_rs::Error> {
 mod tests {
     use super::*;
 
-    fn reno(cwnd: f64) -> Steered {
+    fn reno(cwnd: f64) -> BridgedFlow {
         let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == "reno").unwrap();
         let info = cc::FlowInfo {
             packet: 1448,
@@ -497,7 +508,7 @@ mod tests {
         };
         let controller =
             AnyController::new("reno", &cc::Params::new(descriptor.params, []).unwrap(), &info).unwrap();
-        Steered::new(controller, WallClock::start())
+        BridgedFlow::new(controller, WallClock::start())
     }
 
     fn event(kind: u32, value: u32) -> Event {
@@ -514,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rehearsed_answer_is_the_one_that_follows() {
+    fn the_predicted_reduction_is_the_one_that_follows() {
         let mut flow = reno(40.0);
         let before = flow.on_event(&event(OPEN, 0));
         assert_eq!((before.cwnd, before.loss, before.echo), (40, [20, 20], [20, 20]));
@@ -531,6 +542,19 @@ mod tests {
     }
 
     #[test]
+    fn segments_are_counted_beyond_four_gigabytes() {
+        let mut flow = reno(40.0);
+        let begin = u32::MAX - 5000;
+        assert_eq!(flow.segment(begin, 1000), 0);
+        let mut sequence = begin;
+        for round in 1..=6u64 {
+            sequence = sequence.wrapping_add(1_000_000_000);
+            assert_eq!(flow.segment(sequence, 1000), round * 1_000_000);
+            assert_eq!(flow.segment(sequence.wrapping_sub(20_000), 1000), round * 1_000_000 - 20);
+        }
+    }
+
+    #[test]
     fn an_undo_restores_the_window() {
         let mut flow = reno(40.0);
         flow.on_event(&event(OPEN, 0));
@@ -541,14 +565,15 @@ mod tests {
 
     #[test]
     fn events_and_decisions_have_the_layout_of_the_program() {
-        let mut bytes = vec![0; 96];
-        bytes[16..20].copy_from_slice(&ACK.to_ne_bytes());
-        bytes[92..96].copy_from_slice(&7u32.to_ne_bytes());
+        let mut bytes = vec![0; 104];
+        bytes[16..24].copy_from_slice(&(1u64 << 40).to_ne_bytes());
+        bytes[24..28].copy_from_slice(&ACK.to_ne_bytes());
+        bytes[100..104].copy_from_slice(&7u32.to_ne_bytes());
         let read = Event::read(&bytes).unwrap();
-        assert_eq!((read.kind, read.app_limited), (ACK, 7));
-        assert!(Event::read(&bytes[..90]).is_none());
+        assert_eq!((read.sequence, read.kind, read.app_limited), (1 << 40, ACK, 7));
+        assert!(Event::read(&bytes[..100]).is_none());
         let decision = Decision { sequence: 1, cwnd: 2, echo: [5, 6], pacing: 9, ..Decision::default() };
         let bytes = decision.bytes();
-        assert_eq!((bytes[4], bytes[20], bytes[24], bytes[32]), (2, 5, 6, 9));
+        assert_eq!((bytes[0], bytes[8], bytes[24], bytes[28], bytes[32]), (1, 2, 5, 6, 9));
     }
 }

@@ -18,9 +18,40 @@ pub(crate) fn make(control: &CongestionControl, info: &FlowInfo) -> Result<AnyCo
     }
 }
 
-/// Whether a controller measures delays so closely that lateness of a packet time changes it.
+/// Controllers that react to losses and marks only.
+const LOSS_BASED: [&str; 4] = ["reno", "bic", "hstcp", "dctcp"];
+
+/// Whether lateness of a packet time may change what a controller does: all but those that react to losses and marks only.
+/// CUBIC measures delays to end slow start (HyStart); of an external controller nothing is known.
 pub(crate) fn measures_delay(controller: &AnyController) -> bool {
-    controller.needs().has(Signals::FINE_CLOCK)
-        || controller.needs().has(Signals::RECEIVER_TIME)
-        || matches!(controller.name(), "vegas" | "veno" | "ca_artt")
+    let reacts_to_losses = match controller {
+        AnyController::ExternalController(_) => false,
+        own => LOSS_BASED.contains(&own.name()),
+    };
+    !reacts_to_losses || controller.needs().has(Signals::FINE_CLOCK)
+}
+
+/// The same for an algorithm of the kernel.
+pub(crate) fn kernel_measures_delay(algorithm: &str) -> bool {
+    !matches!(algorithm, "reno" | "bic" | "highspeed" | "scalable" | "dctcp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_losses_and_marks_leave_delays_out() {
+        for name in ["cubic", "bbr", "vegas", "yeah", "westwood", "unknown"] {
+            assert!(kernel_measures_delay(name), "{name}");
+        }
+        assert!(!kernel_measures_delay("reno"));
+    }
+
+    #[test]
+    fn the_list_has_names_of_controllers() {
+        for name in LOSS_BASED {
+            assert!(cc::CONTROLLERS.iter().any(|known| known.name == name), "{name}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use crate::ipv4;
 use crate::namespaces::{Command, Namespaces, Notice, Plan, Side};
 use crate::network::{FlowFacts, LiveNetwork};
 use crate::validity::Validity;
-use crate::wall::Punctual;
+use crate::wall::RealTimePriority;
 use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Scenario};
 use net::Ecn;
 use rustix::event::{PollFd, PollFlags};
@@ -33,7 +33,7 @@ pub(crate) fn mtu(facts: &FlowFacts) -> Result<u32, Error> {
         return Ok(bytes);
     }
     Err(Error::Input(format!(
-        "the first flow's packets have {bytes} bytes on the wire; a path in real time needs {} to {}",
+        "flow[0]: its packets have {bytes} bytes on the wire; a path in real time needs {} to {}: change `mss` or `header`",
         MTU.start(),
         MTU.end()
     )))
@@ -102,6 +102,7 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     };
     let namespaces = Namespaces::create(&plan)?;
     let mut path = LivePath::new(network, &namespaces);
+    path.network.start();
     namespaces.start()?;
     let mut status = None;
     path.drive(request.check, |notice| match notice {
@@ -150,14 +151,13 @@ impl<'a> LivePath<'a> {
         LivePath { network, namespaces, counts: Default::default(), buffer: vec![0; LARGEST] }
     }
 
-    /// Moves packets until the scenario ends, `notice` returns false, or `check` does (an error).
+    /// Moves packets until the scenario ends, the network is too slow, `notice` returns false, or `check` does (an error).
     pub fn drive(
         &mut self,
         check: &mut dyn FnMut() -> bool,
         mut notice: impl FnMut(Notice) -> bool,
     ) -> Result<(), Error> {
-        let _punctual = Punctual::new();
-        self.network.start();
+        let _priority = RealTimePriority::new();
         let mut next_check = Time::ZERO;
         while self.network.catch_up() {
             for side in Side::BOTH {
@@ -181,6 +181,7 @@ impl<'a> LivePath<'a> {
                 }
             }
         }
+        self.network.add_lost_outside(self.namespaces.dropped()?);
         Ok(())
     }
 

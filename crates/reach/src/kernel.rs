@@ -3,6 +3,7 @@
 
 #[cfg(feature = "kernel")]
 use crate::bridge::Bridge;
+use crate::controller::kernel_measures_delay;
 #[cfg(feature = "kernel")]
 use crate::controller::make;
 use crate::emulate::{LivePath, mtu};
@@ -11,7 +12,7 @@ use crate::live::LiveRun;
 use crate::namespaces::{Namespaces, Plan, Side, SocketRequest};
 use crate::network::{FlowFacts, LiveNetwork};
 use crate::sys::{self, TcpInfo};
-use crate::wall::{Punctual, WallClock};
+use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use lab::{Flow, FlowKind, Scenario, TcpFlow};
 use std::io::{self, Read, Write};
@@ -34,7 +35,7 @@ const INFINITE: u32 = 0x7fff_ffff;
 /// States of the kernel's congestion control (enum tcp_ca_state).
 const PHASES: [&str; 5] = ["open", "open", "cwr", "recovery", "loss"];
 
-/// What steers the kernel's sender.
+/// Where the congestion control of the kernel's sender comes from.
 #[derive(Clone, Debug)]
 pub enum KernelControl {
     /// An algorithm of the kernel, by its name.
@@ -55,17 +56,21 @@ pub fn run_kernel(
     let loaded = scenario.loaded().map_err(|e| Error::Scenario(Box::new(e)))?;
     let scenario = &*loaded;
     let Some(Flow { kind: FlowKind::Tcp(tcp), .. }) = scenario.flows.first() else {
-        return Err(Error::Input("the scenario's first flow must be a TCP flow to run in the kernel".into()));
+        return Err(Error::Input(
+            "flow[0]: must be a TCP flow to run in the kernel; add `tcp = { congestion_control = \"cubic\" }`, or put a TCP \
+             flow first"
+                .into(),
+        ));
     };
     let facts = FlowFacts::of(scenario)?;
     let network = LiveNetwork::build(scenario, &facts, seed, 0)?;
     match control {
-        KernelControl::Own(name) => run(scenario, tcp, &facts, network, Steering::Own(name), check),
+        KernelControl::Own(name) => run(scenario, tcp, &facts, network, ControlSource::Own(name), check),
         #[cfg(feature = "kernel")]
         KernelControl::Bridge => {
             let controller = make(&tcp.control, &flow_info(tcp, seed.unwrap_or(scenario.seed)))?;
             let bridge = Bridge::load(controller)?;
-            run(scenario, tcp, &facts, network, Steering::Bridge(Box::new(bridge)), check)
+            run(scenario, tcp, &facts, network, ControlSource::Bridge(Box::new(bridge)), check)
         }
     }
 }
@@ -86,8 +91,8 @@ fn flow_info(tcp: &TcpFlow, seed: u64) -> cc::FlowInfo {
     }
 }
 
-/// What steers the sender of a run.
-enum Steering<'a> {
+/// Where the congestion control of a run comes from.
+enum ControlSource<'a> {
     /// An algorithm of the kernel.
     Own(&'a str),
     #[cfg(feature = "kernel")]
@@ -124,12 +129,12 @@ fn run(
     tcp: &TcpFlow,
     facts: &FlowFacts,
     network: LiveNetwork,
-    steering: Steering<'_>,
+    source: ControlSource<'_>,
     check: &mut dyn FnMut() -> bool,
 ) -> Result<LiveRun, Error> {
-    let (control, delay) = steering.describe();
-    let mut notes = steering.notes();
-    let namespaces = Namespaces::create(&plan(tcp, facts, steering.kernel_name())?)?;
+    let (control, delay) = source.describe();
+    let mut notes = source.notes();
+    let namespaces = Namespaces::create(&plan(tcp, facts, source.kernel_name())?)?;
     let [sender, sink] =
         [0, 1].map(|end| namespaces.sockets[end].try_clone().map_err(failed("a socket of the namespaces")));
     let (sender, sink) = (sender?, sink?);
@@ -149,7 +154,7 @@ fn run(
         scope.spawn(|| receive(&listener, &shared));
         let sending = scope.spawn(|| send(sender, &flow, &shared));
         let sampling = scope.spawn(|| sample(&namespaces.sockets[0], &shared));
-        let steered = steering.spawn(scope, &shared);
+        let bridged = source.spawn(scope, &shared);
         let driven = path.drive(check, |_| true);
         shared.over.store(true, Ordering::Release);
         for end in &namespaces.sockets {
@@ -157,14 +162,14 @@ fn run(
         }
         let lost = |_| Error::Failed("a thread of the flow failed".into());
         let (sent, sampled) = (sending.join().map_err(lost)?, sampling.join().map_err(lost)?);
-        let steered = steered.map(|thread| thread.join().map_err(lost)?).transpose();
+        let bridged = bridged.map(|thread| thread.join().map_err(lost)?).transpose();
         driven?;
         sent?;
-        Ok::<_, Error>((sampled, steered?))
+        Ok::<_, Error>((sampled, bridged?))
     })?;
-    let ((mut trace, mut counters), steered) = ended;
+    let ((mut trace, mut counters), bridged) = ended;
     let mut substrate = "linux";
-    if let Some((better, cuts, timeouts, lost)) = steered {
+    if let Some((better, cuts, timeouts, lost)) = bridged {
         (trace, counters.cuts, counters.timeouts) = (better, cuts, timeouts);
         substrate = "kernel";
         if lost > 0 {
@@ -176,7 +181,7 @@ fn run(
     let mut live = LiveRun::new(path.network, trace, validity, substrate);
     live.flow(|flow| {
         flow.control = Some(control);
-        counters.write(flow, &shared, tcp, scenario.duration);
+        counters.write(flow, &shared, scenario.duration);
     });
     Ok(live)
 }
@@ -193,60 +198,55 @@ fn plan(tcp: &TcpFlow, facts: &FlowFacts, control: &str) -> Result<Plan, Error> 
     })
 }
 
-/// What a thread that steers the sender leaves: trace, reductions, timeouts, lost events.
-type Steered = (WindowTrace, u64, u64, u64);
+/// What the thread of the bridge leaves: trace, reductions, timeouts, lost events.
+type BridgeResult = (WindowTrace, u64, u64, u64);
 
-impl Steering<'_> {
+impl ControlSource<'_> {
     /// The name in the kernel.
     fn kernel_name(&self) -> &str {
         match self {
-            Steering::Own(name) => name,
+            ControlSource::Own(name) => name,
             #[cfg(feature = "kernel")]
-            Steering::Bridge(bridge) => &bridge.name,
+            ControlSource::Bridge(bridge) => &bridge.name,
         }
     }
 
     /// The name in the outcome, and whether it measures delays.
     fn describe(&self) -> (String, bool) {
         match self {
-            Steering::Own(name) => (format!("linux:{name}"), kernel_measures_delay(name)),
+            ControlSource::Own(name) => (format!("linux:{name}"), kernel_measures_delay(name)),
             #[cfg(feature = "kernel")]
-            Steering::Bridge(bridge) => (bridge.controller_name().into(), bridge.measures_delay()),
+            ControlSource::Bridge(bridge) => (bridge.controller_name().into(), bridge.measures_delay()),
         }
     }
 
     /// Differences from a run in the simulator.
     fn notes(&self) -> Vec<String> {
         match self {
-            Steering::Own(_) => {
+            ControlSource::Own(_) => {
                 vec!["round-trip times and windows are sampled every millisecond (TCP_INFO)".into()]
             }
             #[cfg(feature = "kernel")]
-            Steering::Bridge(bridge) => bridge.degraded.clone(),
+            ControlSource::Bridge(bridge) => bridge.degraded.clone(),
         }
     }
 
-    /// Starts the thread that steers, if there is one.
-    #[cfg_attr(not(feature = "kernel"), allow(unused_variables, reason = "the kernel steers itself"))]
+    /// Starts the thread of the bridge, if there is one.
+    #[cfg_attr(not(feature = "kernel"), allow(unused_variables, reason = "the kernel has its own control"))]
     fn spawn<'scope, 'env>(
         self,
         scope: &'scope Scope<'scope, 'env>,
         shared: &'env Shared,
-    ) -> Option<ScopedJoinHandle<'scope, Result<Steered, Error>>> {
+    ) -> Option<ScopedJoinHandle<'scope, Result<BridgeResult, Error>>> {
         match self {
-            Steering::Own(_) => None,
+            ControlSource::Own(_) => None,
             #[cfg(feature = "kernel")]
-            Steering::Bridge(bridge) => Some(scope.spawn(|| {
-                let (flow, lost) = bridge.steer(shared.clock, &shared.over)?;
+            ControlSource::Bridge(bridge) => Some(scope.spawn(|| {
+                let (flow, lost) = bridge.run(shared.clock, &shared.over)?;
                 Ok((flow.trace, flow.cuts, flow.timeouts, lost))
             })),
         }
     }
-}
-
-/// Whether an algorithm of the kernel measures delays so closely that lateness of a packet time changes it.
-fn kernel_measures_delay(control: &str) -> bool {
-    matches!(control, "vegas" | "cdg" | "nv" | "lp" | "yeah" | "illinois" | "veno")
 }
 
 fn listen(socket: OwnedFd) -> io::Result<TcpListener> {
@@ -320,7 +320,7 @@ struct Counters {
 }
 
 impl Counters {
-    fn write(&self, flow: &mut lab::FlowOutcome, shared: &Shared, tcp: &TcpFlow, duration: Span) {
+    fn write(&self, flow: &mut lab::FlowOutcome, shared: &Shared, duration: Span) {
         let (info, seconds) = (&self.last, duration.seconds());
         let received = shared.received.load(Ordering::Relaxed);
         flow.kind = "tcp";
@@ -328,7 +328,7 @@ impl Counters {
         flow.delivered_bytes = received;
         flow.goodput_bps = received as f64 * 8.0 / seconds;
         flow.sent_packets = info.data_segs_out as u64;
-        flow.acked_packets = Some(info.bytes_acked / tcp.options.packet.max(1) as u64);
+        flow.acked_packets = Some(info.bytes_acked / info.snd_mss.max(1) as u64);
         flow.retransmitted_packets = Some(info.total_retrans as u64);
         flow.window_cuts = Some(self.cuts);
         flow.timeouts = Some(self.timeouts);
@@ -340,7 +340,7 @@ impl Counters {
 
 /// Samples the socket until the end. Returns the trace and the counters.
 fn sample(socket: &OwnedFd, shared: &Shared) -> (WindowTrace, Counters) {
-    let _punctual = Punctual::new();
+    let _priority = RealTimePriority::new();
     let mut trace = WindowTrace::new();
     let mut counters = Counters::default();
     let mut phase = 0usize;

@@ -15,6 +15,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, send, sendmsg, socket, socketpair,
     sockopt,
 };
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
 use std::ffi::CString;
 use std::fs::File;
@@ -22,6 +23,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// An end of the emulated path.
@@ -95,10 +97,13 @@ pub(crate) enum Notice {
 /// The namespaces; dropping it ends everything in them.
 pub(crate) struct Namespaces {
     holder: i32,
-    first: Option<i32>,
+    /// The first process of the PID namespace (pidfd).
+    first: Option<OwnedFd>,
     control: OwnedFd,
     /// The devices at the two ends.
     pub tuns: [OwnedFd; 2],
+    /// Their statistics.
+    statistics: [File; 2],
     /// The sockets that the plan asks for.
     pub sockets: Vec<OwnedFd>,
 }
@@ -122,17 +127,17 @@ impl Namespaces {
         let parent = rustix::process::getpid().as_raw_nonzero().get();
         let Some(holder) = sys::fork().map_err(failed("fork"))? else {
             drop(ours);
-            hold(plan, &prepared, parent, theirs.as_fd());
+            in_child(theirs.as_fd(), || hold(plan, &prepared, parent, theirs.as_fd()));
         };
         drop(theirs);
         let mut made = Started { holder, first: None, control: Some(ours) };
         let mut ready = None;
         // The two processes report in any order.
         loop {
-            let (text, descriptors) = made.receive()?;
+            let (text, mut descriptors) = made.receive()?;
             let (kind, rest) = text.split_at(1);
             match kind {
-                "p" => made.first = rest.parse().ok(),
+                "p" => made.first = descriptors.pop(),
                 "r" => ready = Some(descriptors),
                 "u" => return Err(Error::Unavailable(rest.into())),
                 _ => return Err(Error::Failed(rest.into())),
@@ -149,6 +154,15 @@ impl Namespaces {
     pub fn start(&self) -> Result<(), Error> {
         send(&self.control, b"g", SendFlags::NOSIGNAL).map_err(|e| failed("namespaces")(e.into()))?;
         Ok(())
+    }
+
+    /// The packets that the devices have dropped before this program could read them.
+    pub fn dropped(&self) -> Result<u64, Error> {
+        let mut dropped = 0;
+        for statistics in &self.statistics {
+            dropped += tun::dropped(statistics).map_err(failed("the statistics of a device"))?;
+        }
+        Ok(dropped)
     }
 
     /// Becomes readable when there is a notice.
@@ -170,14 +184,19 @@ impl Namespaces {
 
 impl Drop for Namespaces {
     fn drop(&mut self) {
-        end(self.holder, self.first);
+        end(self.holder, self.first.as_ref());
     }
 }
 
 /// Ends the processes and waits until they are gone.
-fn end(holder: i32, first: Option<i32>) {
-    // With the first process of its PID namespace all others end; the holder returns when they have ended.
-    sys::kill(first.unwrap_or(holder));
+fn end(holder: i32, first: Option<&OwnedFd>) {
+    // With the first process of its PID namespace all others end; the holder returns when they have ended. That process is
+    // a child of the holder, so its number may belong to another process by now: the descriptor cannot. The holder is our
+    // child: its number is its own until we wait for it.
+    match first {
+        Some(first) => drop(pidfd_send_signal(first, Signal::KILL)),
+        None => sys::kill(holder),
+    }
     let _ = sys::wait(holder);
     sys::take_terminal();
 }
@@ -185,7 +204,7 @@ fn end(holder: i32, first: Option<i32>) {
 /// Processes that are about to report that they are ready.
 struct Started {
     holder: i32,
-    first: Option<i32>,
+    first: Option<OwnedFd>,
     control: Option<OwnedFd>,
 }
 
@@ -197,16 +216,16 @@ impl Started {
 
     fn finish(mut self, descriptors: Vec<OwnedFd>) -> Result<Namespaces, Error> {
         let mut descriptors = descriptors.into_iter();
-        let (Some(from), Some(to), Some(control)) =
-            (descriptors.next(), descriptors.next(), self.control.take())
-        else {
+        let mut pair = || Some([descriptors.next()?, descriptors.next()?]);
+        let (Some(tuns), Some(statistics), Some(control)) = (pair(), pair(), self.control.take()) else {
             return Err(Error::Failed("the namespaces sent no devices".into()));
         };
         Ok(Namespaces {
             holder: self.holder,
-            first: self.first,
+            first: self.first.take(),
             control,
-            tuns: [from, to],
+            tuns,
+            statistics: statistics.map(File::from),
             sockets: descriptors.collect(),
         })
     }
@@ -215,7 +234,7 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         if self.control.is_some() {
-            end(self.holder, self.first);
+            end(self.holder, self.first.as_ref());
         }
     }
 }
@@ -244,6 +263,12 @@ fn prepare(plan: &Plan) -> Result<Prepared, Error> {
     let mut prepared = [None, None];
     for side in Side::BOTH {
         let Some(command) = &plan.commands[side as usize] else { continue };
+        if command.arguments.is_empty() {
+            return Err(Error::Input(format!(
+                "the command at {} is empty: give a program and its arguments",
+                side.address()
+            )));
+        }
         let addresses = [
             ("ACKCLOCK_LOCAL".to_string(), side.address().to_string()),
             ("ACKCLOCK_REMOTE".to_string(), side.other().address().to_string()),
@@ -263,10 +288,30 @@ fn prepare(plan: &Plan) -> Result<Prepared, Error> {
 /// Sends a message to the program; if it is gone, so are we.
 fn report(control: BorrowedFd<'_>, kind: char, text: &str) {
     let mut message = format!("{kind}{text}");
-    message.truncate(MESSAGE);
+    message.truncate(message.floor_char_boundary(MESSAGE));
     if send(control, message.as_bytes(), SendFlags::NOSIGNAL).is_err() {
         sys::exit(1);
     }
+}
+
+/// Sends a message with descriptors to the program.
+fn send_descriptors(
+    control: BorrowedFd<'_>,
+    text: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> Result<(), Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+    sendmsg(control, &[IoSlice::new(text)], &mut ancillary, SendFlags::NOSIGNAL).map(drop)
+}
+
+/// Does the work of a child process and ends it, also after a panic: it must not return into the code of its parent.
+fn in_child(control: BorrowedFd<'_>, work: impl FnOnce()) -> ! {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        report(control, 'f', "internal error in a process of the namespaces; please report it");
+    }
+    sys::exit(1)
 }
 
 /// The process that creates the namespaces and waits for the first process in them.
@@ -289,11 +334,24 @@ fn hold(plan: &Plan, prepared: &Prepared, parent: i32, control: BorrowedFd<'_>) 
         sys::exit(1);
     }
     match sys::fork() {
-        Ok(None) => first_process(plan, prepared, control),
+        Ok(None) => in_child(control, || first_process(plan, prepared, control)),
         Ok(Some(first)) => {
-            report(control, 'p', &first.to_string());
-            let _ = sys::wait(first);
-            sys::exit(0)
+            // Until this process waits, the number is that of its child.
+            let opened =
+                Pid::from_raw(first).ok_or(Errno::SRCH).and_then(|id| pidfd_open(id, PidfdFlags::empty()));
+            match opened {
+                Ok(opened) => {
+                    if send_descriptors(control, b"p", &[opened.as_fd()]).is_err() {
+                        sys::exit(1);
+                    }
+                    let _ = sys::wait(first);
+                    sys::exit(0)
+                }
+                Err(error) => {
+                    report(control, 'u', &format!("pidfd_open: {error}; it needs Linux 5.3 or later"));
+                    sys::exit(1)
+                }
+            }
         }
         Err(error) => {
             report(control, 'f', &format!("fork: {error}"));
@@ -372,6 +430,7 @@ fn first_process(plan: &Plan, prepared: &Prepared, control: BorrowedFd<'_>) -> !
 fn open_ends(plan: &Plan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, String)> {
     let mut descriptors = Vec::new();
     let mut networks = Vec::new();
+    let mut statistics = Vec::new();
     let mut sockets = Vec::new();
     for side in Side::BOTH {
         if side == Side::To {
@@ -384,6 +443,8 @@ fn open_ends(plan: &Plan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, S
             ))
         })?;
         descriptors.push(tun);
+        let opened = tun::statistics().map_err(|e| ('f', format!("the statistics of a device: {e}")))?;
+        statistics.push(OwnedFd::from(opened));
         if let Some(ecn) = plan.ecn {
             let _ = std::fs::write("/proc/sys/net/ipv4/tcp_ecn", if ecn { "1" } else { "0" });
         }
@@ -392,13 +453,10 @@ fn open_ends(plan: &Plan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, S
         }
         networks.push(File::open("/proc/self/ns/net").map_err(|e| ('f', format!("/proc/self/ns/net: {e}")))?);
     }
+    descriptors.extend(statistics);
     descriptors.extend(sockets);
     let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    ancillary.push(SendAncillaryMessage::ScmRights(&borrowed));
-    sendmsg(control, &[IoSlice::new(b"r")], &mut ancillary, SendFlags::NOSIGNAL)
-        .map_err(|e| ('f', format!("sending the devices: {e}")))?;
+    send_descriptors(control, b"r", &borrowed).map_err(|e| ('f', format!("sending the devices: {e}")))?;
     <[File; 2]>::try_from(networks).map_err(|_| ('f', "two network namespaces are needed".into()))
 }
 
@@ -427,7 +485,7 @@ fn start(
 ) -> i32 {
     match sys::fork() {
         Ok(Some(child)) => child,
-        Ok(None) => {
+        Ok(None) => in_child(control, || {
             if plan.output_to_error {
                 sys::output_to_error();
             }
@@ -440,7 +498,7 @@ fn start(
             };
             report(control, 'n', &format!("{}: {error}", arguments[0].to_string_lossy()));
             sys::exit(127)
-        }
+        }),
         Err(error) => {
             report(control, 'n', &format!("fork: {error}"));
             sys::exit(1)
@@ -466,5 +524,46 @@ fn await_listener(network: BorrowedFd<'_>) {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap()
+    }
+
+    #[test]
+    fn a_long_message_ends_between_two_characters() {
+        let (ours, theirs) = pair();
+        report(theirs.as_fd(), 'n', &"é".repeat(600));
+        let (text, _) = receive(ours.as_fd()).unwrap();
+        assert_eq!(text, format!("n{}", "é".repeat(511)));
+    }
+
+    #[test]
+    fn a_panic_ends_the_child() {
+        let (ours, theirs) = pair();
+        let Some(child) = sys::fork().unwrap() else {
+            in_child(theirs.as_fd(), || std::panic::resume_unwind(Box::new("no hook")));
+        };
+        assert_eq!(sys::wait(child).unwrap(), (child, 1));
+        let (text, _) = receive(ours.as_fd()).unwrap();
+        assert!(text.starts_with("finternal error"), "{text}");
+    }
+
+    #[test]
+    fn a_program_is_needed() {
+        let command = Command { arguments: Vec::new(), environment: Vec::new() };
+        let plan = Plan {
+            mtu: 1500,
+            commands: [Some(command), None],
+            sockets: Vec::new(),
+            ecn: None,
+            output_to_error: false,
+        };
+        assert!(matches!(Namespaces::create(&plan), Err(Error::Input(text)) if text.contains("is empty")));
     }
 }

@@ -12,6 +12,12 @@ use units::{Span, Time};
 /// Longest sleep, so that the caller's signals are processed.
 const LONGEST_SLEEP: Span = Span::from_ms(20);
 
+/// Simulated time that is processed between two looks at the clock.
+const STEP: Span = Span::from_ms(10);
+
+/// How long the network may be behind the wall clock without a pause before the run ends.
+const LONGEST_BEHIND: Span = Span::from_ms(1000);
+
 /// The smallest round-trip time for which a run in real time is meant.
 const SMALLEST_RTT: Span = Span::from_ms(5);
 
@@ -33,7 +39,7 @@ impl FlowFacts {
         let resolved = scenario.resolve();
         let Some(flow) = resolved.flows.first() else {
             return Err(Error::Input(
-                "the scenario has no [[flow]]: its two nodes are the ends of the path".into(),
+                "flow: is missing; add a [[flow]] with `from` and `to`, the two nodes that are the ends of the path".into(),
             ));
         };
         let slowest = flow.path.iter().map(|link| resolved.links[*link as usize].mean_rate_bps).min();
@@ -65,6 +71,15 @@ pub(crate) struct LiveNetwork {
     transit: [Option<Span>; 2],
     cpu: f64,
     ended: bool,
+    /// The simulated time that has been reached.
+    reached: Time,
+    /// When the last sleep ended.
+    woke: Time,
+    /// When the network last had nothing due.
+    idle: Time,
+    overloaded: bool,
+    /// How long a datagram that is now read may have waited for this thread.
+    wait: Span,
 }
 
 impl LiveNetwork {
@@ -82,7 +97,10 @@ impl LiveNetwork {
         let whole = Scenario { warmup: Span::ZERO, ..scenario.clone() };
         let run = Run::new(&whole, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
         let Some(&flow) = run.attached_flows().first() else {
-            return Err(Error::Input("the scenario's first flow cannot be run in real time".into()));
+            return Err(Error::Input(
+                "flow[0]: cannot be run in real time; put a TCP or QUIC flow with `from` and `to` first"
+                    .into(),
+            ));
         };
         let limit = stall_limit(facts.base_rtt.unwrap_or(SMALLEST_RTT));
         Ok(LiveNetwork {
@@ -95,23 +113,36 @@ impl LiveNetwork {
             transit: [None; 2],
             cpu: cpu_s(),
             ended: false,
+            reached: Time::ZERO,
+            woke: Time::ZERO,
+            idle: Time::ZERO,
+            overloaded: false,
+            wait: Span::ZERO,
         })
     }
 
-    /// Starts the clock: the network begins now.
+    /// Starts the clock: the network begins now. Call it once, before others copy the clock.
     pub fn start(&mut self) {
         self.clock = WallClock::start();
         self.cpu = cpu_s();
     }
 
-    /// Processes everything up to now. Returns false at the end of the scenario.
+    /// Processes everything up to now. Returns false at the end of the scenario, and if the network was behind the clock for
+    /// a second: a thread with real-time priority must not keep the machine from everything else.
     pub fn catch_up(&mut self) -> bool {
-        self.ended = self.ended || self.run.catch_up(self.clock.now());
-        !self.ended
+        let goal = self.clock.now();
+        while !self.ended && !self.overloaded && self.reached < goal {
+            self.reached = goal.min(self.reached + STEP);
+            self.ended = self.run.catch_up(self.reached);
+            let now = self.clock.now();
+            self.overloaded = now.since(self.idle.min(now)) > LONGEST_BEHIND;
+        }
+        !self.ended && !self.overloaded
     }
 
     /// A datagram enters the network at an end, at the time of the last [`LiveNetwork::catch_up`].
     pub fn inject(&mut self, end: FlowEnd, bytes: &[u8], ecn: Ecn) {
+        self.lateness.record_late(self.wait);
         self.run.inject(self.flow, end, bytes, ecn);
     }
 
@@ -124,22 +155,39 @@ impl LiveNetwork {
             if !send(datagram) {
                 self.lateness.send_failures += 1;
             }
+            self.lateness.packets += 1;
             self.lateness.record(at, self.clock.now());
         }
     }
 
     /// Sleeps until the network's next event, at most 20 ms, or until one of the descriptors is readable.
-    pub fn sleep(&self, descriptors: &mut [PollFd<'_>]) -> Result<(), Error> {
-        let timeout = longest_sleep(self.clock.now(), self.run.next_at());
+    /// A datagram may come while this thread works, and while it wakes up late: both are its wait for the next turn.
+    pub fn sleep(&mut self, descriptors: &mut [PollFd<'_>]) -> Result<(), Error> {
+        let before = self.clock.now();
+        let timeout = longest_sleep(before, self.run.next_at());
         match poll(descriptors, Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(Error::Failed(format!("poll: {error}"))),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Error::Failed(format!("poll: {error}"))),
         }
+        let now = self.clock.now();
+        let asked = Span::from_ps(timeout.tv_nsec as u64 * 1000);
+        let (work, slept) = (before.since(self.woke.min(before)), now.since(before));
+        self.wait = work + slept.max(asked) - asked;
+        self.woke = now;
+        if asked > Span::ZERO {
+            self.idle = now;
+        }
+        Ok(())
     }
 
     /// Counts datagrams that an end could not send.
     pub fn add_send_failures(&mut self, count: u64) {
         self.lateness.send_failures += count;
+    }
+
+    /// Counts datagrams that were lost between the ends and the network.
+    pub fn add_lost_outside(&mut self, count: u64) {
+        self.lateness.lost_outside += count;
     }
 
     /// Time since the start.
@@ -173,7 +221,7 @@ impl LiveNetwork {
         let base_rtt = self.base_rtt.or_else(seen).unwrap_or(SMALLEST_RTT);
         Validity::of(
             &self.lateness,
-            Demands { base_rtt, packet_time, needs_packets, degraded },
+            Demands { base_rtt, packet_time, needs_packets, overloaded: self.overloaded, degraded },
             cpu_s() - self.cpu,
         )
     }

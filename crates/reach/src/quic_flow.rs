@@ -6,7 +6,7 @@ use crate::error::{Error, failed};
 use crate::live::LiveRun;
 use crate::network::{FlowFacts, LiveNetwork, longest_sleep};
 use crate::udp::Socket;
-use crate::wall::{Punctual, WallClock};
+use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use bytes::BytesMut;
 use cc::{AnyController, Controller, FlowInfo, Phase, Signals};
@@ -67,6 +67,10 @@ pub fn run_udp(
     notes.push(if config.tls { "session: TLS 1.3".into() } else { "session: without encryption".into() });
     let failures = sent.failures + received.failures;
     network.add_send_failures(failures);
+    for (side, mut end) in [sent.socket, received.socket].into_iter().enumerate() {
+        let lost = relays[side].lost_from(&end, ends[side]) + end.lost_from(&relays[side], near[side]);
+        network.add_lost_outside(lost);
+    }
     let validity = network.validity(packet_time, true, notes);
     let failure = sent.endpoint.failure().or(received.endpoint.failure());
     if let Some(failure) = failure {
@@ -87,12 +91,14 @@ fn converted(scenario: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
     let refused = |error| Error::Scenario(Box::new(error));
     let mut scenario = scenario.loaded().map_err(refused)?.into_owned();
     let Some(flow) = scenario.flows.first() else {
-        return Err(Error::Input("the scenario has no [[flow]]".into()));
+        return Err(Error::Input(
+            "flow: is missing; add a [[flow]] with `from`, `to` and `quic` or `tcp`".into(),
+        ));
     };
     match &flow.kind {
         FlowKind::Quic(_) => Ok((scenario, Vec::new())),
         FlowKind::Udp { .. } => {
-            Err(Error::Input(format!("flow {}: must be a QUIC or a TCP flow", flow.name)))
+            Err(Error::Input("flow[0]: must be a QUIC or a TCP flow; put one first".into()))
         }
         FlowKind::Tcp(_) => {
             let alone = Scenario { flows: vec![flow.clone()], traffic: Vec::new(), ..scenario.clone() };
@@ -134,7 +140,7 @@ fn carry(
     ends: [SocketAddr; 2],
     check: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
-    let _punctual = Punctual::new();
+    let _priority = RealTimePriority::new();
     let mut next_check = Time::ZERO;
     while network.catch_up() {
         for (side, end) in [FlowEnd::Source, FlowEnd::Destination].into_iter().enumerate() {
@@ -169,6 +175,7 @@ struct Side<'a> {
 /// What an end leaves.
 struct Ended {
     endpoint: Endpoint,
+    socket: Socket,
     trace: WindowTrace,
     failures: u64,
 }
@@ -220,7 +227,7 @@ impl<'a> Side<'a> {
         if self.due.wake <= now {
             endpoint.on_wake_timer(now);
         }
-        let (socket, other, failures) = (&self.socket, self.other, &mut self.failures);
+        let (socket, other, failures) = (&mut self.socket, self.other, &mut self.failures);
         self.due = endpoint.transmit(now, |bytes, ecn| {
             *failures += u64::from(!socket.send(other, bytes, to_network(ecn)));
         });
@@ -234,16 +241,21 @@ impl<'a> Side<'a> {
     }
 
     fn receive(mut self) -> Ended {
-        let _punctual = Punctual::new();
+        let _priority = RealTimePriority::new();
         while !self.is_over() {
             self.turn();
             self.sleep(Time::NEVER);
         }
-        Ended { endpoint: self.endpoint, trace: WindowTrace::new(), failures: self.failures }
+        Ended {
+            endpoint: self.endpoint,
+            socket: self.socket,
+            trace: WindowTrace::new(),
+            failures: self.failures,
+        }
     }
 
     fn send(mut self, flow: &Flow, handle: &ControllerHandle) -> Ended {
-        let _punctual = Punctual::new();
+        let _priority = RealTimePriority::new();
         let mut trace = WindowTrace::new();
         let start = Time::ZERO + flow.start;
         while !self.is_over() && self.wall.now() < start {
@@ -264,7 +276,7 @@ impl<'a> Side<'a> {
             record(&mut trace, handle, now);
             self.sleep(stop);
         }
-        Ended { endpoint: self.endpoint, trace, failures: self.failures }
+        Ended { endpoint: self.endpoint, socket: self.socket, trace, failures: self.failures }
     }
 }
 

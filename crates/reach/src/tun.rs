@@ -2,8 +2,10 @@
 
 use crate::sys::{Setting, configure, open_tun};
 use rustix::net::{AddressFamily, SocketType, socket};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 /// Name of the device in both namespaces.
 const NAME: &str = "path0";
@@ -28,4 +30,36 @@ pub(crate) fn create(address: [u8; 4], mtu: u32) -> io::Result<OwnedFd> {
     set(NAME, Setting::Up)?;
     set("lo", Setting::Up)?;
     Ok(tun)
+}
+
+/// The statistics of the devices of the present network namespace: an open file stays one of that namespace.
+pub(crate) fn statistics() -> io::Result<File> {
+    File::open("/proc/thread-self/net/dev")
+}
+
+/// The packets that the kernel has dropped before this program could read them from the device (`tx_dropped`).
+pub(crate) fn dropped(statistics: &File) -> io::Result<u64> {
+    let mut text = vec![0; 1 << 14];
+    let bytes = statistics.read_at(&mut text, 0)?;
+    count_dropped(&String::from_utf8_lossy(&text[..bytes]))
+        .ok_or_else(|| io::Error::other(format!("/proc/net/dev has no {NAME}")))
+}
+
+fn count_dropped(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))?;
+    // Eight numbers about receiving, then bytes, packets, errors and drops of sending.
+    line.split_whitespace().nth(11)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drops_are_those_of_sending() {
+        let text = "Inter-|   Receive  |  Transmit\n face |bytes ...\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n \
+                    path0: 100 2 3 4 5 6 7 8 900 10 11 42 13 14 15 16\n";
+        assert_eq!(count_dropped(text), Some(42));
+        assert_eq!(count_dropped("lo: 1"), None);
+    }
 }

@@ -17,6 +17,10 @@ pub(crate) struct Socket {
     socket: UdpSocket,
     state: UdpSocketState,
     buffers: Vec<Vec<u8>>,
+    /// Datagrams that it has sent.
+    pub sent: u64,
+    /// Datagrams that it has received.
+    pub received: u64,
 }
 
 fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
@@ -42,10 +46,10 @@ impl Socket {
     pub fn bind() -> io::Result<Socket> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let state = UdpSocketState::new((&socket).into())?;
-        // A smaller buffer than asked for is not an error: lost datagrams appear in the outcome.
+        // A smaller buffer than asked for is not an error: a run that loses datagrams in it is not valid.
         let _ = state.set_recv_buffer_size((&socket).into(), BUFFER);
         let _ = state.set_send_buffer_size((&socket).into(), BUFFER);
-        Ok(Socket { socket, state, buffers: vec![vec![0; LARGEST]; BATCH_SIZE] })
+        Ok(Socket { socket, state, buffers: vec![vec![0; LARGEST]; BATCH_SIZE], sent: 0, received: 0 })
     }
 
     /// Its address.
@@ -70,6 +74,7 @@ impl Socket {
                     continue;
                 }
                 for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                    self.received += 1;
                     each(datagram, ecn(meta.ecn));
                 }
             }
@@ -77,9 +82,39 @@ impl Socket {
     }
 
     /// Sends a datagram. Returns whether the socket has taken it.
-    pub fn send(&self, destination: SocketAddr, contents: &[u8], ecn: Ecn) -> bool {
+    pub fn send(&mut self, destination: SocketAddr, contents: &[u8], ecn: Ecn) -> bool {
         let transmit =
             Transmit { destination, ecn: codepoint(ecn), contents, segment_size: None, src_ip: None };
-        self.state.try_send((&self.socket).into(), &transmit).is_ok()
+        let taken = self.state.try_send((&self.socket).into(), &transmit).is_ok();
+        self.sent += u64::from(taken);
+        taken
+    }
+
+    /// Reads what still waits, and returns how many of the datagrams of `other` to this socket, whose address there is `from`,
+    /// were lost. Neither may be in use.
+    pub fn lost_from(&mut self, other: &Socket, from: SocketAddr) -> u64 {
+        self.receive(from, |_, _| {});
+        other.sent.saturating_sub(self.received)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_lost_in_a_buffer_are_counted() {
+        let (mut near, mut far) = (Socket::bind().unwrap(), Socket::bind().unwrap());
+        let (to, from) = (far.address().unwrap(), near.address().unwrap());
+        for _ in 0..10 {
+            assert!(near.send(to, &[0; 100], Ecn::NotEct));
+        }
+        assert_eq!(far.lost_from(&near, from), 0);
+        far.state.set_recv_buffer_size((&far.socket).into(), 4096).unwrap();
+        for _ in 0..1000 {
+            near.send(to, &[0; 1000], Ecn::NotEct);
+        }
+        let lost = far.lost_from(&near, from);
+        assert!(lost > 0 && near.sent == far.received + lost, "{lost}");
     }
 }

@@ -6,8 +6,8 @@ use units::{Span, Time};
 /// Buckets of the histogram for each factor of two: a resolution of 3 %.
 const STEPS: u32 = 32;
 
-/// The lateness of packets: when they left the program minus when they left the emulated network. A histogram, so that a
-/// run of any length needs the same memory.
+/// The lateness of packets: how long they may have waited to enter the emulated network, and when they left the program minus
+/// when they left the emulated network. A histogram, so that a run of any length needs the same memory.
 #[derive(Debug)]
 pub(crate) struct Lateness {
     counts: Vec<u64>,
@@ -17,8 +17,12 @@ pub(crate) struct Lateness {
     stalls: u64,
     stalled: bool,
     limit: Span,
+    /// Packets that left the emulated network.
+    pub packets: u64,
     /// Packets that the kernel did not accept.
     pub send_failures: u64,
+    /// Packets that were lost between the ends and the emulated network.
+    pub lost_outside: u64,
 }
 
 impl Lateness {
@@ -31,13 +35,19 @@ impl Lateness {
             stalls: 0,
             stalled: false,
             limit,
+            packets: 0,
             send_failures: 0,
+            lost_outside: 0,
         }
     }
 
     /// A packet that was due at `due` left at `now`.
     pub fn record(&mut self, due: Time, now: Time) {
-        let late = now.since(due.min(now));
+        self.record_late(now.since(due.min(now)));
+    }
+
+    /// A packet was this late.
+    pub fn record_late(&mut self, late: Span) {
         let ns = late.ps() / 1000;
         self.counts[bucket(ns)] += 1;
         self.total += 1;
@@ -103,7 +113,7 @@ pub struct Validity {
     pub valid: bool,
     /// Why not.
     pub reasons: Vec<String>,
-    /// How late packets left the emulated network.
+    /// How late packets entered the emulated network (at most) and left it.
     pub lateness_s: LatenessSummary,
     /// Episodes of packets later than 5 % of the smallest round-trip time.
     pub stalls: u64,
@@ -111,6 +121,8 @@ pub struct Validity {
     pub packets: u64,
     /// Packets that a socket or a device did not accept.
     pub send_failures: u64,
+    /// Packets that were lost between the ends and the emulated network, in a device or a socket buffer.
+    pub lost_outside: u64,
     /// The smallest base round-trip time, s, to which the lateness is compared.
     pub base_rtt_s: f64,
     /// The clock that the run followed.
@@ -133,6 +145,8 @@ pub(crate) struct Demands {
     pub packet_time: Option<Span>,
     /// A run without packets has no result.
     pub needs_packets: bool,
+    /// The run ended because the network was behind the clock for too long.
+    pub overloaded: bool,
     /// Differences to report.
     pub degraded: Vec<String>,
 }
@@ -149,7 +163,7 @@ pub(crate) fn stall_limit(base_rtt: Span) -> Span {
 }
 
 impl Validity {
-    /// Judges a run that took `cpu_s` of CPU time.
+    /// Evaluates a run that took `cpu_s` of CPU time.
     pub(crate) fn of(lateness: &Lateness, demands: Demands, cpu_s: f64) -> Validity {
         let summary = lateness.summary();
         let base = demands.base_rtt.seconds();
@@ -169,7 +183,20 @@ impl Validity {
         if lateness.send_failures > 0 {
             reasons.push(format!("{} packets could not be sent", lateness.send_failures));
         }
-        if lateness.total == 0 && demands.needs_packets {
+        if lateness.lost_outside > 0 {
+            reasons.push(format!(
+                "{} packets were lost between the ends and the network (buffers of the devices or sockets)",
+                lateness.lost_outside
+            ));
+        }
+        if demands.overloaded {
+            reasons.push(
+                "the network is slower than real time: it was behind the clock for 1 s, and the run was ended; use a smaller \
+                 scenario"
+                    .into(),
+            );
+        }
+        if lateness.packets == 0 && demands.needs_packets {
             reasons.push("no packet crossed the network".into());
         }
         Validity {
@@ -177,8 +204,9 @@ impl Validity {
             reasons,
             lateness_s: summary,
             stalls: lateness.stalls,
-            packets: lateness.total,
+            packets: lateness.packets,
             send_failures: lateness.send_failures,
+            lost_outside: lateness.lost_outside,
             base_rtt_s: base,
             clock: "CLOCK_MONOTONIC",
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
@@ -196,16 +224,18 @@ mod tests {
     fn recorded(late_us: impl Iterator<Item = u64>) -> Lateness {
         let mut lateness = Lateness::new(Span::from_ps(1_000_000_000));
         for late in late_us {
+            lateness.packets += 1;
             lateness.record(Time::from_ps(0), Time::from_ps(late * 1_000_000));
         }
         lateness
     }
 
-    fn judged(lateness: &Lateness, rtt_ms: u64, packet_us: Option<u64>) -> Validity {
+    fn evaluated(lateness: &Lateness, rtt_ms: u64, packet_us: Option<u64>) -> Validity {
         let demands = Demands {
             base_rtt: Span::from_ps(rtt_ms * 1_000_000_000),
             packet_time: packet_us.map(|us| Span::from_ps(us * 1_000_000)),
             needs_packets: true,
+            overloaded: false,
             degraded: Vec::new(),
         };
         Validity::of(lateness, demands, 0.0)
@@ -230,15 +260,15 @@ mod tests {
 
     #[test]
     fn late_packets_make_a_run_invalid() {
-        let punctual = recorded((0..1000).map(|_| 100));
-        assert!(judged(&punctual, 20, None).valid);
-        assert!(!judged(&punctual, 20, Some(50)).valid);
+        let timely = recorded((0..1000).map(|_| 100));
+        assert!(evaluated(&timely, 20, None).valid);
+        assert!(!evaluated(&timely, 20, Some(50)).valid);
         let late = recorded((0..1000).map(|i| if i % 50 == 0 { 1500 } else { 100 }));
-        let verdict = judged(&late, 20, None);
-        assert_eq!(verdict.reasons.len(), 1, "{:?}", verdict.reasons);
-        assert_eq!(verdict.stalls, 20);
+        let validity = evaluated(&late, 20, None);
+        assert_eq!(validity.reasons.len(), 1, "{:?}", validity.reasons);
+        assert_eq!(validity.stalls, 20);
         let once = recorded((0..1000).map(|i| if i == 500 { 11_000 } else { 100 }));
-        assert!(judged(&once, 20, None).reasons[0].starts_with("maximum lateness 11"));
-        assert!(!judged(&recorded(0..0), 20, None).valid);
+        assert!(evaluated(&once, 20, None).reasons[0].starts_with("maximum lateness 11"));
+        assert!(!evaluated(&recorded(0..0), 20, None).valid);
     }
 }

@@ -44,19 +44,19 @@ pub(crate) fn cpu_s() -> f64 {
 
 /// While it lives, timers of the calling thread end at the exact time, and the thread runs before all ordinary ones if this
 /// user may ask for that. It must sleep between events.
-pub(crate) struct Punctual {
+pub(crate) struct RealTimePriority {
     slack: Option<u64>,
     real_time: bool,
 }
 
-impl Punctual {
+impl RealTimePriority {
     /// Changes the calling thread.
-    pub fn new() -> Punctual {
-        Punctual { slack: sys::set_timer_slack(1), real_time: sys::enter_real_time() }
+    pub fn new() -> RealTimePriority {
+        RealTimePriority { slack: sys::set_timer_slack(1), real_time: sys::enter_real_time() }
     }
 }
 
-impl Drop for Punctual {
+impl Drop for RealTimePriority {
     fn drop(&mut self) {
         if let Some(slack) = self.slack {
             sys::set_timer_slack(slack);

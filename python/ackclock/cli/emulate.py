@@ -35,7 +35,8 @@ def command(
 
     Two network namespaces stand for the nodes `from` and `to` of the first flow: 10.77.0.1 and 10.77.0.2. Every packet
     between them crosses the simulated network: rates, delays, queues, losses, satellites, and the other flows of the
-    scenario. Nothing else can be reached. The programs see the addresses as ACKCLOCK_LOCAL and ACKCLOCK_REMOTE, and
+    scenario. No other IP address can be reached; files and Unix sockets of this machine can. The programs run as the
+    user of this command: as root if that is root. They see the addresses as ACKCLOCK_LOCAL and ACKCLOCK_REMOTE, and
     {local} and {remote} in their arguments are replaced.
 
     Linux only; needs user namespaces or root. When the command ends, also by a signal, everything in the namespaces

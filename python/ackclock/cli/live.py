@@ -90,7 +90,7 @@ def finish(
 
 
 def _show(outcome: dict[str, Any]) -> None:
-    """Print the flow, the drops of the links and the judgement."""
+    """Print the flow, the drops of the links and the validity."""
     flow = next(flow for flow in outcome["flows"] if flow["mean_cwnd"] is not None or flow["kind"] != "udp")
     say(f"{outcome['title']}: {outcome['substrate']}, seed {outcome['seed']}, {outcome['duration_s']:g} s")
 

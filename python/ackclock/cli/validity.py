@@ -14,6 +14,8 @@ def validity_lines(validity: dict[str, Any]) -> list[str]:
     parts = ", ".join(f"{name} {late[name] * 1e3:.3g} ms" for name in ("p50", "p99", "max"))
     lines = [f"lateness of {validity['packets']:,} packets: {parts}; load {validity['load']:.1f}"]
     lines += [f"note: {text}" for text in validity["degraded"]]
+    if validity["valid"] and not validity["packets"]:
+        return [*lines[1:], "no packet crossed the network: there was nothing to measure"]
     if validity["valid"]:
         return [*lines, "valid: the network followed the wall clock"]
     return [*lines, f"NOT VALID: {'; '.join(validity['reasons'])}"]

@@ -1,4 +1,4 @@
-"""Runs in real time through the core, repeated if they were not punctual."""
+"""Runs in real time through the core, repeated if they were too late."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def obstacle(substrate: Substrate, scenario: Scenario) -> str | None:
     if not hasattr(_core, "emulate"):
         return "runs in real time need Linux"
     if not scenario.resolved["flows"]:
-        return "the scenario has no [[flow]]"
+        return "flow: is missing; add a [[flow]]"
     if substrate == "kernel" and not _core.KERNEL_BRIDGE:
         return "this core was built without the kernel bridge (make kernel)"
     if substrate == "linux":
