@@ -4,7 +4,7 @@
 //! A window is validated if the measure `pipeACK` is at least half of it. (In slow start a quarter suffices: the window
 //! may double within the round trip that a sample takes.) A window that is not validated does not grow. A loss then
 //! reduces what was used, the larger of `pipeACK` and the data outstanding; at the end of the recovery the volume that was
-//! retransmitted is subtracted. After five minutes the window is halved.
+//! retransmitted is subtracted. For each five minutes, idle ones included, the window is halved.
 
 use units::{Span, Time};
 
