@@ -17,18 +17,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from markupsafe import escape
 
 from ackclock import _core, control, view
 from ackclock.cli.app import main
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.html import environment
 from ackclock.papers import find
 from ackclock.papers.results import Results
 from ackclock.papers.runs import PaperRuns
-from ackclock.papers.tables import Entry
-from ackclock.stats import Estimate
 from ackclock.study import Study
 from ackclock.study.executors import Local
 from ackclock.view import listing, recorded, recording
@@ -448,29 +444,6 @@ def test_a_paper_lists_its_cells_with_links(tmp_path: Path, monkeypatch: pytest.
     printed = {(r["row"], r["column"]) for r in find("ca-artt").published}
     assert len(cells) > 100
     assert set(cells) <= printed
-
-
-def test_a_number_whose_run_no_link_holds_leads_to_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("ackclock.papers.runs.LONGEST", 100)
-    paper = find("ca-artt")
-    runs = PaperRuns(Results(paper, tmp_path, Local()), None, "../")
-    [table] = [table for table in paper.tables if table.id == "T3"]
-    cells = [
-        Entry("T3", row, column, "", reading, "", Estimate(1.5, None, None, 1))
-        for row, column, reading in runs.of_table("T3")
-        if not table.main or reading in table.main
-    ]
-    commands = runs.commands(table, [*cells, *cells])
-    assert len(commands) == len(set(commands)) > 10
-    macros: Any = environment("ackclock.papers").get_template("cell.html").module
-    text = macros.obtained(cells[-1], 3, runs.cell(cells[-1]), "T3", commands)
-    found = re.search(r'<a class="run" href="#(T3-command-\d+)">1.5</a>', text)
-    assert found is not None
-    run = runs.cell(cells[-1])
-    assert run is not None
-    listed = macros.commands_of(commands, "T3")
-    assert f'<li id="{found[1]}">{escape(run.label)}: <code>{escape(run.command)}</code></li>' in str(listed)
 
 
 def browse(url: str, saved: str = "") -> Any:

@@ -141,9 +141,8 @@ def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> 
     target = folder / "figures" / f"{wanted.id}.svg"
     save_figure(figure, target, name=wanted.id)
     text = target.read_text(encoding="utf-8")
-    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), opened.of_figure(
-        wanted, results.studies_used[before:]
-    )
+    used = opened.of_figure(wanted, results.studies_used[before:])
+    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), used
 
 
 def readme(paper: Paper, made: Reproduction) -> None:

@@ -90,6 +90,7 @@ class _ResultsContext:
     axes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     others: list[Reading] = field(default_factory=list)
     studies_used: list[StudyUse] = field(default_factory=list)
+    used_by_cells: dict[str, list[str]] = field(default_factory=dict)
 
 
 class Results:
@@ -157,6 +158,11 @@ class Results:
     def studies_used(self) -> list[StudyUse]:
         """What was used so far, in order: a caller that cuts the list knows what came after."""
         return self._shared.studies_used
+
+    @property
+    def used_by_cells(self) -> dict[str, list[str]]:
+        """The studies that each function of measures.py used for cells of tables, once it was called."""
+        return self._shared.used_by_cells
 
     @property
     def failed(self) -> list[tuple[str, str]]:

@@ -181,9 +181,14 @@ class PaperRuns:
         return RunsUsed([], named or studies_of(paper, figure.module))
 
     def behind(self, table: Table) -> list[str]:
-        """The studies behind the cells of a table that are computed from several runs."""
-        paper = self._views[CALIBRATED].results.paper
-        found = [name for part in table.part if part.code for name in studies_of(paper, "measures", part.code)]
+        """The studies behind the cells of a table that are computed from several runs.
+
+        They are those that the functions of these cells used; before a function was called, those that it names.
+        """
+        results = self._views[CALIBRATED].results
+        codes = [part.code for part in table.part if part.code]
+        each = [results.used_by_cells.get(code) or studies_of(results.paper, "measures", code) for code in codes]
+        found = [name for names in each for name in names]
         return list(dict.fromkeys(found))
 
 

@@ -74,7 +74,11 @@ def uncovered(paper: Paper, found: list[Entry]) -> list[tuple[str, str, str]]:
 def cells_of(results: Results, table: Table, part: Part) -> list[Cell]:
     """The cells of a part of a table, in the order of its runs. Raises BadInput if a template names no axis."""
     if part.code:
-        return list(call(results.paper, "measures", part.code, results))
+        before = len(results.studies_used)
+        found = list(call(results.paper, "measures", part.code, results))
+        uses = results.studies_used[before:]
+        results.used_by_cells[part.code] = list(dict.fromkeys(use.study for use in uses))
+        return found
     owner, column = results.metric(part.study, part.metric)
     frame = results.select(part.study, part.where, owner)
     cells: dict[tuple[str, str, str], list[float]] = {}

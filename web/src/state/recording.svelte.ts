@@ -25,15 +25,15 @@ export async function showRecording(): Promise<void> {
     const recording = JSON.parse(text) as Recording, { about } = recording;
     takeShared(about.shared.text ? checkShared(about.shared) : { v: 1, text: '' });
     const notes: RecordingNotes = { source: about.title || about.file, notes: recording.notes, reason: '', packets: recording.packets !== null, computable: false };
-    Object.assign(run, { opened: notes, key: key() });
+    Object.assign(run, { recordedRun: notes, key: key() });
     const shape = await client.call('record', text);
     if (!shape) return;
     await readNetwork(about);
     const computable = !about.python.length && about.shared.text !== '' && scenario.checked !== null;
     Object.assign(run, {
       failure: '', why: null, whyNote: '', shape, outcome: about.outcome, fingerprint: about.fingerprint, ms: 0, bytes: 0, now: about.duration_s, duration: about.duration_s,
-      recorded: null, coarse: recording.trace === 'changes',
-      opened: { ...notes, reason: reasonOf(about, computable), computable },
+      recordedRange: null,
+      recordedRun: { ...notes, reason: reasonOf(about, computable), computable },
     });
     resetTime(about.duration_s);
     await look();

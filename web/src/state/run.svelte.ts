@@ -25,16 +25,16 @@ class Run {
   why = $state.raw<Why | null>(null);
   whyNote = $state('');
   /** The part of the run whose packets and windows are recorded, and the rows of the whole run. */
-  recorded = $state.raw<Recorded | null>(null);
-  /** A range that is being recorded, and how far that run is. */
-  recording = $state.raw<{ from: number; to: number; part: number } | null>(null);
+  recordedRange = $state.raw<Recorded | null>(null);
+  /** The run that records a range: the range, and the completed part of the run. */
+  rerun = $state.raw<{ from: number; to: number; part: number } | null>(null);
   /** Text, changes and seed of the run that is shown: the page says when the editor is ahead of it. */
   key = $state('');
   seconds = $state(0);
-  /** What is shown was recorded elsewhere (state/recording.svelte.ts). */
-  opened = $state.raw<RecordingNotes | null>(null);
+  /** The recorded run that is shown instead of a computed one (state/recording.svelte.ts). */
+  recordedRun = $state.raw<RecordingNotes | null>(null);
 }
-/** What a recorded run can not show here, and why. */
+/** What a recorded run cannot show here, and why. */
 export interface RecordingNotes { source: string; notes: string[]; reason: string; packets: boolean; computable: boolean }
 export const run = new Run();
 
@@ -71,7 +71,7 @@ function fail(error: unknown): void {
 
 /** Reads the scenario without running it; the answer to an older text is dropped. */
 export async function check(): Promise<void> {
-  if (!client || (run.opened && isShown())) return; // a recorded run needs no check
+  if (!client || (run.recordedRun && isShown())) return; // a recorded run needs no check
   const mine = ++checks;
   try {
     await client.call('files', $state.snapshot(scenario.files));
@@ -97,7 +97,7 @@ export async function compute(): Promise<void> {
   if (!client || (scenario.controlled.length && !scenario.confirmed)) return;
   leaveRecording();
   const mine = ++turn, again = isShown(), text = key();
-  Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0, recording: null });
+  Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0, rerun: null });
   whole = null;
   mark('running');
   await check();
@@ -120,7 +120,7 @@ export async function compute(): Promise<void> {
     });
     if (mine !== turn) return;
     begin(ended.shape);
-    Object.assign(run, { shape: ended.shape, outcome: ended.outcome, fingerprint: ended.fingerprint, ms: ended.ms, bytes: ended.bytes, now: ended.now_s, recorded: ended.recorded, key: ended.outcome ? text : '' });
+    Object.assign(run, { shape: ended.shape, outcome: ended.outcome, fingerprint: ended.fingerprint, ms: ended.ms, bytes: ended.bytes, now: ended.now_s, recordedRange: ended.recorded, key: ended.outcome ? text : '' });
     if (ended.cut_short) { run.failure = `Stopped at ${ended.now_s.toFixed(3)} s of ${ended.shape.duration_s} s. The charts show the run so far.`; await look(); return mark('idle'); }
     const complete = ended.recorded.to_s >= ended.shape.duration_s;
     rows = { packets: ended.recorded.packet_events, windows: ended.recorded.window_rows };
@@ -132,16 +132,16 @@ export async function compute(): Promise<void> {
 }
 /** Begins to show a run. */
 function show(shape: Shape): void {
-  Object.assign(run, { shape, outcome: null, curves: null, recorded: null, key: '' });
+  Object.assign(run, { shape, outcome: null, curves: null, recordedRange: null, key: '' });
   resetTime(shape.duration_s);
 }
 /** Ends a run, also one that does not answer: after a second the worker is replaced. */
 export async function stop(): Promise<void> {
-  if (!client || (run.status !== 'running' && !run.recording)) return;
+  if (!client || (run.status !== 'running' && !run.rerun)) return;
   const mine = turn, before = client;
   void before.call('stop', null).catch(() => undefined);
   setTimeout(async () => {
-    if (mine !== turn || (run.status !== 'running' && !run.recording)) return;
+    if (mine !== turn || (run.status !== 'running' && !run.rerun)) return;
     turn++;
     before.end();
     await start();
@@ -151,8 +151,8 @@ export async function stop(): Promise<void> {
 
 /** From a recorded run back to runs of the core. */
 export function leaveRecording(): void {
-  if (!run.opened) return;
-  Object.assign(run, { opened: null, shape: null, curves: null, outcome: null, key: '' });
+  if (!run.recordedRun) return;
+  Object.assign(run, { recordedRun: null, shape: null, curves: null, outcome: null, key: '' });
   scenario.places = null;
   void client?.call('record', null);
 }
@@ -167,7 +167,7 @@ export const setWidth = (px: number): void => { width = Math.max(100, Math.round
 export async function look(): Promise<void> {
   if (!client || !run.shape) return;
   const mine = ++looks;
-  if (whole && (run.recording || !covered(time.from, time.to))) {
+  if (whole && (run.rerun || !covered(time.from, time.to))) {
     run.curves = clipped(whole, time.from, time.to);
     if (run.status === 'ended') void record(time.from, time.to);
     return;
@@ -178,7 +178,7 @@ export async function look(): Promise<void> {
     if (mine === looks) run.curves = found;
   } catch (error) { if (mine === looks) run.failure = (error as Error).message; } finally { looking = false; }
 }
-const covered = (from: number, to: number): boolean => !run.recorded || (from >= run.recorded.from_s && Math.min(to, time.duration) <= run.recorded.to_s);
+const covered = (from: number, to: number): boolean => !run.recordedRange || (from >= run.recordedRange.from_s && Math.min(to, time.duration) <= run.recordedRange.to_s);
 /** The part of the curves in a range, with the value before it. */
 function clipped(curves: Curves, from: number, to: number): Curves {
   const series = curves.series.map((s) => {
@@ -220,30 +220,30 @@ async function record(from: number, to: number): Promise<boolean> {
   const spare = most - (to - from), begin = Math.max(0, from - 0.7 * spare), until = Math.min(time.duration, begin + most);
   const mine = ++turn;
   wanted = [begin, until];
-  run.recording = { from: begin, to: until, part: 0 };
+  run.rerun = { from: begin, to: until, part: 0 };
   try {
     const ended = await client.call('run', { ...asked(), fingerprint: false, packets_from: begin, packets_until: until, until_s: until },
-      (now) => { if (mine === turn) run.recording = { from: begin, to: until, part: now / until }; });
+      (now) => { if (mine === turn) run.rerun = { from: begin, to: until, part: now / until }; });
     if (mine !== turn) return false;
-    run.recorded = ended.cut_short === 'stopped' ? { ...ended.recorded, to_s: ended.recorded.from_s } : ended.recorded;
-    run.recording = null;
+    run.recordedRange = ended.cut_short === 'stopped' ? { ...ended.recorded, to_s: ended.recorded.from_s } : ended.recorded;
+    run.rerun = null;
     document.documentElement.dataset.bytes = String((run.bytes = ended.bytes));
     wanted = null;
     if (!covered(from, to)) wanted = [begin, until]; // the log was full: it is not tried again
     await look();
     return covered(from, to);
   } catch (error) {
-    if (mine === turn) { run.recording = null; run.failure = (error as Error).message; }
+    if (mine === turn) { run.rerun = null; run.failure = (error as Error).message; }
     return false;
   }
 }
 export async function flights(from: number, to: number): Promise<Flights | null> {
-  if (!client || run.status !== 'ended' || run.recording || run.opened?.packets === false) return null;
-  if (!run.opened && !covered(from, to) && !(await record(from, to))) return null;
+  if (!client || run.status !== 'ended' || run.rerun || run.recordedRun?.packets === false) return null;
+  if (!run.recordedRun && !covered(from, to) && !(await record(from, to))) return null;
   try { return await client.call('flights', { from, to }); } catch { return null; }
 }
 export async function transmissions(from: number, to: number): Promise<Transmissions | null> {
-  if (!client || run.status !== 'ended' || run.recording) return null;
+  if (!client || run.status !== 'ended' || run.rerun) return null;
   if (!covered(from, to) && !(await record(from, to))) return null;
   try { return await client.call('transmissions', { from, to }); } catch { return null; }
 }
@@ -254,7 +254,7 @@ export async function happenings(from: number, to: number): Promise<Flights | nu
   return found && asFlights(found);
 }
 export async function explain(at: number, flow: string | undefined, cut: boolean): Promise<void> {
-  if (!client || run.status !== 'ended' || run.recording) return;
+  if (!client || run.status !== 'ended' || run.rerun) return;
   Object.assign(run, { why: null, whyNote: '' });
   const ask = { at_s: at, cut, ...(flow ? { flow } : {}) };
   const before = Math.max(0, at - longest() * 0.9);
