@@ -174,6 +174,20 @@ def test_programs_see_only_the_network(scenario: Callable[..., Path], ackclock: 
         runs.emulate(Scenario.load(path), [], None, os.environ, warn=print)
 
 
+def test_a_network_slower_than_real_time_ends(scenario: Callable[..., Path], ackclock: Command) -> None:
+    """It would keep a processor with real-time priority for the whole run."""
+    namespaces()
+    path = scenario(60)
+    text = path.read_text().replace("10Mbps", "400Gbps").replace("20p", "2000p")
+    path.write_text(text + '[[flow]]\nname = "u"\nfrom = "s"\nto = "d"\nudp = { rate = "300Gbps" }\n')
+    begin = time.monotonic()
+    done = ackclock("emulate", path, "--", "sleep", "60")
+    assert done.returncode == 4
+    assert "the network was too slow" in done.stderr
+    assert "NOT VALID: the network is slower than real time" in done.stderr
+    assert time.monotonic() - begin < 30
+
+
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_behind(scenario: Callable[..., Path], tmp_path: Path, sent: signal.Signals) -> None:
     """Programs that left their session and their parent end with the command, however it ends."""

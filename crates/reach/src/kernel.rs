@@ -257,6 +257,7 @@ fn listen(socket: OwnedFd) -> io::Result<TcpListener> {
 
 /// Counts what arrives.
 fn receive(listener: &TcpListener, shared: &Shared) {
+    let _priority = RealTimePriority::new();
     let Ok((mut stream, _)) = listener.accept() else { return };
     let _ = stream.set_read_timeout(Some(Duration::from_millis(100)));
     let mut buffer = vec![0; 1 << 16];
@@ -279,6 +280,8 @@ fn send(socket: OwnedFd, flow: &FlowPlan, shared: &Shared) -> Result<(), Error> 
         let left = flow.start.since(shared.clock.now().min(flow.start)).seconds();
         std::thread::sleep(Duration::from_secs_f64(left.min(0.05)));
     }
+    // A sender that waits for a processor would leave the path empty. It sleeps whenever the socket's buffer is full.
+    let _priority = RealTimePriority::new();
     let over = || shared.over.load(Ordering::Acquire);
     if let Err(error) = rustix::net::connect(&socket, &SocketAddrV4::new(Side::To.address(), PORT)) {
         return if over() { Ok(()) } else { Err(failed("connecting through the network")(error.into())) };

@@ -119,7 +119,9 @@ def _announce(scenario: Scenario) -> None:
 def _report(found: dict[str, Any]) -> None:
     """Print the packets of both ends and the drops, on standard error: the programs own standard output."""
     if found["status"] is None:
-        say("ackclock: the time is over; the programs were ended", error=True)
+        slow = any("slower than real time" in reason for reason in found["validity"]["reasons"])
+        cause = "the network was too slow" if slow else "the time is over"
+        say(f"ackclock: {cause}; the programs were ended", error=True)
     for end in found["ends"]:
         rate = end["received_bytes"] * 8 / max(found["elapsed_s"], 1e-9) / 1e6
         say(
