@@ -358,6 +358,27 @@ def test_a_finding_with_an_open_cause_remains_a_finding(
     assert "cause open</a>" in (tmp_path / "out" / "index.html").read_text()
 
 
+def test_a_distance_is_known_only_with_the_mean_window(
+    beside: Beside, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def same(row: Row, control: str, on: tuple[str, str]) -> known.Difference | None:
+        return known.Difference("own", "", ["other"], ["*"], "", "") if row.metric in chosen else None
+
+    def known_rows(out: str) -> set[str]:
+        _status, found = run(scenario, tmp_path / out, seeds=2)
+        return {row["metric"] for row in found["controllers"][0]["comparisons"][0]["rows"] if row["known"]}
+
+    def differs(rows: list[Row]) -> list[Row]:
+        return [replace(row, verdict="differs") for row in rows]
+
+    monkeypatch.setattr(document, "judge", differs)
+    monkeypatch.setattr(known, "explanation", same)
+    chosen = {"cwnd", "cwnd_distance"}
+    assert known_rows("both") == chosen
+    chosen = {"cuts", "cwnd_distance"}
+    assert known_rows("one") == {"cuts"}
+
+
 def test_the_profile_ns2_is_a_remark_and_explains_nothing(
     beside: Beside, scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
