@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario, models
-from ackclock.agree import document, execute, known, perturb, substrates
+from ackclock.agree import document, known, perturb, substrates
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import controls, equal_packets, equal_span, has_profile
 from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
@@ -358,6 +357,27 @@ def test_a_finding_with_an_open_cause_remains_a_finding(
     assert "cause open</a>" in (tmp_path / "out" / "index.html").read_text()
 
 
+def test_a_distance_is_known_only_with_the_mean_window(
+    beside: Beside, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def same(row: Row, control: str, on: tuple[str, str]) -> known.Difference | None:
+        return known.Difference("own", "", ["other"], ["*"], "", "") if row.metric in chosen else None
+
+    def known_rows(out: str) -> set[str]:
+        _status, found = run(scenario, tmp_path / out, seeds=2)
+        return {row["metric"] for row in found["controllers"][0]["comparisons"][0]["rows"] if row["known"]}
+
+    def differs(rows: list[Row]) -> list[Row]:
+        return [replace(row, verdict="differs") for row in rows]
+
+    monkeypatch.setattr(document, "judge", differs)
+    monkeypatch.setattr(known, "explanation", same)
+    chosen = {"cwnd", "cwnd_distance"}
+    assert known_rows("both") == chosen
+    chosen = {"cuts", "cwnd_distance"}
+    assert known_rows("one") == {"cuts"}
+
+
 def test_the_profile_ns2_is_a_remark_and_explains_nothing(
     beside: Beside, scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -547,49 +567,3 @@ def test_reports_of_other_formats_are_refused(tmp_path: Path) -> None:
         document.read(tmp_path)
     with pytest.raises(BadInput, match="no report"):
         document.read(tmp_path / "none")
-
-
-# Agreement of QUIC and TCP
-
-LOSSY = """
-title = "One flow, random losses"
-duration = "20s"
-[tcp]
-mss = 1448
-[[link]]
-name = "b"
-ends = ["s", "d"]
-rate = "20Mbps"
-delay = "10ms"
-queue = { kind = "droptail", limit = "40p" }
-loss = { kind = "bernoulli", rate = 0.001 }
-back = { loss = { kind = "none" } }
-[[flow]]
-name = "f"
-from = "s"
-to = "d"
-tcp = { congestion_control = "reno" }
-"""
-BANDS = {"reno": 0.03, "cubic": 0.03, "westwood": 0.03, "ca_artt": 0.03, "bbr": 0.03, "bic": 0.10}
-EXCEPTIONS: dict[tuple[str, str], tuple[float, str]] = {
-    ("bic", "cwnd"): (0.20, "bic_memory: slow start ends at another window, and BIC keeps the difference"),
-}
-"""Bands of single metrics that are wider than those above, each with its cause."""
-
-
-def test_quic_agrees_with_tcp(tmp_path: Path) -> None:
-    """The means over twelve seeds; measured ratios stand in docs/agree.md."""
-    base = Scenario.parse(LOSSY)
-    on = substrates.find("tcp,quic")
-    order = execute.Order(base, [], controls(base, list(BANDS)), on, 12, 5)
-    found = document.build(order, execute.execute(order, tmp_path), [])
-    outside = {}
-    for controller in found["controllers"]:
-        for row in controller["comparisons"][0]["rows"]:
-            if row["metric"] in {"utilisation", "cwnd"}:
-                place = (controller["control"], row["metric"])
-                band, _cause = EXCEPTIONS.get(place, (BANDS[controller["control"]], ""))
-                assert row["n"] == 12, place
-                if abs(math.log(row["value"])) > math.log(1 + band):
-                    outside[place] = row["value"]
-    assert outside == {}

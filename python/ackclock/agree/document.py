@@ -178,11 +178,15 @@ def _comparison(
     of = [{sample.seed: windows(sample) for sample in runs[name]} for name in (reference, substrate)]
     rows.append(compare_distributions(of[0], of[1], paired=paired))
     judged = []
+    explained: dict[str, str] = {}
     for row in judge(rows):
         if row.test == "none" and row.reference is None and row.compared is None:
             continue  # the metric does not apply to this network
         cause = known.explanation(row, control, (reference, substrate)) if row.verdict == "differs" else None
+        if row.test == "distance" and cause is not None and explained.get("cwnd") != cause.id:
+            cause = None  # a distance has no direction: the entry must explain the mean window as well
         if cause is not None:
+            explained[row.metric] = cause.id
             row = replace(row, suspected=cause.id) if cause.open else replace(row, known=cause.id)
         judged.append(_plain(row))
     return {"substrate": substrate, "paired": paired, "rows": judged}
