@@ -190,6 +190,39 @@ impl Receiver {
         }
     }
 
+    /// Whether the ACK of a segment out of order is combined with later ones (`tcp_comp_sack_*` of Linux).
+    #[cold]
+    fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
+        let now = context.now();
+        let c = &mut self.compression;
+        if c.rtt.is_none() && self.options.syn && self.stats.packets > 0 {
+            // The time from the SYN-ACK to the first data, whose ACK may have been delayed.
+            c.rtt = c.first_ack.map(|at| self.stats.first_at.since(at));
+        }
+        c.first_ack.get_or_insert(now);
+        if c.next != self.next {
+            (c.next, c.immediate) = (self.next, 0);
+        }
+        let quick = self.options.delayed_ack && self.quick_acks > 0;
+        // The ACK that reports a duplicate does not wait: it reports only one of them.
+        let may = self.reports && !self.beyond.is_empty() && !quick && self.duplicate.is_none();
+        if may && c.immediate < Compression::IMMEDIATE {
+            c.immediate += 1;
+        } else if may && self.delayed < Compression::MOST {
+            if self.delayed == 0 {
+                context.set_timer(FlowTimer::AckDelay, now + c.delay());
+            }
+            self.delayed += 1;
+            c.newest = Some(seq);
+            self.note_block(seq);
+            return true;
+        } else if quick && !self.beyond.is_empty() {
+            self.quick_acks -= 1;
+        }
+        c.newest = None;
+        false
+    }
+
     /// Whether the delay of ACKs adapts to the arrivals, as in Linux.
     fn adapts(&self) -> bool {
         self.options.recovery == Recovery::Rack && self.options.ack_delay < self.options.ack_delay_max
