@@ -12,7 +12,7 @@ class FlowOutcome(TypedDict):
     """Name in the scenario."""
     kind: str
     """`tcp`, `quic` or `udp`; `attached` if its ends were outside the simulation."""
-    transport: str | None
+    transport: NotRequired[str | None]
     """`quic`; absent for other flows."""
     control: str | None
     """Controller."""
@@ -36,9 +36,9 @@ class FlowOutcome(TypedDict):
     """Retransmission timeouts with data outstanding; QUIC: probe timeouts, which reduce no window (RFC 9002)."""
     window_cuts: int | None
     """Reductions of the window, timeouts included."""
-    persistent_congestion: int | None
+    persistent_congestion: NotRequired[int | None]
     """Times of persistent congestion (RFC 9002 section 7.6); absent for flows without QUIC."""
-    ce_marks: int | None
+    ce_marks: NotRequired[int | None]
     """CE marks that ACK frames reported; absent for flows without QUIC."""
     mean_cwnd: float | None
     """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
