@@ -82,9 +82,7 @@ def command(
     """
     captures = _captures(pcap or ())
     targets = _targets(plot, trace, packets, *captures.values())
-    scenario = _load(file, set_ or (), over)
-    if qlog is not None and all(flow["kind"] != "quic" for flow in scenario.network["flows"]):
-        raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --over quic")
+    scenario = _load(file, set_ or (), over, qlog is not None)
     with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,
@@ -123,14 +121,16 @@ def _targets(plot: Path | None, *others: Path | None) -> list[Path]:
     return targets
 
 
-def _load(file: Path, overrides: Sequence[str], over: Literal["quic"] | None) -> Scenario:
-    """Read a scenario of one run and print the advice on it. Raises BadInput for a study."""
+def _load(file: Path, overrides: Sequence[str], over: Literal["quic"] | None, needs_quic: bool) -> Scenario:
+    """Read a scenario of one run and print the advice on it. Raises BadInput for a study, or if `needs_quic` fails."""
     scenario = Scenario.load(file, overrides)
     if over is not None:
         scenario = scenario.over(over)
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
+    if needs_quic and all(flow["kind"] != "quic" for flow in scenario.network["flows"]):
+        raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --over quic")
     return scenario
 
 
