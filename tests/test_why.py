@@ -332,7 +332,7 @@ def explain_json(made: Scenario, at_s: float) -> str:
 def test_what_cannot_be_explained_is_told() -> None:
     with pytest.raises(BadInput, match="the run lasts from 0 to 20 s"):
         explain(scenario(), 30.0)
-    with pytest.raises(BadInput, match="there is no TCP flow g; there are f"):
+    with pytest.raises(BadInput, match="there is no TCP or QUIC flow g; there are f"):
         explain(scenario(), 3.0, flow="g")
     with pytest.raises(BadInput, match=r"no event reduced f's window until 0\.01 s"):
         explain(scenario(), 0.01, flow="f", cut=True)

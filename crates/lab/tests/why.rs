@@ -59,6 +59,6 @@ fn a_question_without_an_answer_says_why() {
     let ask = |at_s, flow| explain(&run, Question { at_s, flow, cut: true }).unwrap_err();
     let refused = |part, message: &str| Unanswered { part, message: message.into() };
     assert_eq!(ask(30.0, None), refused("at", "the run lasts from 0 to 20 s"));
-    assert_eq!(ask(0.1, Some("g")), refused("flow", "there is no TCP flow g; there are f"));
+    assert_eq!(ask(0.1, Some("g")), refused("flow", "there is no TCP or QUIC flow g; there are f"));
     assert_eq!(ask(0.01, Some("f")), refused("at", "no event reduced f's window until 0.01 s"));
 }
