@@ -30,10 +30,15 @@ function fnv(text: string): string {
 
 it('gives the recorded fingerprints', () => {
   const folder = 'crates/lab/tests/fingerprints', lines = read(`${folder}/list.txt`).trim().split('\n'), core = lab();
-  expect(lines.length).toBeGreaterThanOrEqual(200);
+  expect(lines.filter((line) => !line.startsWith('quic')).length).toBe(224);
   const changed: string[] = [];
   for (const line of lines) {
     const [name, point] = line.split(' ');
+    if (name!.startsWith('quic')) {
+      // The core for browsers has no QUIC stack.
+      expect(() => outcome(core, { file: name!, text: read(`${folder}/${name}.toml`), point: Number(point) })).toThrow('QUIC is not part of this build');
+      continue;
+    }
     const found = outcome(core, { file: name!, text: read(`${folder}/${name}.toml`), point: Number(point) });
     const own = `${name} ${point} ${core.fingerprint().slice(0, 24)} ${fnv(found)}`;
     if (own !== line) changed.push(`${line} / ${own}`);
