@@ -1,20 +1,33 @@
 #!/usr/bin/env bash
 # Builds the simulator as WebAssembly: wasm.sh FILE. With rustup's target where it is installed (`rustup target add
-# wasm32-unknown-unknown`), otherwise with Debian's compiler, unpacked below the build folder and not installed.
+# wasm32-unknown-unknown`), otherwise with Debian's compiler, unpacked below the cache folder and not installed. The cache
+# folder keeps the compiler and the last builds; a build is used again if sources, dependencies and compiler are the same.
 set -euo pipefail
 out=$(realpath -m "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 target=wasm32-unknown-unknown
 build=${CARGO_TARGET_DIR:-$root/target}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/ackclock
 sysroot=$(rustc --print sysroot)
+mkdir -p "$(dirname "$out")" "$cache/wasm"
+
+# Everything that decides the result: the build contains a hash of the sources of all crates (crates/lab/build.rs).
+key=$({ find crates/*/src crates/*/build.rs crates/*/Cargo.toml Cargo.toml Cargo.lock web/wasm.sh -type f -print0 |
+    sort -z | xargs -0 sha256sum; rustc -vV; ls -d "$sysroot/lib/rustlib/$target" 2>&1 || true; } | sha256sum | cut -c1-32)
+kept=$cache/wasm/$key.wasm
+if [ -f "$kept" ]; then
+    echo "the core as WebAssembly is that of an earlier build: $kept"
+    cp "$kept" "$out"
+    exit
+fi
 flags="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates.io --remap-path-prefix=$root="
 options=(--locked --quiet --profile web --target $target -p ackclock-web)
 
 if [ -d "$sysroot/lib/rustlib/$target" ]; then
     RUSTFLAGS="$flags" cargo build "${options[@]}"
 else
-    debian=$build/debian-rust
+    debian=$cache/debian-rust
     if [ ! -f "$debian/complete" ]; then
         if ! command -v apt-get >/dev/null; then
             echo "error: no compiler for WebAssembly; run \`rustup target add $target\`" >&2
@@ -41,5 +54,6 @@ else
         RUSTFLAGS="$flags --remap-path-prefix=$debian/usr/lib/rustlib/src/rust=rust -Clinker=rust-lld" \
         cargo build "${options[@]}" -Zbuild-std=std,panic_abort
 fi
-mkdir -p "$(dirname "$out")"
 cp "$build/$target/web/ackclock_web.wasm" "$out"
+cp "$out" "$kept.new" && mv "$kept.new" "$kept"
+ls -t "$cache"/wasm/*.wasm | tail -n +6 | xargs -r rm # keeps five builds
