@@ -2,8 +2,8 @@
 //! from the registry.
 
 use cc::{
-    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, ParamValue,
-    Params, PathHint, Phase, RateSample, Restart, Timeout,
+    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Lost,
+    ParamValue, Params, PathHint, Phase, RateSample, Restart, Sent, Timeout, TransmitStart,
 };
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
@@ -23,6 +23,16 @@ enum Op {
     Timer,
     PathHint(bool),
     Undo,
+    /// The handshake ends, round-trip time in µs.
+    Handshake(u64),
+    /// The segment of this number after the first unacknowledged one is marked as lost.
+    Lost(u32),
+    /// A segment is transmitted: a retransmission, or a new one.
+    Sent(bool),
+    /// A transmission with nothing in flight, after so many ms.
+    TransmitStart(u64),
+    /// Recovery ends, if there was a loss or an ECN echo.
+    RecoveryExit,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -37,6 +47,11 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Timer),
         1 => any::<bool>().prop_map(Op::PathHint),
         1 => Just(Op::Undo),
+        1 => (1u64..2_000_000).prop_map(Op::Handshake),
+        3 => (0u32..40).prop_map(Op::Lost),
+        6 => any::<bool>().prop_map(Op::Sent),
+        1 => (0u64..5000).prop_map(Op::TransmitStart),
+        1 => Just(Op::RecoveryExit),
     ]
 }
 
@@ -87,6 +102,7 @@ struct Harness {
     una: u64,
     next: u64,
     dupacks: u32,
+    lost: u64,
     phase: Phase,
     log: Vec<[u64; 2]>,
     probes: usize,
@@ -105,6 +121,7 @@ impl Harness {
             una: 0,
             next: 1,
             dupacks: 0,
+            lost: 0,
             phase: Phase::Open,
             log: Vec::new(),
             probes,
@@ -126,7 +143,7 @@ impl Harness {
             delivered: acked,
             newly_lost: 0,
             delivered_total: self.una,
-            lost_total: 0,
+            lost_total: self.lost,
             prior_in_flight: (self.next - self.una) as f64,
             dupacks,
             acked_through: self.una.wrapping_sub(1),
@@ -150,6 +167,27 @@ impl Harness {
         if acked > 0 {
             self.phase = Phase::Open;
         }
+    }
+
+    fn lose(&mut self, number: u32) {
+        self.lost += 1;
+        let in_flight = (self.next - self.una) as u32;
+        self.controller.on_lost(&Lost {
+            now: self.time(),
+            seq: self.una + (number % in_flight.max(1)) as u64,
+            tx_in_flight: in_flight,
+            lost: self.lost.min(in_flight as u64),
+            delivered_total: self.una,
+            app_limited: number.is_multiple_of(5),
+            starts_range: number.is_multiple_of(2),
+        });
+    }
+
+    fn send(&mut self, retransmission: bool) {
+        let seq = if retransmission { self.una } else { self.next };
+        self.next += u64::from(!retransmission);
+        let in_flight = (self.next - self.una) as u32;
+        self.controller.on_sent(&Sent { now: self.time(), seq, in_flight, retransmission });
     }
 
     fn step(&mut self, op: &Op) -> Result<(), TestCaseError> {
@@ -195,6 +233,25 @@ impl Harness {
                 self.controller.on_hint(self.time(), &hint);
             }
             Op::Undo => self.controller.on_undo(self.time()),
+            Op::Handshake(us) => {
+                self.controller.on_handshake(self.time(), Span::from_ps(us * 1_000_000).min(self.now));
+            }
+            Op::Lost(number) => self.lose(number),
+            Op::Sent(retransmission) => self.send(retransmission),
+            Op::TransmitStart(ms) => {
+                let idle = Span::from_ms(ms);
+                self.controller.on_transmit_start(&TransmitStart {
+                    now: self.time(),
+                    idle,
+                    app_limited: ms.is_multiple_of(2),
+                });
+            }
+            Op::RecoveryExit => {
+                if self.phase == Phase::Recovery {
+                    self.phase = Phase::Open;
+                    self.controller.on_recovery_exit(self.time());
+                }
+            }
         }
         self.next = self.next.max(self.una + self.controller.cwnd() as u64).max(self.una + 1);
         let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());

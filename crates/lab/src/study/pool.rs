@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_job_once_and_the_same_on_any_number_of_threads() {
+    fn every_job_runs_once_and_one_thread_or_three_give_the_same() {
         assert_eq!(all(1), all(3));
     }
 
