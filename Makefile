@@ -6,7 +6,11 @@ CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*
 PAGE   := python/ackclock/web/lab.html
 PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml)
 
-.PHONY: build kernel bpf web run test bench lint format validate live fuzz docs reference baselines wheel clean
+# The kernel bridge is part of the core where the headers that it needs are there.
+KERNEL := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h)),--features kernel)
+
+.PHONY: build kernel bpf web page run test test-times test-install test-rust-build test-rust test-python test-page \
+        test-instructions nightly clippy lint format bench validate live fuzz docs reference baselines wheel clean
 
 build: $(VENV)/.built
 	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
@@ -20,15 +24,15 @@ $(VENV)/.installed: requirements.lock
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
 	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
+	PATH="$(abspath $(BIN)):$$PATH" MATURIN_PEP517_ARGS="$(KERNEL)" \
+	    $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The core with the kernel bridge (ackclock kernel --control CONTROLLER): needs gcc, make, libelf and zlib with headers.
-kernel: build
-	cargo build --release --locked -p ackclock-py --features kernel
-	cp target/release/lib_core.so python/ackclock/_core.abi3.so
+# The core with the kernel bridge (ackclock kernel --control CONTROLLER), after its headers were installed.
+kernel:
+	@test -n "$(KERNEL)" || { echo "error: no headers of libelf and zlib; install libelf-dev and zlib1g-dev" >&2; exit 2; }
 	@rm -f $(VENV)/.built
-	@echo "built: the core with the kernel bridge; make build restores the ordinary one"
+	@$(MAKE) --no-print-directory build
 
 # The BPF program of the kernel bridge, which is committed: needs clang, llvm and the headers of libbpf.
 BPF_OBJECT ?= crates/reach/bpf/ccbridge.bpf.o
@@ -41,16 +45,38 @@ run: build
 	@echo "reproducing the papers, quick form, into out: three to six minutes on two cores; can be interrupted and repeated"
 	@$(BIN)/ackclock paper all --out out --quick
 
-# Everything that must hold: format, lints, types, Rust tests, Python tests, validation, instruction counts.
-test: build lint $(PAGE)
-	cargo test --locked --quiet
-	cargo test --locked --quiet -p ackclock-quic --features tls
+# Everything that must hold, in parts (tests/run.py): formats, lints, types, Rust tests, the page, Python tests with the
+# validation, instruction counts. It prints the time of each part, and the tests that were skipped.
+test:
+	@$(PYTHON) tests/run.py
+
+# The same in a fresh clone of HEAD; writes the times into CONTRIBUTING.md.
+test-times:
+	@$(PYTHON) tests/run.py --fresh
+
+test-install: $(VENV)/.installed web/node_modules/.installed
+
+test-rust-build:
+	cargo test --locked --quiet --features ackclock-quic/tls --no-run
+
+test-rust:
+	cargo test --locked --features ackclock-quic/tls
+
+test-python: build page
+	$(BIN)/python -m pytest -n 2 --junitxml=out/test/python.xml
+
+test-page: page
 	cd web && npm run --silent types && npm run --silent unit && npm run --silent page
-	$(BIN)/python -m pytest -n 2
+
+test-instructions: build
 	$(BIN)/python benches/instructions.py
 
+# What takes long and guards little: long forms of tests, mutants, fuzzers. Can be interrupted and repeated.
+nightly: build page
+	@$(BIN)/python tests/nightly.py
+
 # The laboratory in one HTML file, which the wheel ships. Needs Node.
-web: $(PAGE)
+web page: $(PAGE)
 
 web/node_modules/.installed: web/package-lock.json
 	@echo "installing the pinned Node packages into web/node_modules"
@@ -68,10 +94,12 @@ web/ackclock.wasm: $(CRATES) Cargo.toml Cargo.lock web/wasm.sh
 lint: build
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(shell find crates/cc/src -name '*.rs')
-	cargo clippy --locked --quiet --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+clippy:
+	cargo clippy --locked --quiet --workspace --all-targets -- --deny warnings
 
 format: build
 	cargo fmt --all

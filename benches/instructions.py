@@ -9,6 +9,7 @@ current counts as bounds. CoDel at the bottleneck may cost at most 1.25 times dr
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -46,8 +47,8 @@ def count(flows: int, seconds: float, *queue: str) -> float:
 def main() -> int:
     """Count, compare, report; 1 if a bound is broken."""
     if shutil.which("valgrind") is None:
-        print("instructions: valgrind is not installed; not counted", file=sys.stderr)
-        return 0
+        print("not checked: instruction counts; install valgrind", file=sys.stderr)
+        return 1 if "CI" in os.environ else 0
     build = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "ackclock-lab", "--example", "dumbbell"]
     subprocess.run(build, cwd=ROOT, check=True)
     counts = {name: round(count(*case), 1) for name, case in CASES.items()}

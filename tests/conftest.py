@@ -1,8 +1,12 @@
-"""Shared by the tests."""
+"""Fixtures and reports that all tests share."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import io
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from skips import Skips
+
 ROOT = Path(__file__).parents[1]
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+Once = Callable[[str, Callable[[Path], None]], Path]
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +28,35 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture
+def ackclock(monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command `ackclock` with arguments, in this process; returns its exit status and what it printed.
+
+    Tests of signals, pipes, child processes and process-wide settings use `ackclock_process`.
+    """
+    from ackclock.cli.app import main
+
+    def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        line = [str(argument) for argument in arguments]
+        streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.chdir(cwd))
+            stack.enter_context(contextlib.redirect_stdout(streams[0]))
+            stack.enter_context(contextlib.redirect_stderr(streams[1]))
+            try:
+                status = main(line)
+            except SystemExit as end:
+                status = int(end.code or 0)
+        out, err = (stream.buffer.getvalue().decode() for stream in streams)
+        return subprocess.CompletedProcess(line, status, out, err)
+
+    monkeypatch.setenv("COLUMNS", "120")
+    return run
+
+
 @pytest.fixture(scope="session")
-def ackclock() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command, as a user runs it."""
+def ackclock_process() -> Command:
+    """The command `ackclock` with arguments, as a process of its own."""
 
     def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"RUST_BACKTRACE": "0", "COLUMNS": "120"}
@@ -29,3 +64,48 @@ def ackclock() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Once:
+    """Make a folder once for all processes that run tests: `once(name, make)` returns the folder that `make` fills.
+
+    The other processes wait. `make` receives the folder; if it fails, the next process tries again.
+    """
+    alone = not hasattr(request.config, "workerinput")
+    base = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
+
+    def folder(name: str, make: Callable[[Path], None]) -> Path:
+        target = base / name
+        done = base / f"{name}.done"
+        with (base / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(target, ignore_errors=True)
+                target.mkdir()
+                make(target)
+                done.touch()
+        return target
+
+    return folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run of CI that skipped a test for a reason that tests/skips.toml does not list."""
+    in_ci = "CI" in os.environ and not hasattr(session.config, "workerinput")
+    if in_ci and not _skips(session.config).allowed():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print what was not checked: skipped tests with their reasons."""
+    for line in _skips(config).lines():
+        terminalreporter.write_line(line)
+
+
+def _skips(config: pytest.Config) -> Skips:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    reports = reporter.stats.get("skipped", []) if isinstance(reporter, pytest.TerminalReporter) else []
+    reasons = [(report.nodeid, str(report.longrepr[2]).removeprefix("Skipped: ")) for report in reports]
+    return Skips.load(ROOT / "tests" / "skips.toml", reasons)

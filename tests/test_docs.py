@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -53,22 +52,18 @@ const found = [];
 """A page that opens others in frames and reports how wide they are and what they requested."""
 
 
-@pytest.fixture(scope="session")
-def site(root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """The site, built once, also where several processes run the tests."""
-    alone = not hasattr(request.config, "workerinput")
-    base = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
-    target = base / "site"
-    with (base / "site.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.is_dir():
-            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(base / "unfinished")]
-            environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-            done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=environment)
-            assert done.returncode == 0, done.stderr
-            assert "WARNING" not in done.stderr
-            (base / "unfinished").rename(target)
-    return target
+@pytest.fixture
+def site(root: Path, once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The site."""
+
+    def build(folder: Path) -> None:
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+        environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert "WARNING" not in done.stderr
+
+    return once("site", build)
 
 
 class Loads(HTMLParser):
@@ -265,8 +260,9 @@ def test_numbers_of_the_first_page_are_those_of_the_pages_it_names(root: Path) -
     assert "On another machine the ratio was 7.7" in speed
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_tutorials_run(root: Path, tmp_path: Path, name: str) -> None:
+def test_tutorials_run_as_programs(root: Path, tmp_path: Path, name: str) -> None:
     says, files = TUTORIALS[name]
     for folder in ("papers", "scenarios"):
         (tmp_path / folder).symlink_to(root / folder)

@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from ackclock import papers, view
 from ackclock.experiment import Scenario
@@ -28,6 +30,7 @@ from ackclock.papers.results import Results
 from ackclock.study.executors import Local
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+Once = Callable[[str, Callable[[Path], None]], Path]
 
 VERDICT_KEYS = {
     *("id", "quote", "metric", "unit", "expected", "reading", "value", "low", "high", "n", "n_unit"),
@@ -102,15 +105,67 @@ def check_links(folder: Path, text: str) -> None:
         assert f'id="{name}"' in text
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The quick reproduction of CA-ARTT."""
-    from ackclock.papers import find, reproduce
+def reduce(folder: Path) -> None:
+    """Make a paper quick to reproduce: few seeds, two candidates of two unknown parameters, short runs."""
+    text = (folder / "paper.toml").read_text()
+    for key, most in (("quick", 3), ("quick_readings", 1)):
+        text = re.sub(rf"^({key} *=) *(\d+)", lambda match: f"{match[1]} {min(int(match[2]), most)}", text, flags=re.M)  # noqa: B023
+    (folder / "paper.toml").write_text(text)
+    if (calibration := folder / "calibration.toml").exists():
+        document = tomllib.loads(calibration.read_text()) | {"seeds": 1}
+        for number, parameter in enumerate(document["parameter"]):
+            parameter["candidate"] = parameter["candidate"][: 2 if number < 2 else 1]
+        calibration.write_text(tomli_w.dumps(document))
+    network = folder / "studies" / "network.toml"
+    if network.exists():
+        network.write_text(re.sub(r'^(duration *=) "[235]00s"', r'\1 "100s"', network.read_text(), flags=re.M))
 
-    out = tmp_path_factory.mktemp("out")
-    made = reproduce(find("ca-artt"), out, Local(2), quick=True)
-    assert made.failed == []
-    return out / "ca-artt"
+
+@pytest.fixture
+def small(root: Path, once: Once) -> Path:
+    """A folder `papers` with few seeds, and the pages made from it in `out`: enough for everything but verdicts."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(root / "papers", folder / "papers")
+        (folder / "validation").symlink_to(root / "validation")
+        for paper in folder.glob("papers/*/paper.toml"):
+            reduce(paper.parent)
+        command = [sys.executable, "-m", "ackclock.cli", "paper", "all", "--quick", "--out", "out"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    return once("papers", make)
+
+
+@pytest.fixture
+def pages(small: Path) -> Path:
+    """The pages of all papers, with few seeds."""
+    return small / "out"
+
+
+@pytest.fixture
+def page(pages: Path) -> Path:
+    """The page of CA-ARTT, with few seeds."""
+    return pages / "ca-artt"
+
+
+@pytest.fixture
+def finished(small: Path, tmp_path: Path) -> Path:
+    """A copy of the results of CA-ARTT, for tests that reproduce it again: its store has one writer at a time."""
+    shutil.copytree(small / "out" / "ca-artt", tmp_path / "out" / "ca-artt")
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def quick_pages(root: Path, once: Once) -> Path:
+    """The pages of all papers in the quick form."""
+
+    def make(folder: Path) -> None:
+        command = [sys.executable, "-m", "ackclock.cli", "paper", "all", "--quick", "--out", str(folder)]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    return once("quick-papers", make)
 
 
 def test_ca_artt_page_is_whole(page: Path) -> None:
@@ -151,7 +206,9 @@ def check_verdicts(folder: Path) -> dict[str, dict[str, Any]]:
     return {v["id"]: v for v in verdicts}
 
 
-def test_ca_artt_verdicts(page: Path) -> None:
+@pytest.mark.nightly
+def test_ca_artt_verdicts(quick_pages: Path) -> None:
+    page = quick_pages / "ca-artt"
     by_id = check_verdicts(page)
     # With a window that limits both, and without anything random, CA-ARTT is Vegas: one run, no interval.
     assert (by_id["S1a"]["direction"], by_id["S1a"]["n"], by_id["S1a"]["low"]) == ("confirmed", 1, None)
@@ -164,10 +221,11 @@ def test_ca_artt_verdicts(page: Path) -> None:
     assert "{" not in text[text.index('class="summary"') : text.index('id="verdicts"')]
 
 
-def test_a_calibration_looks_at_known_algorithms_alone(page: Path, root: Path, tmp_path: Path) -> None:
+def test_a_calibration_looks_at_known_algorithms_alone(small: Path, finished: Path, tmp_path: Path) -> None:
     """The fit does not depend on the published numbers of the proposed algorithm; its runs have no such flow."""
     folder = tmp_path / "ca-artt"
-    shutil.copytree(root / "papers" / "ca-artt", folder)
+    shutil.copytree(small / "papers" / "ca-artt", folder)
+    page = finished / "ca-artt"
     before = json.loads((page / "calibration.json").read_text())
     rows = (folder / "published.csv").read_text().splitlines()
     assert any("proposed" in row for row in rows)
@@ -178,8 +236,10 @@ def test_a_calibration_looks_at_known_algorithms_alone(page: Path, root: Path, t
     again = fit(Results(papers.Paper(folder), page, Local(2), quick=True))
     assert again.to_dict() == before
     assert all("Vegas" in cell["column"] for cell in before["control_cells"])
-    text = (folder / "calibration.toml").read_text()
-    (folder / "calibration.toml").write_text(text.replace('control = ["vegas"]', 'control = ["vegas", "innovation"]'))
+    document = tomllib.loads((folder / "calibration.toml").read_text())
+    for cells in document["cells"]:
+        cells["keep"]["control"] = ["vegas", "innovation"]
+    (folder / "calibration.toml").write_text(tomli_w.dumps(document))
     with pytest.raises(BadInput, match="runs ca_artt, which the paper proposes"):
         fit(Results(papers.Paper(folder), tmp_path / "out", Local(2), quick=True))
 
@@ -220,16 +280,17 @@ def test_vegas_is_that_of_ns2(tmp_path: Path) -> None:
     assert max(abs(ratio - 1) for ratio in ratios) < 0.1
 
 
-def test_an_interrupted_page_goes_on(page: Path) -> None:
+def test_an_interrupted_page_goes_on(small: Path, finished: Path) -> None:
     """Finished runs are not repeated: the second time, only traces are simulated."""
-    from ackclock.papers import find, reproduce
+    from ackclock.papers import reproduce
 
     class Refuses:
         def run(self, study: object, runs: list[object]) -> object:
             assert not runs
             return iter(())
 
-    again = reproduce(find("ca-artt"), page.parent, Refuses(), quick=True)  # type: ignore[arg-type]
+    paper = papers.Paper(small / "papers" / "ca-artt")
+    again = reproduce(paper, finished, Refuses(), quick=True)  # type: ignore[arg-type]
     assert again.runs > 1000
 
 
@@ -244,31 +305,23 @@ def test_an_interrupted_page_goes_on(page: Path) -> None:
     ],
 )
 def test_what_does_not_fit_the_results_is_told(
-    page: Path, root: Path, tmp_path: Path, old: str, new: str, message: str
+    small: Path, finished: Path, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     """The finished runs are kept, so only an error in the folder can cause a message."""
     from ackclock.papers import reproduce
 
     folder = tmp_path / "ca-artt"
-    shutil.copytree(root / "papers" / "ca-artt", folder)
+    shutil.copytree(small / "papers" / "ca-artt", folder)
     text = (folder / "paper.toml").read_text()
     assert old in text
     (folder / "paper.toml").write_text(text.replace(old, new))
     with pytest.raises(BadInput) as caught:
-        reproduce(papers.Paper(folder), page.parent, Local(2), quick=True)
+        reproduce(papers.Paper(folder), finished, Local(2), quick=True)
     assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
 
 KEYS = ("bbr", "ca-artt", "westwood", "bic-iridium", "enhanced-rcp", "sarbe-ecn")
-
-
-@pytest.fixture(scope="module")
-def pages(ackclock: Command, page: Path) -> Path:
-    """The quick reproduction of all."""
-    done = ackclock("paper", "all", "--out", page.parent, "--quick")
-    assert done.returncode == 0, done.stderr
-    return page.parent
 
 
 def test_all_papers_can_be_interrupted(root: Path, tmp_path: Path) -> None:
@@ -284,11 +337,11 @@ def test_all_papers_can_be_interrupted(root: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("**/*.html"))
 
 
-def test_papers_that_fail_are_all_told(ackclock: Command, tmp_path: Path) -> None:
+def test_papers_that_fail_are_all_told(ackclock_process: Command, tmp_path: Path) -> None:
     """One bad paper does not stop the others."""
     for name in (*KEYS, "comparison"):
         (tmp_path / name).write_text("")
-    done = ackclock("paper", "all", "--quick", "--out", tmp_path)
+    done = ackclock_process("paper", "all", "--quick", "--out", tmp_path)
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert len(lines) == len(KEYS) + 1
@@ -335,16 +388,18 @@ def verdicts_of(pages: Path, *keys: str) -> dict[str, dict[str, Any]]:
     return {name: v for key in keys for name, v in check_verdicts(pages / key).items()}
 
 
-def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(pages: Path) -> None:
-    found = verdicts_of(pages, "westwood", "sarbe-ecn")
+@pytest.mark.nightly
+def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(quick_pages: Path) -> None:
+    found = verdicts_of(quick_pages, "westwood", "sarbe-ecn")
     for name in ("S2a-sack", "S2b", "S2c", "S2e", "S5a", "S5a-westwood"):
         assert found[name]["direction"] == "confirmed", name
     assert found["S5e"]["direction"] == "opposite"
 
 
-def test_bic_over_iridium_gains_nothing(pages: Path) -> None:
+@pytest.mark.nightly
+def test_bic_over_iridium_gains_nothing(quick_pages: Path) -> None:
     """Every controller fills the link; DPE as printed differs from BIC only in the freeze during a hand-off."""
-    found = verdicts_of(pages, "bic-iridium")
+    found = verdicts_of(quick_pages, "bic-iridium")
     assert found["S3e"]["direction"] == "confirmed"
     assert all(found[name]["high"] < 1.1 for name in ("S3a", "S3a-awi"))
     assert found["S3a"]["n_unit"] == "places"

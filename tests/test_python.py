@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import threading
 from pathlib import Path
 
@@ -103,12 +104,16 @@ def test_no_override_breaks_it(key: str, value: str) -> None:
     assert scenario.duration_s > 0
 
 
-def test_examples_run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import runpy
-
+def test_the_example_compares_three_controllers(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`examples/reno.py` is a controller (tests/test_control.py)."""
     monkeypatch.chdir(tmp_path)
-    for example in sorted((root / "examples").glob("*.py")):
-        runpy.run_path(str(example), run_name="__main__")
+    runpy.run_path(str(root / "examples" / "compare_controllers.py"), run_name="__main__")
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == ["controller", "reno", "vegas", "cubic"]
+    goodputs = [float(row[1]) for row in rows[1:]]
+    assert all(8 < goodput < 10 for goodput in goodputs), "the link carries 10 Mb/s"
 
 
 def test_quantiles_of_delays_are_those_of_the_packets() -> None:

@@ -48,6 +48,12 @@ LATE = re.compile(r"^(p99|maximum) lateness |slower than real time")
 
 
 @pytest.fixture
+def ackclock(ackclock_process: Command) -> Command:
+    """Runs in namespaces change the process that makes them."""
+    return ackclock_process
+
+
+@pytest.fixture
 def scenario(tmp_path: Path) -> Callable[..., Path]:
     def write(duration: float = 4, queue: str = DROPTAIL, ecn: bool = False) -> Path:
         path = tmp_path / "flow.toml"

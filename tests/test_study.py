@@ -9,8 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -212,9 +213,16 @@ def test_a_warm_up_is_left_out() -> None:
     assert flow["mean_cwnd"] == pytest.approx(area / 6.0)
 
 
-def kill_and_repeat(root: Path, folder: Path, file: Path, engine: str) -> dict[str, int]:
+@pytest.fixture
+def own_cluster() -> Iterator[dict[str, str]]:
+    """The environment in which Ray starts a cluster of its own, whatever other clusters run on this computer."""
+    environment = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
+    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp", ignore_cleanup_errors=True) as folder:  # short: sockets
+        yield environment | {"RAY_TMPDIR": folder, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+
+def kill_and_repeat(folder: Path, file: Path, engine: str, environment: dict[str, str]) -> dict[str, int]:
     """Start a sweep, kill it twice with SIGKILL, repeat it to the end. Returns the summary of the last sweep."""
-    environment = os.environ | {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     command = [str(Path(sys.executable).parent / "ackclock"), "sweep", str(file), "--out", str(folder), "--json"]
     command += ["--engine", engine, "--jobs", "2"]
     seen: set[str] = set()
@@ -242,14 +250,25 @@ def finished(folder: Path) -> set[str]:
         return set()
 
 
-@pytest.mark.parametrize("engine", ["local", "ray"])
-def test_killed_twice_and_repeated(root: Path, tmp_path: Path, engine: str) -> None:
+def test_a_cluster_gives_the_same_table(study: Study, tmp_path: Path, own_cluster: dict[str, str]) -> None:
+    """`make nightly` also kills a sweep on a cluster."""
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY)
+    command = [str(Path(sys.executable).parent / "ackclock"), "sweep", str(file), "--out", str(tmp_path / "cluster")]
+    done = subprocess.run([*command, "--engine", "ray", "--jobs", "2"], capture_output=True, text=True, env=own_cluster)
+    assert done.returncode == 0, done.stderr
+    with Store.open(tmp_path / "cluster") as store:
+        assert results.table(store).equals(fill(study, tmp_path / "local"))
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.nightly)])
+def test_killed_twice_and_repeated(root: Path, tmp_path: Path, engine: str, own_cluster: dict[str, str]) -> None:
     text = (root / "scenarios" / "dumbbell.toml").read_text()
     file = tmp_path / "study.toml"
     text = text.replace('duration = "60s"', 'duration = "20s"')
     file.write_text(text.replace("duration", 'sweep = { seed = "1..1000" }\nduration', 1))
     whole = fill(Study.load(file), tmp_path / "whole")
-    summary = kill_and_repeat(root, tmp_path / "killed", file, engine)
+    summary = kill_and_repeat(tmp_path / "killed", file, engine, own_cluster)
     assert (summary["runs"], summary["failed"]) == (1000, 0)
     assert summary["kept"] + summary["done"] == 1000
     assert summary["kept"] >= 600

@@ -85,9 +85,10 @@ def test_intervals() -> None:
     assert interval(Estimate(1, 0.5, 1.5, 3), 4, 1.0).endswith("(n = 3)")
 
 
-@pytest.fixture(scope="module")
-def folder(ackclock: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.mktemp("study")
+@pytest.fixture
+def folder(ackclock: Run, tmp_path: Path) -> Path:
+    base = tmp_path / "study"
+    base.mkdir()
     (base / "s.toml").write_text(STUDY)
     assert ackclock("sweep", base / "s.toml", "--out", base / "out").returncode == 0
     return base / "out"

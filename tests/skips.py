@@ -1,0 +1,65 @@
+"""Skipped tests, and the reasons for which a test may be skipped (tests/skips.toml)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """A reason for which tests may be skipped: a pattern, why it is no failure, and the largest number of tests."""
+
+    reason: str
+    why: str
+    most: int
+
+
+@dataclass(frozen=True)
+class Skips:
+    """The skipped tests of a run: (test, reason), beside the reasons that are allowed."""
+
+    allowed_reasons: list[Allowed]
+    skipped: list[tuple[str, str]]
+
+    @classmethod
+    def load(cls, file: Path, skipped: list[tuple[str, str]]) -> Skips:
+        """Read the list of reasons. Raises TypeError if an entry has other keys than `Allowed` has fields."""
+        return cls([Allowed(**entry) for entry in tomllib.loads(file.read_text())["skip"]], skipped)
+
+    def entry(self, reason: str) -> Allowed | None:
+        """The entry of the list that allows a reason."""
+        return next((entry for entry in self.allowed_reasons if re.match(entry.reason, reason)), None)
+
+    def faults(self) -> list[str]:
+        """What the list does not allow: reasons without an entry, and more tests than an entry permits."""
+        entries = Counter(self.entry(reason) for _, reason in self.skipped)
+        faults = [
+            f"{test}: skipped for a reason that tests/skips.toml does not list: {reason}"
+            for test, reason in self.skipped
+            if self.entry(reason) is None
+        ]
+        return faults + [
+            f'{count} tests were skipped for the reason "{entry.reason}"; tests/skips.toml permits {entry.most}'
+            for entry, count in entries.items()
+            if entry is not None and count > entry.most
+        ]
+
+    def allowed(self) -> bool:
+        """Whether the list allows every skipped test."""
+        return not self.faults()
+
+    def lines(self) -> list[str]:
+        """The report: each reason with its tests, then what is not allowed."""
+        by_reason: dict[str, list[str]] = {}
+        for test, reason in self.skipped:
+            by_reason.setdefault(reason, []).append(test)
+        heading = [f"not checked: {len(self.skipped)} tests were skipped"] if self.skipped else ["no test was skipped"]
+        return [
+            *heading,
+            *(f"  {len(tests)} x {reason}: {', '.join(tests)}" for reason, tests in by_reason.items()),
+            *(f"error: {fault}" for fault in self.faults()),
+        ]
