@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from ackclock import Controller, ControllerError, Scenario, ScenarioError
-from ackclock._core import Ack, FlowInfo, Sent
+from ackclock._core import Ack, FlowInfo, Handshake, Sent
 from ackclock.control import load
 
 SCENARIO = """
@@ -117,8 +117,56 @@ def test_signals_timers_pacing_and_probes() -> None:
     assert trace["cwnd"].unique().to_list() == [4.0]
     rows = run.packets.filter((run.packets["flow"] == "f") & (run.packets["kind"] == "data"))
     sent = rows.filter(rows["event"] == "enqueue")["time_s"]
-    # A megabit a second is one packet of 1,040 bytes in 8.32 ms.
-    assert sent.diff().drop_nulls().median() == pytest.approx(8.32e-3, rel=1e-6)
+    # The rate counts the payload: a megabit a second is one segment of 1,000 bytes in 8 ms.
+    assert sent.diff().drop_nulls().median() == pytest.approx(8e-3, rel=1e-6)
+
+
+class Owner(Fixed):
+    """A window of 20 segments that the class sets itself; it records what the transport reports."""
+
+    needs = ("rate",)
+    owns_window = True
+    windows: ClassVar[list[float]] = []
+    handshakes: ClassVar[list[Handshake]] = []
+    limited: ClassVar[list[bool]] = []
+
+    def __init__(self, flow: FlowInfo) -> None:
+        super().__init__(flow, 20.0)
+        for record in (self.windows, self.handshakes, self.limited):
+            record.clear()
+
+    def on_handshake(self, event: Handshake) -> None:
+        self.handshakes.append(event)
+
+    def on_ack(self, ack: Ack) -> None:
+        if ack.delivered is not None:
+            self.limited.append(ack.app_limited)
+
+    def set_window(self, cwnd: float) -> None:
+        self.windows.append(cwnd)
+
+
+class Tenant(Owner):
+    owns_window = False
+
+
+class Limited(Owner):
+    limits_application = True
+
+
+def test_a_class_can_own_its_window_and_limit_rate_samples() -> None:
+    text = scenario('"reno"', "linux").replace("0.002", "0.02")
+    text = text[: text.rindex("[[flow]]")]
+    Scenario.parse(text, controllers={"f": Owner}).run()
+    assert Owner.windows == [10.0], "only the initial window: neither recovery nor its end sets one"
+    assert not any(Owner.limited)
+    [handshake] = Owner.handshakes
+    assert 0.02 < handshake.rtt_s < 0.021
+    assert handshake.rtt_ps / 1e12 == handshake.rtt_s
+    Scenario.parse(text, controllers={"f": Limited}).run()
+    assert sum(Owner.limited) > 0.9 * len(Owner.limited) > 1000
+    Scenario.parse(text, controllers={"f": Tenant}).run()
+    assert len(Owner.windows) > 100, "proportional rate reduction sets it at every ACK of a recovery"
 
 
 class Broken(Fixed):
@@ -167,6 +215,11 @@ def test_transmissions_and_the_segments_in_flight(profile: str, recovery: str) -
     less = [ack for ack, out in zip(acks, outstanding, strict=True) if ack.in_flight < out]
     assert acks
     assert bool(less) == (recovery != "newreno")
+    events: list[Ack | Sent] = [*Observer.acks, *Observer.sent]
+    assert all(event.now_ps / 1e12 == event.now_s for event in events)
+    rtts = [(ack.rtt_s, ack.rtt_ps) for ack in Observer.acks if ack.rtt_s is not None and ack.rtt_ps is not None]
+    assert rtts
+    assert all(ps / 1e12 == s for s, ps in rtts)
 
 
 def test_an_error_ends_the_run_with_its_traceback_and_time() -> None:
@@ -187,6 +240,8 @@ def test_an_error_ends_the_run_with_its_traceback_and_time() -> None:
         ("self.cwnd = 'many'", "cwnd is many, not a number from 1 on"),
         ("self.ssthresh = None", "ssthresh is None, not a number from 1 on"),
         ("self.cwnd = float('inf')", "cwnd is infinite"),
+        ("self.owns_window = 3", "owns_window is 3, not True or False"),
+        ("self.ecn_response = 'no'", 'ecn_response is "no", not reduce, confirm or ignore'),
         ("raise KeyError('gone')", "KeyError: 'gone'"),
     ],
 )

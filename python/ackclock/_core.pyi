@@ -49,11 +49,23 @@ class FlowInfo:
     seed: int
     """A number of this flow, derived from the run's seed, for an algorithm that needs random numbers."""
 
+# Events of controllers. A time `_s` is the nearest float in seconds, `_ps` the exact number of picoseconds.
+
+class Handshake:
+    """The end of the handshake."""
+
+    now_s: float
+    now_ps: int
+    rtt_s: float
+    """Its round-trip time."""
+    rtt_ps: int
+
 class Ack:
     """One acknowledgement."""
 
     now_s: float
     """When it arrived, simulated seconds."""
+    now_ps: int
     newly_acked: int
     """Segments newly acknowledged cumulatively; zero for a duplicate."""
     newly_delivered: int
@@ -77,21 +89,35 @@ class Ack:
     """The same before this ACK."""
     rtt_s: float | None
     """Round-trip time of the newest segment acknowledged, never from a retransmitted one."""
+    rtt_ps: int | None
     receiver_time_s: float | None
     """The receiver's clock when it sent this ACK (only where `needs` has receiver_time)."""
+    receiver_time_ps: int | None
     ece: bool
     """The receiver echoes congestion (RFC 3168)."""
     delivered: int | None
     """Delivery-rate sample (only where `needs` has rate): segments delivered in the interval."""
     interval_s: float | None
     """The longer of its sending and its acknowledging interval; None if it is shorter than the smallest round trip."""
+    interval_ps: int | None
     app_limited: bool
     """The sender had too little to send at some time in it."""
+    prior_delivered: int | None
+    """Segments delivered in total when the segment of the sample was sent."""
+    tx_in_flight: int | None
+    """Segments in flight when it was sent, with it."""
+    lost: int | None
+    """Segments marked as lost since it was sent."""
     phase: str
     """The phase that this ACK finds or brings: open, cwr (reduction after an ECN echo), recovery (the window must not
     grow), or loss (after a timeout)."""
     may_grow: bool
     """Whether the transport permits the window to grow on this ACK."""
+    paced: bool
+    """Whether the transport paces the packets of this flow."""
+    pacing_wait_s: float
+    """Time until the pacer permits the next packet."""
+    pacing_wait_ps: int
     window_limited: bool
     """Whether the window was what kept the sender from sending more."""
 
@@ -99,6 +125,7 @@ class Congestion:
     """A congestion event, reported at most once per window of data and cause."""
 
     now_s: float
+    now_ps: int
     cause: str
     """fast_retransmit or ecn."""
     window: float
@@ -107,6 +134,7 @@ class Congestion:
     """Segments outstanding."""
     segment_sent_s: float | None
     """When the lost segment was last sent."""
+    segment_sent_ps: int | None
     retransmitted: bool
     """Whether it had been retransmitted before."""
     dupacks: int
@@ -116,6 +144,7 @@ class Timeout:
     """A retransmission timeout with data outstanding."""
 
     now_s: float
+    now_ps: int
     window: float
     """The window that was in use, segments."""
     repeated: bool
@@ -125,8 +154,10 @@ class Restart:
     """The first sending after an idle time."""
 
     now_s: float
+    now_ps: int
     idle_s: float
     """For how long nothing was sent."""
+    idle_ps: int
     window: float
     """The window that the transport's profile gives, segments."""
 
@@ -134,8 +165,10 @@ class TransmitStart:
     """The first transmission after all data in flight was acknowledged."""
 
     now_s: float
+    now_ps: int
     idle_s: float
     """Time since the last transmission."""
+    idle_ps: int
     app_limited: bool
     """Whether the application had too little to send before it."""
 
@@ -143,6 +176,7 @@ class Lost:
     """A segment that the sender has marked as lost."""
 
     now_s: float
+    now_ps: int
     seq: int
     """Number of the segment."""
     tx_in_flight: int
@@ -160,6 +194,7 @@ class Sent:
     """A data segment that the sender has transmitted."""
 
     now_s: float
+    now_ps: int
     seq: int
     """Number of the segment."""
     in_flight: int
@@ -171,6 +206,7 @@ class PathHint:
     """Information from lower layers."""
 
     now_s: float
+    now_ps: int
     kind: str
     """handoff_begins, handoff_ends, router_rate (value: bits per second), router_feedback (bytes per second)."""
     value: float | None

@@ -14,7 +14,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
 
-from ackclock._core import Ack, Congestion, FlowInfo, Lost, PathHint, Restart, Sent, Timeout, TransmitStart
+from ackclock._core import (
+    Ack,
+    Congestion,
+    FlowInfo,
+    Handshake,
+    Lost,
+    PathHint,
+    Restart,
+    Sent,
+    Timeout,
+    TransmitStart,
+)
 
 
 class Controller:
@@ -42,11 +53,17 @@ class Controller:
     ssthresh: float
     """Slow-start threshold, segments; may be infinite."""
     pacing_bps: float | None = None
-    """Pacing rate, bits per second; read only if `needs` has pacing."""
+    """Pacing rate of the payload, bits per second; read only if `needs` has pacing. With router_rate in `needs` it
+    counts whole packets."""
     wake_at_s: float | None = None
     """Time of the next call of `on_timer`, simulated seconds, in the future; read only if `needs` has timer."""
     fine_timeout_s: float | None = None
     """Age at which the first unacknowledged segment counts as lost on any duplicate ACK (`needs`: fine_clock)."""
+    owns_window: bool = False
+    """Whether the class sets its window also in recovery: then the transport does not reduce it ACK by ACK, restart it
+    after an idle time or shrink it when it is unused (recovery "rack", QUIC)."""
+    limits_application: bool = False
+    """Whether rate samples count as limited by the application now; read after every ACK (recovery "rack", QUIC)."""
 
     def __init__(self, flow: FlowInfo) -> None:
         self.cwnd = flow.initial_window
@@ -54,6 +71,9 @@ class Controller:
 
     def on_open(self, now_s: float) -> None:
         """Called before the first packet is sent."""
+
+    def on_handshake(self, event: Handshake) -> None:
+        """Called when the handshake is complete (recovery "rack", QUIC), unless its packets were sent again."""
 
     def on_ack(self, ack: Ack) -> None:
         """Called for every ACK, also during recovery."""

@@ -65,7 +65,8 @@ pub trait Controller {
     fn cwnd(&self) -> Segments;
     /// The slow-start threshold, segments; infinite until set.
     fn ssthresh(&self) -> Segments;
-    /// The pacing rate; `None` if ACKs clock the packets.
+    /// The pacing rate of the payload ([`FlowInfo::packet`]), with [`Signals::ROUTER_RATE`] of whole packets; `None` if ACKs
+    /// clock the packets.
     fn pacing(&self) -> Option<Rate> {
         None
     }

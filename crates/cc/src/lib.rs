@@ -32,7 +32,7 @@ pub use events::{
     Ack, Cause, Congestion, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Sent, Timeout,
     TransmitStart,
 };
-pub use external::{CachedExternal, ExternalController, ExternalFactory, Failure};
+pub use external::{CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure};
 pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
 pub use params::{Param, ParamError, ParamKind, ParamValue, Params};
 pub use slow_start::SlowStart;

@@ -22,13 +22,13 @@ macro_rules! controllers {
             pub fn name(&self) -> &str {
                 match self {
                     $(AnyController::$algorithm(_) => <$algorithm as $crate::Algorithm>::DESCRIPTOR.name,)*
-                    AnyController::ExternalController(cached) => cached.inner.name(),
+                    AnyController::ExternalController(cached) => cached.name(),
                 }
             }
             /// The error that stopped the controller; only external controllers have one.
             pub fn failure(&self) -> Option<&$crate::Failure> {
                 match self {
-                    AnyController::ExternalController(cached) => cached.inner.failure(),
+                    AnyController::ExternalController(cached) => cached.failure(),
                     _ => None,
                 }
             }

@@ -1,4 +1,4 @@
-//! Whole runs with routers that grant rates.
+//! Whole runs with pacing rates: those that routers grant, and those of controllers.
 
 use lab::{Outcome, Recording, Run, Scenario, Settings};
 
@@ -151,4 +151,28 @@ bytes = "60kB"
     assert!(whole < approved, "{whole}");
     let error = Scenario::parse("q.toml", &text.replace("5Mbps", "10kbps"), &[]).unwrap_err();
     assert!(error.to_string().contains("least request"), "{error}");
+}
+
+/// A path of 1 Mb/s with an outage. The goodput in kb/s of a flow with this controller.
+fn after_an_outage(controller: &str, recovery: &str, mss: u32) -> f64 {
+    let found = run(&format!(
+        r#"
+duration = "300s"
+tcp = {{ profile = "ns2", recovery = "{recovery}", congestion_control = "{controller}", mss = {mss}, receive_window = 1000 }}
+link = [{{ ends = ["a", "b"], rate = "1Mbps", delay = "300ms", queue = {{ kind = "droptail", limit = "50p" }}, loss = {{ kind = "blackout", times = [["1s", "3s"]] }} }}]
+flow = [{{ name = "f", from = "a", to = "b" }}]
+"#
+    ));
+    found.flows[0].goodput_bps / 1e3
+}
+
+/// The window of Prague grows only while it is the limit, so its pacing rate must let the window be used.
+#[test]
+fn the_pacing_rate_of_a_window_lets_the_window_be_used() {
+    for recovery in ["newreno", "sack", "rack"] {
+        for mss in [40, 536, 1000] {
+            let [prague, dctcp] = ["prague", "dctcp"].map(|name| after_an_outage(name, recovery, mss));
+            assert!(prague > 0.9 * dctcp, "{recovery}, {mss} bytes: {prague:.0} of {dctcp:.0} kb/s");
+        }
+    }
 }

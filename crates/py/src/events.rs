@@ -1,234 +1,209 @@
-//! What a Python controller receives: its flow, and one class for each event.
+//! What a Python controller receives: its flow, and one class for each event. A time is a float in seconds (`_s`) and an
+//! exact number of picoseconds (`_ps`).
 
 use cc::{
-    Ack, Arithmetic, Congestion, FlowInfo, Growth, Lost, PathHint, Restart, Sent, Timeout, TransmitStart,
+    Ack, Cause, Congestion, Event, FlowInfo, Growth, Lost, PathHint, Restart, Sent, Timeout, TransmitStart,
 };
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use units::{Span, Time};
 
-/// The properties of a flow at the creation of its controller.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "FlowInfo")]
-pub struct PyFlowInfo {
-    packet: u32,
-    initial_window: f64,
-    initial_ssthresh: f64,
-    max_window: f64,
-    counts_segments: bool,
-    integer_windows: bool,
-    reduce_on_every_timeout: bool,
-    fine_clock: bool,
-    abe: bool,
-    seed: u64,
-}
+/// Defines a Python class that has one read-only attribute for each line.
+macro_rules! event_class {
+    ($(#[$doc:meta])* $class:ident($name:literal, $event:ident: $source:ty) {
+        $($attribute:ident: $type:ty = $value:expr,)+
+    }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, module = "ackclock._core", name = $name)]
+        pub struct $class(pub $source);
 
-impl From<&FlowInfo> for PyFlowInfo {
-    fn from(flow: &FlowInfo) -> PyFlowInfo {
-        let Arithmetic { growth, integer_windows, reduce_on_every_timeout } = flow.arithmetic;
-        PyFlowInfo {
-            packet: flow.packet,
-            initial_window: flow.initial_window,
-            initial_ssthresh: flow.initial_ssthresh,
-            max_window: flow.max_window,
-            counts_segments: growth == Growth::Counted,
-            integer_windows,
-            reduce_on_every_timeout,
-            fine_clock: flow.fine_clock,
-            abe: flow.abe,
-            seed: flow.seed,
+        #[pymethods]
+        impl $class {
+            $(#[getter]
+            fn $attribute(&self) -> $type {
+                let $event = &self.0;
+                $value
+            })+
         }
+    };
+}
+
+event_class! {
+    /// The properties of a flow at the creation of its controller.
+    PyFlowInfo("FlowInfo", flow: FlowInfo) {
+        packet: u32 = flow.packet,
+        initial_window: f64 = flow.initial_window,
+        initial_ssthresh: f64 = flow.initial_ssthresh,
+        max_window: f64 = flow.max_window,
+        counts_segments: bool = flow.arithmetic.growth == Growth::Counted,
+        integer_windows: bool = flow.arithmetic.integer_windows,
+        reduce_on_every_timeout: bool = flow.arithmetic.reduce_on_every_timeout,
+        fine_clock: bool = flow.fine_clock,
+        abe: bool = flow.abe,
+        seed: u64 = flow.seed,
     }
 }
 
-/// One acknowledgement.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Ack")]
-pub struct PyAck {
-    now_s: f64,
-    newly_acked: u32,
-    newly_delivered: u32,
-    newly_lost: u32,
-    delivered_total: u64,
-    lost_total: u64,
-    dupacks: u32,
-    acked_through: u64,
-    next: u64,
-    in_flight: f64,
-    prior_in_flight: f64,
-    rtt_s: Option<f64>,
-    receiver_time_s: Option<f64>,
-    ece: bool,
-    delivered: Option<u64>,
-    interval_s: Option<f64>,
-    app_limited: bool,
-    phase: &'static str,
-    may_grow: bool,
-    window_limited: bool,
+event_class! {
+    /// The end of the handshake.
+    PyHandshake("Handshake", event: (Time, Span)) {
+        now_s: f64 = event.0.seconds(),
+        now_ps: u64 = event.0.ps(),
+        rtt_s: f64 = event.1.seconds(),
+        rtt_ps: u64 = event.1.ps(),
+    }
 }
 
-impl From<&Ack> for PyAck {
-    fn from(ack: &Ack) -> PyAck {
-        PyAck {
-            now_s: ack.now.seconds(),
-            newly_acked: ack.newly_acked,
-            newly_delivered: ack.delivered,
-            newly_lost: ack.newly_lost,
-            delivered_total: ack.delivered_total,
-            lost_total: ack.lost_total,
-            dupacks: ack.dupacks,
-            acked_through: ack.acked_through,
-            next: ack.next,
-            in_flight: ack.in_flight,
-            prior_in_flight: ack.prior_in_flight,
-            rtt_s: ack.rtt.map(Span::seconds),
-            receiver_time_s: ack.receiver_time.map(Time::seconds),
-            ece: ack.ece,
-            delivered: ack.rate.map(|rate| rate.delivered),
-            interval_s: ack.rate.map(|rate| rate.interval.seconds()).filter(|interval| *interval > 0.0),
-            app_limited: ack.rate.is_some_and(|rate| rate.app_limited),
-            phase: ack.phase.name(),
-            may_grow: ack.may_grow,
-            window_limited: ack.window_limited,
+event_class! {
+    /// One acknowledgement.
+    PyAck("Ack", ack: Ack) {
+        now_s: f64 = ack.now.seconds(),
+        now_ps: u64 = ack.now.ps(),
+        newly_acked: u32 = ack.newly_acked,
+        newly_delivered: u32 = ack.delivered,
+        newly_lost: u32 = ack.newly_lost,
+        delivered_total: u64 = ack.delivered_total,
+        lost_total: u64 = ack.lost_total,
+        dupacks: u32 = ack.dupacks,
+        acked_through: u64 = ack.acked_through,
+        next: u64 = ack.next,
+        in_flight: f64 = ack.in_flight,
+        prior_in_flight: f64 = ack.prior_in_flight,
+        rtt_s: Option<f64> = ack.rtt.map(Span::seconds),
+        rtt_ps: Option<u64> = ack.rtt.map(Span::ps),
+        receiver_time_s: Option<f64> = ack.receiver_time.map(Time::seconds),
+        receiver_time_ps: Option<u64> = ack.receiver_time.map(Time::ps),
+        ece: bool = ack.ece,
+        delivered: Option<u64> = ack.rate.map(|rate| rate.delivered),
+        interval_s: Option<f64> = interval(ack).map(Span::seconds),
+        interval_ps: Option<u64> = interval(ack).map(Span::ps),
+        app_limited: bool = ack.rate.is_some_and(|rate| rate.app_limited),
+        prior_delivered: Option<u64> = ack.rate.map(|rate| rate.prior_delivered),
+        tx_in_flight: Option<u32> = ack.rate.map(|rate| rate.tx_in_flight),
+        lost: Option<u64> = ack.rate.map(|rate| rate.lost),
+        phase: &'static str = ack.phase.name(),
+        may_grow: bool = ack.may_grow,
+        paced: bool = ack.paced,
+        pacing_wait_s: f64 = ack.pacing_wait.seconds(),
+        pacing_wait_ps: u64 = ack.pacing_wait.ps(),
+        window_limited: bool = ack.window_limited,
+    }
+}
+
+/// The interval of the rate sample, if a rate follows from it.
+fn interval(ack: &Ack) -> Option<Span> {
+    ack.rate.map(|rate| rate.interval).filter(|interval| *interval > Span::ZERO)
+}
+
+event_class! {
+    /// A congestion event: at most one per window of data and cause.
+    PyCongestion("Congestion", event: Congestion) {
+        now_s: f64 = event.now.seconds(),
+        now_ps: u64 = event.now.ps(),
+        cause: &'static str = match event.cause {
+            Cause::FastRetransmit => "fast_retransmit",
+            Cause::Ecn => "ecn",
+        },
+        window: f64 = event.window,
+        in_flight: f64 = event.in_flight,
+        segment_sent_s: Option<f64> = event.segment_sent.map(Time::seconds),
+        segment_sent_ps: Option<u64> = event.segment_sent.map(Time::ps),
+        retransmitted: bool = event.retransmitted,
+        dupacks: u32 = event.dupacks,
+    }
+}
+
+event_class! {
+    /// A retransmission timeout with data outstanding.
+    PyTimeout("Timeout", event: Timeout) {
+        now_s: f64 = event.now.seconds(),
+        now_ps: u64 = event.now.ps(),
+        window: f64 = event.window,
+        repeated: bool = event.repeated,
+    }
+}
+
+event_class! {
+    /// The first transmission after an idle period.
+    PyRestart("Restart", event: Restart) {
+        now_s: f64 = event.now.seconds(),
+        now_ps: u64 = event.now.ps(),
+        idle_s: f64 = event.idle.seconds(),
+        idle_ps: u64 = event.idle.ps(),
+        window: f64 = event.window,
+    }
+}
+
+event_class! {
+    /// A segment that the sender has given up.
+    PyLost("Lost", event: Lost) {
+        now_s: f64 = event.now.seconds(),
+        now_ps: u64 = event.now.ps(),
+        seq: u64 = event.seq,
+        tx_in_flight: u32 = event.tx_in_flight,
+        lost: u64 = event.lost,
+        delivered_total: u64 = event.delivered_total,
+        app_limited: bool = event.app_limited,
+        starts_range: bool = event.starts_range,
+    }
+}
+
+event_class! {
+    /// A data segment that the sender has transmitted.
+    PySent("Sent", event: Sent) {
+        now_s: f64 = event.now.seconds(),
+        now_ps: u64 = event.now.ps(),
+        seq: u64 = event.seq,
+        in_flight: u32 = event.in_flight,
+        retransmission: bool = event.retransmission,
+    }
+}
+
+event_class! {
+    /// The first transmission after all data in flight was acknowledged.
+    PyTransmitStart("TransmitStart", event: TransmitStart) {
+        now_s: f64 = event.now.seconds(),
+        now_ps: u64 = event.now.ps(),
+        idle_s: f64 = event.idle.seconds(),
+        idle_ps: u64 = event.idle.ps(),
+        app_limited: bool = event.app_limited,
+    }
+}
+
+event_class! {
+    /// Information from lower layers.
+    PyHint("PathHint", event: (Time, PathHint)) {
+        now_s: f64 = event.0.seconds(),
+        now_ps: u64 = event.0.ps(),
+        kind: &'static str = match event.1 {
+            PathHint::HandoffBegins => "handoff_begins",
+            PathHint::HandoffEnds => "handoff_ends",
+            PathHint::RouterRate(_) => "router_rate",
+            PathHint::RouterFeedback(_) => "router_feedback",
+        },
+        value: Option<f64> = match event.1 {
+            PathHint::HandoffBegins | PathHint::HandoffEnds => None,
+            PathHint::RouterRate(rate) => Some(rate.bps() as f64),
+            PathHint::RouterFeedback(feedback) => Some(feedback),
+        },
+    }
+}
+
+/// The argument of an event's method.
+pub fn argument<'py>(py: Python<'py>, event: Event<'_>) -> PyResult<Bound<'py, PyAny>> {
+    match event {
+        Event::Open(now) | Event::RecoveryExit(now) | Event::Undo(now) | Event::Timer(now) => {
+            now.seconds().into_bound_py_any(py)
         }
-    }
-}
-
-/// A congestion event: at most one per window of data and cause.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Congestion")]
-pub struct PyCongestion {
-    now_s: f64,
-    cause: &'static str,
-    window: f64,
-    in_flight: f64,
-    segment_sent_s: Option<f64>,
-    retransmitted: bool,
-    dupacks: u32,
-}
-
-/// A retransmission timeout with data outstanding.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Timeout")]
-pub struct PyTimeout {
-    now_s: f64,
-    window: f64,
-    repeated: bool,
-}
-
-/// The first transmission after an idle period.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Restart")]
-pub struct PyRestart {
-    now_s: f64,
-    idle_s: f64,
-    window: f64,
-}
-
-/// A segment that the sender has given up.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Lost")]
-pub struct PyLost {
-    now_s: f64,
-    seq: u64,
-    tx_in_flight: u32,
-    lost: u64,
-    delivered_total: u64,
-    app_limited: bool,
-    starts_range: bool,
-}
-
-/// A data segment that the sender has transmitted.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "Sent")]
-pub struct PySent {
-    now_s: f64,
-    seq: u64,
-    in_flight: u32,
-    retransmission: bool,
-}
-
-/// The first transmission after all data in flight was acknowledged.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "TransmitStart")]
-pub struct PyTransmitStart {
-    now_s: f64,
-    idle_s: f64,
-    app_limited: bool,
-}
-
-/// Information from lower layers.
-#[pyclass(frozen, get_all, module = "ackclock._core", name = "PathHint")]
-pub struct PyHint {
-    now_s: f64,
-    kind: &'static str,
-    value: Option<f64>,
-}
-
-impl PyHint {
-    /// The class of `hint`, which arrived at `now`.
-    pub fn new(now: Time, hint: &PathHint) -> PyHint {
-        let (kind, value) = match hint {
-            PathHint::HandoffBegins => ("handoff_begins", None),
-            PathHint::HandoffEnds => ("handoff_ends", None),
-            PathHint::RouterRate(rate) => ("router_rate", Some(rate.bps() as f64)),
-            PathHint::RouterFeedback(feedback) => ("router_feedback", Some(*feedback)),
-        };
-        PyHint { now_s: now.seconds(), kind, value }
-    }
-}
-
-impl From<&Congestion> for PyCongestion {
-    fn from(event: &Congestion) -> PyCongestion {
-        PyCongestion {
-            now_s: event.now.seconds(),
-            cause: match event.cause {
-                cc::Cause::FastRetransmit => "fast_retransmit",
-                cc::Cause::Ecn => "ecn",
-            },
-            window: event.window,
-            in_flight: event.in_flight,
-            segment_sent_s: event.segment_sent.map(Time::seconds),
-            retransmitted: event.retransmitted,
-            dupacks: event.dupacks,
-        }
-    }
-}
-
-impl From<&Lost> for PyLost {
-    fn from(event: &Lost) -> PyLost {
-        PyLost {
-            now_s: event.now.seconds(),
-            seq: event.seq,
-            tx_in_flight: event.tx_in_flight,
-            lost: event.lost,
-            delivered_total: event.delivered_total,
-            app_limited: event.app_limited,
-            starts_range: event.starts_range,
-        }
-    }
-}
-
-impl From<&Sent> for PySent {
-    fn from(event: &Sent) -> PySent {
-        PySent {
-            now_s: event.now.seconds(),
-            seq: event.seq,
-            in_flight: event.in_flight,
-            retransmission: event.retransmission,
-        }
-    }
-}
-
-impl From<&Timeout> for PyTimeout {
-    fn from(event: &Timeout) -> PyTimeout {
-        PyTimeout { now_s: event.now.seconds(), window: event.window, repeated: event.repeated }
-    }
-}
-
-impl From<&Restart> for PyRestart {
-    fn from(event: &Restart) -> PyRestart {
-        PyRestart { now_s: event.now.seconds(), idle_s: event.idle.seconds(), window: event.window }
-    }
-}
-
-impl From<&TransmitStart> for PyTransmitStart {
-    fn from(event: &TransmitStart) -> PyTransmitStart {
-        PyTransmitStart {
-            now_s: event.now.seconds(),
-            idle_s: event.idle.seconds(),
-            app_limited: event.app_limited,
-        }
+        Event::SetWindow(segments) | Event::SetThreshold(segments) => segments.into_bound_py_any(py),
+        Event::Handshake(now, rtt) => PyHandshake((now, rtt)).into_bound_py_any(py),
+        Event::Ack(ack) => PyAck(*ack).into_bound_py_any(py),
+        Event::Lost(lost) => PyLost(*lost).into_bound_py_any(py),
+        Event::Sent(sent) => PySent(*sent).into_bound_py_any(py),
+        Event::Congestion(event) => PyCongestion(*event).into_bound_py_any(py),
+        Event::Timeout(event) => PyTimeout(*event).into_bound_py_any(py),
+        Event::Restart(event) => PyRestart(*event).into_bound_py_any(py),
+        Event::TransmitStart(event) => PyTransmitStart(*event).into_bound_py_any(py),
+        Event::Hint(now, hint) => PyHint((now, *hint)).into_bound_py_any(py),
     }
 }

@@ -1,20 +1,15 @@
 //! External controllers written in Python. python/ackclock/control.py documents the interface of a class.
 
-use crate::events::{
-    PyAck, PyCongestion, PyFlowInfo, PyHint, PyLost, PyRestart, PySent, PyTimeout, PyTransmitStart,
-};
-use cc::{
-    Ack, Congestion, Controller, EcnResponse, ExternalController, ExternalFactory, Failure, FlowInfo,
-    PathHint,
-};
-use cc::{Lost, Restart, Sent, Signals, Timeout, TransmitStart};
+use crate::events::{PyFlowInfo, argument};
+use cc::{CachedExternal, Decision, EcnResponse, Event, ExternalController, ExternalFactory, Failure};
+use cc::{FlowInfo, Signals};
 use lab::ExternalSource;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
-use pyo3::{IntoPyObjectExt, intern};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -116,7 +111,7 @@ impl PyFactory {
                 cc::ParamValue::Word(word) => keywords.set_item(name, word)?,
             }
         }
-        Ok(self.class.bind(py).call((PyFlowInfo::from(flow),), Some(&keywords))?.unbind())
+        Ok(self.class.bind(py).call((PyFlowInfo(*flow),), Some(&keywords))?.unbind())
     }
 }
 
@@ -133,250 +128,178 @@ impl ExternalFactory for PyFactory {
     fn initial_window(&self) -> Option<Segments> {
         self.initial_window
     }
-    fn make(&self, flow: &FlowInfo) -> Box<dyn ExternalController> {
+    fn make(&self, flow: &FlowInfo) -> CachedExternal {
         Python::attach(|py| {
-            let mut controller_class = PyController {
+            let mut controller = PyController {
                 object: py.None(),
                 name: self.name.clone(),
                 probes: self.probes.clone(),
                 needs: self.needs,
-                now: Time::ZERO,
-                shown: Shown { cwnd: 1.0, ssthresh: f64::INFINITY, ..Shown::default() },
-                failure: None,
+                defined: [false; Event::METHODS.len()],
             };
-            match self.instance(py, flow) {
-                Ok(object) => {
-                    controller_class.object = object;
-                    controller_class.look(py);
+            let first = self.instance(py, flow).and_then(|object| {
+                for (defined, name) in controller.defined.iter_mut().zip(methods(py)) {
+                    *defined = object.bind(py).hasattr(name)?;
                 }
-                Err(error) => controller_class.fail(py, error),
-            }
-            Box::new(controller_class)
+                controller.object = object;
+                controller.read(py)
+            });
+            CachedExternal::new(Box::new(controller), first.map_err(|error| failure(py, error)))
         })
     }
 }
 
-/// The values of a controller's attributes after the last event.
-#[derive(Clone, Copy, Debug, Default)]
-struct Shown {
-    cwnd: Segments,
-    ssthresh: Segments,
-    pacing: Option<Rate>,
-    wake_at: Option<Time>,
-    fine_timeout: Option<Span>,
-    echo: Option<EcnResponse>,
-}
-
-/// A controller object. Its attributes are read once after each event.
+/// A controller object.
+#[derive(Debug)]
 struct PyController {
     object: Py<PyAny>,
     name: String,
     probes: Vec<String>,
     needs: Signals,
-    now: Time,
-    shown: Shown,
-    failure: Option<Failure>,
+    /// Whether the object has the event's method.
+    defined: [bool; Event::METHODS.len()],
 }
 
-impl fmt::Debug for PyController {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.name, self.shown)
-    }
+/// The names of the event methods.
+fn methods(py: Python<'_>) -> &[Py<PyString>] {
+    static METHODS: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
+    METHODS.get_or_init(py, || Event::METHODS.iter().map(|m| PyString::intern(py, m).unbind()).collect())
 }
 
-/// A value of the object: an attribute, or the result of a method of that name.
-fn answer<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
-    let found = object.getattr(name)?;
-    if found.is_callable() { found.call0() } else { Ok(found) }
+/// A value of the object: an attribute, or the result of a method of that name; `None` if there is none.
+fn answer<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(value) = object.getattr_opt(name)? else { return Ok(None) };
+    let value = if value.is_callable() { value.call0()? } else { value };
+    Ok((!value.is_none()).then_some(value))
 }
 
 /// A value of the object as a number, if it has one.
 fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
-    let found = match answer(object, name) {
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyAttributeError>(object.py()) => {
-            return Ok(None);
-        }
-        found => found?,
+    let Some(value) = answer(object, name)? else { return Ok(None) };
+    let wrong = |_| PyTypeError::new_err(format!("{name} is {value}, not a number"));
+    value.extract::<f64>().map(Some).map_err(wrong)
+}
+
+/// A time or a span of the object, in seconds; not negative.
+fn span(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option<Span>> {
+    let seconds = number(object, name)?.filter(|seconds| seconds.is_finite());
+    Ok(seconds.map(|seconds| Span::from_seconds(seconds.max(0.0))))
+}
+
+/// A window of the object, segments.
+fn window(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Segments> {
+    let value = answer(object, name)?;
+    // The comparison is false for NaN.
+    let segments = value.as_ref().and_then(|value| value.extract::<f64>().ok()).filter(|value| *value >= 1.0);
+    segments.ok_or_else(|| {
+        let value = value.map_or("None".into(), |value| value.to_string());
+        PyValueError::new_err(format!("{name} is {value}, not a number from 1 on"))
+    })
+}
+
+/// A boolean of the object; false if it has none.
+fn switch(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    let Some(value) = answer(object, name)? else { return Ok(false) };
+    value.extract().map_err(|_| PyTypeError::new_err(format!("{name} is {value}, not True or False")))
+}
+
+/// The pacing rate of the object.
+fn pacing(object: &Bound<'_, PyAny>) -> PyResult<Option<Rate>> {
+    let bps = number(object, intern!(object.py(), "pacing_bps"))?;
+    if let Some(bps) = bps.filter(|bps| !(1.0..1e15).contains(bps)) {
+        let message = format!("pacing_bps is {bps}, not a rate from 1 on (or None)");
+        return Err(PyValueError::new_err(message));
+    }
+    Ok(bps.map(|bps| Rate::from_bps(bps as u64)))
+}
+
+/// How the object has the transport respond to an ECN echo.
+fn ecn_response(object: &Bound<'_, PyAny>) -> PyResult<EcnResponse> {
+    let Some(word) = answer(object, intern!(object.py(), "ecn_response"))? else {
+        return Ok(EcnResponse::Reduce);
     };
-    let wrong = || PyTypeError::new_err(format!("{name} is {found}, not a number"));
-    found.extract::<Option<f64>>().map_err(|_| wrong())
+    match word.cast::<PyString>()?.to_cow()?.as_ref() {
+        "reduce" => Ok(EcnResponse::Reduce),
+        "confirm" => Ok(EcnResponse::CwrOnly),
+        "ignore" => Ok(EcnResponse::NoCwr),
+        other => {
+            let message = format!("ecn_response is \"{other}\", not reduce, confirm or ignore");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
+/// The error with its traceback.
+fn failure(py: Python<'_>, error: PyErr) -> Failure {
+    let traceback = || -> PyResult<String> {
+        let lines = py.import("traceback")?.getattr("format_exception")?.call1((
+            error.get_type(py),
+            error.value(py),
+            error.traceback(py),
+        ))?;
+        PyString::new(py, "").call_method1("join", (lines,))?.extract()
+    };
+    Failure::new(traceback().unwrap_or_else(|_| error.to_string()), Arc::new(error))
 }
 
 impl PyController {
-    /// Calls the method `name` of the object for an event, if the object has it, and reads its attributes.
-    fn tell(
-        &mut self,
-        now: Time,
-        name: fn(Python<'_>) -> &Bound<'_, PyString>,
-        event: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
-    ) {
-        if self.failure.is_some() {
-            return;
-        }
-        self.now = now;
-        Python::attach(|py| {
-            let told = event(py).and_then(|event| self.object.bind(py).call_method1(name(py), (event,)));
-            match told {
-                Ok(_) => self.look(py),
-                Err(error) => self.fail(py, error),
-            }
-        });
-    }
-
-    /// The same of an event that a class need not have a method for.
-    fn call_optional(
-        &mut self,
-        now: Time,
-        name: fn(Python<'_>) -> &Bound<'_, PyString>,
-        event: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
-    ) {
-        let has = |py: Python<'_>| self.object.bind(py).hasattr(name(py)).unwrap_or(true);
-        if self.failure.is_none() && Python::attach(has) {
-            self.tell(now, name, event);
-        }
-    }
-
-    fn look(&mut self, py: Python<'_>) {
-        match self.read(py) {
-            Ok(shown) => self.shown = shown,
-            Err(error) => self.fail(py, error),
-        }
-    }
-
-    fn read(&self, py: Python<'_>) -> PyResult<Shown> {
+    /// The answers of the object: its attributes after an event.
+    fn read(&self, py: Python<'_>) -> PyResult<Decision> {
         let object = self.object.bind(py);
-        let window = |name: &Bound<'_, PyString>| -> PyResult<f64> {
-            let found = answer(object, name)?;
-            // The comparison is false for NaN.
-            let value = found.extract::<f64>().ok().filter(|value| *value >= 1.0);
-            value.ok_or_else(|| PyValueError::new_err(format!("{name} is {found}, not a number from 1 on")))
-        };
-        let cwnd = window(intern!(py, "cwnd"))?;
+        let cwnd = window(object, intern!(py, "cwnd"))?;
         if cwnd.is_infinite() {
             return Err(PyValueError::new_err("cwnd is infinite"));
         }
-        let mut shown = Shown { cwnd, ssthresh: window(intern!(py, "ssthresh"))?, ..Shown::default() };
+        let mut decision = Decision {
+            cwnd,
+            ssthresh: window(object, intern!(py, "ssthresh"))?,
+            ecn_response: ecn_response(object)?,
+            owns_window: switch(object, intern!(py, "owns_window"))?,
+            limits_application: switch(object, intern!(py, "limits_application"))?,
+            ..Decision::default()
+        };
         if self.needs.has(Signals::PACING) {
-            let bps = number(object, intern!(py, "pacing_bps"))?;
-            if let Some(bps) = bps.filter(|bps| !(1.0..1e15).contains(bps)) {
-                let message = format!("pacing_bps is {bps}, not a rate from 1 on (or None)");
-                return Err(PyValueError::new_err(message));
-            }
-            shown.pacing = bps.map(|bps| Rate::from_bps(bps as u64));
+            decision.pacing = pacing(object)?;
         }
         if self.needs.has(Signals::TIMER) {
-            let at = number(object, intern!(py, "wake_at_s"))?.filter(|at| at.is_finite());
-            shown.wake_at = at.map(|at| Time::ZERO + Span::from_seconds(at.max(0.0)));
+            let at = span(object, intern!(py, "wake_at_s"))?;
+            decision.wake_at = at.map_or(Time::NEVER, |at| Time::ZERO + at);
         }
         if self.needs.has(Signals::FINE_CLOCK) {
-            let age = number(object, intern!(py, "fine_timeout_s"))?.filter(|age| age.is_finite());
-            shown.fine_timeout = age.map(|age| Span::from_seconds(age.max(0.0)));
+            decision.fine_timeout = span(object, intern!(py, "fine_timeout_s"))?;
         }
-        if let Some(echo) = object.getattr_opt(intern!(py, "ecn_response"))? {
-            shown.echo = Some(match echo.extract::<String>()?.as_str() {
-                "reduce" => EcnResponse::Reduce,
-                "confirm" => EcnResponse::CwrOnly,
-                "ignore" => EcnResponse::NoCwr,
-                other => {
-                    let message = format!("ecn_response is \"{other}\", not reduce, confirm or ignore");
-                    return Err(PyValueError::new_err(message));
-                }
-            });
-        }
-        Ok(shown)
-    }
-
-    fn fail(&mut self, py: Python<'_>, error: PyErr) {
-        let traceback = || -> PyResult<String> {
-            let lines = py.import("traceback")?.getattr("format_exception")?.call1((
-                error.get_type(py),
-                error.value(py),
-                error.traceback(py),
-            ))?;
-            PyString::new(py, "").call_method1("join", (lines,))?.extract()
-        };
-        let message = traceback().unwrap_or_else(|_| error.to_string());
-        self.failure = Some(Failure { at: self.now, message, error: Arc::new(error) });
+        Ok(decision)
     }
 }
 
-/// The name of a method, made once.
-macro_rules! method {
-    ($name:literal) => {
-        |py| {
-            static NAME: PyOnceLock<Py<PyString>> = PyOnceLock::new();
-            NAME.get_or_init(py, || PyString::intern(py, $name).unbind()).bind(py)
-        }
-    };
-}
-
-impl Controller for PyController {
+impl ExternalController for PyController {
+    fn name(&self) -> &str {
+        &self.name
+    }
     fn needs(&self) -> Signals {
         self.needs
     }
-    fn on_open(&mut self, now: Time) {
-        self.call_optional(now, method!("on_open"), |py| now.seconds().into_bound_py_any(py));
-    }
-    fn on_ack(&mut self, ack: &Ack) {
-        self.tell(ack.now, method!("on_ack"), |py| PyAck::from(ack).into_bound_py_any(py));
-    }
-    fn on_congestion(&mut self, event: &Congestion) {
-        self.tell(event.now, method!("on_congestion"), |py| PyCongestion::from(event).into_bound_py_any(py));
-    }
-    fn ecn_response(&self) -> EcnResponse {
-        self.shown.echo.unwrap_or(EcnResponse::Reduce)
-    }
-    fn on_lost(&mut self, lost: &Lost) {
-        self.call_optional(lost.now, method!("on_lost"), |py| PyLost::from(lost).into_bound_py_any(py));
-    }
-    fn on_sent(&mut self, sent: &Sent) {
-        self.call_optional(sent.now, method!("on_sent"), |py| PySent::from(sent).into_bound_py_any(py));
-    }
-    fn on_rto(&mut self, event: &Timeout) {
-        self.tell(event.now, method!("on_rto"), |py| PyTimeout::from(event).into_bound_py_any(py));
-    }
-    fn on_recovery_exit(&mut self, now: Time) {
-        self.call_optional(now, method!("on_recovery_exit"), |py| now.seconds().into_bound_py_any(py));
-    }
-    fn on_undo(&mut self, now: Time) {
-        self.call_optional(now, method!("on_undo"), |py| now.seconds().into_bound_py_any(py));
-    }
-    fn on_restart(&mut self, event: &Restart) {
-        self.tell(event.now, method!("on_restart"), |py| PyRestart::from(event).into_bound_py_any(py));
-    }
-    fn on_transmit_start(&mut self, event: &TransmitStart) {
-        self.call_optional(event.now, method!("on_transmit_start"), |py| {
-            PyTransmitStart::from(event).into_bound_py_any(py)
-        });
-    }
-    fn on_timer(&mut self, now: Time) {
-        self.call_optional(now, method!("on_timer"), |py| now.seconds().into_bound_py_any(py));
-    }
-    fn on_hint(&mut self, now: Time, hint: &PathHint) {
-        let told = PyHint::new(now, hint);
-        self.call_optional(now, method!("on_hint"), |py| told.into_bound_py_any(py));
-    }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.tell(self.now, method!("set_window"), |py| cwnd.into_bound_py_any(py));
-    }
-    fn set_ssthresh(&mut self, ssthresh: Segments) {
-        self.call_optional(self.now, method!("set_ssthresh"), |py| ssthresh.into_bound_py_any(py));
-    }
-    fn cwnd(&self) -> Segments {
-        self.shown.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.shown.ssthresh
-    }
-    fn pacing(&self) -> Option<Rate> {
-        self.shown.pacing
-    }
-    fn wake_at(&self) -> Time {
-        // A time that has passed is not used again.
-        self.shown.wake_at.filter(|at| *at > self.now).unwrap_or(Time::NEVER)
-    }
-    fn fine_timeout(&self) -> Option<Span> {
-        self.shown.fine_timeout
+    fn on_event(&mut self, event: Event<'_>, decision: &mut Decision) -> Result<(), Failure> {
+        let event = match event {
+            // The default of the trait.
+            Event::Restart(restart) if !self.defined[event.index()] => Event::SetWindow(restart.window),
+            event => event,
+        };
+        let method = event.index();
+        if !self.defined[method] {
+            return Ok(());
+        }
+        Python::attach(|py| {
+            let call = || {
+                self.object.bind(py).call_method1(&methods(py)[method], (argument(py, event)?,))?;
+                self.read(py)
+            };
+            *decision = call().map_err(|error| failure(py, error))?;
+            Ok(())
+        })
     }
     fn probe(&self, out: &mut [f64]) {
         Python::attach(|py| {
@@ -385,14 +308,5 @@ impl Controller for PyController {
                 *value = number(object, &PyString::new(py, name)).ok().flatten().unwrap_or(f64::NAN);
             }
         });
-    }
-}
-
-impl ExternalController for PyController {
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn failure(&self) -> Option<&Failure> {
-        self.failure.as_ref()
     }
 }

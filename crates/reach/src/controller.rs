@@ -1,7 +1,7 @@
 //! The controller of a flow in real time.
 
 use crate::error::Error;
-use cc::{AnyController, CachedExternal, Controller, FlowInfo, Signals};
+use cc::{AnyController, Controller, FlowInfo, Signals};
 use lab::CongestionControl;
 
 /// Creates it.
@@ -10,7 +10,7 @@ pub(crate) fn make(control: &CongestionControl, info: &FlowInfo) -> Result<AnyCo
         CongestionControl::Registered(name, params) => AnyController::new(name, params, info)
             .ok_or_else(|| Error::Input(format!("there is no controller {name}"))),
         CongestionControl::ExternalController(factory) => {
-            Ok(AnyController::ExternalController(CachedExternal::new(factory.make(info))))
+            Ok(AnyController::ExternalController(factory.make(info)))
         }
         CongestionControl::ExternalSource(_) => {
             unreachable!("the code of controllers is loaded before a run")

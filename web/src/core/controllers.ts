@@ -1,37 +1,51 @@
 /**
  * Controllers written in the page: a class for each flow, called inside the worker for each event of the core.
- * The core writes the fields of an event as numbers; cwnd and ssthresh go back in the first two.
+ * The core writes the fields of an event as numbers, times in picoseconds; the answers go back in the first places.
  */
 import type { Tell } from './lab';
 import type { PageClass } from './types';
 
 const FIELDS = 40, FIRST_PROBE = 8;
-const EVENT = {
-  flow: 0, ack: 1, congestion: 2, rto: 3, recoveryExit: 4, restart: 5, setWindow: 6, setSsthresh: 7, undo: 8, open: 9, lost: 10, sent: 11, transmitStart: 12, timer: 13, hint: 14,
-} as const;
+/** The methods, in the order of the table of events in crates/cc/src/external.rs: kind 1 is the first, kind 0 creates the object. */
+const METHODS = [
+  'onOpen', 'onHandshake', 'onAck', 'onLost', 'onSent', 'onCongestion', 'onRto', 'onRecoveryExit', 'onUndo', 'onRestart', 'onTransmitStart', 'onTimer', 'onHint', 'setWindow', 'setSsthresh',
+] as const;
 const ECN = ['reduce', 'confirm', 'ignore'] as const, HINTS = ['handoff_begins', 'handoff_ends', 'router_rate', 'router_feedback'] as const;
+const PHASES = ['open', 'cwr', 'recovery', 'loss'] as const;
 
-/** The interface of a class: that of Python controllers, in camel case. */
-interface PageController {
-  cwnd: number; ssthresh: number;
-  pacingBps?: number | null; wakeAtS?: number | null; fineTimeoutS?: number | null; ecnResponse?: string;
-  onAck(ack: object): void; onCongestion(event: object): void; onRto(event: object): void; setWindow(cwnd: number): void;
-  setSsthresh?(ssthresh: number): void; onOpen?(nowS: number): void; onRecoveryExit?(nowS: number): void; onRestart?(event: object): void; onUndo?(nowS: number): void;
-  onLost?(lost: object): void; onSent?(sent: object): void; onTransmitStart?(event: object): void; onTimer?(nowS: number): void; onHint?(hint: object): void;
-}
+type Method = (typeof METHODS)[number];
+/** The interface of a class: that of Python controllers, in camel case. `use` checks the methods that it must have. */
+type PageController = { cwnd: number; ssthresh: number; pacingBps?: number | null; wakeAtS?: number | null; fineTimeoutS?: number | null; ecnResponse?: string; ownsWindow?: boolean; limitsApplication?: boolean } & { [method in Method]?: (event: unknown) => void };
 type PageControllerClass = { new (flow: object): PageController; name: string; needs?: unknown; probes?: unknown; initialWindow?: unknown; ecnResponse?: unknown };
 const number = (v: unknown): number => (v === null || v === undefined ? NaN : Number(v));
 const known = (v: number): number | null => (Number.isNaN(v) ? null : v);
+const seconds = (ps: number): number => ps / 1e12;
 
 export const flowOf = (e: Float64Array) => ({
-  initialWindow: e[0]!, initialSsthresh: e[1]!, maxWindow: e[2]!, packet: e[3]!, countsSegments: e[4] === 1, integerWindows: e[5] === 1, reduceOnEveryTimeout: e[6] === 1, abe: e[7] === 1,
-  seed: e[8]! * 2 ** 32 + e[9]!,
+  initialWindow: e[0]!, initialSsthresh: e[1]!, maxWindow: e[2]!, packet: e[3]!, countsSegments: e[4] === 1, integerWindows: e[5] === 1, reduceOnEveryTimeout: e[6] === 1, fineClock: e[7] === 1, abe: e[8] === 1,
+  seed: e[9]! * 2 ** 32 + e[10]!, seedWords: [e[9]!, e[10]!],
 });
-const ackOf = (e: Float64Array) => ({
-  nowS: e[0]!, newlyAcked: e[1]!, newlyDelivered: e[2]!, newlyLost: e[3]!, dupacks: e[4]!, ackedThrough: e[5]!, next: e[6]!, inFlight: e[7]!, priorInFlight: e[8]!,
-  rttS: Number.isNaN(e[9]!) ? null : e[9]!, ece: e[10] === 1, phase: (['open', 'cwr', 'recovery', 'loss'] as const)[e[11]!] ?? 'open', mayGrow: e[12] === 1, windowLimited: e[13] === 1,
-  delivered: known(e[14]!), intervalS: known(e[15]!), appLimited: e[16] === 1, deliveredTotal: e[17]!, lostTotal: e[18]!, receiverTimeS: known(e[19]!),
-});
+const nowS = (e: Float64Array): number => seconds(e[0]!), segments = (e: Float64Array): number => e[0]!;
+/** The argument of a method. */
+const ARGUMENT: { [method in Method]: (e: Float64Array) => unknown } = {
+  onOpen: nowS, onRecoveryExit: nowS, onUndo: nowS, onTimer: nowS, setWindow: segments, setSsthresh: segments,
+  onHandshake: (e) => ({ nowS: nowS(e), nowPs: e[0]!, rttS: seconds(e[1]!), rttPs: e[1]! }),
+  onAck: (e) => ({
+    nowS: nowS(e), nowPs: e[0]!, newlyAcked: e[1]!, newlyDelivered: e[2]!, newlyLost: e[3]!, deliveredTotal: e[4]!, lostTotal: e[5]!, dupacks: e[6]!, ackedThrough: e[7]!, next: e[8]!,
+    inFlight: e[9]!, priorInFlight: e[10]!, rttS: known(seconds(e[11]!)), rttPs: known(e[11]!), receiverTimeS: known(seconds(e[12]!)), receiverTimePs: known(e[12]!), ece: e[13] === 1,
+    delivered: known(e[14]!), intervalS: known(seconds(e[15]!)), intervalPs: known(e[15]!), appLimited: e[16] === 1, priorDelivered: known(e[17]!), txInFlight: known(e[18]!), lost: known(e[19]!),
+    phase: PHASES[e[20]!]!, mayGrow: e[21] === 1, paced: e[22] === 1, pacingWaitS: seconds(e[23]!), pacingWaitPs: e[23]!, windowLimited: e[24] === 1,
+  }),
+  onLost: (e) => ({ nowS: nowS(e), nowPs: e[0]!, seq: e[1]!, txInFlight: e[2]!, lost: e[3]!, deliveredTotal: e[4]!, appLimited: e[5] === 1, startsRange: e[6] === 1 }),
+  onSent: (e) => ({ nowS: nowS(e), nowPs: e[0]!, seq: e[1]!, inFlight: e[2]!, retransmission: e[3] === 1 }),
+  onCongestion: (e) => ({
+    nowS: nowS(e), nowPs: e[0]!, cause: e[1] === 1 ? 'ecn' : 'fast_retransmit', window: e[2]!, inFlight: e[3]!, segmentSentS: known(seconds(e[4]!)), segmentSentPs: known(e[4]!), retransmitted: e[5] === 1, dupacks: e[6]!,
+  }),
+  onRto: (e) => ({ nowS: nowS(e), nowPs: e[0]!, window: e[1]!, repeated: e[2] === 1 }),
+  onRestart: (e) => ({ nowS: nowS(e), nowPs: e[0]!, idleS: seconds(e[1]!), idlePs: e[1]!, window: e[2]! }),
+  onTransmitStart: (e) => ({ nowS: nowS(e), nowPs: e[0]!, idleS: seconds(e[1]!), idlePs: e[1]!, appLimited: e[2] === 1 }),
+  onHint: (e) => ({ nowS: nowS(e), nowPs: e[0]!, kind: HINTS[e[1]!], value: known(e[2]!) }),
+};
 
 export class Controllers {
   #class: PageControllerClass | null = null;
@@ -78,14 +92,15 @@ export class Controllers {
     try {
       const e = new Float64Array(memory.buffer, at, FIELDS);
       let instance = this.#controllers.get(controller);
-      if (kind === EVENT.flow) {
+      if (kind === 0) {
         const found = this.#class;
         if (!found) throw new Error('there is no controller in the page');
         instance = new found(flowOf(e));
         this.#controllers.set(controller, instance);
+      } else {
+        if (!instance) throw new Error('an event came before the flow began');
+        this.#deliver(instance, METHODS[kind - 1]!, e);
       }
-      if (!instance) throw new Error('an event came before the flow began');
-      this.#deliver(instance, kind, e);
       if (!(instance.cwnd >= 1 && instance.ssthresh >= 1)) throw new Error(`cwnd is ${instance.cwnd}, ssthresh is ${instance.ssthresh}`);
       e[0] = instance.cwnd;
       e[1] = instance.ssthresh;
@@ -93,6 +108,8 @@ export class Controllers {
       e[3] = number(instance.wakeAtS);
       e[4] = number(instance.fineTimeoutS);
       e[5] = Math.max(0, ECN.indexOf((instance.ecnResponse ?? this.#class?.ecnResponse ?? 'reduce') as 'reduce'));
+      e[6] = instance.ownsWindow === true ? 1 : 0;
+      e[7] = instance.limitsApplication === true ? 1 : 0;
       const probes = this.#probes;
       for (let i = 0; i < probes.length; i++) e[FIRST_PROBE + i] = number((instance as unknown as Record<string, unknown>)[probes[i]!]);
       return false;
@@ -101,23 +118,9 @@ export class Controllers {
       return true;
     }
   };
-  #deliver(instance: PageController, kind: number, e: Float64Array): void {
-    const nowS = e[0]!;
-    switch (kind) {
-      case EVENT.ack: return instance.onAck(ackOf(e));
-      case EVENT.congestion: return instance.onCongestion({ nowS, window: e[1]!, inFlight: e[2]!, cause: e[3] === 1 ? 'ecn' : 'fast_retransmit', dupacks: e[4]!, retransmitted: e[5] === 1, segmentSentS: known(e[6]!) });
-      case EVENT.rto: return instance.onRto({ nowS, window: e[1]!, repeated: e[2] === 1 });
-      case EVENT.recoveryExit: return instance.onRecoveryExit?.(nowS);
-      case EVENT.restart: return instance.onRestart ? instance.onRestart({ nowS, window: e[1]!, idleS: e[2]! }) : instance.setWindow(e[1]!);
-      case EVENT.setWindow: return instance.setWindow(e[0]!);
-      case EVENT.setSsthresh: if (instance.setSsthresh) instance.setSsthresh(e[0]!); else instance.ssthresh = e[0]!; return;
-      case EVENT.undo: return instance.onUndo?.(nowS);
-      case EVENT.open: return instance.onOpen?.(nowS);
-      case EVENT.lost: return instance.onLost?.({ nowS, seq: e[1]!, txInFlight: e[2]!, lost: e[3]!, deliveredTotal: e[4]!, appLimited: e[5] === 1, startsRange: e[6] === 1 });
-      case EVENT.sent: return instance.onSent?.({ nowS, seq: e[1]!, inFlight: e[2]!, retransmission: e[3] === 1 });
-      case EVENT.transmitStart: return instance.onTransmitStart?.({ nowS, idleS: e[1]!, appLimited: e[2] === 1 });
-      case EVENT.timer: return instance.onTimer?.(nowS);
-      case EVENT.hint: return instance.onHint?.({ nowS, kind: HINTS[e[1]!], value: known(e[2]!) });
-    }
+  #deliver(instance: PageController, method: Method, e: Float64Array): void {
+    if (instance[method]) instance[method](ARGUMENT[method](e));
+    else if (method === 'onRestart') instance.setWindow?.(e[2]!);
+    else if (method === 'setSsthresh') instance.ssthresh = e[0]!;
   }
 }

@@ -117,6 +117,28 @@ describe('a controller of the page', () => {
     expect(reno.goodput_bps! / 2e6).toBeGreaterThan(0.9);
     expect(reno.goodput_bps!).toBeLessThanOrEqual(2e6);
   });
+  it('can own its window, and has exact times, the handshake and the fields of rate samples', () => {
+    const code = (owns: boolean): string => `class Own {
+      static needs = ['rate'];
+      static probes = ['sets', 'handshakes', 'wrong', 'samples'];
+      constructor(flow) { this.cwnd = 20; this.ssthresh = 64; this.ownsWindow = ${owns}; this.sets = 0; this.handshakes = 0; this.wrong = flow.seedWords.length - 2; this.samples = 0; }
+      onHandshake(event) { this.handshakes += event.rttPs / 1e12 === event.rttS && event.rttPs > 0; }
+      onAck(ack) { this.wrong += ack.nowPs / 1e12 !== ack.nowS || (ack.rttPs !== null && ack.rttPs / 1e12 !== ack.rttS); this.samples += ack.delivered !== null && ack.deliveredTotal > ack.priorDelivered; }
+      onCongestion() {} onRto() {} setWindow(w) { this.sets++; }
+    }`;
+    const last = (owns: boolean): number[] => {
+      const controllers = load(code(owns)), core = lab(controllers.tell);
+      const own = controllers.use('Own', new Function(`${code(owns)}; return Own`)());
+      const request = { text: dumbbell, set: ['duration=10s', 'flow.vegas.start=11s', 'flow.cubic.start=11s', 'tcp.recovery=rack', 'tcp.profile=linux', 'link.bottleneck.queue.limit=5p'], controllers: { reno: own } };
+      finish(core, request);
+      expect(controllers.failure).toBe('');
+      return [0, 1, 2, 3].map((probe) => core.column(100 + probe).at(-1)!);
+    };
+    const [sets, handshakes, wrong, samples] = last(true);
+    expect([sets, handshakes, wrong]).toEqual([1, 1, 0]);
+    expect(samples).toBeGreaterThan(100);
+    expect(last(false)[0]).toBeGreaterThan(20);
+  });
   it('refuses a signal that does not exist', () => {
     const core = lab(load(EXAMPLE.replace(/class \w+/, 'class Own')).tell);
     expect(() => core.open({ file: 'f', text: dumbbell, set: [], trace: 'off', packets: false, fingerprint: false, controllers: { reno: { name: 'Own', needs: ['speed'] } } })).toThrow(/needs: "speed" is not one of rate/);

@@ -6,9 +6,7 @@ use super::model::{CongestionControl, ExternalSource};
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 use crate::files::read_text;
-use cc::{
-    AnyController, CONTROLLERS, CachedExternal, Controller, ExternalFactory, FlowInfo, Params, Signals,
-};
+use cc::{AnyController, CONTROLLERS, Controller, ExternalFactory, FlowInfo, Params, Signals};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span};
@@ -79,7 +77,7 @@ impl CongestionControl {
             CongestionControl::Registered(name, params) => AnyController::new(name, params, flow)
                 .unwrap_or_else(|| unreachable!("the scenario names registered controllers only")),
             CongestionControl::ExternalController(factory) => {
-                AnyController::ExternalController(CachedExternal::new(factory.make(flow)))
+                AnyController::ExternalController(factory.make(flow))
             }
             CongestionControl::ExternalSource(_) => unreachable!("a run begins with Scenario::loaded"),
         }

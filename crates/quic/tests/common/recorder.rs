@@ -1,8 +1,8 @@
 //! A controller that records its events.
 
 use cc::{
-    Ack, AnyController, CachedExternal, Congestion, Controller, EcnResponse, ExternalController, Failure,
-    Lost, Sent, Signals, Timeout, TransmitStart,
+    Ack, AnyController, CachedExternal, Congestion, Decision, EcnResponse, ExternalController, Failure, Lost,
+    Sent, Signals, Timeout, TransmitStart,
 };
 use std::sync::{Arc, Mutex};
 use units::{Rate, Segments, Span, Time};
@@ -34,7 +34,6 @@ pub struct Recorder {
     /// The time between calls of its timer.
     pub every: Option<Span>,
     pub response: EcnResponse,
-    wake: Time,
     events: Events,
 }
 
@@ -42,69 +41,12 @@ impl Recorder {
     pub fn new(window: Segments, needs: Signals) -> (Recorder, Events) {
         let events = Events::default();
         let response = EcnResponse::Reduce;
-        let wake = Time::NEVER;
-        (Recorder { window, needs, rate: None, every: None, response, wake, events: events.clone() }, events)
+        (Recorder { window, needs, rate: None, every: None, response, events: events.clone() }, events)
     }
     pub fn controller(self) -> AnyController {
-        AnyController::ExternalController(CachedExternal::new(Box::new(self)))
-    }
-    fn record(&mut self, event: Event) {
-        self.events.lock().unwrap().push(event);
-    }
-}
-
-impl Controller for Recorder {
-    fn needs(&self) -> Signals {
-        self.needs
-    }
-    fn on_open(&mut self, now: Time) {
-        self.wake = self.every.map_or(Time::NEVER, |span| now + span);
-        self.record(Event::Open(now));
-    }
-    fn on_ack(&mut self, ack: &Ack) {
-        self.record(Event::Ack(*ack));
-    }
-    fn on_lost(&mut self, lost: &Lost) {
-        self.record(Event::Lost(*lost));
-    }
-    fn on_sent(&mut self, sent: &Sent) {
-        self.record(Event::Sent(*sent));
-    }
-    fn on_congestion(&mut self, event: &Congestion) {
-        self.record(Event::Congestion(*event));
-    }
-    fn ecn_response(&self) -> EcnResponse {
-        self.response
-    }
-    fn on_rto(&mut self, event: &Timeout) {
-        self.record(Event::Rto(*event));
-    }
-    fn on_recovery_exit(&mut self, now: Time) {
-        self.record(Event::Exit(now));
-    }
-    fn on_transmit_start(&mut self, event: &TransmitStart) {
-        self.record(Event::Start(*event));
-    }
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        self.record(Event::Handshake(now, rtt));
-    }
-    fn on_timer(&mut self, now: Time) {
-        self.wake = self.every.map_or(Time::NEVER, |span| now + span);
-        self.record(Event::Timer(now));
-    }
-    fn set_window(&mut self, _: Segments) {}
-    fn set_ssthresh(&mut self, _: Segments) {}
-    fn cwnd(&self) -> Segments {
-        self.window
-    }
-    fn ssthresh(&self) -> Segments {
-        f64::INFINITY
-    }
-    fn pacing(&self) -> Option<Rate> {
-        self.rate
-    }
-    fn wake_at(&self) -> Time {
-        self.wake
+        let (cwnd, pacing, ecn_response) = (self.window, self.rate, self.response);
+        let decision = Decision { cwnd, pacing, ecn_response, ..Decision::default() };
+        AnyController::ExternalController(CachedExternal::new(Box::new(self), Ok(decision)))
     }
 }
 
@@ -112,7 +54,27 @@ impl ExternalController for Recorder {
     fn name(&self) -> &str {
         "recorder"
     }
-    fn failure(&self) -> Option<&Failure> {
-        None
+    fn needs(&self) -> Signals {
+        self.needs
+    }
+    fn on_event(&mut self, event: cc::Event<'_>, decision: &mut Decision) -> Result<(), Failure> {
+        if let cc::Event::Open(now) | cc::Event::Timer(now) = event {
+            decision.wake_at = self.every.map_or(Time::NEVER, |span| now + span);
+        }
+        let event = match event {
+            cc::Event::Open(now) => Event::Open(now),
+            cc::Event::Ack(ack) => Event::Ack(*ack),
+            cc::Event::Lost(lost) => Event::Lost(*lost),
+            cc::Event::Sent(sent) => Event::Sent(*sent),
+            cc::Event::Congestion(event) => Event::Congestion(*event),
+            cc::Event::Timeout(event) => Event::Rto(*event),
+            cc::Event::RecoveryExit(now) => Event::Exit(now),
+            cc::Event::TransmitStart(event) => Event::Start(*event),
+            cc::Event::Handshake(now, rtt) => Event::Handshake(now, rtt),
+            cc::Event::Timer(now) => Event::Timer(now),
+            _ => return Ok(()),
+        };
+        self.events.lock().unwrap().push(event);
+        Ok(())
     }
 }

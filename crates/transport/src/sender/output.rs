@@ -4,9 +4,9 @@ use super::Sender;
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
 use crate::recovery::RecoveryState;
-use cc::Controller;
+use cc::{Controller, Signals};
 use net::{Packet, PacketKind};
-use units::{Rate, Time};
+use units::{Rate, Span, Time};
 
 impl Sender {
     /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
@@ -46,35 +46,29 @@ impl Sender {
     /// A segment is sent at `now`: the pacer permits the next one after its time at the pacing rate.
     pub(crate) fn charge_pacer(&mut self, now: Time) {
         if self.paces()
-            && let Some(rate) = self.pacing_rate()
+            && let Some(interval) = self.pacing_interval()
         {
-            self.pace_at = self.pace_at.max(now) + rate.time_for(self.paced_size() as u64);
+            self.pace_at = self.pace_at.max(now) + interval;
         }
     }
 
-    /// The bytes of a segment that the pacer counts: in Linux the payload.
-    fn paced_size(&self) -> u32 {
-        match self.recovery_state {
-            RecoveryState::Rack(_) => self.options.packet,
-            _ => self.wire_size,
+    /// The time of a segment at the pacing rate. The controller's rate counts the payload, or whole packets if routers grant
+    /// it. Without one it is the window over the round-trip time, times 2 in slow start and 1.2 after it, as in Linux.
+    fn pacing_interval(&self) -> Option<Span> {
+        if let Some(rate) = self.controller.pacing() {
+            let granted = self.needs.has(Signals::ROUTER_RATE);
+            return Some(rate.time_for(if granted { self.wire_size } else { self.options.packet } as u64));
         }
-    }
-
-    /// The controller's pacing rate; otherwise the window over the round-trip time, times 2 in slow start and 1.2
-    /// after it, as in Linux.
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.controller.pacing().or_else(|| {
-            let rtt = self.rtt.smoothed(&self.options)?.seconds();
-            let cwnd = self.controller.cwnd();
-            let gain = self.options.pacing_gain[(cwnd >= self.controller.ssthresh() / 2.0) as usize];
-            let window = match self.recovery_state {
-                // As in Linux: what is outstanding, if that is more than the window.
-                RecoveryState::Rack(_) => cwnd.max((self.next - self.una) as f64),
-                _ => cwnd,
-            };
-            let bps = gain * window * self.paced_size() as f64 * 8.0 / rtt;
-            (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
-        })
+        let rtt = self.rtt.smoothed(&self.options)?.seconds();
+        let cwnd = self.controller.cwnd();
+        let gain = self.options.pacing_gain[(cwnd >= self.controller.ssthresh() / 2.0) as usize];
+        let (window, size) = match self.recovery_state {
+            // As in Linux: what is outstanding, if that is more than the window.
+            RecoveryState::Rack(_) => (cwnd.max((self.next - self.una) as f64), self.options.packet),
+            _ => (cwnd, self.wire_size),
+        };
+        let bps = gain * window * size as f64 * 8.0 / rtt;
+        (bps >= 1.0).then(|| Rate::from_bps(bps as u64).time_for(size as u64))
     }
 
     /// Sends segment `seq`. The caller moves `next`.
