@@ -97,7 +97,7 @@ def test_json_is_the_outcome_and_nothing_else(ackclock: Run) -> None:
     # The contract's keys in its order, then our additional keys.
     ours = ["base_delay_s", "min_delay_s", "p50_delay_s", "p95_delay_s", "p99_delay_s"]
     assert list(outcome["flows"][0]) == [*FLOW_KEYS, *ours]
-    assert list(outcome["links"][0]) == LINK_KEYS
+    assert list(outcome["links"][0]) == [*LINK_KEYS, "queue_drops", "drop_rate"]
     assert [flow["name"] for flow in outcome["flows"]] == ["reno", "vegas", "cubic"]
     assert [link["name"] for link in outcome["links"]][:2] == ["s1->r1", "r1->s1"]
     assert outcome["engine"]["packet_hops"] == sum(link["delivered_packets"] for link in outcome["links"])

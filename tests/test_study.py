@@ -183,6 +183,38 @@ def test_one_writer_at_a_time(study: Study, tmp_path: Path) -> None:
             assert list(reader.runs()) == []
 
 
+def test_a_reader_sees_a_sweep_that_starts_later(study: Study, tmp_path: Path) -> None:
+    fill(study, tmp_path / "s")
+    with Store.open(tmp_path / "s") as reader:
+        assert len(list(reader.runs())) == 20
+        more = Study.parse(STUDY.replace("1..5", "1..6"))
+        with Store.create(tmp_path / "s") as store:
+            assert vars_of(sweep(more, store, Local(2))) == (24, 20, 4, 0)
+            assert len(list(reader.runs())) == 24
+        assert results.table(reader).height == 24
+
+
+def test_a_folder_without_write_permission_is_read(study: Study, tmp_path: Path) -> None:
+    """Also if its file was left in the mode with a write-ahead log. Root, who may write anywhere, reads as nobody."""
+    folder = tmp_path / "s"
+    fill(study, folder)
+    index = sqlite3.connect(folder / FILE)
+    index.execute("PRAGMA journal_mode = WAL")
+    index.close()
+    for path in folder.parents:
+        if path.stat().st_mode & 0o005 != 0o005:
+            path.chmod(0o755)
+    folder.chmod(0o555)
+    script = (
+        "import os, sys; from pathlib import Path; from ackclock.study import Store\n"
+        "os.getuid() or os.setuid(65534)\n"
+        "with Store.open(Path(sys.argv[1])) as store: print(len(list(store.runs())))"
+    )
+    shown = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True)
+    folder.chmod(0o755)
+    assert shown.stdout == "20\n", shown.stderr
+
+
 def test_sequential_stopping(study: Study, tmp_path: Path) -> None:
     with Store.create(tmp_path / "s") as store:
         sweep(study, store, Local(2), until=Until("f.goodput_bps", 0.02, least=5, most=60))
@@ -361,6 +393,25 @@ def test_parallel_links_have_columns_of_their_own(tmp_path: Path) -> None:
     table = fill(Study.parse(STUDY.replace("[[flow]]", link.replace('"l"', '"m"') + "[[flow]]", 1)), tmp_path / "s")
     assert {"a->b.utilisation", "a->b#2.utilisation", "b->a#2.utilisation"} <= set(table.columns)
     assert set(table["a->b#2.utilisation"]) == {0.0}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_low_latency_queue_has_columns_of_its_own(tmp_path: Path, ending: str) -> None:
+    """Of the points with DualPI2; a point with another queue has none."""
+    text = STUDY.replace('"link.l.rate" = ["1Mbps", "2Mbps"]', '"link.l.queue.kind" = ["droptail", "dualpi2"]')
+    study = Study.parse(text.replace("1..5", "1..2").replace("7p", "70p"))
+    fill(study, tmp_path / "s")
+    file = tmp_path / f"s.{ending}"
+    with Store.open(tmp_path / "s") as store:
+        results.export(store, file)
+        outcomes = store.outcomes().to_dicts()
+    table = pl.read_csv(file) if ending == "csv" else pl.read_parquet(file)
+    shown = table["a->b.low_latency.sent_packets"].to_list()
+    links = [row["links"][0] for row in outcomes]
+    assert shown == [(link["low_latency"] or {}).get("sent_packets") for link in links]
+    assert None in shown
+    assert 0 in shown
+    assert not any(dtype.is_nested() for dtype in table.schema.values())
 
 
 def test_seeds_that_decide_nothing_are_said(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ pub fn scenario(data: &[u8]) {
     if let Ok(mut run) = Run::new(&scenario, settings)
         && run.advance(20_000)
     {
-        run.outcome();
+        let outcome = run.outcome();
+        assert!(outcome.shares().all(|share| (0.0..=1.0).contains(&share)), "{outcome:?}");
         let (violations, count) = run.audit();
         assert_eq!(count, 0, "{violations:?}");
     }

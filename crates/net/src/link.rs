@@ -247,6 +247,8 @@ pub struct LinkAccount {
     pub offered: u64,
     /// Packets that the queue took.
     pub accepted: u64,
+    /// Packets whose transmission has begun.
+    pub transmitted: u64,
     /// Packets that arrived at the far end.
     pub delivered: u64,
     /// Dropped packets by reason, in the order of [`DropReason::ALL`].
@@ -261,7 +263,7 @@ pub struct LinkAccount {
     pub offered_s: f64,
     /// Time mean of the number of packets waiting.
     pub mean_queue_packets: f64,
-    /// Mean time that accepted packets waited before transmission, seconds; none if none was accepted.
+    /// Mean time that the transmitted packets waited before their transmission, seconds; none if there are none.
     pub mean_sojourn_s: Option<f64>,
     /// 95th percentile of the waiting times, also of packets dropped after their queue had accepted them, seconds; none
     /// without [`crate::Network::record_sojourns`].
@@ -278,6 +280,24 @@ pub(crate) struct Beyond {
     pub dropped: [u64; DropReason::ALL.len()],
     pub busy: Span,
     pub waited: f64,
+    /// Those of the accepted packets whose transmission begins after the warm-up.
+    pub unsent: Unsent,
+}
+
+/// Packets that a link has accepted and whose transmission has not begun: they wait, or were dropped.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unsent {
+    pub packets: u64,
+    /// Their part of the sum of waiting times, ps.
+    pub waited: f64,
+}
+
+impl Unsent {
+    /// Adds a packet that has waited for `waited` ps.
+    pub fn add(&mut self, waited: f64) {
+        self.packets += 1;
+        self.waited += waited;
+    }
 }
 
 /// The result for a packet that a queue has accepted.

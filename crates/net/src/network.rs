@@ -6,7 +6,7 @@ mod service;
 
 use crate::ids::LinkId;
 use crate::impairment::Effect;
-use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
+use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router, Unsent};
 use crate::next_hop::{Hop, Segment, Upstream};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{Admission, Offer};
@@ -16,6 +16,7 @@ use crate::satellites::{SatelliteNetwork, Tables};
 use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
+use std::collections::BTreeMap;
 use units::{Rate, Span, Time};
 
 /// The result of the arrival of a packet at the end of a link.
@@ -55,6 +56,8 @@ pub struct Network {
     simple_until: Time,
     /// For each link, the counts for times after the warm-up; empty if there is no warm-up.
     beyond: Vec<Beyond>,
+    /// Of links with a backlog at the end of the run, the packets whose transmission begins after it.
+    unsent: BTreeMap<u32, Unsent>,
     /// Waiting times, if they are recorded.
     sojourns: Option<Box<Sojourns>>,
     fuse_hops: bool,
@@ -92,6 +95,7 @@ impl Network {
             border: horizon,
             simple_until: horizon,
             beyond: Vec::new(),
+            unsent: BTreeMap::new(),
             sojourns: None,
             fuse_hops: true,
             cause: Time::ZERO,

@@ -1,5 +1,6 @@
 //! The queue and the transmitter of a scheduled link.
 
+use crate::link::Unsent;
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::transmitter::Transmitter;
@@ -22,6 +23,8 @@ pub(crate) struct Service {
     /// Number of waiting packets, and the sum of their times of arrival, ps.
     waiting: u64,
     arrivals: u128,
+    /// The packets that the discipline has dropped after it had accepted them.
+    dropped: Unsent,
     /// The item that stands in the event queue for the start of the next transmission.
     item: Packet,
     hint: LaneHint,
@@ -40,6 +43,7 @@ impl Service {
             drops: Vec::new(),
             waiting: 0,
             arrivals: 0,
+            dropped: Unsent::default(),
             item: Packet::new(PacketKind::Udp, 0, route, 0, 0, Time::ZERO),
             hint: LaneHint::default(),
         }
@@ -59,6 +63,17 @@ impl Service {
     /// Number of waiting packets.
     pub fn waiting(&self) -> u64 {
         self.waiting
+    }
+
+    /// The accepted packets that are not transmitted. The time that packets wait now is not in the sum.
+    pub fn unsent(&self) -> Unsent {
+        Unsent { packets: self.dropped.packets + self.waiting, ..self.dropped }
+    }
+
+    /// Counts a packet that the discipline drops at `now`, after it had accepted it.
+    pub fn dropped(&mut self, packet: &Waiting, now: Time) {
+        self.left(packet);
+        self.dropped.add(packet.sojourn(now).ps() as f64);
     }
 
     /// Counts a packet that the queue has accepted.

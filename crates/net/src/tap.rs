@@ -25,6 +25,10 @@ macro_rules! drop_reasons {
             pub const fn words(self) -> &'static str {
                 match self { $(DropReason::$variant => $words,)* }
             }
+            /// Whether the queue dropped the packet, at its arrival or later, and not another cause.
+            pub const fn by_queue(self) -> bool {
+                matches!(self, DropReason::Queue | DropReason::Aqm)
+            }
             /// Whether it applies after the queue has accepted the packet: by the discipline while it waits ([`DropReason::Aqm`]),
             /// or after its transmission.
             pub const fn after_queue(self) -> bool {

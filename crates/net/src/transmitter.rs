@@ -42,8 +42,35 @@ impl Transmitter {
             Transmitter::Constant(rate) => rate.bps() as f64 * end.seconds(),
             Transmitter::Steps(steps) => steps.bits(end),
             Transmitter::Trace(cursor) => cursor.trace.bits(end),
-            Transmitter::Shaper(line, bucket) => bucket.bits(end).min(line.bps() as f64 * end.seconds()),
+            Transmitter::Shaper(line, bucket) => bucket.offered(*line, end),
         }
+    }
+
+    /// Ends the warm-up at `at`, when `remaining` bits of the packet in transmission have not left: what
+    /// [`Transmitter::offered`] counts from then on begins with the tokens that there are.
+    pub(crate) fn end_warmup(&mut self, at: Time, remaining: f64) {
+        if let Transmitter::Shaper(line, bucket) = self {
+            bucket.end_warmup(*line, at, remaining);
+        }
+    }
+
+    /// The part after `at` of the time `busy` for which a packet of `bytes` counts, by the bits that leave after `at`. It is
+    /// the last packet that was transmitted, and its last bit leaves at `depart`.
+    pub(crate) fn busy_after(&self, at: Time, depart: Time, bytes: u32, busy: Span) -> Span {
+        if at >= depart {
+            return Span::ZERO;
+        }
+        // In bits times picoseconds per second.
+        let left = depart.since(at).ps() as u128;
+        let bits = match self {
+            _ if depart >= FAR => return busy, // it is never transmitted
+            Transmitter::Constant(_) => return depart.since(at).min(busy),
+            Transmitter::Steps(steps) => steps.total(depart) - steps.total(at),
+            Transmitter::Trace(cursor) => 8 * cursor.bytes_after(at) as u128 * PS_PER_S as u128,
+            Transmitter::Shaper(line, _) => line.bps() as u128 * left,
+        };
+        let whole = 8 * bytes as u128 * PS_PER_S as u128;
+        Span::from_ps((busy.ps() as u128 * bits.min(whole) / whole) as u64)
     }
 
     /// Whether the transmission time of a packet depends on its size alone.
@@ -127,13 +154,17 @@ impl Steps<Rate> {
 
     /// The bits that it sends from the start until `end`.
     fn bits(&self, end: Time) -> f64 {
-        let whole = end.ps().checked_div(self.period.ps()).unwrap_or(0);
-        let rest = Time::from_ps(end.ps() - whole * self.period.ps());
-        let units = whole as f64 * self.units(Time::ZERO + self.period) as f64 + self.units(rest) as f64;
-        units / PS_PER_S as f64
+        self.total(end) as f64 / PS_PER_S as f64
     }
 
-    /// The same within the first period, in bits times picoseconds per second.
+    /// The same in bits times picoseconds per second.
+    fn total(&self, end: Time) -> u128 {
+        let whole = end.ps().checked_div(self.period.ps()).unwrap_or(0);
+        let rest = Time::from_ps(end.ps() - whole * self.period.ps());
+        whole as u128 * self.units(Time::ZERO + self.period) + self.units(rest)
+    }
+
+    /// The same within the first period.
     fn units(&self, end: Time) -> u128 {
         let ends = self.steps.iter().skip(1).map(|step| step.0).chain([Time::NEVER]);
         let each = self.steps.iter().zip(ends).map(|((from, rate), until)| {
@@ -272,6 +303,13 @@ impl TraceCursor {
         self.trace.time(self.next(now).0).unwrap_or(FAR).max(now)
     }
 
+    /// The bytes that the opportunities after `at` deliver up to the one in use.
+    fn bytes_after(&self, at: Time) -> u64 {
+        let first = self.trace.first_from(0, Time::from_ps(at.ps() + 1));
+        let opportunities = (self.index + 1).saturating_sub(first);
+        (opportunities * self.trace.unit as u64).saturating_sub(self.left as u64)
+    }
+
     fn transmit(&mut self, now: Time, bytes: u32) -> Time {
         let mut bytes = bytes;
         let mut at = now;
@@ -296,18 +334,31 @@ pub struct TokenBucket {
     depth: Span,
     /// The time at which it was or will be empty, if nothing more is taken.
     empty_at: i128,
+    /// The time from which on the bits that it can let pass are counted, those before, and the time, in seconds, that the
+    /// tokens there were took to fill: [`TokenBucket::offered`].
+    counted: (Time, f64, f64),
 }
 
 impl TokenBucket {
     /// A full bucket of `burst` bytes.
     pub fn new(rate: Rate, burst: u64) -> TokenBucket {
         let depth = rate.time_for(burst);
-        TokenBucket { rate, depth, empty_at: -(depth.ps() as i128) }
+        let counted = (Time::ZERO, 0.0, depth.seconds());
+        TokenBucket { rate, depth, empty_at: -(depth.ps() as i128), counted }
     }
 
-    /// The bits for which there are tokens until `end`.
-    fn bits(&self, end: Time) -> f64 {
-        self.rate.bps() as f64 * (end.seconds() + self.depth.seconds())
+    /// The bits that can pass until `end` onto a line of rate `line`: those for which there are tokens, and no more than
+    /// the line carries. After the warm-up they are counted from the tokens that there were at its end.
+    fn offered(&self, line: Rate, end: Time) -> f64 {
+        let (from, before, saved) = self.counted;
+        let passed = end.since(from).seconds();
+        before + (self.rate.bps() as f64 * (passed + saved)).min(line.bps() as f64 * passed).max(0.0)
+    }
+
+    /// Ends the warm-up at `at`. `remaining` bits in transmission have taken their tokens and have not passed.
+    fn end_warmup(&mut self, line: Rate, at: Time, remaining: f64) {
+        let tokens = (at.ps() as i128 - self.filled(at)) as f64 / PS_PER_S as f64;
+        self.counted = (at, self.offered(line, at), tokens + remaining / self.rate.bps() as f64);
     }
 
     /// The time at which the bucket was empty, given that it does not overflow before `now`.
@@ -437,5 +488,56 @@ mod tests {
             at
         });
         assert_eq!(times, [0, 0, 12, 24].map(ms));
+    }
+
+    #[test]
+    fn a_transmission_counts_by_the_bits_that_have_left() {
+        let busy = Span::from_ms(1000);
+        let steps = vec![(ms(0), Rate::from_bps(8_000_000)), (ms(1), Rate::from_bps(4_000_000))];
+        let mut halved = Transmitter::Steps(RateSteps { steps, period: Span::ZERO });
+        let start = Time::from_ps(500_000_000);
+        let depart = halved.transmit(start, 1000);
+        assert_eq!(depart, ms(2));
+        // Half of the bits leave in the first of three half milliseconds.
+        let after = |transmitter: &Transmitter, at: Time, bytes: u32| {
+            transmitter.busy_after(at, depart, bytes, busy).ps() / 1_000_000_000
+        };
+        assert_eq!([start, ms(1), ms(2)].map(|at| after(&halved, at, 1000)), [1000, 500, 0]);
+        let constant = Transmitter::Constant(Rate::from_bps(8_000));
+        assert_eq!(constant.busy_after(ms(1), ms(2), 1, Span::from_ms(5)), Span::from_ms(1));
+        assert_eq!(constant.busy_after(ms(0), ms(9), 1, Span::from_ms(5)), Span::from_ms(5));
+        // Opportunities at 0, 4, 4, 10 ms: 1,000 bytes use two thirds of the first, 3,000 the rest and more.
+        let mut cursor = Transmitter::Trace(trace("0\n4\n4\n10\n"));
+        assert_eq!(cursor.transmit(ms(0), 1000), ms(0));
+        let depart = cursor.transmit(ms(0), 3000);
+        assert_eq!(depart, ms(4));
+        let left = 1000 * (3000 - 504) / 3000;
+        let after = |at: u64| cursor.busy_after(ms(at), depart, 3000, busy).ps() / 1_000_000_000;
+        assert_eq!([0, 3, 4].map(after), [left, left, 0]);
+        // What is never transmitted does not count.
+        let steps = vec![(ms(0), Rate::from_bps(0))];
+        let mut silent = Transmitter::Steps(RateSteps { steps, period: Span::ZERO });
+        let depart = silent.transmit(ms(0), 1000);
+        assert_eq!(silent.busy_after(ms(5), depart, 1000, busy), busy);
+    }
+
+    #[test]
+    fn a_shaper_offers_the_tokens_that_there_are() {
+        let line = Rate::from_bps(10_000_000);
+        let shaper = || Transmitter::Shaper(line, TokenBucket::new(Rate::from_bps(1_000_000), 125_000));
+        // A full bucket and what is added: 1 Mbit and 1 Mb/s, on a line of 10 Mb/s.
+        assert_eq!([50, 2000].map(|at| shaper().offered(ms(at))), [500_000.0, 3_000_000.0]);
+        // Idle in the warm-up: the bucket is full at its end.
+        let mut idle = shaper();
+        let early = idle.offered(ms(2000));
+        idle.end_warmup(ms(2000), 0.0);
+        assert_eq!([2000, 3000].map(|at| idle.offered(ms(at)) - early), [0.0, 2_000_000.0]);
+        // A packet of 250,000 bytes has taken tokens that come until 1 s, and leaves from 1 s to 1.2 s. At 0.5 s, all of
+        // its bits are to leave; the tokens that come from then on are for it.
+        let mut busy = shaper();
+        assert_eq!(busy.transmit(ms(0), 250_000), ms(1200));
+        let early = busy.offered(ms(500));
+        busy.end_warmup(ms(500), 2_000_000.0);
+        assert_eq!([1200, 2000].map(|at| busy.offered(ms(at)) - early), [2_200_000.0, 3_000_000.0]);
     }
 }

@@ -126,7 +126,7 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
         address: side.address().to_string(),
         ..path.counts[side as usize].clone()
     });
-    let used = |link: &LinkOutcome| link.delivered_packets > 0 || link.accepted_packets > 0;
+    let used = |link: &LinkOutcome| link.delivered_packets > 0 || link.transmitted_packets > 0;
     Ok(Emulated {
         title: request.scenario.title.clone(),
         elapsed_s,

@@ -28,7 +28,7 @@ pub use options::{
     TimerClock, UndoBy, Validation,
 };
 pub use rate::RateSampler;
-pub use receiver::{Receiver, ReceiverStats};
+pub use receiver::{ArrivalDetail, PacketNumbers, Receiver, ReceiverStats};
 pub use recording::RecordingContext;
 pub use recovery::{Snapshot, State};
 pub use rtt::RttEstimator;

@@ -1,66 +1,16 @@
 //! The TCP receiver: reassembly, immediate and delayed ACKs, SACK blocks.
 
 mod compression;
+mod stats;
 
 use crate::blocks::{AckOptions, Block, Blocks};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::{Options, Recovery, StackProfile};
 use compression::Compression;
 use net::{Ecn, Packet, PacketKind, RouterReply};
+pub use stats::{ArrivalDetail, PacketNumbers, ReceiverStats};
 use std::sync::Arc;
 use units::{Span, Time};
-
-/// The counters of a receiver. They count data packets; SYNs are not included.
-#[derive(Clone, Debug, Default)]
-pub struct ReceiverStats {
-    /// Data packets that arrived, duplicates included.
-    pub packets: u64,
-    /// Their bytes on the wire.
-    pub wire_bytes: u64,
-    /// Arrivals of segments that had arrived before.
-    pub duplicates: u64,
-    /// Sum of one-way delays (RFC 7679), seconds.
-    pub delay_sum: f64,
-    /// Sum of absolute differences of consecutive delays, seconds.
-    pub jitter_sum: f64,
-    /// One-way delay of the first packet.
-    pub first_delay: Span,
-    /// One-way delay of the last packet.
-    pub last_delay: Span,
-    /// Time of the first arrival.
-    pub first_at: Time,
-    /// Time of the last arrival.
-    pub last_at: Time,
-    /// The one-way delay of every packet, seconds, in the order of arrival; `None` if it is not recorded.
-    pub delays: Option<Vec<f64>>,
-}
-
-impl ReceiverStats {
-    #[cold]
-    fn keep(&mut self, delay: Span) {
-        self.delays.get_or_insert_default().push(delay.seconds());
-    }
-
-    /// Counts an arrival.
-    #[inline]
-    pub fn arrived(&mut self, packet: &Packet, now: Time) {
-        let delay = now.since(packet.sent);
-        if self.packets == 0 {
-            self.first_delay = delay;
-            self.first_at = now;
-        } else {
-            self.jitter_sum += (delay.seconds() - self.last_delay.seconds()).abs();
-        }
-        self.delay_sum += delay.seconds();
-        if self.delays.is_some() {
-            self.keep(delay);
-        }
-        self.last_delay = delay;
-        self.last_at = now;
-        self.packets += 1;
-        self.wire_bytes += packet.size as u64;
-    }
-}
 
 /// A TCP receiver.
 #[derive(Clone, Debug)]
@@ -150,7 +100,9 @@ impl Receiver {
             self.next += 1;
         } else {
             let repeated = self.reassemble(seq);
-            self.stats.duplicates += (repeated && !syn) as u64;
+            if repeated && !syn {
+                self.stats.repeated(packet, now);
+            }
             if repeated && self.options.dsack && self.reports {
                 self.duplicate = Some(seq);
             }
@@ -552,19 +504,6 @@ mod tests {
         let acks: Vec<_> = b.context.sent.iter().map(|(ack, _)| (ack.seq, ack.ece)).collect();
         assert_eq!(acks[..2], [(1, false), (2, false)]);
         assert_eq!(acks.last().map(|ack| ack.1), Some(true));
-    }
-
-    #[test]
-    fn counters_of_arrivals() {
-        let mut stats = ReceiverStats { delays: Some(Vec::new()), ..ReceiverStats::default() };
-        for (sent, arrived) in [(0, 10), (5, 25), (20, 35)] {
-            stats.arrived(&Packet::new(PacketKind::Data, 0, 0, 1, 1500, ms(sent)), ms(arrived));
-        }
-        assert_eq!((stats.packets, stats.wire_bytes), (3, 4500));
-        assert_eq!((stats.first_at, stats.last_at), (ms(10), ms(35)));
-        assert_eq!((stats.first_delay, stats.last_delay), (Span::from_ms(10), Span::from_ms(15)));
-        assert!((stats.delay_sum - 0.045).abs() < 1e-12 && (stats.jitter_sum - 0.015).abs() < 1e-12);
-        assert_eq!(stats.delays.unwrap(), [0.01, 0.02, 0.015]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 UNITS = {"_bps": "b/s", "_s": "s", "_bytes": "B"}
 """Unit of a metric by the ending of its name; it is shown with an SI prefix."""
-PARTS = {"utilisation", "delivery_ratio"}
+PARTS = {"utilisation", "delivery_ratio", "drop_rate"}
 """Metrics that are shown in percent."""
 HEADS = {
     "goodput": "goodput",

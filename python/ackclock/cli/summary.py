@@ -143,15 +143,15 @@ def by_rank(ordered: Sequence[float], part: float) -> float:
 
 
 def _links(links: list[dict[str, Any]]) -> Table:
-    heads = ("delivered", "drops", "losses", "used", "mean\nqueue", "mean\nwait")
+    heads = ("delivered", "drops", "losses", "marks", "used", "mean\nqueue", "mean\nwait")
     table = table_of("Links", ("link",), heads)
     for link in links:
-        drops = link["dropped_packets"]
         table.add_row(
             link["name"],
             f"{link['delivered_packets']:,}",
-            f"{drops['queue']:,}",
-            f"{sum(drops.values()) - drops['queue']:,}",
+            f"{link['queue_drops']:,}",
+            f"{sum(link['dropped_packets'].values()) - link['queue_drops']:,}",
+            f"{link['marked_packets']:,}",
             f"{link['utilisation'] * 100:.1f} %",
             f"{link['mean_queue_packets']:.2f} p",
             milliseconds(link["mean_sojourn_s"]),

@@ -41,12 +41,6 @@ def _above_base(name: str) -> Find:
     return find
 
 
-def _drop_rate(link: Row) -> float | None:
-    dropped = link["dropped_packets"]["queue"] + (link["dropped_packets"].get("aqm") or 0)
-    offered = dropped + link["delivered_packets"]
-    return dropped / offered if offered else None
-
-
 FLOW: dict[str, Known] = {
     "goodput": Known("goodput", "b/s", "sum", _key("goodput_bps")),
     "throughput": Known("throughput", "b/s", "sum", _key("throughput_bps")),
@@ -67,8 +61,8 @@ LINK: dict[str, Known] = {
     "utilisation": Known("utilisation", "", "one", _key("utilisation")),
     "queue": Known("mean queue", "packets", "one", _key("mean_queue_packets")),
     "wait": Known("mean wait in the queue", "s", "one", _key("mean_sojourn_s")),
-    "drops": Known("packets dropped by the queue", "", "one", lambda link: float(link["dropped_packets"]["queue"])),
-    "drop_rate": Known("fraction of packets dropped by the queue", "", "one", _drop_rate),
+    "drops": Known("packets dropped by the queue", "", "one", _key("queue_drops")),
+    "drop_rate": Known("fraction of packets dropped by the queue", "", "one", _key("drop_rate")),
     "marks": Known("packets marked", "", "one", _key("marked_packets")),
 }
 WHOLE: dict[str, Known] = {
@@ -133,7 +127,7 @@ def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: s
     if short in WHOLE:
         known = WHOLE[short]
         return Metric(short, known.words, known.unit, _one(known.find), "one", _limits(short))
-    if short in LINK or name in link_keys - {"name", "dropped_packets"}:
+    if short in LINK or name in link_keys - {"name", "dropped_packets", "low_latency"}:
         if first["links"]:
             return _of_links(short, LINK.get(short) or _plain(name), rows, link)
         raise BadInput(f"there is no metric {name} here: the study has no links")

@@ -25,7 +25,7 @@ TEXT_COLUMNS = {"name", "kind", "control", "recovery"}
 COST_COLUMNS = {"cpu_s", "wall_s"}
 """Numbers that differ between executions of the same run and are not part of its result."""
 
-SHARES = {"delivery_ratio", "utilisation", "jain"}
+SHARES = {"delivery_ratio", "drop_rate", "utilisation", "jain"}
 SIGNED = {"jitter1_s"}
 
 
@@ -42,6 +42,8 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         for key, value in link.items():
             if key == "dropped_packets":
                 yield from ((f"{link['name']}.dropped_{reason}", count) for reason, count in value.items())
+            elif key == "low_latency":  # of a link with DualPI2
+                yield from ((f"{link['name']}.{key}.{name}", number) for name, number in (value or {}).items())
             elif key not in TEXT_COLUMNS:
                 yield f"{link['name']}.{key}", value
     for key, value in (row.get("radio") or {}).items():

@@ -97,12 +97,29 @@ class Store:
         if writes:
             index = sqlite3.connect(self._file, isolation_level=None, timeout=30)
         else:
-            # Without a write-ahead log, no process writes to the file. It is then opened as immutable, which works
-            # without write permission for the folder.
-            still = "" if self._file.with_name(f"{FILE}-wal").exists() else "&immutable=1"
-            name = quote(os.fsencode(self._file.resolve()))
-            index = sqlite3.connect(f"file:{name}?mode=ro{still}", uri=True, isolation_level=None, timeout=30)
+            index = self._connect_for_reading()
         index.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        return index
+
+    def _connect_for_reading(self) -> sqlite3.Connection:
+        """Open the file read-only, which sees what other processes write from now on.
+
+        A file whose last sweep was killed can need a write-ahead log to be read. If the folder does not permit one, and
+        there is none, the file is opened as immutable: no process writes then.
+        """
+        name = quote(os.fsencode(self._file.resolve()))
+
+        def connect(mode: str) -> sqlite3.Connection:
+            return sqlite3.connect(f"file:{name}?{mode}", uri=True, isolation_level=None, timeout=30)
+
+        index = connect("mode=ro")
+        try:
+            index.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        except sqlite3.DatabaseError as error:  # any other error is reported where the store is read
+            log = self._file.with_name(f"{FILE}-wal")
+            if error.sqlite_errorname.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")) and not log.exists():
+                index.close()
+                return connect("mode=ro&immutable=1")
         return index
 
     @classmethod

@@ -78,11 +78,6 @@ def _ratio(above: float, below: float) -> float | None:
     return above / below if below > 0 else None
 
 
-def _drop_rate(view: RunData) -> float | None:
-    dropped = view.link["dropped_packets"]["queue"]
-    return _ratio(dropped, dropped + view.link["delivered_packets"])
-
-
 def _queueing(view: RunData, flows: Sequence[Row]) -> float | None:
     """95th percentile of the delay above that of an empty path, mean over flows.
 
@@ -97,11 +92,11 @@ def _queueing(view: RunData, flows: Sequence[Row]) -> float | None:
 
 
 def _loss(flows: Sequence[Row]) -> float | None:
-    """Fraction of sent packets that did not arrive as new data; at least zero, because a warm-up omits some sends."""
+    """Fraction of sent packets that did not arrive as new data."""
     sent = _sum(flows, "sent_packets")
     ratios = [(flow["delivery_ratio"], flow["sent_packets"]) for flow in flows]
     arrived = sum(ratio * packets for ratio, packets in ratios if ratio is not None)
-    return None if sent == 0 else max(0.0, 1 - arrived / sent)
+    return None if sent == 0 else max(0.0, 1 - arrived / sent)  # rounding can make it negative
 
 
 def _share(view: RunData) -> float | None:
@@ -140,7 +135,9 @@ METRICS: dict[str, Metric] = {
     "utilisation": Metric(
         "%", 1, "busy time of the bottleneck", lambda v: float(v.link["utilisation"]), 100, 100, least=1
     ),
-    "drop_rate": Metric("%", -1, "packets that the bottleneck's queue dropped", _drop_rate, 100, 100, least=0.5),
+    "drop_rate": Metric(
+        "%", -1, "packets that the bottleneck's queue dropped", lambda v: v.link["drop_rate"], 100, 100, least=0.5
+    ),
     "queueing": Metric("ms", -1, "mean wait at the bottleneck", lambda v: v.link["mean_sojourn_s"], 1e3, least=1),
     "p95_queueing": Metric(
         "ms",

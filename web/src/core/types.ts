@@ -36,7 +36,7 @@ export interface FlowOutcome {
   [key: string]: unknown;
 }
 export interface LinkOutcome {
-  name: string; delivered_packets: number; dropped_packets: Record<string, number>; marked_packets: number;
+  name: string; delivered_packets: number; dropped_packets: Record<string, number>; queue_drops: number; drop_rate: number | null; marked_packets: number;
   utilisation: number; mean_queue_packets: number; mean_sojourn_s: number | null; [key: string]: unknown;
 }
 export interface Outcome {

@@ -79,13 +79,72 @@ struct Id {
 struct LinkState {
     /// Packets accepted and not departed, with the times of acceptance; the first one is in transmission.
     queue: VecDeque<(Id, Time)>,
-    /// Bytes of all these.
+    /// Packets that the discipline has dropped while a copy of them was in the queue. Which of the two it was shows when
+    /// one departs; until then both are in `queue`.
+    dropped_copies: Vec<Id>,
+    /// Bytes of all packets in the queue.
     bytes: u64,
     last_depart: Time,
     /// Packets departed and not arrived: packet, time of departure, whether it is lost.
     under_way: VecDeque<(Id, Time, bool)>,
     /// Number of accepted packets, of arrivals and of losses.
     totals: (u64, u64, u64),
+}
+
+impl LinkState {
+    /// Number of packets in the queue, with the one in transmission.
+    fn packets(&self) -> usize {
+        self.queue.len() - self.dropped_copies.len()
+    }
+
+    /// Removes a packet that the discipline drops. Returns whether it waited.
+    fn discard(&mut self, id: Id) -> bool {
+        let copies = self.queue.iter().filter(|(other, _)| *other == id).count();
+        let dropped = self.dropped_copies.iter().filter(|other| **other == id).count();
+        if copies == dropped {
+            return false;
+        }
+        self.dropped_copies.push(id);
+        self.bytes -= id.size as u64;
+        self.settle(id);
+        true
+    }
+
+    /// Forgets the dropped copies of a packet if no other copy is in the queue.
+    fn settle(&mut self, id: Id) {
+        let copies = self.queue.iter().filter(|(other, _)| *other == id).count();
+        let dropped = self.dropped_copies.iter().filter(|other| **other == id).count();
+        if copies == dropped {
+            self.queue.retain(|(other, _)| *other != id);
+            self.dropped_copies.retain(|other| *other != id);
+        }
+    }
+
+    /// Removes the packet that departs according to the order of link `spec`, with the time of its acceptance; `id` is the
+    /// one that departed.
+    fn depart(&mut self, spec: &AuditedLink, id: Id) -> Option<(Id, Time)> {
+        let mut place = 0;
+        // A scheduled link can send any packet that waits; only one queue for each flow keeps the order of a flow.
+        if spec.scheduled && spec.keeps_flow_order {
+            let same_flow = |(other, _): &(Id, Time)| other.flow == id.flow && other.kind == id.kind;
+            place = self.queue.iter().position(same_flow).unwrap_or(0);
+            while let Some(dropped) = self.queue.get(place).filter(|(first, _)| *first != id)
+                && let Some(copy) = self.dropped_copies.iter().position(|other| *other == dropped.0)
+            {
+                self.dropped_copies.swap_remove(copy);
+                self.queue.remove(place);
+                place = self.queue.iter().position(same_flow).unwrap_or(0);
+            }
+        } else if spec.scheduled {
+            place = self.queue.iter().position(|(other, _)| *other == id).unwrap_or(0);
+        }
+        let first = self.queue.remove(place);
+        if let Some((first, _)) = first {
+            self.bytes -= first.size as u64;
+            self.settle(first);
+        }
+        first
+    }
 }
 
 /// The state of a flow.
@@ -115,9 +174,9 @@ pub struct Auditor {
     links: Vec<AuditedLink>,
     link_states: Vec<LinkState>,
     flows: Vec<FlowState>,
-    /// Set if the last event was the arrival of this packet at a node that is not its destination; then the next
-    /// event must be its own.
-    at_node: Option<(Time, u32, Id)>,
+    /// Packets that have arrived at a node, not their destination, at the time of the last event, and were not forwarded
+    /// yet: node and packet. At one time other packets can arrive, depart and be dropped before.
+    at_nodes: Vec<(u32, Id)>,
     /// The last packet that a link accepted, with the number of the link: a copy follows it at the same time.
     accepted: Option<(Time, usize, Id)>,
     /// The time of the last event.
@@ -142,7 +201,7 @@ impl Auditor {
             links,
             link_states,
             flows,
-            at_node: None,
+            at_nodes: Vec::new(),
             accepted: None,
             clock: Time::ZERO,
             violations: Vec::new(),
@@ -172,34 +231,29 @@ impl Auditor {
             let clock = self.clock.seconds();
             self.report_violation(at, "causality", format!("{id:?} was reported at {clock} s, too late"));
         }
-        self.clock = self.clock.max(at);
-        let arrived = self.at_node.take();
+        if at > self.clock {
+            self.check_forwarded();
+            self.clock = at;
+        }
         match event.step {
             PacketStep::Enqueue => {
-                self.check_offered(arrived, at, link, id);
+                self.check_offered(at, link, id);
                 self.enqueue(at, link, id);
             }
-            PacketStep::Drop(reason) if !reason.after_queue() => self.check_offered(arrived, at, link, id),
-            _ => {
-                self.check_forwarded(arrived);
-                match event.step {
-                    PacketStep::Drop(DropReason::Aqm) => self.discard(at, link, id),
-                    PacketStep::Depart => self.depart(at, link, id),
-                    PacketStep::Deliver => self.deliver(at, link, id, event.node),
-                    _ => self.lose(at, link, id),
-                }
-            }
+            PacketStep::Drop(reason) if !reason.after_queue() => self.check_offered(at, link, id),
+            PacketStep::Drop(DropReason::Aqm) => self.discard(at, link, id),
+            PacketStep::Drop(_) => self.lose(at, link, id),
+            PacketStep::Depart => self.depart(at, link, id),
+            PacketStep::Deliver => self.deliver(at, link, id, event.node),
         }
     }
 
-    /// A packet is offered to a link, after its arrival at the node of that link (`arrived`) or by its source.
-    fn check_offered(&mut self, arrived: Option<(Time, u32, Id)>, at: Time, link: usize, id: Id) {
+    /// A packet is offered to a link, after its arrival at the node of that link or by its source.
+    fn check_offered(&mut self, at: Time, link: usize, id: Id) {
         let from = &self.links[link].from;
-        if let Some((when, node, other)) = &arrived
-            && *other == id
-            && *when == at
-            && from.contains(node)
-        {
+        let arrived = |(node, other): &(u32, Id)| *other == id && from.contains(node);
+        if let Some(place) = self.at_nodes.iter().position(arrived) {
+            self.at_nodes.swap_remove(place);
             return;
         }
         let flow = &self.flows[id.flow as usize];
@@ -213,18 +267,14 @@ impl Auditor {
                 format!("{id:?} is offered to {name} without a previous arrival"),
             );
         }
-        self.check_forwarded(arrived);
         self.left_source(at, id);
     }
 
-    /// Reports a packet that arrived at a node that is not its destination and was not forwarded at that time.
-    fn check_forwarded(&mut self, arrived: Option<(Time, u32, Id)>) {
-        if let Some((when, _, packet)) = arrived {
-            self.report_violation(
-                when,
-                "conservation",
-                format!("{packet:?} was not forwarded to its next link"),
-            );
+    /// Reports the packets that arrived at a node that is not their destination and were not forwarded at that time.
+    fn check_forwarded(&mut self) {
+        for (_, packet) in std::mem::take(&mut self.at_nodes) {
+            let what = format!("{packet:?} was not forwarded to its next link");
+            self.report_violation(self.clock, "conservation", what);
         }
     }
 
@@ -267,9 +317,9 @@ impl Auditor {
             // Any of them can be in transmission: the largest is the weakest rule.
             true => state.queue.iter().map(|(packet, _)| packet.size as u64).max().unwrap_or(0),
         };
-        let (packets, bytes) = (state.queue.len().saturating_sub(1) as u64, state.bytes - in_service);
+        let (packets, bytes) = (state.packets().saturating_sub(1) as u64, state.bytes - in_service);
         let over = match spec.limit {
-            _ if state.queue.is_empty() => false,
+            _ if state.packets() == 0 => false,
             Some(Limit::Packets(limit)) => packets + 1 > limit,
             Some(Limit::Bytes(limit)) if spec.limit_before => bytes >= limit,
             Some(Limit::Bytes(limit)) => bytes + id.size as u64 > limit,
@@ -291,15 +341,8 @@ impl Auditor {
         let state = &mut self.link_states[link];
         // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
         let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
-        // A scheduled link can send any packet that waits; only one queue for each flow keeps the order of a flow.
-        let same = |(other, _): &(Id, Time)| match spec.keeps_flow_order {
-            true => other.flow == id.flow && other.kind == id.kind,
-            false => *other == id,
-        };
-        let place = if spec.scheduled { state.queue.iter().position(same).unwrap_or(0) } else { 0 };
-        let first = state.queue.remove(place);
+        let first = state.depart(spec, id);
         let (expected, offered) = first.unwrap_or((id, Time::NEVER));
-        state.bytes -= first.map_or(0, |(first, _)| first.size as u64);
         let start = offered.max(state.last_depart);
         // To the picosecond.
         let spent = at.since(start).ps() as u128;
@@ -320,11 +363,9 @@ impl Auditor {
     /// The discipline drops a waiting packet.
     fn discard(&mut self, at: Time, link: usize, id: Id) {
         let state = &mut self.link_states[link];
-        let Some(place) = state.queue.iter().position(|(other, _)| *other == id) else {
+        if !state.discard(id) {
             return self.report_violation(at, "conservation", format!("{id:?} is dropped and did not wait"));
-        };
-        state.queue.remove(place);
-        state.bytes -= id.size as u64;
+        }
         state.totals.2 += 1;
     }
 
@@ -345,10 +386,12 @@ impl Auditor {
         while state.under_way.front().is_some_and(|(_, _, lost)| *lost) {
             state.under_way.pop_front();
         }
-        // On a fixed link packets keep their order. On a moving link, packets to different ends can overtake.
+        // On a fixed link packets keep their order. Those that departed at one time arrive at one time, and their arrivals
+        // are reported in any order. On a moving link, packets to different ends can overtake.
         let moves = spec.delay.0 != spec.delay.1;
-        let overtaking = || state.under_way.iter().position(|(other, _, lost)| !lost && *other == id);
-        let place = if moves { overtaking() } else { None };
+        let departed = state.under_way.front().map(|(_, departed, _)| *departed);
+        let mut candidates = state.under_way.iter().take_while(|(_, at, _)| moves || Some(*at) == departed);
+        let place = candidates.position(|(other, _, lost)| !lost && *other == id);
         let first = state.under_way.remove(place.unwrap_or(0));
         state.totals.1 += 1;
         let node = node.unwrap_or(spec.to.start);
@@ -376,7 +419,7 @@ impl Auditor {
             flow.acked = flow.acked.max(id.seq);
         }
         if !there && !flow.radio_nodes {
-            self.at_node = Some((at, node, id));
+            self.at_nodes.push((node, id));
         }
     }
 
@@ -394,8 +437,7 @@ impl Auditor {
     /// Compares the counters of each link in `accounts` (accepted, delivered, lost, in flight) with the observed
     /// events. Returns the first violations and the number of all violations.
     pub fn close(mut self, at: Time, accounts: &[net::LinkAccount]) -> (Vec<Violation>, u64) {
-        let arrived = self.at_node.take();
-        self.check_forwarded(arrived);
+        self.check_forwarded();
         for (link, account) in accounts.iter().enumerate() {
             let state = &mut self.link_states[link];
             let lost = state.totals.2;
@@ -422,109 +464,4 @@ impl Auditor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use net::{DropReason, LinkId, Packet};
-
-    const MS: u64 = 1_000_000_000;
-
-    /// Two links of 8 Mb/s (1 ms for 1,000 bytes) and 5 ms, one packet may wait; flow 0 goes from node 0 to node 2.
-    fn auditor() -> Auditor {
-        let link = |from: u32, to: u32| AuditedLink {
-            name: format!("{from}->{to}"),
-            from: from..from + 1,
-            to: to..to + 1,
-            rate: Rate::from_bps(8_000_000),
-            delay: (Span::from_ms(5), Span::from_ms(5)),
-            limit: Some(Limit::Packets(1)),
-            ..AuditedLink::default()
-        };
-        Auditor::new(vec![link(0, 1), link(1, 2), link(2, 0)], &[[NodeId(0), NodeId(2)]], &[4])
-    }
-
-    /// An event of data packet `seq`, sent at `sent` ms, at `at` ps.
-    fn event(at: u64, link: u32, step: PacketStep, seq: u32, sent: u64) -> PacketEvent {
-        let kind = if link == 2 { PacketKind::Ack } else { PacketKind::Data };
-        let packet = Packet::new(kind, 0, 0, seq, 1000, Time::from_ps(sent * MS));
-        PacketEvent { at: Time::from_ps(at), link: LinkId(link), step, packet, node: None }
-    }
-
-    /// The rules that a course of events breaks.
-    fn broken(events: &[PacketEvent]) -> Vec<&'static str> {
-        let mut auditor = auditor();
-        let mut events = events.to_vec();
-        events.sort_by_key(|event| event.at); // stable
-        events.iter().for_each(|event| auditor.packet(event));
-        auditor.violations.iter().map(|violation| violation.rule).collect()
-    }
-
-    #[test]
-    fn every_rule_can_be_broken() {
-        use PacketStep::{Deliver, Depart, Drop, Enqueue};
-        let sent = [event(0, 0, Enqueue, 0, 0), event(MS, 0, Depart, 0, 0)];
-        let arrived = [sent[0], sent[1], event(6 * MS, 0, Deliver, 0, 0)];
-        assert!(broken(&arrived).is_empty());
-        let with = |more: &[PacketEvent]| broken(&[&arrived[..], more].concat());
-        assert!(with(&[event(6 * MS, 1, Enqueue, 0, 0), event(7 * MS, 1, Depart, 0, 0)]).is_empty());
-        assert!(with(&[event(6 * MS, 1, Drop(DropReason::Queue), 0, 0)]).is_empty());
-        // Too soon, too late, over the wrong link, from nowhere, twice, never departed.
-        assert_eq!(broken(&[sent[0], sent[1], event(6 * MS - 1, 0, Deliver, 0, 0)]), ["causality"]);
-        assert_eq!(broken(&[sent[0], sent[1], event(6 * MS + 1, 0, Deliver, 0, 0)]), ["causality"]);
-        assert_eq!(broken(&[event(0, 1, Enqueue, 0, 0)]), ["causality"]);
-        assert_eq!(broken(&[event(MS, 0, Enqueue, 0, 0)]), ["causality"]);
-        assert_eq!(with(&[event(6 * MS, 0, Deliver, 0, 0)])[0], "conservation");
-        assert_eq!(broken(&[sent[0], event(MS, 0, Drop(DropReason::Loss), 0, 0)]), ["conservation"]);
-        // Faster or slower than the rate.
-        assert_eq!(broken(&[sent[0], event(MS - 2, 0, Depart, 0, 0)]), ["link rate"]);
-        assert_eq!(broken(&[sent[0], event(2 * MS, 0, Depart, 0, 0)]), ["link rate"]);
-        // A second one waits; a third has no room.
-        let departs = |seq: u32| event((seq as u64 + 1) * MS, 0, Depart, seq, 0);
-        let queued = [sent[0], sent[1], event(0, 0, Enqueue, 1, 0), departs(1)];
-        assert!(broken(&queued).is_empty());
-        let third = [event(0, 0, Enqueue, 2, 0), departs(2)];
-        assert_eq!(broken(&[&queued[..], &third[..]].concat()), ["queue bound"]);
-        // ACKs go back; data beyond the window of four.
-        let ack = |at: u64, seq| {
-            [
-                event(at * 10 * MS, 2, Enqueue, seq, at * 10),
-                event((at * 10 + 1) * MS, 2, Depart, seq, at * 10),
-            ]
-        };
-        assert_eq!(broken(&[ack(1, 3), ack(2, 2)].concat()), ["cumulative ack"]);
-        assert_eq!(broken(&[event(0, 0, Enqueue, 4, 0)]), ["window"]);
-        // Told too late.
-        let mut late = auditor();
-        [sent[1], sent[0]].iter().for_each(|event| late.packet(event));
-        assert!(late.violations.iter().any(|v| v.what.contains("too late")));
-        // Out of order; at a node where the link does not end; more in flight than the window.
-        let second = [event(0, 0, Enqueue, 1, 0), event(MS, 0, Depart, 1, 0)];
-        assert_eq!(broken(&[sent[0], second[0], second[1]]), ["conservation"]);
-        let wrong_node = PacketEvent { node: Some(7), ..arrived[2] };
-        let mut astray = auditor();
-        [sent[0], sent[1], wrong_node].iter().for_each(|event| astray.packet(event));
-        assert!(astray.violations[0].what.contains("arrives at node 7, where 0->1 does not end"));
-        let mut eager = auditor();
-        eager.sending(Time::ZERO, 0, 4, 4);
-        assert!(eager.violations.is_empty());
-        eager.sending(Time::ZERO, 0, 5, 4);
-        assert_eq!(eager.violations[0].rule, "window");
-        // What passed no second link and did not stay is missed at the end.
-        let mut open = auditor();
-        arrived.iter().for_each(|event| open.packet(event));
-        assert!(open.close(Time::from_ps(9 * MS), &[]).0.iter().any(|v| v.rule == "conservation"));
-        // The network's account of a link must be what was seen.
-        let accounts = |delivered: u64, in_flight: u64| {
-            let first =
-                net::LinkAccount { offered: 1, accepted: 1, delivered, in_flight, ..Default::default() };
-            [first, net::LinkAccount::default(), net::LinkAccount::default()]
-        };
-        let closed = |events: &[PacketEvent], accounts: &[net::LinkAccount]| {
-            let mut auditor = auditor();
-            events.iter().for_each(|event| auditor.packet(event));
-            auditor.close(Time::from_ps(9 * MS), accounts).1
-        };
-        assert_eq!(closed(&sent, &accounts(0, 1)), 0);
-        assert_eq!(closed(&sent, &accounts(1, 0)), 1);
-        assert_eq!(closed(&sent, &accounts(0, 0)), 1);
-    }
-}
+mod tests;

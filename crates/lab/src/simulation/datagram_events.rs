@@ -93,14 +93,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let flow = &self.attached[index];
         let number = flow.flow as usize;
         let (sent, stats) = (flow.sent[0] as u64, &flow.stats);
-        let delivered = stats.wire_bytes - stats.packets * flow.header as u64;
+        let delivered = stats.distinct_bytes() - stats.distinct_packets() * flow.header as u64;
         FlowOutcome {
             kind: "attached",
-            sent_packets: sent,
             goodput_bps: delivered as f64 * 8.0 / duration,
             delivered_bytes: delivered,
-            delivery_ratio: (sent > 0).then(|| stats.packets as f64 / sent as f64),
-            ..arrivals(self.names[number].clone(), stats, self.bases[number], duration)
+            ..arrivals(self.names[number].clone(), stats, sent, self.bases[number], duration)
         }
     }
 }

@@ -93,7 +93,7 @@ pub struct FlowOutcome {
     pub jitter1_s: Option<f64>,
     /// Sum of the absolute delay differences over the number of arrivals.
     pub jitter2_s: Option<f64>,
-    /// Distinct data packets that arrived, over data packets sent.
+    /// Distinct data packets that arrived, over data packets sent; after a warm-up, of the packets sent after it.
     pub delivery_ratio: Option<f64>,
     /// Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not end.
     pub completion_s: Option<f64>,
@@ -113,6 +113,9 @@ pub struct FlowOutcome {
     /// Data packets that arrived, with duplicates: the denominator of the means above.
     #[serde(skip)]
     pub arrived_packets: u64,
+    /// Distinct data packets that arrived, and those of them that were sent in the warm-up and arrived after it.
+    #[serde(skip)]
+    pub distinct_packets: [u64; 2],
     /// Every one-way delay, seconds, in the order of arrival; empty if not recorded.
     #[serde(skip)]
     pub delays: Vec<f64>,
@@ -143,17 +146,21 @@ pub struct LinkOutcome {
     pub offered_s: f64,
     /// Time average of the number of packets waiting, without the one in transmission.
     pub mean_queue_packets: f64,
-    /// Mean time that a packet waits before its transmission, seconds.
+    /// Mean time that a packet waits before its transmission, seconds; packets that the queue drops do not count.
     pub mean_sojourn_s: Option<f64>,
+    /// Packets that the queue dropped, at their arrival or later: those with the reasons `queue` and `aqm`.
+    pub queue_drops: u64,
+    /// Packets that the queue dropped over those that it dropped or passed to the transmitter, 0 to 1; null if there are none.
+    pub drop_rate: Option<f64>,
     /// 95th percentile of these times, within 1 %, with packets that the queue dropped later; only with `delays = true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_sojourn_s: Option<f64>,
     /// The low-latency queue of DualPI2; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_latency: Option<LowLatencyOutcome>,
-    /// Packets accepted by the queue: the denominator of the mean sojourn time.
+    /// Packets whose transmission has begun: the denominator of the mean sojourn time, and part of that of the drop rate.
     #[serde(skip)]
-    pub accepted_packets: u64,
+    pub transmitted_packets: u64,
     /// Whether it is a satellite link without packets; the outcome omits such links.
     #[serde(skip)]
     pub unused: bool,
@@ -294,6 +301,12 @@ pub struct EngineCost {
 }
 
 impl FlowOutcome {
+    /// Sets the delivery ratio from the packets that arrived and those that were sent.
+    pub(crate) fn set_delivery_ratio(&mut self) {
+        let [arrived, sent] = [self.distinct_packets[0], self.sent_packets];
+        self.delivery_ratio = (sent > 0).then(|| arrived as f64 / sent as f64);
+    }
+
     /// Smallest delay and quantiles from the delays that are kept.
     pub(crate) fn rank_delays(&mut self) {
         let mut sorted = self.delays.clone();
@@ -308,7 +321,25 @@ impl FlowOutcome {
     }
 }
 
+impl LinkOutcome {
+    /// Sets the drops of the queue and the drop rate from the other counts.
+    pub(crate) fn set_drop_rate(&mut self) {
+        let reasons = DropReason::ALL.into_iter().filter(|reason| reason.by_queue());
+        self.queue_drops = reasons.map(|reason| self.dropped_packets[reason]).sum();
+        let ended = self.queue_drops + self.transmitted_packets;
+        self.drop_rate = (ended > 0).then(|| self.queue_drops as f64 / ended as f64);
+    }
+}
+
 impl Outcome {
+    /// The numbers of the outcome that are shares, each from 0 to 1: delivery ratios, utilisations, drop rates.
+    pub fn shares(&self) -> impl Iterator<Item = f64> {
+        let ratios = self.flows.iter().map(|flow| flow.delivery_ratio);
+        let links = self.links.iter().flat_map(|link| [Some(link.utilisation), link.drop_rate]);
+        let radio = self.radio.as_ref().and_then(|radio| radio.delivery_ratio);
+        ratios.chain(links).chain([radio]).flatten()
+    }
+
     /// As one line of JSON.
     pub fn to_json(&self) -> String {
         to_json(self)

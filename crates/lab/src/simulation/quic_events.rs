@@ -188,14 +188,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let stats = *state.stats();
         let mean = |area: f64| (started && area.is_finite()).then(|| area / duration);
         let finite = |x: f64| x.is_finite().then_some(x);
-        let [sent, delivered] = [flow.sent[0] as u64, flow.delivered_bytes()];
+        let (sent, delivered) = (flow.sent[0] as u64, flow.delivered_bytes());
         FlowOutcome {
             kind: "quic",
             transport: Some("quic"),
             control: Some(state.controller().name().into()),
             goodput_bps: delivered as f64 * 8.0 / duration,
             delivered_bytes: delivered,
-            sent_packets: sent,
             acked_packets: Some(stats.acked_packets),
             retransmitted_packets: Some(stats.lost_packets),
             timeouts: Some(stats.probe_timeouts),
@@ -208,10 +207,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             final_ssthresh: finite(state.ssthresh()),
             mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
             min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
-            delivery_ratio: (sent > 0).then(|| flow.arrived.packets as f64 / sent as f64),
             rtt_samples: stats.rtt_count,
             completion_s: flow.ends[0].completed().filter(|_| transfer).map(|at| at.since(start).seconds()),
-            ..arrivals(self.names[number].clone(), &flow.arrived, self.bases[number], duration)
+            ..arrivals(self.names[number].clone(), &flow.arrived, sent, self.bases[number], duration)
         }
     }
 }

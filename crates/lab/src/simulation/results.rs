@@ -7,8 +7,8 @@ use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS, Outcome,
     RadioOutcome, compared_goodputs, jain,
 };
-use net::LinkId;
 use net::radio::PacketFate;
+use net::{LinkAccount, LinkId};
 use std::collections::BTreeMap;
 use transport::ReceiverStats;
 use units::{Span, Time};
@@ -96,30 +96,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let flows: Vec<FlowOutcome> =
             self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
         let compared = compared_goodputs(&flows);
-        let links: Vec<LinkOutcome> = self
-            .link_names()
-            .into_iter()
-            .zip(&accounts)
-            .map(|(name, a)| LinkOutcome {
-                name,
-                delivered_packets: a.delivered,
-                dropped_packets: Drops(a.dropped),
-                marked_packets: a.marked,
-                utilisation: a.utilisation,
-                offered_s: a.offered_s,
-                mean_queue_packets: a.mean_queue_packets,
-                mean_sojourn_s: a.mean_sojourn_s,
-                p95_sojourn_s: a.p95_sojourn_s,
-                low_latency: a.low_latency.as_ref().map(|low| LowLatencyOutcome {
-                    sent_packets: low.packets,
-                    marked_packets: low.marked,
-                    mean_sojourn_s: (low.packets > 0).then(|| low.mean_wait_s()),
-                    p99_sojourn_s: low.p99_wait_s(),
-                }),
-                accepted_packets: a.accepted,
-                unused: self.satellites.is_some() && a.offered == 0,
-            })
-            .collect();
+        let names = self.link_names();
+        let links = names.into_iter().zip(&accounts).map(|(name, account)| self.link_outcome(name, account));
+        let links: Vec<LinkOutcome> = links.collect();
         Outcome {
             title: self.title.clone(),
             seed: self.seed,
@@ -133,6 +112,32 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             engine: self.cost().0,
             links,
         }
+    }
+
+    fn link_outcome(&self, name: String, account: &LinkAccount) -> LinkOutcome {
+        let mut link = LinkOutcome {
+            name,
+            delivered_packets: account.delivered,
+            dropped_packets: Drops(account.dropped),
+            queue_drops: 0,
+            drop_rate: None,
+            marked_packets: account.marked,
+            utilisation: account.utilisation,
+            offered_s: account.offered_s,
+            mean_queue_packets: account.mean_queue_packets,
+            mean_sojourn_s: account.mean_sojourn_s,
+            p95_sojourn_s: account.p95_sojourn_s,
+            low_latency: account.low_latency.as_ref().map(|low| LowLatencyOutcome {
+                sent_packets: low.packets,
+                marked_packets: low.marked,
+                mean_sojourn_s: (low.packets > 0).then(|| low.mean_wait_s()),
+                p99_sojourn_s: low.p99_wait_s(),
+            }),
+            transmitted_packets: account.transmitted,
+            unused: self.satellites.is_some() && account.offered == 0,
+        };
+        link.set_drop_rate();
+        link
     }
 
     fn radio_outcome(&mut self) -> Option<RadioOutcome> {
@@ -166,14 +171,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
         if let Endpoints::Udp(index) = self.endpoints[number] {
             let (source, stats) = &self.udp[index];
-            let sent = source.sent();
+            let delivered = stats.distinct_bytes();
             return FlowOutcome {
                 kind: "udp",
-                goodput_bps: rate(stats.wire_bytes),
-                delivered_bytes: stats.wire_bytes,
-                sent_packets: sent,
-                delivery_ratio: (sent > 0).then(|| stats.packets as f64 / sent as f64),
-                ..arrivals(self.names[number].clone(), stats, self.bases[number], duration)
+                goodput_bps: rate(delivered),
+                delivered_bytes: delivered,
+                ..arrivals(self.names[number].clone(), stats, source.sent(), self.bases[number], duration)
             };
         }
         let (end, plan, delivered) =
@@ -194,7 +197,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             recovery: Some(options.recovery.name()),
             goodput_bps: rate(delivered),
             delivered_bytes: delivered,
-            sent_packets: stats.sent as u64,
             acked_packets: Some(sender.acked_segments() as u64),
             retransmitted_packets: Some(stats.retransmitted as u64),
             timeouts: Some(stats.timeouts as u64),
@@ -205,23 +207,23 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             final_ssthresh: finite(ssthresh),
             mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
             min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
-            delivery_ratio: (stats.sent > 0)
-                .then(|| (arrived.packets - arrived.duplicates) as f64 / stats.sent as f64),
             rtt_samples: stats.rtt_count as u64,
             limited_s: sender.limited_s(),
             completion_s: sender
                 .completed()
                 .filter(|_| plan.segments.is_some_and(|n| sender.acked_segments() >= n))
                 .map(|at| at.since(plan.start).seconds()),
-            ..arrivals(self.names[number].clone(), arrived, self.bases[number], duration)
+            ..arrivals(self.names[number].clone(), arrived, stats.sent as u64, self.bases[number], duration)
         }
     }
 }
 
-/// The values from the counters of a sink: throughput, delay, interarrival time, delay variation.
+/// The values from the counters of a sink and the number of packets sent to it: delivery ratio, throughput, delay,
+/// interarrival time, delay variation.
 pub(super) fn arrivals(
     name: String,
     stats: &ReceiverStats,
+    sent: u64,
     base: Option<Span>,
     duration: f64,
 ) -> FlowOutcome {
@@ -229,6 +231,8 @@ pub(super) fn arrivals(
     let some = stats.packets > 0;
     let mut flow = FlowOutcome {
         name,
+        sent_packets: sent,
+        distinct_packets: [stats.distinct_packets(), stats.carried],
         wire_bytes: stats.wire_bytes,
         throughput_bps: stats.wire_bytes as f64 * 8.0 / duration,
         mean_delay_s: some.then(|| stats.delay_sum / n),
@@ -237,9 +241,10 @@ pub(super) fn arrivals(
         jitter2_s: some.then(|| stats.jitter_sum / n),
         base_delay_s: base.map(Span::seconds),
         arrived_packets: stats.packets,
-        delays: stats.delays.clone().unwrap_or_default(),
+        delays: stats.detail.as_ref().and_then(|detail| detail.delays.clone()).unwrap_or_default(),
         ..FlowOutcome::default()
     };
+    flow.set_delivery_ratio();
     flow.rank_delays();
     flow
 }

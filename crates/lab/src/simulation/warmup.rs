@@ -27,6 +27,9 @@ impl Outcome {
 
 impl RadioOutcome {
     fn without(&mut self, early: &RadioOutcome) {
+        // Packets that were in the radio network at the end of the warm-up can still arrive.
+        let ended = early.received_packets + early.dropped_packets.values().sum::<u64>();
+        let waiting = early.offered_packets - ended;
         let hops = |r: &RadioOutcome| (r.mean_hops, r.received_packets);
         self.mean_hops = late_mean(hops(self), hops(early));
         for (all, early) in [
@@ -44,7 +47,7 @@ impl RadioOutcome {
             }
         }
         let over = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
-        self.delivery_ratio = over(self.received_packets, self.offered_packets);
+        self.delivery_ratio = over(self.received_packets, self.offered_packets + waiting);
         self.routing_load = over(self.routing_packets, self.received_packets);
     }
 }
@@ -93,14 +96,15 @@ impl Cut {
         flow.min_delay_s = least;
         [flow.jitter1_s, flow.jitter2_s] = jitters;
         flow.mean_gap_s = gap;
-        flow.delivery_ratio =
-            late_mean((flow.delivery_ratio, flow.sent_packets), (early.delivery_ratio, early.sent_packets));
-
         for (all, early) in flow.limited_s.iter_mut().zip(early.limited_s) {
             *all -= early;
         }
         flow.delivered_bytes -= early.delivered_bytes;
         flow.sent_packets -= early.sent_packets;
+        // What was sent in the warm-up and arrived after it is not part of what was sent after it.
+        let [arrived, carried] = flow.distinct_packets;
+        flow.distinct_packets = [arrived - early.distinct_packets[0] - carried, 0];
+        flow.set_delivery_ratio();
         let less = |all: &mut Option<u64>, early: Option<u64>| {
             *all = all.map(|all| all - early.unwrap_or(0));
         };
@@ -120,15 +124,17 @@ impl Cut {
             low.marked_packets -= early.marked_packets;
         }
         link.mean_sojourn_s = late_mean(
-            (link.mean_sojourn_s, link.accepted_packets),
-            (early.mean_sojourn_s, early.accepted_packets),
+            (link.mean_sojourn_s, link.transmitted_packets),
+            (early.mean_sojourn_s, early.transmitted_packets),
         );
+        link.transmitted_packets -= early.transmitted_packets;
         link.delivered_packets -= early.delivered_packets;
         link.marked_packets -= early.marked_packets;
         link.dropped_packets = link.dropped_packets.without(early.dropped_packets);
+        link.set_drop_rate();
         let late = Cut { whole: link.offered_s, warmup: early.offered_s };
         link.utilisation = if link.offered_s > early.offered_s {
-            late.over_time(link.utilisation, early.utilisation)
+            late.over_time(link.utilisation, early.utilisation).min(1.0) // both are rounded
         } else {
             0.0
         };

@@ -13,10 +13,12 @@ pub fn finished(scenario: &Scenario, recording: Recording) -> Run {
     run
 }
 
-/// Runs with the auditor on; panics on any violation.
+/// Runs with the auditor on; panics on any violation, and if a share of the outcome is not one.
 pub fn audited(text: &str) -> lab::Outcome {
     let mut run = finished(&scenario(text), Recording { audit: true, ..Recording::default() });
     let (violations, count) = run.audit();
     assert_eq!(count, 0, "{:#?}\n{text}", violations);
-    run.outcome()
+    let outcome = run.outcome();
+    assert!(outcome.shares().all(|share| (0.0..=1.0).contains(&share)), "{outcome:?}\n{text}");
+    outcome
 }

@@ -24,13 +24,21 @@ impl Network {
     /// Counts a transmission that ends after the warm-up or after the run, or any if waiting times are recorded.
     #[cold]
     pub(super) fn transmit_late(&mut self, id: u32, now: Time, start: Time, depart: Time) {
-        self.count_late(id, start, depart, depart.since(start));
+        self.count_late(id, depart.since(start), |end| depart.since(start.max(end)));
         let waited = |end: Time| if now <= end { start.min(end).since(now).ps() as f64 } else { 0.0 };
         let whole = waited(self.horizon);
         self.links[id as usize].waited += whole;
+        if start > self.horizon {
+            self.unsent.entry(id).or_default().add(whole);
+        }
         if let Some(beyond) = self.beyond.get_mut(id as usize) {
-            beyond.accepted += (now > self.border) as u64;
-            beyond.waited += whole - waited(self.border);
+            let early = waited(self.border);
+            beyond.waited += whole - early;
+            if now > self.border {
+                beyond.accepted += 1;
+            } else if start > self.border {
+                beyond.unsent.add(early);
+            }
         }
         if let Some(sojourns) = &mut self.sojourns
             && start <= self.horizon
@@ -39,24 +47,15 @@ impl Network {
         }
     }
 
-    /// Counts the transmission of a packet, `busy` of the time from `start` to `depart`, which can be after the warm-up or
-    /// after the run.
+    /// Counts the transmission of a packet that ends after the warm-up or after the run, and that keeps the transmitter busy
+    /// for `busy`. `after` gives the part of `busy` after a time.
     #[cold]
-    pub(super) fn count_late(&mut self, id: u32, start: Time, depart: Time, busy: Span) {
-        let whole = depart.since(start);
-        let before = |end: Time| {
-            let passed = depart.min(end).since(start.min(end));
-            if busy == whole {
-                return passed;
-            }
-            let part = passed.ps() as u128 * busy.ps() as u128 / whole.ps().max(1) as u128;
-            Span::from_ps(part as u64)
-        };
-        let counted = before(self.horizon);
+    pub(super) fn count_late(&mut self, id: u32, busy: Span, after: impl Fn(Time) -> Span) {
+        let later = after(self.horizon);
         let link = &mut self.links[id as usize];
-        link.busy = link.busy + counted;
+        link.busy = link.busy + (busy - later);
         if let Some(beyond) = self.beyond.get_mut(id as usize) {
-            beyond.busy = beyond.busy + (counted - before(self.border));
+            beyond.busy = beyond.busy + (after(self.border) - later);
         }
     }
 
@@ -88,6 +87,13 @@ impl Network {
 
     /// Ends the warm-up. Call it after [`Network::account`] for the warm-up.
     pub fn end_warmup(&mut self) {
+        for (link, beyond) in self.links.iter().zip(&self.beyond) {
+            let ingress = self.ingress.get_mut(link.ingress as usize);
+            if let Some(service) = ingress.and_then(|ingress| ingress.service.as_mut()) {
+                let remaining = beyond.busy.seconds() * service.nominal.bps() as f64;
+                service.transmitter.end_warmup(self.border, remaining);
+            }
+        }
         self.border = self.horizon;
         if self.sojourns.is_none() {
             self.simple_until = self.horizon;
@@ -110,6 +116,7 @@ impl Network {
         }
         let (seconds, end) = (duration.seconds(), Time::ZERO + duration);
         let (none, nothing) = (IngressState::default(), Beyond::default());
+        let unsent_at_end = |number: usize| self.unsent.get(&(number as u32)).copied().unwrap_or_default();
         self.links
             .iter()
             .zip(in_flight)
@@ -128,19 +135,33 @@ impl Network {
                 let offered =
                     varying.map_or(seconds, |s| s.transmitter.offered(end) / s.nominal.bps() as f64);
                 let waiting = ingress.service.as_ref().map_or(0.0, |service| service.waited(end));
-                let waited = (link.waited - beyond.waited + waiting) / units::PS_PER_S as f64;
+                let seconds_of = |ps: f64| ps / units::PS_PER_S as f64;
+                let waited = seconds_of(link.waited - beyond.waited + waiting);
+                let unsent = match &ingress.service {
+                    Some(service) => service.unsent(),
+                    None if self.beyond.is_empty() => unsent_at_end(number),
+                    None => beyond.unsent,
+                };
+                let transmitted = accepted - unsent.packets;
+                let sojourns = seconds_of(link.waited - beyond.waited - unsent.waited);
                 let delivered =
                     link.accepted - flying - dropped(true) - ingress.lost_later - beyond.delivered;
+                debug_assert!(
+                    busy.seconds() <= offered * (1.0 + 1e-6) + 1e-9,
+                    "{number}: {busy:?} of {offered}"
+                );
                 let drops = std::array::from_fn(|reason| ingress.drops[reason] - beyond.dropped[reason]);
                 let lost = dropped(true) - beyond.dropped.iter().sum::<u64>();
                 LinkAccount {
                     offered: accepted + dropped(false),
                     accepted,
+                    transmitted,
                     delivered,
                     dropped: drops,
                     in_flight: accepted - delivered - lost,
                     marked: ingress.marked,
-                    utilisation: if offered > 0.0 { busy.seconds() / offered } else { 0.0 },
+                    // Transmission times are rounded to the picosecond.
+                    utilisation: if offered > 0.0 { (busy.seconds() / offered).min(1.0) } else { 0.0 },
                     offered_s: offered,
                     mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
                     low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()).cloned(),
@@ -148,7 +169,7 @@ impl Network {
                         .sojourns
                         .as_ref()
                         .and_then(|sojourns| sojourns.quantile(number, 0.95)),
-                    mean_sojourn_s: (accepted > 0).then(|| waited / accepted as f64),
+                    mean_sojourn_s: (transmitted > 0).then(|| sojourns / transmitted as f64),
                 }
             })
             .collect()

@@ -135,7 +135,7 @@ impl Network {
             }
         }
         for dropped in drops.drain(..) {
-            service.left(&dropped);
+            service.dropped(&dropped, now);
             self.count_sojourn(id, dropped.arrived, now);
             self.drop_packet(tap, id, now, &dropped.packet, DropReason::Aqm);
             self.forget_options(&dropped.packet);
@@ -219,7 +219,8 @@ impl Network {
         if depart <= self.border {
             link.busy = link.busy + busy;
         } else {
-            self.count_late(id, begin, depart, busy);
+            let transmitter = &service.transmitter;
+            self.count_late(id, busy, |end| transmitter.busy_after(end, depart, size, busy));
         }
         self.count_sojourn(id, next.arrived, begin);
         if T::PACKETS {

@@ -1,5 +1,6 @@
 //! Adds the flows: routes, senders and receivers, sources and sinks.
 
+use super::links::copies;
 use super::plan::{Layout, Plan};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{CongestionControl, Direction, Flow, FlowKind, QuicFlow, TcpFlow};
@@ -10,7 +11,7 @@ use crate::simulation::recorder::HANDOFF;
 use engine::Stream;
 use net::Network;
 use std::sync::Arc;
-use transport::{Options, Receiver, ReceiverStats, Sender, Setup, UdpSource};
+use transport::{ArrivalDetail, Options, PacketNumbers, Receiver, ReceiverStats, Sender, Setup, UdpSource};
 use units::{Rate, Span, Time};
 
 /// The flows of a simulation, by number.
@@ -59,15 +60,17 @@ pub(super) fn add_flows(
         flows.bases.push(empty_path_delay(flow, path, directions));
         flows.names.push(flow.name.clone());
         flows.schedules.push(schedule(plan, flow));
+        let copied = copies_arrive(path, directions);
         match &flow.kind {
-            _ if plan.attached(*index) => flows.add_attached(plan, number as u32, routes),
+            _ if plan.attached(*index) => flows.add_attached(plan, number as u32, routes, copied),
             FlowKind::Tcp(tcp) => {
                 let answered = answers_quick_start(path, directions);
                 flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
             }
-            FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, routes),
+            FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, (routes, copied)),
             FlowKind::Udp { packet, schedule, jitter } => {
-                flows.add_udp(plan, number as u32, flow, (*packet, schedule, *jitter), routes[0]);
+                let source = (*packet, &schedule[..], *jitter);
+                flows.add_udp(plan, number as u32, flow, source, (routes[0], copied));
             }
         }
     }
@@ -109,6 +112,15 @@ fn empty_path_delay(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> 
     path.is_wired().then_some(delay)
 }
 
+/// Whether copies of packets can arrive over a path: from links that send them, or by radio, where routers repeat packets
+/// whose acknowledgement is lost.
+fn copies_arrive(path: &FlowPath, directions: &[&Direction]) -> bool {
+    if path.is_wired() {
+        return path.links().any(|link| copies(directions[link.0 as usize]));
+    }
+    path.has_radio() || directions.iter().any(|direction| copies(direction))
+}
+
 /// Whether every router of a path processes Quick-Start requests; the first link is the host's own.
 fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
     path.is_wired()
@@ -141,7 +153,7 @@ impl Flows {
             quick_start_path: options.requests_quick_start() && quick_start_answered,
         };
         let mut receiver = Receiver::new(number, back, options.clone());
-        receiver.stats = counters(plan);
+        receiver.stats = counters(plan, false); // it finds duplicates by itself
         self.endpoints.push(Endpoints::Tcp(self.senders.len()));
         self.receivers.push(receiver);
         let mut sender = Sender::new(setup, options, controller);
@@ -181,7 +193,7 @@ impl Flows {
         number: u32,
         flow: &Flow,
         quic: &Arc<QuicFlow>,
-        routes: [u32; 2],
+        (routes, copied): ([u32; 2], bool),
     ) {
         let seeds = ["quic", "controller"].map(|name| Stream::new(plan.seed, name, &flow.name).bits());
         let written = flow.writes.iter().map(|(_, bytes)| bytes).sum();
@@ -193,17 +205,18 @@ impl Flows {
             bytes,
             written: !flow.writes.is_empty(),
             qlog: plan.settings.recording.qlog.then(|| flow.name.clone()),
-            counters: counters(plan),
+            counters: counters(plan, copied),
         };
         self.endpoints.push(Endpoints::Quic(self.quic.len()));
         self.quic.push(QuicEndpoints::new(setup, seeds));
         self.add_probes(plan, &quic.control);
     }
 
-    fn add_attached(&mut self, plan: &Plan<'_>, flow: u32, routes: [u32; 2]) {
+    fn add_attached(&mut self, plan: &Plan<'_>, flow: u32, routes: [u32; 2], copied: bool) {
         let header = plan.settings.attachment.map_or(0, |attachment| attachment.header);
         self.endpoints.push(Endpoints::Attached(self.attached.len()));
-        self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats: counters(plan) });
+        let stats = counters(plan, copied);
+        self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats });
     }
 
     fn add_udp(
@@ -212,7 +225,7 @@ impl Flows {
         number: u32,
         flow: &Flow,
         (packet, schedule, jitter): (u32, &[(Span, Rate)], f64),
-        route: u32,
+        (route, copied): (u32, bool),
     ) {
         let schedule = schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
         let stop = self.schedules[number as usize].stop;
@@ -221,11 +234,18 @@ impl Flows {
             source = source.with_jitter(jitter, Stream::new(plan.seed, "gaps", &flow.name));
         }
         self.endpoints.push(Endpoints::Udp(self.udp.len()));
-        self.udp.push((source, counters(plan)));
+        self.udp.push((source, counters(plan, copied)));
     }
 }
 
-/// The counters of a receiver or a sink; with the delay of every packet if the scenario has delay quantiles.
-fn counters(plan: &Plan<'_>) -> ReceiverStats {
-    ReceiverStats { delays: plan.scenario.delays.then(Vec::new), ..ReceiverStats::default() }
+/// The counters of a receiver or a sink. They record the delay of every packet if the scenario has delay quantiles, its
+/// number if it is to be compared with those before (`copied`).
+fn counters(plan: &Plan<'_>, copied: bool) -> ReceiverStats {
+    let detail = ArrivalDetail {
+        delays: plan.scenario.delays.then(Vec::new),
+        numbers: copied.then(PacketNumbers::default),
+        warmup_end: (plan.scenario.warmup > Span::ZERO).then(|| Time::ZERO + plan.scenario.warmup),
+    };
+    let records = detail.delays.is_some() || detail.numbers.is_some() || detail.warmup_end.is_some();
+    ReceiverStats { detail: records.then(|| Box::new(detail)), ..ReceiverStats::default() }
 }

@@ -182,13 +182,17 @@ fn audited_link(
         scheduled: is_scheduled(direction),
         keeps_flow_order: !matches!(direction.queue, Queue::DualPi2 { .. }),
         varies: direction.variation.is_some(),
-        copies: direction.losses.iter().any(copies),
+        copies: copies(direction),
         ..known
     }
 }
 
-fn copies(loss: &Loss) -> bool {
-    matches!(loss, Loss::Duplicate { .. } | Loss::Scripted { action: Action::Duplicate, .. })
+/// Whether a link sends copies of packets.
+pub(super) fn copies(direction: &Direction) -> bool {
+    let copies = |loss: &Loss| {
+        matches!(loss, Loss::Duplicate { .. } | Loss::Scripted { action: Action::Duplicate, .. })
+    };
+    direction.losses.iter().any(copies)
 }
 
 /// None if a scripted loss names a flow that is not of this run.

@@ -254,10 +254,12 @@ impl LossRecovery for Rack {
         });
     }
 
+    /// The pipe, between events. During one the recovery is out of its sender, whose own numbers do not tell the pipe; the
+    /// steps of an event take it from their scoreboard.
     fn in_flight(s: &Sender) -> u32 {
         match &s.recovery_state {
             RecoveryState::Rack(Some(rack)) => rack.pipe(),
-            _ => s.next.saturating_sub(s.una),
+            _ => unreachable!("the pipe was read from the sender during an event of its recovery"),
         }
     }
 }
@@ -267,6 +269,7 @@ mod tests {
     use super::State;
     use crate::context::FlowTimer;
     use crate::options::{Options, UndoBy, Validation};
+    use crate::recovery::RecoveryState;
     use crate::testing::{Driver, block, ms, sender};
     use net::{Packet, PacketKind};
     use units::{Span, Time};
@@ -517,5 +520,14 @@ mod tests {
         // The window of 4 grows by one with the six segments of this ACK.
         assert_eq!((d.cwnd(), d.ssthresh()), (5.0, 4.0));
         assert_eq!(d.sender.phase(), cc::Phase::Open);
+    }
+
+    #[test]
+    #[should_panic(expected = "during an event")]
+    fn the_pipe_is_not_guessed_while_the_recovery_is_out_of_its_sender() {
+        let mut d = driver("reno", None);
+        assert_eq!(d.sender.in_flight(), 10);
+        d.sender.recovery_state = RecoveryState::Rack(None);
+        d.sender.in_flight();
     }
 }
