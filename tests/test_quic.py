@@ -1,4 +1,4 @@
-"""QUIC flows: the same controller in Python and in Rust, TCP flows over QUIC, qlogs, captures, refusals."""
+"""QUIC flows: the same controller in Python and in Rust, TCP flows over QUIC, TLS, sizes, qlogs, captures, refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from subprocess import CompletedProcess
 
 import pytest
 
+import polars as pl
+
 from ackclock import Scenario, ScenarioError
+from ackclock.agree.page import render
+from ackclock.cli.app import main
 
 Command = Callable[..., "CompletedProcess[str]"]
 
@@ -28,6 +32,23 @@ name = "q"
 from = "s"
 to = "d"
 """
+LOSSY = """
+title = "lossy"
+duration = "2s"
+[[link]]
+name = "x"
+ends = ["s", "d"]
+rate = "1Gbps"
+delay = "50ms"
+loss = { kind = "bernoulli", rate = 0.5 }
+back = { loss = { kind = "none" } }
+[[flow]]
+name = "q"
+from = "s"
+to = "d"
+quic = { initial_window = 8000, pacing = "none" }
+"""
+"""A receive buffer with more gaps than the stack accepts: it closes the connection."""
 QUIC = TEXT + 'quic = { congestion_control = "reno" }\n'
 TCP = TEXT + 'tcp = { congestion_control = "reno", recovery = "sack", timestamps = false }\n'
 
@@ -134,3 +155,83 @@ def test_check_shows_the_values_of_a_quic_flow(tmp_path: Path, ackclock: Command
     [flow] = json.loads(done.stdout)["flows"]
     assert (flow["kind"], flow["control"], flow["packet_bytes"]) == ("quic", "reno", 1500)
     assert flow["base_rtt_s"] == pytest.approx(0.0206, rel=0.01)
+
+
+@pytest.mark.parametrize("size", [1200, 7000, 8972, 16_384, 20_000, 65_527])
+def test_datagrams_of_every_size_use_the_link(size: int) -> None:
+    queue = f"{max(150_000 // size, 12)}p"
+    scenario = Scenario.parse(QUIC, [f"flow.q.quic.max_datagram_size={size}", f"link.x.queue.limit={queue}"])
+    outcome = scenario.run(audit=True).outcome
+    assert outcome["links"][0]["utilisation"] > 0.97  # with the handshake and slow start
+    late = Scenario.parse(scenario.text, [*scenario.overrides, "warmup=2s"]).run().outcome
+    assert late["links"][0]["utilisation"] > 0.99
+
+
+@pytest.mark.parametrize("mss", [8948, 30_000])
+def test_jumbo_frames_run_over_quic(mss: int) -> None:
+    set_ = [f"flow.q.tcp.mss={mss}", "flow.q.tcp.header=52", "duration=10s"]
+    tcp = Scenario.parse(TCP, set_)
+    outcomes = [scenario.run().outcome for scenario in (tcp, tcp.over("quic"))]
+    used = [outcome["links"][0]["utilisation"] for outcome in outcomes]
+    assert used[1] == pytest.approx(used[0], abs=0.03)
+
+
+@pytest.mark.parametrize(("kind", "text"), [("tcp", TCP), ("quic", QUIC)])
+def test_a_largest_window_below_one_is_refused(tmp_path: Path, ackclock: Command, kind: str, text: str) -> None:
+    file = scenario(tmp_path, text)
+    for value in ("0.5", "0.999", "-1"):
+        done = ackclock("run", file, "--set", f"flow.q.{kind}.max_cwnd={value}")
+        assert done.returncode == 2
+        assert f"flow.q.{kind}.max_cwnd: {value} is not" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    for value in ("0", "1", "2.5"):
+        outcome = Scenario.parse(text, [f"flow.q.{kind}.max_cwnd={value}"]).run().outcome
+        assert outcome["flows"][0]["delivered_bytes"] > 0
+
+
+def test_a_lost_connection_is_reported(tmp_path: Path, ackclock: Command) -> None:
+    file = scenario(tmp_path, LOSSY)
+    done = ackclock("run", file, "--json")
+    assert done.returncode == 0
+    [flow] = json.loads(done.stdout)["flows"]
+    assert flow["connection_error"].startswith("too many gaps in stream buffer"), flow["connection_error"]
+    assert done.stderr == f"ackclock: flow q lost its connection: {flow['connection_error']}\n"
+    assert "lost its connection" in ackclock("run", file).stderr
+    assert "has lost its connection" in ackclock("run", file, "--audit").stderr
+    whole = Scenario.parse(QUIC).run().outcome["flows"][0]
+    assert whole["connection_error"] is None
+    study = scenario(tmp_path, LOSSY + '[sweep]\n"link.x.loss.rate" = [0, 0.5]\nseed = [1, 2]\n')
+    assert ackclock("sweep", study, "--out", tmp_path / "out").returncode == 0
+    table = ackclock("results", tmp_path / "out").stdout
+    assert table.count("! link.x.loss.rate = 0.5, seed ") == 2
+    assert "flow q lost its connection: too many gaps" in table
+    assert ackclock("results", tmp_path / "out", "--export", tmp_path / "runs.csv").returncode == 0
+    lost = pl.read_csv(tmp_path / "runs.csv")["q.connection_error"]
+    assert (lost.null_count(), len(lost)) == (2, 4)
+
+
+def test_agree_does_not_compare_lost_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = LOSSY.replace("quic = { initial_window = 8000", "tcp = { initial_window = 8000, receive_window = 10000")
+    file = scenario(tmp_path, text.replace(', pacing = "none"', ""))
+    assert main(["agree", str(file), "--on", "tcp,quic", "--seeds", "2", "--set", 'quic.pacing="none"', "--out", "r"]) == 0
+    document = json.loads((tmp_path / "r" / "agree.json").read_text())
+    quic = document["controllers"][0]["substrates"]["quic"]
+    assert quic["runs"] == 0
+    assert [one["seed"] for one in quic["invalid"]] == [1, 2]
+    assert "flow q lost its connection: too many gaps" in quic["invalid"][0]["reasons"][0]
+    assert "lost its connection" in render(document)
+
+
+def test_tls_runs_in_scenarios() -> None:
+    tls = Scenario.parse(QUIC, ["flow.q.quic.tls=true"])
+    runs = [tls.run(fingerprint=True, audit=True) for _ in range(2)]
+    # The second handshake is as large as the first: no session is resumed.
+    assert runs[0].fingerprint == runs[1].fingerprint
+    assert runs[0].violations == []
+    plain = Scenario.parse(QUIC).run().outcome["flows"][0]
+    flow = runs[0].outcome["flows"][0]
+    assert flow["goodput_bps"] == pytest.approx(plain["goodput_bps"], rel=0.01)
+    assert flow["connection_error"] is None
+    with pytest.raises(ScenarioError, match=r"needs the receiver's clock"):
+        Scenario.parse(QUIC.replace('"reno"', '"sarbe"'), ["flow.q.quic.tls=true"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -34,6 +34,12 @@ def advise(advice: Sequence[str]) -> None:
         more = len(advice) - 1
         others = f" ({more:,} more place{'' if more == 1 else 's'})" if more else ""
         say(f"ackclock: advice: {advice[0]}{others}", error=True)
+
+
+def lost_connections(outcome: Mapping[str, Any]) -> list[str]:
+    """One line for each QUIC flow of an outcome (docs/outcome-keys.md) that lost its connection."""
+    lost = [flow for flow in outcome["flows"] if flow.get("connection_error")]
+    return [f"flow {flow['name']} lost its connection: {flow['connection_error']}" for flow in lost]
 
 
 def ascii_json(text: str) -> str:

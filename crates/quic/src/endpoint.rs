@@ -6,8 +6,9 @@ use crate::control::{ControllerHandle, Factory};
 use crate::ecn::Ecn;
 use crate::observer::Observer;
 use crate::qlog::Qlog;
-use crate::session;
+use crate::session::{self, KeyLog};
 use bytes::{Bytes, BytesMut};
+use quinn_proto::congestion::CubicConfig;
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
     DatagramEvent, Dir, Event, Side, StreamEvent, StreamId, TransportConfig, VarInt,
@@ -35,6 +36,25 @@ impl Deadlines {
     pub fn next(&self) -> Time {
         self.timeout.min(self.pacing).min(self.wake)
     }
+}
+
+/// How a connection was lost (RFC 9000 section 10).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionError {
+    /// When this end knew.
+    pub at: Time,
+    /// The error in words.
+    pub reason: String,
+}
+
+/// How the connection between `sender` and `receiver` was lost, in words: the error of the end that knew first. `None` if it
+/// was not lost.
+pub fn connection_error(sender: &Endpoint, receiver: &Endpoint) -> Option<String> {
+    let errors = [("sender", sender), ("receiver", receiver)]
+        .into_iter()
+        .filter_map(|(name, end)| Some((name, end.connection_error()?)));
+    let (name, error) = errors.min_by_key(|(_, error)| error.at)?;
+    Some(format!("{} ({name}, at {:.6} s)", error.reason, error.at.seconds()))
 }
 
 /// The data of the application that the stack has not taken yet.
@@ -70,7 +90,8 @@ pub struct Endpoint {
     written: u64,
     delivered: u64,
     completed: Option<Time>,
-    failure: Option<String>,
+    error: Option<ConnectionError>,
+    key_log: KeyLog,
     qlog: Option<Qlog>,
 }
 
@@ -99,13 +120,23 @@ impl ConnectionIdGenerator for Sequence {
     }
 }
 
+/// The most bytes of a packet with a long header: the stack writes its length in two bytes (RFC 9000 section 16).
+const LONGEST_LONG_HEADER_PACKET: u32 = (1 << 14) - 1;
+
 /// The settings of the stack: no path MTU discovery, no batches of datagrams, no idle timeout.
 fn transport(config: &Config) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let window = VarInt::from_u64(config.receive_window).unwrap_or(VarInt::MAX);
+    // For the receiver; the sender has the controller of its flow. A receiver whose window is less than two datagrams can hold
+    // back HANDSHAKE_DONE and all ACKs for ever: its first 1-RTT packet, padded to a full datagram, is in flight, the sender
+    // acknowledges it only after another one, and the stack sets no timer when the handshake ends.
+    let mut congestion = CubicConfig::default();
+    congestion.initial_window(10 * config.packet as u64);
     transport
+        .congestion_controller_factory(Arc::new(congestion))
         .initial_mtu(config.packet as u16)
-        .min_mtu(config.packet as u16)
+        // The size to which the stack pads datagrams with an Initial packet.
+        .min_mtu(config.packet.min(LONGEST_LONG_HEADER_PACKET) as u16)
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)
         .max_idle_timeout(None)
@@ -166,9 +197,9 @@ impl Endpoint {
         let mut seed = [sends as u8; 32];
         seed[..8].copy_from_slice(&config.seed.to_le_bytes());
         settings.rng_seed(Some(seed));
-        let (mut client, mut server) = (None, None);
+        let (mut client, mut server, key_log) = (None, None, KeyLog::default());
         if sends {
-            let mut settings = session::client(config, observer);
+            let mut settings = session::client(config, observer, &key_log);
             settings.transport_config(transport);
             settings.initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&[7; 8])));
             client = Some(settings);
@@ -195,7 +226,8 @@ impl Endpoint {
             written: 0,
             delivered: 0,
             completed: None,
-            failure: None,
+            error: None,
+            key_log,
             qlog,
         })
     }
@@ -214,9 +246,9 @@ impl Endpoint {
     pub fn completed(&self) -> Option<Time> {
         self.completed
     }
-    /// Why the connection was lost, if it was.
-    pub fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+    /// How the connection was lost, if it was.
+    pub fn connection_error(&self) -> Option<&ConnectionError> {
+        self.error.as_ref()
     }
     /// The counters of the stack; `None` before the connection exists.
     pub fn stack_stats(&self) -> Option<quinn_proto::ConnectionStats> {
@@ -226,6 +258,11 @@ impl Endpoint {
     /// `.sqlog`. `None` if [`Config::qlog`] is not set.
     pub fn take_qlog(&mut self) -> Option<String> {
         self.qlog.as_ref().map(Qlog::take)
+    }
+
+    /// The secrets of a sender's TLS session so far, in the SSLKEYLOGFILE format; empty for a receiver and without TLS.
+    pub fn tls_secrets(&self) -> String {
+        self.key_log.text()
     }
 
     // ---- events -----------------------------------------------------------------------------------------
@@ -244,7 +281,7 @@ impl Endpoint {
         }
         match self.stack.connect(at, client, self.remote, session::SERVER_NAME) {
             Ok(connection) => self.connection = Some(connection),
-            Err(error) => self.failure = Some(error.to_string()),
+            Err(error) => self.error = Some(ConnectionError { at: now, reason: error.to_string() }),
         }
     }
 
@@ -295,7 +332,9 @@ impl Endpoint {
             Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_none() => {
                 match self.stack.accept(incoming, at, &mut self.buffer, None) {
                     Ok(connection) => self.connection = Some(connection),
-                    Err(error) => self.failure = Some(error.cause.to_string()),
+                    Err(error) => {
+                        self.error = Some(ConnectionError { at: now, reason: error.cause.to_string() });
+                    }
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.stack.ignore(incoming),
@@ -330,6 +369,7 @@ impl Endpoint {
     /// its ECN field. Returns the next deadlines.
     pub fn transmit(&mut self, now: Time, mut send: impl FnMut(&[u8], Ecn)) -> Deadlines {
         let at = self.stack_time(now);
+        self.restore_datagram_size(at);
         self.process_events(now);
         self.read();
         let mut pacing = Time::NEVER;
@@ -361,6 +401,16 @@ impl Endpoint {
         Deadlines { timeout, pacing, wake }
     }
 
+    /// Undoes a reduction of the datagram size, from more than [`LONGEST_LONG_HEADER_PACKET`] to that size. The stack reduces it
+    /// after bursts of losses, because the path may no longer carry the larger size (RFC 8899 section 4.3); the path of a
+    /// scenario does. The stack measures the round-trip time anew.
+    fn restore_datagram_size(&mut self, at: StackTime) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        if u64::from(connection.current_mtu()) < self.packet {
+            connection.path_changed(at);
+        }
+    }
+
     /// Processes the events of connection and stack until there are none.
     fn process_events(&mut self, now: Time) {
         let Some((handle, connection)) = &mut self.connection else { return };
@@ -376,7 +426,9 @@ impl Endpoint {
                         }
                     }
                     Event::Stream(StreamEvent::Finished { .. }) => self.completed = Some(now),
-                    Event::ConnectionLost { reason } => self.failure = Some(reason.to_string()),
+                    Event::ConnectionLost { reason } => {
+                        self.error = Some(ConnectionError { at: now, reason: reason.to_string() });
+                    }
                     _ => {}
                 }
             }

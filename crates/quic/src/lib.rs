@@ -40,5 +40,5 @@ pub use clock::Clock;
 pub use config::{Config, ConfigError, Pacing};
 pub use control::{Change, ControllerHandle, ControllerState, ControllerStats};
 pub use ecn::Ecn;
-pub use endpoint::{Deadlines, Endpoint};
+pub use endpoint::{ConnectionError, Deadlines, Endpoint, connection_error};
 pub use offers::{degraded_signals, missing_signal, offers};

@@ -116,9 +116,9 @@ fn a_closed_connection_is_over() {
     pipe.turn(0);
     pipe.run(ms(5000));
     assert!(
-        pipe.ends[1].failure().is_some_and(|reason| reason.contains("closed")),
+        pipe.ends[1].connection_error().is_some_and(|error| error.reason.contains("closed")),
         "{:?}",
-        pipe.ends[1].failure()
+        pipe.ends[1].connection_error()
     );
     assert!(pipe.idle());
 }

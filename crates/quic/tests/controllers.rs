@@ -37,7 +37,7 @@ fn every_controller_runs_or_is_refused_with_a_reason() {
         let pipe = run(descriptor.name, 5);
         let stats = pipe.stats();
         let context = format!("{}: {stats:?}", descriptor.name);
-        assert_eq!(pipe.ends.each_ref().map(|end| end.failure()), [None; 2], "{context}");
+        assert_eq!(pipe.ends.each_ref().map(|end| end.connection_error()), [None; 2], "{context}");
         assert_eq!((stats.unmatched_acks, stats.unmatched_losses), (0, 0), "{context}");
         // rcp_plus is told a capacity of 1 Mb/s by default.
         let least = if descriptor.name == "rcp_plus" { 600_000 } else { 10_500_000 };

@@ -94,7 +94,7 @@ proptest! {
     fn all_bytes_arrive_and_all_packets_are_accounted_for(case in cases()) {
         let Some(pipe) = run(&case) else { return Ok(()) };
         let stats = pipe.stats();
-        prop_assert_eq!(pipe.ends.each_ref().map(|end| end.failure()), [None; 2]);
+        prop_assert_eq!(pipe.ends.each_ref().map(|end| end.connection_error()), [None; 2]);
         prop_assert_eq!(pipe.delivered(), case.bytes, "{:?}", stats);
         prop_assert!(pipe.ends[0].completed().is_some());
         let stack = pipe.ends[0].stack_stats().map(|stats| stats.path.lost_packets);

@@ -9,7 +9,7 @@ use crate::udp::Socket;
 use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use bytes::BytesMut;
-use cc::{AnyController, Controller, FlowInfo, Phase, Signals};
+use cc::{AnyController, Controller, FlowInfo, Phase};
 use lab::{Flow, FlowEnd, FlowKind, QuicFlow, Scenario};
 use net::Ecn;
 use quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint};
@@ -18,6 +18,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transport::Options;
 use units::{Span, Time};
+
+/// Largest UDP payload of an IPv4 packet: 65,535 bytes less 28 of headers.
+const LARGEST_DATAGRAM: u32 = 65_507;
 
 /// Time between two calls of the caller's check.
 const CHECK: Span = Span::from_ms(50);
@@ -72,14 +75,11 @@ pub fn run_udp(
         network.add_lost_outside(lost);
     }
     let validity = network.validity(packet_time, true, notes);
-    let failure = sent.endpoint.failure().or(received.endpoint.failure());
-    if let Some(failure) = failure {
-        return Err(Error::Failed(format!("the QUIC connection was lost: {failure}")));
-    }
     let mut live = LiveRun::new(network, sent.trace, validity, "udp");
     live.flow(|flow| {
         write(flow, &handle, &received.endpoint, scenario.duration);
         flow.control = Some(name);
+        flow.connection_error = Some(quic::connection_error(&sent.endpoint, &received.endpoint));
         flow.completion_s =
             sent.endpoint.completed().map(|at| at.since(Time::ZERO + scenario.flows[0].start).seconds());
     });
@@ -112,8 +112,13 @@ fn converted(scenario: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
 
 /// The settings and the controller of a connection.
 fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), Error> {
-    let mut config = Config { seed, ..options.config.clone() };
-    config.tls = cfg!(feature = "tls");
+    let config = Config { seed, ..options.config.clone() };
+    if config.packet > LARGEST_DATAGRAM {
+        return Err(Error::Input(format!(
+            "max_datagram_size: {} bytes do not fit into an IPv4 packet; write at most {LARGEST_DATAGRAM}",
+            config.packet
+        )));
+    }
     let info = FlowInfo {
         packet: config.packet,
         initial_window: config.initial_window,
@@ -125,8 +130,6 @@ fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), 
         seed,
     };
     let controller = make(&options.control, &info)?;
-    // Packets under TLS have no field for the receiver's clock.
-    config.tls &= !controller.needs().has(Signals::RECEIVER_TIME);
     if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
         return Err(Error::Input(format!("{} {missing}", controller.name())));
     }

@@ -55,7 +55,7 @@ class Samples:
 
     runs: dict[Place, list[Sample]] = field(default_factory=dict)
     invalid: dict[Place, list[Sample]] = field(default_factory=dict)
-    """Runs in real time that stayed invalid; they are in no figure and no test."""
+    """Runs in real time that stayed invalid and runs that lost a connection; they are in no figure and no test."""
     refused: dict[Place, str] = field(default_factory=dict)
     """Reasons why a controller could not be run on a substrate."""
 

@@ -26,6 +26,7 @@ def render(document: Document) -> str:
         d=document,
         names=names,
         live=any(substrate["real_time"] for substrate in document["substrates"]),
+        invalid=any(own["invalid"] for one in document["controllers"] for own in one["substrates"].values()),
         findings=[found for found in every if found[2]["verdict"] == "differs" and found[2]["known"] is None],
         forest=_svg(agreement.forest(document), "forest"),
         windows=_svg(agreement.windows(document), "windows"),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ackclock.text import lost_connections
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -55,7 +57,8 @@ class Curve:
 class Sample:
     """A run: numbers of flows and links (SI units, keys as in the outcome), windows by flow, and the validity.
 
-    `validity` is null for runs in virtual time. A run in real time has at least `valid` and `reasons` there.
+    `validity` has at least `valid` and `reasons`. It is null for a run in virtual time, unless a flow lost its
+    connection: such a run is not valid.
     """
 
     seed: int
@@ -68,7 +71,7 @@ class Sample:
 
     @property
     def valid(self) -> bool:
-        """Whether the run may be used. Runs in virtual time always are."""
+        """Whether the run may be used: it followed the clock, if there is one, and no flow lost its connection."""
         return self.validity is None or bool(self.validity["valid"])
 
     def plain(self) -> dict[str, Any]:
@@ -105,6 +108,8 @@ def from_outcome(
         if name in flows:
             curves[name] = _curve(rows, float(outcome.get("warmup_s") or 0.0), duration)
     stamp = None if validity is None else dict(validity)
+    if lost := lost_connections(outcome):
+        stamp = {**(stamp or {}), "valid": False, "reasons": [*(stamp or {}).get("reasons", ()), *lost]}
     return Sample(seed, duration, flows, links, curves, stamp)
 
 

@@ -13,7 +13,7 @@ from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.cli.validity import INVALID, validity_lines
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_targets, write
-from ackclock.text import advise, say
+from ackclock.text import advise, lost_connections, say
 
 if TYPE_CHECKING:
     from ackclock.reach.results import Substrate
@@ -86,6 +86,8 @@ def finish(
         print(json.dumps(result.outcome, allow_nan=False))
     else:
         _show(result.outcome)
+    for line in lost_connections(result.outcome):
+        say(f"ackclock: {line}", error=True)
     return 0 if result.outcome["validity"]["valid"] else INVALID
 
 

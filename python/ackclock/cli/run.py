@@ -14,7 +14,7 @@ from ackclock.cli.options import AllowCode, Captures, File, Overrides, Seed
 from ackclock.cli.summary import summary
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write, write_bytes
-from ackclock.text import advise, ascii_json, say
+from ackclock.text import advise, ascii_json, lost_connections, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,6 +103,8 @@ def command(
         print(ascii_json(result.json))
     else:
         _summarise(scenario, result, targets, all_)
+    for line in lost_connections(result.outcome):
+        say(f"ackclock: {line}", error=True)
     return _report_violations(result)
 
 

@@ -22,6 +22,8 @@ UNITS = {"_bps": "b/s", "_s": "s", "_bytes": "B"}
 """Unit of a metric by the ending of its name; it is shown with an SI prefix."""
 PARTS = {"utilisation", "delivery_ratio", "drop_rate"}
 """Metrics that are shown in percent."""
+MOST_LOST = 5
+"""Lost connections that are shown."""
 HEADS = {
     "goodput": "goodput",
     "mean_rtt": "mean RTT",
@@ -54,6 +56,11 @@ def study_results(title: str, rows: list[Row]) -> None:
             if sum(grid.widths()) > console.width:  # axes with one label are left out
                 grid = _grid(rows, label, own, other, _varying(rows))
             console.print(grid.table(console.width))
+    lost = [", ".join([*map(" = ".join, row["axes"].items()), line]) for row in rows for line in row["lost"]]
+    for line in lost[:MOST_LOST]:
+        console.print(f"! {line}", soft_wrap=True)
+    if len(lost) > MOST_LOST:
+        console.print(f"! and {len(lost) - MOST_LOST:,} more lost connections; --runs shows them")
     if bare:
         console.print("* deterministic: all seeds gave the same outcome, so n = 1 and there is no interval.")
 

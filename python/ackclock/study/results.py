@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock.files import BadInput, check_targets, write
+from ackclock.text import lost_connections
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,7 @@ DEFAULT_METRICS = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
 """Metrics of a flow that are shown by default."""
 MOST_FLOWS = 6
 """Flows that are shown by default."""
-TEXT_COLUMNS = {"name", "kind", "control", "recovery"}
+TEXT_COLUMNS = {"name", "kind", "control", "recovery", "connection_error"}
 COST_COLUMNS = {"cpu_s", "wall_s"}
 """Numbers that differ between executions of the same run and are not part of its result."""
 
@@ -78,8 +79,9 @@ def metric_of(found: Mapping[str, Any], name: str) -> float | None:
 def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
     """One row for each finished run, in the order of the plan: run_id, seed, axes, then every number of the outcome.
 
-    Run times are omitted, so that the table is the same however often the study was interrupted. An axis that has the
-    name of another column becomes the column `axis.NAME`. `where` selects points by `AXIS=LABEL`. Raises BadInput for
+    Run times are omitted, so that the table is the same however often the study was interrupted. If a QUIC flow lost
+    its connection, there is a column `FLOW.connection_error`. An axis that has the name of another column becomes the
+    column `axis.NAME`. `where` selects points by `AXIS=LABEL`. Raises BadInput for
     an unknown axis or label.
     """
     import polars as pl
@@ -90,7 +92,8 @@ def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
         found = numbers(row)
         taken = own.keys() | found.keys()
         axes = {f"axis.{name}" if name in taken else name: label for name, label in json.loads(row["axes"]).items()}
-        rows.append({**own, **axes, **found})
+        lost = {f"{f['name']}.connection_error": text for f in row["flows"] if (text := f.get("connection_error"))}
+        rows.append({**own, **axes, **found, **lost})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -135,8 +138,9 @@ def same_outcome(found: Sequence[Mapping[str, Any]]) -> bool:
 def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()) -> list[dict[str, Any]]:
     """One row for each point: axes, number of runs, and for each metric mean, 95 % interval and n over the seeds.
 
-    A point is deterministic if several seeds gave the same outcome; n is then 1, and there is no interval.
-    `where` selects points by `AXIS=LABEL`. Raises BadInput for an unknown metric or axis.
+    A point is deterministic if several seeds gave the same outcome; n is then 1, and there is no interval. `lost` has
+    one line for each QUIC flow of a run that lost its connection. `where` selects points by `AXIS=LABEL`. Raises
+    BadInput for an unknown metric or axis.
     """
     points: dict[str, list[dict[str, Any]]] = {}
     for row in _chosen(store, where):
@@ -151,7 +155,9 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
             name: stats.within([x for one in decided if (x := metric_of(one, name)) is not None], *bounds(name))
             for name in chosen
         }
-        found.append({"axes": json.loads(text), "runs": len(rows), "deterministic": deterministic, "means": means})
+        lost = [f"seed {row['seed']}: {line}" for row in rows for line in lost_connections(row)]
+        axes = json.loads(text)
+        found.append({"axes": axes, "runs": len(rows), "deterministic": deterministic, "means": means, "lost": lost})
     return found
 
 

@@ -33,6 +33,8 @@ export interface Shape { duration_s: number; flows: string[]; flow_ends: [string
 export interface FlowOutcome {
   name: string; kind: string; control: string | null; recovery: string | null; goodput_bps: number | null; retransmitted_packets: number | null; timeouts: number | null;
   window_cuts?: number | null; mean_cwnd: number | null; mean_rtt_s: number | null; min_rtt_s: number | null; mean_delay_s: number | null; completion_s: number | null;
+  /** How a QUIC flow lost its connection; null if it did not, absent for other flows. */
+  connection_error?: string | null;
   [key: string]: unknown;
 }
 export interface LinkOutcome {

@@ -4,7 +4,7 @@
 //! A host records a packet that it sends at the time of sending, a packet that it receives at the arrival, and a
 //! packet that it forwards once, at the arrival. A link records a packet when its last bit departs. Addresses are
 //! from 10.0.0.0/8, one per node, with names; ports distinguish flows. The file has the headers and the length of the
-//! whole packet.
+//! whole packet. A file with datagrams of QUIC under TLS has the secrets with which Wireshark decrypts them.
 
 mod datagrams;
 mod headers;
@@ -18,6 +18,10 @@ use transport::{AckOptionPool, AckOptions, Blocks, Options};
 use units::Time;
 
 const RADIO_NOT_CAPTURED: &str = "and packets on the radio channel are not captured";
+/// The comment of a file whose QUIC flows have no TLS.
+const WITHOUT_TLS: &str = "QUIC without TLS (tls = false): the frames are not encrypted, and no keys of RFC 9001 exist. Wireshark \
+                           shows addresses, ports, sizes, times, ECN and long headers, and reports the rest as not \
+                           decrypted. Record with tls = true for a file that it decrypts.";
 /// Nodes that a message lists.
 const MOST_NAMED: usize = 20;
 
@@ -36,6 +40,8 @@ enum Place {
 struct Capture {
     place: Place,
     file: Vec<u8>,
+    /// Bytes of the file before its packets.
+    head: usize,
 }
 
 /// The current state of a flow.
@@ -64,12 +70,19 @@ pub(crate) struct Captures {
     /// SACK blocks of ACKs in events that are reported and not yet processed.
     reported_blocks: AckOptionPool,
     datagrams: CapturedDatagrams,
+    /// A QUIC flow has no TLS.
+    without_tls: bool,
 }
 
 impl Captures {
     /// Creates a set without captures. `ends` are the nodes of each flow; `options` are the options of the TCP flows,
-    /// which come first.
-    pub fn new(topology: &Topology, ends: &[[NodeId; 2]], options: &[&Options]) -> Captures {
+    /// which come first. `without_tls`: a QUIC flow has no TLS.
+    pub fn new(
+        topology: &Topology,
+        ends: &[[NodeId; 2]],
+        options: &[&Options],
+        without_tls: bool,
+    ) -> Captures {
         let flow = |(number, nodes): (usize, &[NodeId; 2])| FlowState {
             stack: FlowStack {
                 tcp: options.get(number).map(|options| TcpHeaderConfig::new(options)),
@@ -94,6 +107,7 @@ impl Captures {
             sent_blocks: Vec::new(),
             reported_blocks: AckOptionPool::default(),
             datagrams: CapturedDatagrams::default(),
+            without_tls,
         }
     }
 
@@ -147,7 +161,8 @@ impl Captures {
         seen.sort_unstable();
         seen.dedup();
         let names: Vec<_> = seen.into_iter().map(|node| (address(node), node_name(node))).collect();
-        self.captures.push(Capture { place, file: pcapng::begin(&interfaces, &names) });
+        let file = pcapng::begin(&interfaces, &names, self.without_tls.then_some(WITHOUT_TLS));
+        self.captures.push(Capture { place, head: file.len(), file });
         Ok(())
     }
 
@@ -277,9 +292,14 @@ impl Captures {
         }
     }
 
-    /// The files, in the order in which they were added.
-    pub fn files(self) -> Vec<Vec<u8>> {
-        self.captures.into_iter().map(|capture| capture.file).collect()
+    /// The files, in the order in which they were added. `secrets`: those of the TLS sessions, in the SSLKEYLOGFILE format.
+    pub fn files(self, secrets: &str) -> Vec<Vec<u8>> {
+        let block = if secrets.is_empty() { Vec::new() } else { pcapng::secrets(secrets) };
+        let file = |mut capture: Capture| {
+            capture.file.splice(capture.head..capture.head, block.iter().copied());
+            capture.file
+        };
+        self.captures.into_iter().map(file).collect()
     }
 }
 

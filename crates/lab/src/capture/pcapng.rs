@@ -23,13 +23,17 @@ fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// The section header, one interface description per name, and the name resolution of addresses.
-pub fn begin(interfaces: &[String], names: &[([u8; 4], String)]) -> Vec<u8> {
+/// The section header with a comment, if there is one, one interface description per name, and the name resolution of
+/// addresses.
+pub fn begin(interfaces: &[String], names: &[([u8; 4], String)], comment: Option<&str>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut section = Vec::new();
     section.extend(0x1a2b_3c4d_u32.to_le_bytes());
     section.extend([1, 0, 0, 0]); // version 1.0
     section.extend(u64::MAX.to_le_bytes()); // section length not given
+    if let Some(comment) = comment {
+        option(&mut section, 1, comment.as_bytes()); // opt_comment
+    }
     option(&mut section, 4, b"ackclock"); // shb_userappl
     option(&mut section, 0, &[]);
     block(&mut out, 0x0a0d_0d0a, &[&section]);
@@ -50,6 +54,14 @@ pub fn begin(interfaces: &[String], names: &[([u8; 4], String)]) -> Vec<u8> {
     }
     option(&mut records, 0, &[]);
     block(&mut out, 4, &[&records]);
+    out
+}
+
+/// Decryption secrets of TLS, text in the SSLKEYLOGFILE format. Readers need them before the packets.
+pub fn secrets(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let kind = 0x544c_534b_u32.to_le_bytes(); // TLS key log
+    block(&mut out, 10, &[&kind, &(text.len() as u32).to_le_bytes(), text.as_bytes()]);
     out
 }
 

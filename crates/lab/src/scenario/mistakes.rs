@@ -121,6 +121,7 @@ impl Walk {
         match key.form {
             Form::Text | Form::Word(_) => drop(self.note(reader.text(name))),
             Form::Number(min, max) => drop(self.note(reader.number(name, min, max))),
+            Form::NumberOrNone(min, max) => drop(self.note(reader.number_or_none(name, min, max))),
             Form::Integer(min, max) => drop(self.note(reader.integer(name, min, max))),
             Form::Switch => drop(self.note(reader.switch(name))),
             Form::Quantity(example) => self.quantity(item, &path, example),

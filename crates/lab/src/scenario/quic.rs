@@ -182,7 +182,7 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, given: &mut Given) -
     c.receive_window = layer.bytes("receive_window", 1200, 1 << 50)?.unwrap_or(c.receive_window);
     c.initial_window = layer.number("initial_window", 2.0, 1e6)?.unwrap_or(c.initial_window);
     flow.initial_ssthresh = layer.number("initial_ssthresh", 2.0, 1e9)?.unwrap_or(flow.initial_ssthresh);
-    flow.max_cwnd = layer.number("max_cwnd", 0.0, 1e9)?.unwrap_or(flow.max_cwnd);
+    flow.max_cwnd = layer.number_or_none("max_cwnd", 1.0, 1e9)?.unwrap_or(flow.max_cwnd);
     for (key, into) in [("ecn", &mut c.ecn), ("l4s", &mut c.l4s), ("tls", &mut c.tls), ("abe", &mut flow.abe)]
     {
         *into = layer.switch(key)?.unwrap_or(*into);

@@ -112,6 +112,16 @@ impl<'a> TableReader<'a> {
         Err(self.error(key, format!("{n} is not between {min} and {max}")))
     }
 
+    /// Zero for none, or a number between `min` and `max`, both included.
+    pub fn number_or_none(&self, key: &'static str, min: f64, max: f64) -> Result<Option<f64>> {
+        match self.number(key, 0.0, max)? {
+            Some(n) if n > 0.0 && n < min => {
+                Err(self.error(key, format!("{n} is not 0, for none, or between {min} and {max}")))
+            }
+            number => Ok(number),
+        }
+    }
+
     /// A whole number between `min` and `max`, both included.
     pub fn integer(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
         let Some(item) = self.get(key) else { return Ok(None) };

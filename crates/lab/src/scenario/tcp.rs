@@ -423,7 +423,7 @@ fn read_windows(layer: &TableReader<'_>, o: &mut Options, given: &mut ExplicitOp
         return Err(layer.error("initial_window", format!("must be at most {MOST_AT_ONCE}")));
     }
     given.ssthresh |= number(layer, "initial_ssthresh", 1.0, &mut o.initial_ssthresh)?;
-    number(layer, "max_cwnd", 0.0, &mut o.max_cwnd)?;
+    o.max_cwnd = layer.number_or_none("max_cwnd", 1.0, 1e9)?.unwrap_or(o.max_cwnd);
     Ok(())
 }
 

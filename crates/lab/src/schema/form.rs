@@ -33,6 +33,8 @@ pub enum Form {
     Word(&'static [&'static str]),
     /// A number from the first to the second.
     Number(f64, f64),
+    /// 0 for none, or a number from the first to the second.
+    NumberOrNone(f64, f64),
     /// A whole number from the first to the second.
     Integer(u64, u64),
     /// `true` or `false`.
@@ -90,6 +92,7 @@ impl Form {
             Form::Word(words) => one_of(words),
             Form::Number(min, max) if max >= 1e9 => format!("number from {min}"),
             Form::Number(min, max) => format!("number from {min} to {max}"),
+            Form::NumberOrNone(min, _) => format!("0, or number from {min}"),
             Form::Integer(min, max) if max >= 1 << 30 => format!("whole number from {min}"),
             Form::Integer(min, max) => format!("whole number from {min} to {max}"),
             Form::Switch => "true or false".into(),

@@ -35,7 +35,7 @@ pub fn outcome_schema() -> Value {
 }
 
 /// Keys of an outcome that are absent where they do not apply.
-const ABSENT: [&str; 7] = [
+const ABSENT: [&str; 8] = [
     "warmup_s",
     "low_latency",
     "p95_sojourn_s",
@@ -43,11 +43,12 @@ const ABSENT: [&str; 7] = [
     "transport",
     "persistent_congestion",
     "ce_marks",
+    "connection_error",
 ];
 
 /// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`, a link
 /// without DualPI2 no `low_latency`; quantiles of waiting times need `delays = true`; `transport`,
-/// `persistent_congestion` and `ce_marks` are of QUIC flows.
+/// `persistent_congestion`, `ce_marks` and `connection_error` are of QUIC flows.
 fn require_all(object: &mut Value) {
     if let Some(properties) = object["properties"].as_object() {
         object["required"] =
@@ -108,6 +109,9 @@ fn value(form: &Form) -> Value {
         Form::Text => json!({ "type": "string" }),
         Form::Word(words) => json!({ "enum": words }),
         Form::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Form::NumberOrNone(min, max) => {
+            json!({ "anyOf": [{ "const": 0 }, { "type": "number", "minimum": min, "maximum": max }] })
+        }
         Form::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Form::Switch => json!({ "type": "boolean" }),
         Form::Quantity(example) => json!({ "type": "string", "examples": [example] }),

@@ -1,6 +1,6 @@
 //! The options of QUIC flows.
 
-use super::form::Form::{Bytes, Controller, Integer, Number, Quantity, Switch, Word};
+use super::form::Form::{Bytes, Controller, Integer, Number, NumberOrNone, Quantity, Switch, Word};
 use super::form::{Key, key};
 
 pub(super) const QUIC: &[Key] = &[
@@ -35,7 +35,7 @@ pub(super) const QUIC: &[Key] = &[
         "infinite",
         "slow-start threshold before the first reduction, datagrams",
     ),
-    key("max_cwnd", Number(0.0, 1e9), "0", "largest congestion window, datagrams; 0 for none"),
+    key("max_cwnd", NumberOrNone(1.0, 1e9), "0", "largest congestion window, datagrams; 0 for none"),
     key(
         "ecn",
         Switch,

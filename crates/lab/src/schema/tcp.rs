@@ -1,6 +1,6 @@
 //! The options of TCP flows.
 
-use super::form::Form::{Array, Bytes, Controller, Integer, Number, Quantity, Switch, Word};
+use super::form::Form::{Array, Bytes, Controller, Integer, Number, NumberOrNone, Quantity, Switch, Word};
 use super::form::{Key, by_profile, key};
 use transport::{
     IdleRestart, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator, TimerClock, Validation,
@@ -65,7 +65,7 @@ pub(super) const TCP: &[Key] = &[
         ["`receive_window`", "infinite"],
         "slow-start threshold at the start, segments",
     ),
-    key("max_cwnd", Number(0.0, 1e9), "0", "upper bound of the congestion window, segments; 0 for none"),
+    key("max_cwnd", NumberOrNone(1.0, 1e9), "0", "upper bound of the congestion window, segments; 0 for none"),
     key("max_burst", Integer(0, MOST), "0", "most packets sent in response to one event; 0 for no bound"),
     key("syn", Switch, "true", "packet 0 is a SYN without data"),
     key(

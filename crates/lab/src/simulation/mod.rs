@@ -359,9 +359,12 @@ impl Run {
     pub fn capture(&mut self, place: &str) -> Result<(), String> {
         each!(&mut self.inner, simulation => {
             let names = simulation.link_names();
-            let Simulation { topology, recorder, ends, senders, given_names, .. } = &mut **simulation;
+            let Simulation { topology, recorder, ends, senders, quic, given_names, .. } = &mut **simulation;
             let options: Vec<_> = senders.iter().map(Sender::options).collect();
-            let captures = recorder.captures.get_or_insert_with(|| Captures::new(topology, ends, &options));
+            let without_tls = quic.iter().any(|flow| !flow.has_tls());
+            let captures = recorder
+                .captures
+                .get_or_insert_with(|| Captures::new(topology, ends, &options, without_tls));
             captures.add(topology, &names, given_names, place)
         })
     }
@@ -376,8 +379,12 @@ impl Run {
         })
     }
 
-    /// The captures as pcapng files, in the order in which they were added. Call it once, after the end of the run.
+    /// The captures as pcapng files, in the order in which they were added, with the secrets of QUIC flows under TLS. Call it
+    /// once, after the end of the run.
     pub fn captured(&mut self) -> Vec<Vec<u8>> {
-        each!(&mut self.inner, simulation => simulation.recorder.captures.take().map(Captures::files).unwrap_or_default())
+        each!(&mut self.inner, simulation => {
+            let secrets: String = simulation.quic.iter().map(|flow| flow.tls_secrets()).collect();
+            simulation.recorder.captures.take().map(|captures| captures.files(&secrets)).unwrap_or_default()
+        })
     }
 }

@@ -15,6 +15,12 @@ impl QuicEndpoints {
     pub fn take_qlogs(&mut self) -> Option<[String; 2]> {
         match self.0 {}
     }
+    pub fn has_tls(&self) -> bool {
+        match self.0 {}
+    }
+    pub fn tls_secrets(&self) -> String {
+        match self.0 {}
+    }
     pub fn absent(&self) -> ! {
         match self.0 {}
     }

@@ -71,6 +71,11 @@ pub struct FlowOutcome {
     /// CE marks that ACK frames reported; absent for flows without QUIC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_marks: Option<u64>,
+    /// How and when the connection was lost (RFC 9000 section 10), of the whole run also with a warm-up; null if it was not;
+    /// absent for flows without QUIC.
+    #[schemars(with = "Option<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_error: Option<Option<String>>,
     /// Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments: small for a
     /// flow that starts late.
     pub mean_cwnd: Option<f64>,

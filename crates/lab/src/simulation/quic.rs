@@ -63,6 +63,16 @@ impl QuicEndpoints {
         Some([sender.take_qlog()?, receiver.take_qlog()?])
     }
 
+    /// Whether its packets are encrypted by TLS.
+    pub fn has_tls(&self) -> bool {
+        self.setup.options.config.tls
+    }
+
+    /// The secrets of its TLS session, in the SSLKEYLOGFILE format; empty without TLS.
+    pub fn tls_secrets(&self) -> String {
+        self.ends[0].tls_secrets()
+    }
+
     /// What bounds the flow besides its congestion window.
     pub fn bounds(&self) -> FlowBounds {
         let (options, state) = (&self.setup.options, self.controller.lock());
@@ -99,10 +109,16 @@ impl QuicEndpoints {
         self.failure.as_ref()
     }
 
+    /// How the connection was lost, in words.
+    pub fn connection_error(&self) -> Option<String> {
+        let [sender, receiver] = &self.ends;
+        ::quic::connection_error(sender, receiver)
+    }
+
     /// What a finished transfer or a lost connection must not show, if anything.
     pub fn check(&self) -> Result<(), String> {
-        if let Some(failure) = self.ends.iter().find_map(Endpoint::failure) {
-            return Err(format!("flow {} has lost its connection: {failure}", self.setup.flow));
+        if let Some(error) = self.connection_error() {
+            return Err(format!("flow {} has lost its connection: {error}", self.setup.flow));
         }
         let (delivered, written) = (self.delivered_bytes(), self.setup.bytes);
         let all = self.ends[0].completed().is_some();

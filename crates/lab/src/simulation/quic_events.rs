@@ -201,6 +201,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             window_cuts: Some(stats.cwnd_reductions),
             persistent_congestion: Some(stats.persistent_congestion),
             ce_marks: Some(stats.ce_marks),
+            connection_error: Some(flow.connection_error()),
             mean_cwnd: mean(flow.areas[0]),
             mean_ssthresh: mean(flow.areas[1]),
             final_cwnd: finite(state.cwnd()),

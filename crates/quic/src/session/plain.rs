@@ -1,6 +1,7 @@
 //! A session without encryption: QUIC's handshake with its messages in order and in size, and packets with a tag of 16 bytes.
 //! Congestion control cannot tell it from TLS, and no key makes a run random. The tag contains the sender's clock, which a
-//! receiver may pass to its controller.
+//! receiver may pass to its controller, and what the AEAD of TLS authenticates besides the payload (RFC 9001 section 5.3):
+//! the full packet number and the key phase. A packet that TLS would discard is discarded.
 
 use crate::frames::Space;
 use crate::observer::Observer;
@@ -37,11 +38,12 @@ impl Plain {
         let mut own = Vec::new();
         parameters.write(&mut own);
         let (other, incoming) = (Vec::new(), Vec::new());
-        Box::new(Session { plain: self, side, own, other, incoming, read: 0, written: 0, done: false })
+        Box::new(Session { plain: self, side, own, other, incoming, read: 0, written: 0, updates: 0, done: false })
     }
 
-    fn keys(&self, space: Space) -> Keys {
-        let packet = || Box::new(Key { space, observer: self.observer.clone() });
+    /// The keys of a space after `updates` key updates, which only the application data space has.
+    fn keys(&self, space: Space, updates: u8) -> Keys {
+        let packet = || Box::new(Key { space, updates, observer: self.observer.clone() });
         Keys {
             header: KeyPair { local: Box::new(NoProtection), remote: Box::new(NoProtection) },
             packet: KeyPair { local: packet(), remote: packet() },
@@ -59,6 +61,8 @@ struct Session {
     /// Messages read and written.
     read: u32,
     written: u32,
+    /// Key updates for which there are keys (RFC 9001 section 6).
+    updates: u8,
     done: bool,
 }
 
@@ -92,7 +96,7 @@ impl Session {
 
 impl crypto::Session for Session {
     fn initial_keys(&self, _: &ConnectionId, _: Side) -> Keys {
-        self.plain.keys(Space::Initial)
+        self.plain.keys(Space::Initial, 0)
     }
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         (self.read > 0).then(|| Box::new(()) as Box<dyn Any>)
@@ -154,10 +158,11 @@ impl crypto::Session for Session {
             _ => {}
         }
         self.written += 1;
-        Some(self.plain.keys(space))
+        Some(self.plain.keys(space, 0))
     }
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        Some(self.plain.keys(Space::Data).packet)
+        self.updates = self.updates.wrapping_add(1);
+        Some(self.plain.keys(Space::Data, self.updates).packet)
     }
     fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {
         false
@@ -185,7 +190,7 @@ impl crypto::ClientConfig for Plain {
 
 impl crypto::ServerConfig for Plain {
     fn initial_keys(&self, _: u32, _: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
-        Ok(self.keys(Space::Initial))
+        Ok(self.keys(Space::Initial, 0))
     }
     fn retry_tag(&self, _: u32, _: &ConnectionId, _: &[u8]) -> [u8; 16] {
         [0; 16]
@@ -208,14 +213,24 @@ impl HeaderKey for NoProtection {
 
 struct Key {
     space: Space,
+    /// Key updates before this key, modulo 256.
+    updates: u8,
     observer: Observer,
 }
 
-/// Bytes of the tag of a packet: a clock in picoseconds, and [`MARK`].
+/// Bytes of the tag of a packet: a clock in picoseconds, and [`Key::check`].
 const TAG: usize = 16;
-/// The second half of a tag. Stateless reset tokens, with which the stack compares the last bytes of packets that it cannot
-/// read, differ from it ([`NoSecret`]).
-const MARK: [u8; 8] = *b"ackclock";
+/// The first byte of the second half of a tag. Stateless reset tokens, with which the stack compares the last bytes of packets
+/// that it cannot read, have another one there ([`NoSecret`]).
+const MARK: u8 = 0xac;
+
+impl Key {
+    /// The second half of the tag of packet `number`: it differs for a wrongly decoded number and for another key phase.
+    fn check(&self, number: u64) -> u64 {
+        let [.., a, b, c, d, e, f] = number.to_be_bytes();
+        u64::from_be_bytes([MARK, self.updates, a, b, c, d, e, f])
+    }
+}
 
 impl PacketKey for Key {
     fn encrypt(&self, number: u64, packet: &mut [u8], header: usize) {
@@ -223,14 +238,14 @@ impl PacketKey for Key {
         let (payload, tag) = packet[header..].split_at_mut(size - header - TAG);
         self.observer.sent(self.space, number, size, payload);
         tag[..8].copy_from_slice(&self.observer.present.get().ps().to_be_bytes());
-        tag[8..].copy_from_slice(&MARK);
+        tag[8..].copy_from_slice(&self.check(number).to_be_bytes());
     }
     fn decrypt(&self, number: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
         let size = header.len() + payload.len();
         let length = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
         let mut tag = &payload[length..];
         let clock = Time::from_ps(tag.get_u64());
-        if tag != MARK {
+        if tag.get_u64() != self.check(number) {
             return Err(CryptoError);
         }
         payload.truncate(length);
@@ -283,25 +298,57 @@ impl AeadKey for NoSecret {
 mod tests {
     use super::*;
 
-    fn key() -> Key {
+    fn key(updates: u8) -> Key {
         let present = crate::clock::Present::default();
         present.set(Time::from_ps(77));
-        Key { space: Space::Data, observer: Observer { present, handle: None, qlog: None } }
+        Key { space: Space::Data, updates, observer: Observer { present, handle: None, qlog: None } }
+    }
+
+    fn packet() -> Vec<u8> {
+        let mut packet = vec![0x40, 1, 2, 3];
+        packet.resize(4 + TAG, 0);
+        key(0).encrypt(9, &mut packet, 1);
+        packet
+    }
+
+    fn decrypted(key: &Key, number: u64, packet: &[u8]) -> Result<BytesMut, CryptoError> {
+        let mut payload = BytesMut::from(&packet[1..]);
+        key.decrypt(number, &packet[..1], &mut payload).map(|()| payload)
     }
 
     #[test]
     fn a_packet_is_read_as_written_and_a_changed_tag_is_refused() {
-        let mut packet = vec![0x40, 1, 2, 3];
-        packet.resize(4 + TAG, 0);
-        key().encrypt(9, &mut packet, 1);
+        let mut packet = packet();
         assert_eq!(packet[..4], [0x40, 1, 2, 3]);
         assert_eq!(packet[4..12], 77_u64.to_be_bytes());
-        let mut payload = BytesMut::from(&packet[1..]);
-        key().decrypt(9, &packet[..1], &mut payload).unwrap();
-        assert_eq!(payload[..], [1, 2, 3]);
+        assert_eq!(decrypted(&key(0), 9, &packet).unwrap()[..], [1, 2, 3]);
         packet[4 + TAG - 1] ^= 1;
-        assert!(key().decrypt(9, &packet[..1], &mut BytesMut::from(&packet[1..])).is_err());
-        assert!(key().decrypt(9, &[], &mut BytesMut::from(&[0; TAG - 1][..])).is_err());
+        assert!(decrypted(&key(0), 9, &packet).is_err());
+        assert!(key(0).decrypt(9, &[], &mut BytesMut::from(&[0; TAG - 1][..])).is_err());
+    }
+
+    #[test]
+    fn another_key_phase_and_a_wrongly_decoded_number_are_refused() {
+        let packet = packet();
+        assert!(decrypted(&key(1), 9, &packet).is_err());
+        assert!(decrypted(&key(255), 9, &packet).is_err());
+        // Candidates of a truncated packet number differ by powers of 256 (RFC 9000 appendix A.3).
+        for distance in [1 << 8, 1 << 16, 1 << 24, 1 << 32] {
+            assert!(decrypted(&key(0), 9 + distance, &packet).is_err(), "{distance}");
+        }
+    }
+
+    #[test]
+    fn each_key_update_has_keys_of_its_own() {
+        let parameters = TransportParameters::read(Side::Server, &mut &[][..]).unwrap();
+        let mut session = Plain::new(0, key(0).observer).session(Side::Client, &parameters);
+        let pairs = [session.next_1rtt_keys().unwrap(), session.next_1rtt_keys().unwrap()];
+        let mut packet = packet();
+        pairs[0].local.encrypt(9, &mut packet, 1);
+        assert!(decrypted(&key(0), 9, &packet).is_err());
+        let mut payload = BytesMut::from(&packet[1..]);
+        assert!(pairs[1].remote.decrypt(9, &packet[..1], &mut payload).is_err());
+        pairs[0].remote.decrypt(9, &packet[..1], &mut payload).unwrap();
     }
 
     #[test]
@@ -309,7 +356,7 @@ mod tests {
         for id in (0..1000_u64).chain((1 << 32)..(1 << 32) + 1000) {
             let mut token = [0; 32];
             NoSecret.sign(&id.to_be_bytes(), &mut token);
-            assert_ne!(token[8..16], MARK);
+            assert_ne!(token[8], MARK);
         }
     }
 }

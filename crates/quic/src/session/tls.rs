@@ -3,7 +3,7 @@
 
 use crate::frames::Space;
 use crate::observer::Observer;
-use crate::session::SERVER_NAME;
+use crate::session::{KeyLog, SERVER_NAME};
 use bytes::BytesMut;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::crypto::{
@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use units::Time;
 
 /// The TLS settings of both ends, with a certificate that is made once per process.
-type Identity = (Arc<QuicClientConfig>, Arc<QuicServerConfig>);
+type Identity = (rustls::ClientConfig, Arc<QuicServerConfig>);
 static IDENTITY: OnceLock<Identity> = OnceLock::new();
 
 fn identity() -> &'static Identity {
@@ -31,20 +31,32 @@ fn make_identity() -> Result<Identity, Box<dyn std::error::Error>> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(certificate.der().clone())?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let client = rustls::ClientConfig::builder_with_provider(provider.clone())
+    let mut client = rustls::ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_root_certificates(roots)
         .with_no_client_auth();
+    // A resumed handshake is smaller: no connection depends on those before it.
+    client.resumption = rustls::client::Resumption::disabled();
     let secret = PrivateKeyDer::try_from(key.serialize_der())?;
     let server = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], secret)?;
-    Ok((Arc::new(QuicClientConfig::try_from(client)?), Arc::new(QuicServerConfig::try_from(server)?)))
+    Ok((client, Arc::new(QuicServerConfig::try_from(server)?)))
 }
 
-pub(super) fn client(keys: KeyObserver) -> Arc<dyn crypto::ClientConfig> {
-    Arc::new(Observed { inner: identity().0.clone(), keys })
+impl rustls::KeyLog for KeyLog {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.add(label, client_random, secret);
+    }
+}
+
+/// The session of a client, which writes its secrets to `key_log`.
+pub(super) fn client(keys: KeyObserver, key_log: &KeyLog) -> Arc<dyn crypto::ClientConfig> {
+    let mut config = identity().0.clone();
+    config.key_log = Arc::new(key_log.clone());
+    let config = QuicClientConfig::try_from(config).expect("the provider has the cipher suites of QUIC");
+    Arc::new(Observed { inner: Arc::new(config), keys })
 }
 
 pub(super) fn server(keys: KeyObserver) -> Arc<dyn crypto::ServerConfig> {

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{Rate, Span, Time};
 
-/// What happens to a datagram of the sender.
+/// What happens to a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Treatment {
     /// It is dropped.
@@ -34,6 +34,8 @@ pub struct Path {
     pub mark_from: usize,
     /// The treatment of datagram `n` (from 0) of the sender at a time.
     pub plan: Box<dyn FnMut(u64, Time) -> Treatment>,
+    /// The same for the receiver, whose datagrams are not marked.
+    pub back: Box<dyn FnMut(u64, Time) -> Treatment>,
 }
 
 impl Default for Path {
@@ -44,6 +46,7 @@ impl Default for Path {
             queue: 40,
             mark_from: usize::MAX,
             plan: Box::new(|_, _| Treatment::default()),
+            back: Box::new(|_, _| Treatment::default()),
         }
     }
 }
@@ -63,7 +66,7 @@ pub struct Pipe {
     bodies: Vec<Option<(BytesMut, Ecn)>>,
     deadlines: [Deadlines; 2],
     sequence: u64,
-    sent: u64,
+    sent: [u64; 2],
     /// Datagrams of the sender that arrived marked.
     pub marked: u64,
     /// Times at which the queue becomes free of the packets in it.
@@ -112,7 +115,7 @@ impl Pipe {
             bodies: Vec::new(),
             deadlines: [never; 2],
             sequence: 0,
-            sent: 0,
+            sent: [0; 2],
             marked: 0,
             departures: Default::default(),
             log: Vec::new(),
@@ -187,10 +190,10 @@ impl Pipe {
         let Pipe { ends, path, events, bodies, sequence, sent, marked, departures, log, .. } = self;
         let deadlines = ends[end].transmit(now, |bytes, ecn| {
             let (mut ecn, mut at) = (ecn, now);
+            let treatment = if end == 0 { (path.plan)(sent[0], now) } else { (path.back)(sent[1], now) };
+            sent[end] += 1;
             if end == 0 {
                 log.push((now, bytes.len(), ecn));
-                let treatment = (path.plan)(*sent, now);
-                *sent += 1;
                 while departures.front().is_some_and(|at| *at <= now) {
                     departures.pop_front();
                 }
@@ -204,9 +207,10 @@ impl Pipe {
                 let starts = departures.back().copied().unwrap_or(now);
                 at = starts + path.rate.time_for(bytes.len() as u64 + 28);
                 departures.push_back(at);
-                at += treatment.extra;
+            } else if treatment.drop {
+                return;
             }
-            at += path.delay;
+            at += path.delay + treatment.extra;
             bodies.push(Some((BytesMut::from(bytes), ecn)));
             *sequence += 1;
             events.push(Reverse((at, *sequence, 1 - end, bodies.len() as u64 - 1)));
