@@ -9,12 +9,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from security import Place
 from skips import Skips
+
+from ackclock import view
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,6 +67,26 @@ def ackclock_process() -> Command:
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
     return run
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """An empty folder, which is the current one (tests/security.py)."""
+    found = Place(tmp_path)
+    monkeypatch.chdir(found.folder)
+    found.executed()
+    yield found
+    found.executed()
+
+
+@pytest.fixture
+def blank(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A page without the laboratory, which need not be built."""
+    package = tmp_path_factory.mktemp("package")
+    (package / "web").mkdir()
+    head = "<head><meta content=\"default-src 'none'; connect-src 'none'\"></head>"
+    (package / "web/lab.html").write_text(f"{head}<body>{view.START}</div></body>")
+    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: package)
 
 
 @pytest.fixture(scope="session")

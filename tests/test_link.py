@@ -55,6 +55,25 @@ def test_a_link_has_the_files_of_bases_too(traced: Path) -> None:
     assert Scenario.from_link(link.pack(shared)).duration_s == 1.0
 
 
+def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(traced.parent)
+    Path("other.txt").write_text("5\n20\n")
+    for assignment in ("link.a->b.rate={ kind = 'trace', file = 'other.txt' }", "link.a->b.rate.file=other.txt"):
+        scenario = Scenario.load(traced, [assignment])
+        again = Scenario.load(scenario.link())
+        assert set(link.unpack(again.link())["files"]) == {"traces/slow.txt", "other.txt"}
+        prints = [s.run(fingerprint=True).fingerprint for s in (scenario, again, Scenario.load(traced))]
+        assert prints[0] == prints[1] != prints[2]
+    Path("traces").rename("first")
+    (traced.parent / "sub").mkdir()
+    monkeypatch.chdir("sub")
+    Path("traces").mkdir()
+    Path("traces/slow.txt").write_text("1\n")
+    (traced.parent / "first").rename(traced.parent / "traces")
+    with pytest.raises(BadInput, match=r"--set names another traces/slow\.txt than the scenario"):
+        Scenario.load(traced, ["link.a->b.rate.file=traces/slow.txt"]).link()
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_links_are_refused(traced: Path, seed: int) -> None:
     whole = Scenario.load(traced).link()

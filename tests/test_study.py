@@ -148,6 +148,24 @@ def test_a_full_disk_is_told_and_loses_nothing(study: Study, tmp_path: Path) -> 
         assert results.table(store).equals(whole)
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_an_interrupt_of_the_plan_leaves_the_store(study: Study, tmp_path: Path, first: bool) -> None:
+    """The plan of a million runs takes seconds to write."""
+
+    class Interrupted(list[tuple[Run, dict[str, str]]]):
+        def __iter__(self) -> Iterator[tuple[Run, dict[str, str]]]:
+            yield self[0]
+            raise KeyboardInterrupt
+
+    before = pl.DataFrame() if first else fill(study, tmp_path)
+    with Store.create(tmp_path) as store, pytest.raises(KeyboardInterrupt):
+        store.set_plan(study, Interrupted((run, {}) for run in study.runs()))
+    with Store.open(tmp_path) as store:
+        assert store.notes == []
+        assert results.table(store).equals(before)
+        assert store.about("title") == (None if first else "a small study")
+
+
 def test_a_finished_study_is_read_without_a_trace(study: Study, tmp_path: Path) -> None:
     fill(study, tmp_path / "s")
     before = sorted(path.name for path in (tmp_path / "s").iterdir())

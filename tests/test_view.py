@@ -68,16 +68,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def blank(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A page without the laboratory, which need not be built."""
-    package = tmp_path_factory.mktemp("package")
-    (package / "web").mkdir()
-    head = "<head><meta content=\"default-src 'none'; connect-src 'none'\"></head>"
-    (package / "web/lab.html").write_text(f"{head}<body>{view.START}</div></body>")
-    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: package)
-
-
 def inside(page: str) -> dict[str, Any]:
     """The recording in a page."""
     found = re.search(rf'id="{view.RECORDING}">(.*?)</script>', page)
@@ -430,7 +420,7 @@ def test_a_point_that_is_written_out_is_the_same_run(study: Path) -> None:
     whole = Study.load(study)
     for point in {0, whole.points // 2, whole.points - 1} - {point for point, _ in whole.refused}:
         alone = whole.standalone(point)
-        again = _core.parse_study(alone.file, Scenario.from_link(alone.link(seed=1)).text, [])
+        again = _core.parse_study(Scenario.from_link(alone.link(seed=1)).source, [])
         assert again.run_ids(0, [1]) == whole.core.run_ids(point, [1])
 
 

@@ -185,6 +185,8 @@ def _identity(text: bytes, name: str) -> str:
 
 def _read(path: str) -> bytes:
     try:
+        if Path(path).exists() and not Path(path).is_file():  # a pipe or a device may never end
+            raise ValueError(f"{path}: not a regular file")
         return Path(path).read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.control import check
+from ackclock.files import BadInput
 from ackclock.shipped import locate
 
 if TYPE_CHECKING:
@@ -24,37 +26,98 @@ Controllers = Mapping[str, type]
 """Controllers written in Python, by flow name: classes with the interface of ackclock.Controller."""
 
 
+Code = Literal["none", "folder", "anywhere"]
+"""Which controllers in Python a scenario may name: none, those in the folder of its file or below it, or all.
+
+Base files (`extends`) are in that folder or below it, except with "anywhere"."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A scenario as it is written: its text, the assignments that come with it, and what both may name."""
+
+    file: str
+    """The file in messages. Paths in the text are relative to its folder."""
+    text: str
+    code: Code = "folder"
+    assignments: Sequence[str] = ()
+    """KEY=VALUE that come with the text. Those of the user are no part of it: they may name everything."""
+    files: Mapping[str, bytes] | None = None
+    """The files that come with the text; they are all that it may name, and none of them is code. None: it names files
+    of the disk."""
+    link: Shared | None = None
+    """The content of the link that holds it."""
+
+    @classmethod
+    def of_link(cls, shared: Shared) -> Source:
+        """The scenario of a link, whose seed is the default seed. Raises BadInput if a file of it is damaged."""
+        from ackclock.link import contents
+
+        seed = [f"seed={shared['seed']}"] if "seed" in shared else []
+        return cls("link", shared["text"], "none", [*shared.get("set", []), *seed], contents(shared), shared)
+
+    def with_text(self, text: str) -> Source:
+        """Another text in this one's place, without assignments, which may name what this one may."""
+        if self.link is None:
+            return replace(self, text=text, assignments=())
+        shared: Shared = {"v": 1, "text": text}
+        if "files" in self.link:
+            shared["files"] = self.link["files"]
+        return Source.of_link(shared)
+
+
+def read_source(path: str | Path, *, allow_code: bool = False) -> Source:
+    """Read a file, a shipped scenario such as `@dumbbell`, or a link. Raises as `Scenario.load`."""
+    from ackclock.link import is_link, unpack
+
+    if is_link(str(path)):
+        return Source.of_link(unpack(str(path)))
+    file = locate(str(path))
+    return Source(file, read_text(file), "anywhere" if allow_code else "folder")
+
+
 class Scenario:
     """An experiment, read from a TOML file, a TOML text or a dictionary of the same structure.
 
     docs/scenarios.md describes the format. A scenario and a seed determine the result exactly, to the bit.
     """
 
-    def __init__(self, parsed: _core.Scenario, file: str, text: str, overrides: Sequence[str] = ()) -> None:
+    def __init__(self, parsed: _core.Scenario, source: Source, overrides: Sequence[str] = ()) -> None:
         self._parsed = parsed
-        self.file = file
-        self.text = text
+        self.source = source
         self._overrides = list(overrides)
-        self._shared: Shared | None = None
-        self._folder: object = None
         self._remarks: list[str] = []
+
+    @property
+    def file(self) -> str:
+        """The file in messages."""
+        return self.source.file
+
+    @property
+    def text(self) -> str:
+        """The text, without the changes by `overrides`."""
+        return self.source.text
 
     @classmethod
     def load(
-        cls, path: str | Path, overrides: Sequence[str] = (), *, controllers: Controllers | None = None
+        cls,
+        path: str | Path,
+        overrides: Sequence[str] = (),
+        *,
+        controllers: Controllers | None = None,
+        allow_code: bool = False,
     ) -> Scenario:
         """Read a file, or a shipped scenario such as `@dumbbell`.
 
         `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
 
         `controllers` maps flow names to controllers written in Python, which replace those of the file.
-        `path` may also be a link (`lab.html#s=...`). Raises ScenarioError (with file, line, key) if it cannot be run,
-        OSError if it cannot be read, BadInput if no shipped scenario has the name or a link is damaged.
+        `path` may also be a link (`lab.html#s=...`), which names no controller in Python and no file outside it.
+        `allow_code` permits a file to name code and base files outside its own folder (docs/security.md).
+        Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read, BadInput if no
+        shipped scenario has the name, or if a link is damaged or names a controller in Python.
         """
-        if "#s=" in str(path):
-            return cls.from_link(str(path), overrides, controllers=controllers)
-        file = locate(str(path))
-        return cls.parse(read_text(file), overrides, file=file, controllers=controllers)
+        return cls.read(read_source(path, allow_code=allow_code), overrides, controllers=controllers)
 
     @classmethod
     def parse(
@@ -64,8 +127,15 @@ class Scenario:
         *,
         file: str = "scenario",
         controllers: Controllers | None = None,
+        allow_code: bool = False,
     ) -> Scenario:
         """Create a scenario from TOML text."""
+        source = Source(file, text, "anywhere" if allow_code else "folder")
+        return cls.read(source, overrides, controllers=controllers)
+
+    @classmethod
+    def read(cls, source: Source, overrides: Sequence[str] = (), *, controllers: Controllers | None = None) -> Scenario:
+        """Create a scenario from its source, such as that of another scenario with other assignments."""
         utf8(*overrides)
         given = dict(controllers or {})
         for flow, controller in given.items():
@@ -73,20 +143,14 @@ class Scenario:
                 check(controller)
             except ValueError as error:
                 raise refused(f"controllers[{flow!r}]", str(error)) from None
-        return cls(_core.parse(file, text, list(overrides), given), file, text, overrides)
+        return cls(_core.parse(source, list(overrides), given), source, overrides)
 
     @classmethod
     def from_link(cls, link: str, overrides: Sequence[str] = (), *, controllers: Controllers | None = None) -> Scenario:
-        """Read the scenario of a link; its seed becomes the default seed. Raises BadInput if the link is damaged."""
-        from ackclock.link import place, unpack
+        """Read the scenario of a link; its seed becomes the default seed. Raises BadInput as `load`."""
+        from ackclock.link import unpack
 
-        shared = unpack(link)
-        path, folder = place(shared)
-        seed = [f"seed={shared['seed']}"] if "seed" in shared else []
-        given = [*shared.get("set", []), *seed, *overrides]
-        scenario = cls.parse(shared["text"], given, file=str(path), controllers=controllers)
-        scenario._shared, scenario._folder = shared, folder  # the folder lasts as long as the scenario
-        return scenario
+        return cls.read(Source.of_link(unpack(link)), overrides, controllers=controllers)
 
     def over(self, transport: str) -> Scenario:
         """The scenario with its TCP flows over another transport, which is "quic".
@@ -98,23 +162,26 @@ class Scenario:
         if transport != "quic":
             raise ValueError(f'the transport is "quic", not "{transport}"')
         parsed, remarks = self._parsed.over_quic()
-        over = Scenario(parsed, self.file, self.text, self._overrides)
-        over._shared, over._folder, over._remarks = self._shared, self._folder, remarks
+        over = Scenario(parsed, self.source, self._overrides)
+        over._remarks = remarks
         return over
 
     def shared(self, *, seed: int | None = None) -> Shared:
         """The content of a link to this scenario. Raises BadInput if a link cannot hold it."""
         from ackclock.link import share
 
-        if self._shared is None:
+        if self.source.link is None:
             content = share(self.file, self.text, self._overrides, seed)
         else:
-            content = self._shared.copy()
-            added = self._overrides[len(content.get("set", [])) + ("seed" in content) :]
-            if added:
-                content["set"] = [*content.get("set", []), *added]
-            if seed is not None:
-                content["seed"] = seed
+            content = self.source.link.copy()
+            if self._overrides:
+                content["set"] = [*content.get("set", []), *self._overrides]
+            if seed is not None or "seed" in content:
+                content["seed"] = self.seed if seed is None else seed
+        try:
+            Scenario.read(Source.of_link(content))
+        except ScenarioError as error:
+            raise BadInput(f"a link cannot hold this scenario: {error}") from None
         content["engine"] = _core.ENGINE
         return content
 
@@ -235,11 +302,6 @@ class Scenario:
         from ackclock import notebook
 
         return notebook.scenario_html(self.title, self.duration_s, self.seed, self)
-
-
-def allow_code(allowed: bool) -> None:
-    """Allow or forbid, in this process, that scenarios name code and base files (`extends`) outside their folder."""
-    _core.allow_code(allowed)
 
 
 def read_text(path: str | Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -44,16 +44,34 @@ def check_folder(path: Path) -> Path:
 
 
 def write(path: Path, save: Callable[[BinaryIO], object]) -> None:
-    """Write a temporary file in the same folder, then rename it to `path`, so that `path` is never incomplete."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write a temporary file in the same folder, then rename it to `path`, so that `path` is never incomplete.
+
+    Raises OSError, which names `path`.
+    """
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with open(handle, "w+b") as file:
-            save(file)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        file = open(unfinished, "x+b")  # noqa: SIM115  ("x": never a file or a link that is there)
+        try:
+            with file:
+                save(file)
+            os.replace(unfinished, path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = os.fspath(path)
         raise
+
+
+def write_table(path: Path, save: Callable[[BinaryIO], object]) -> None:
+    """Write a table with a method of a polars frame, whole or not at all.
+
+    The file is made in memory first: of a full disk polars would not say what failed.
+    """
+    content = io.BytesIO()
+    save(content)
+    write(path, lambda file: file.write(content.getbuffer()))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -98,9 +116,3 @@ def svg_text(figure: Figure, name: str) -> str:
         figure.savefig(text, format="svg", metadata=PICTURES[".svg"])
     found = text.getvalue()
     return found[found.index("<svg") :]
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

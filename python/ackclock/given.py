@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ackclock.study.plan import document_of
 
 if TYPE_CHECKING:
     from ackclock.experiment import Scenario
 
 Table = dict[str, Any]
-ALIAS = "control"
-"""Another name of the key `congestion_control`."""
 
 
 def tcp_options(scenario: Scenario, flow: str) -> Table:
@@ -21,19 +19,13 @@ def tcp_options(scenario: Scenario, flow: str) -> Table:
     The options of the flow replace those of the table `[tcp]`, and later ones replace earlier ones. The controller is a
     table with `kind` or `python` and its parameters. Options that are not given are missing.
     """
-    common: Table = {}
-    own: Table = {}
-    for document in _documents(scenario.text, Path(scenario.file).parent):
-        _merge(common, document.get("tcp"))
-        for one in document.get("flow", []):
-            if isinstance(one, Mapping) and one.get("name") == flow:
-                _merge(own, one.get("tcp"))
-    for assignment in scenario.overrides:
-        given = _assignment(assignment)
-        _merge(common, given.get("tcp"))
-        _merge(own, (given.get("flow") or {}).get(flow, {}).get("tcp"))
-    _merge(common, own)
-    return common
+    document = document_of(scenario)
+    found: Table = {}
+    _merge(found, document.get("tcp"))
+    for one in document.get("flow", []):
+        if isinstance(one, Mapping) and one.get("name") == flow:
+            _merge(found, one.get("tcp"))
+    return found
 
 
 def controller_parameters(scenario: Scenario, flow: str) -> Table:
@@ -61,47 +53,12 @@ def _same(value: Any, default: str | None) -> bool:
         return False
 
 
-def _documents(text: str, folder: Path) -> list[Table]:
-    """The document of a text, after those of its base files."""
-    document = tomllib.loads(text)
-    base = document.get("extends")
-    file = folder / base if isinstance(base, str) else None
-    if file is None or not file.is_file():
-        return [document]
-    return [*_documents(file.read_text(encoding="utf-8"), file.parent), document]
-
-
-def _assignment(text: str) -> Table:
-    """KEY=VALUE as a document; a value that is no TOML is a text."""
-    key, _, value = text.partition("=")
-    try:
-        return tomllib.loads(f"{key} = {value}")
-    except tomllib.TOMLDecodeError:
-        pass
-    found: Table = {}
-    try:
-        found = tomllib.loads(f"{key} = 0")
-    except tomllib.TOMLDecodeError:
-        return found
-    _replace(found, value.strip())
-    return found
-
-
-def _replace(table: Table, value: str) -> None:
-    """Put a text in the place of the only value of nested tables."""
-    for name, item in table.items():
-        if isinstance(item, dict):
-            _replace(item, value)
-        else:
-            table[name] = value
-
-
 def _merge(into: Table, options: Any) -> None:
     """Add options to others; a controller that is named replaces the parameters of the one before."""
     if not isinstance(options, Mapping):
         return
     for name, value in options.items():
-        if name not in {"congestion_control", ALIAS}:
+        if name != "congestion_control":
             into[name] = value
             continue
         table = {"kind": value} if not isinstance(value, Mapping) else dict(value)

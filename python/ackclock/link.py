@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
-import tempfile
 import tomllib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,13 +40,19 @@ def is_link(text: str) -> bool:
 
 
 def share(path: str | Path, text: str, overrides: Sequence[str] = (), seed: int | None = None) -> Shared:
-    """The content of a link to a scenario, read from `path`, with the files that it names. Raises BadInput, OSError."""
+    """The content of a link to a scenario, read from `path`, with the files that it and `overrides` name.
+
+    Raises BadInput, OSError.
+    """
     shared: Shared = {"v": 1, "text": text}
     if overrides:
         shared["set"] = list(overrides)
     if seed is not None:
         shared["seed"] = seed
-    files = {name: _content(path, name) for name in sorted(set(_files(Path(path), text)))}
+    files = {name: _content(Path(path).parent / name) for name in sorted(set(_files(Path(path), text)))}
+    for name in sorted(set(_assigned_files(overrides))):
+        if files.setdefault(name, content := _content(Path(name))) != content:
+            raise BadInput(f"--set names another {name} than the scenario; a link holds one file of a name")
     if files:
         shared["files"] = files
     return shared
@@ -87,12 +91,29 @@ def named_files(path: Path, text: str, folder: PurePosixPath = HERE) -> Iterator
 def _files(path: Path, text: str) -> Iterator[str]:
     """The files that a link must hold, relative to the folder of the scenario. Raises BadInput if it cannot."""
     for found in named_files(path, text):
-        entry = f"{found.scenario}: {found.key} = {found.value!r}"
-        if found.key == "python":
-            raise BadInput(f"{entry}: a link cannot hold a controller written in Python")
-        if found.name.is_absolute() or ".." in found.name.parts:
-            raise BadInput(f"{entry} is outside the scenario's folder; a link holds files inside it")
-        yield str(found.name)
+        yield _inside(f"{found.scenario}: {found.key} = {found.value!r}", found.key, found.name, "the scenario's")
+
+
+def _assigned_files(overrides: Sequence[str]) -> Iterator[str]:
+    """The files that assignments name, relative to the current folder. Raises BadInput if a link cannot hold one."""
+    for override in overrides:
+        key, _, text = override.partition("=")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        for name, file in texts({key.rpartition(".")[2].strip(' "'): value}):
+            if name in (*NAMES_FILE, "python"):
+                yield _inside(f"--set {override}", name, PurePosixPath(file), "the current")
+
+
+def _inside(entry: str, key: str, name: PurePosixPath, folder: str) -> str:
+    """The name of a file that a link can hold. Raises BadInput if it cannot."""
+    if key == "python":
+        raise BadInput(f"{entry}: a link cannot hold a controller written in Python")
+    if name.is_absolute() or ".." in name.parts:
+        raise BadInput(f"{entry} is outside {folder} folder; a link holds files inside it")
+    return str(name)
 
 
 def texts(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -105,8 +126,8 @@ def texts(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield from texts(one)
 
 
-def _content(scenario: str | Path, name: str) -> dict[str, str]:
-    return {"base64": base64.b64encode((Path(scenario).parent / name).read_bytes()).decode("ascii")}
+def _content(file: Path) -> dict[str, str]:
+    return {"base64": base64.b64encode(file.read_bytes()).decode("ascii")}
 
 
 def pack(shared: Shared) -> str:
@@ -129,16 +150,17 @@ def unpack(link: str) -> Shared:
         if not inflate.eof:
             raise BadInput("the link is damaged: it was cut; copy it again")
         value = json.loads(text)
-    except (binascii.Error, zlib.error, ValueError, RecursionError):
+        json.dumps(value, ensure_ascii=False).encode()  # JSON can have surrogates, UTF-8 cannot
+    except (zlib.error, ValueError, RecursionError):
         raise BadInput("the link is damaged: it may have been cut; copy it again") from None
-    return _check(value)
+    return check(value)
 
 
-def _check(value: Any) -> Shared:
+def check(value: Any) -> Shared:
     """The value as the content of a link. Raises BadInput."""
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         raise BadInput("the link holds no scenario")
-    if value.get("v") != 1:
+    if value.get("v") != 1 or isinstance(value["v"], bool):
         raise BadInput(f"the link is of version {value.get('v')!r:.20}; this program reads version 1")
     if value.get("law"):
         raise BadInput("the link holds a controller in JavaScript, which only the page can run; open the link there")
@@ -165,18 +187,13 @@ def _is_file(name: str, content: Any) -> bool:
     return inside and isinstance(content, dict) and isinstance(content.get("base64", content.get("text")), str)
 
 
-def place(shared: Shared) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
-    """Write the files of a link into a temporary folder; returns the path of the scenario and the folder."""
-    folder = tempfile.TemporaryDirectory(prefix="ackclock-link-")
-    scenario = Path(folder.name) / "scenario.toml"
+def contents(shared: Shared) -> dict[str, bytes]:
+    """The files of a link by name. Raises BadInput if one is damaged."""
+    found = {}
     for name, content in shared.get("files", {}).items():
-        path = Path(folder.name) / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        packed = content.get("base64")
         try:
-            packed = content.get("base64")
-            data = content["text"].encode() if packed is None else base64.b64decode(packed, validate=True)
-        except binascii.Error:
+            found[name] = content["text"].encode() if packed is None else base64.b64decode(packed, validate=True)
+        except ValueError:  # not base64, or letters that base64 has not
             raise BadInput(f"the file {name} in the link is damaged") from None
-        path.write_bytes(data)
-    scenario.write_text(shared["text"], encoding="utf-8")
-    return scenario, folder
+    return found

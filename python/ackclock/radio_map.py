@@ -11,7 +11,7 @@ import numpy as np
 
 from ackclock import _core
 from ackclock.animation import save
-from ackclock.experiment import read_text
+from ackclock.experiment import read_source
 from ackclock.files import BadInput
 from ackclock.plot.style import COLOURS
 
@@ -42,10 +42,12 @@ class RadioRecording:
         until_s: float | None = None,
         moments: Sequence[tuple[float, str]] = (),
         progress: Callable[[float], object] | None = None,
+        allow_code: bool = False,
     ) -> None:
-        self._scenario = _core.parse(str(file), read_text(file), list(overrides or []))
+        source = read_source(file, allow_code=allow_code)
+        self._scenario = _core.parse(source, list(overrides or []))
         if self._scenario.radio is None:
-            raise BadInput(f"{file}: there are no radio nodes to draw; give a [radio] table")
+            raise BadInput(f"{source.file}: there are no radio nodes to draw; give a [radio] table")
         self.area = self._scenario.radio[:2]
         self.range_m = self._scenario.radio[2]
         self.title = self._scenario.title

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock.experiment import read_text, utf8
+from ackclock.experiment import read_source, utf8
 from ackclock.files import BadInput
 
 
@@ -27,14 +27,16 @@ class SatelliteView:
         ends: tuple[str, str] | None = None,
         overrides: Sequence[str] = (),
         seed: int | None = None,
+        allow_code: bool = False,
     ) -> None:
         utf8(*overrides, *(ends or ()))
-        self._core = _core.SatelliteView(str(file), read_text(file), list(overrides), until_s, seed)
+        source = read_source(file, allow_code=allow_code)
+        self._core = _core.SatelliteView(source, list(overrides), until_s, seed)
         self._start: str | None
         self._end: str | None
         self._start, self._end = ends or (None, None)
         self.until_s = until_s
-        self.name = Path(file).stem
+        self.name = Path(source.file).stem
         try:
             self.path_at(0.0)
         except ValueError as error:

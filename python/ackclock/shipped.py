@@ -18,6 +18,11 @@ def folder(kind: Literal["scenarios", "examples"]) -> Path:
     return own if (_CHECKOUT / "pyproject.toml").is_file() and own.is_dir() else _PACKAGE / kind
 
 
+def in_checkout(path: Path) -> bool:
+    """Whether a path is in the checkout from which this package was installed; False for a package from a wheel."""
+    return (_CHECKOUT / "pyproject.toml").is_file() and path.resolve().is_relative_to(_CHECKOUT.resolve())
+
+
 def scenarios() -> dict[str, Path]:
     """The shipped scenarios by name, in the order of the names."""
     return {path.stem: path for path in sorted(folder("scenarios").glob("*.toml"))}

@@ -36,8 +36,8 @@
 
 pub use cc::{Ack, Congestion, Controller, Descriptor, FlowInfo, Param, ParamKind, Status, Timeout};
 pub use lab::{
-    Done, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool, Recording, Run, Scenario, ScenarioError,
-    Settings, Study, TraceMode, Violation, WindowLog,
+    Access, CarriedFiles, Done, ErrorKind, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
+    Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,
 };
 pub use units::{Limit, Rate, Span, Time};
 

@@ -1,36 +1,100 @@
 //! Errors in the input of a user: one message with the place, the key and a correction.
 
+use crate::files::Access;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// A text that a scenario is read from.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Its file, as messages name it. Paths in the text are relative to its folder.
+    pub file: String,
+    /// What the text may name.
+    pub access: Access,
+}
 
 /// The place where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// In a file.
     Line {
-        /// The file.
-        file: Arc<str>,
+        /// The text of the file.
+        source: Arc<Source>,
         /// Counted from 1.
         line: usize,
     },
-    /// On the command line.
-    Set(Arc<str>),
+    /// In an assignment.
+    Set {
+        /// The key that is assigned.
+        key: Arc<str>,
+        /// The text that the assignment comes with; none for one of the command line, which may name everything.
+        source: Option<Arc<Source>>,
+    },
+}
+
+impl Origin {
+    /// An assignment of the command line.
+    pub(crate) fn command_line(key: &str) -> Origin {
+        Origin::Set { key: key.into(), source: None }
+    }
+
+    /// What a value that was written here may name.
+    pub(crate) fn access(&self) -> &Access {
+        match self {
+            Origin::Line { source, .. } | Origin::Set { source: Some(source), .. } => &source.access,
+            Origin::Set { source: None, .. } => &Access::Anywhere,
+        }
+    }
+
+    /// The path of a file that a value written here names: relative to the folder of its file, or, in an assignment,
+    /// to the current folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        match self {
+            Origin::Line { source, .. } => Path::new(&source.file).with_file_name(name),
+            Origin::Set { .. } => name.into(),
+        }
+    }
+
+    /// Checks that a value written here may name `path` as its base file or as code.
+    pub(crate) fn check_inside(&self, path: &Path) -> Result<(), String> {
+        match self {
+            Origin::Line { source, .. } => source.access.check_inside(&source.file, path),
+            Origin::Set { .. } => Ok(()),
+        }
+    }
+}
+
+/// What kind of mistake it is, where the kind decides how the error is treated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Any other mistake.
+    #[default]
+    Other,
+    /// A key that its table does not have.
+    UnknownKey,
+    /// A key that its table must have.
+    MissingKey,
+    /// A controller needs something that the scenario does not provide (a signal, a router). The scenario runs with
+    /// other controllers.
+    UnmetNeed,
+    /// A text that may not name code names a controller in Python.
+    Code,
 }
 
 /// A scenario that cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The file, or `--set KEY`.
     pub file: String,
-    /// The line, counted from 1; none for a value given on the command line.
+    /// The line, counted from 1; none for a value of an assignment.
     pub line: Option<usize>,
     /// The key with the tables that hold it, such as `flow.fwd.tcp.window`; empty if the text is no TOML.
     pub key: String,
     /// What is wrong, and what to write instead.
     pub message: String,
-    /// Whether a controller needs something that the scenario does not provide (a signal, a router). The scenario
-    /// runs with other controllers.
-    pub unmet_need: bool,
+    /// What kind of mistake it is.
+    pub kind: ErrorKind,
     /// Messages on the other mistakes of the same file, each with its place.
     pub others: Vec<String>,
 }
@@ -38,22 +102,20 @@ pub struct ScenarioError {
 impl ScenarioError {
     pub(crate) fn new(origin: &Origin, key: &str, message: impl Into<String>) -> ScenarioError {
         let (file, line) = match origin {
-            Origin::Line { file, line } => (file.to_string(), Some(*line)),
-            Origin::Set(key) => (format!("--set {key}"), None),
+            Origin::Line { source, line } => (source.file.clone(), Some(*line)),
+            Origin::Set { key, source: None } => (format!("--set {key}"), None),
+            Origin::Set { key, source: Some(source) } => (format!("{}: set {key}", source.file), None),
         };
-        ScenarioError {
-            file,
-            line,
-            key: key.into(),
-            message: message.into(),
-            unmet_need: false,
-            others: Vec::new(),
-        }
+        ScenarioError { file, line, key: key.into(), message: message.into(), ..ScenarioError::default() }
+    }
+
+    pub(crate) fn of_kind(self, kind: ErrorKind) -> ScenarioError {
+        ScenarioError { kind, ..self }
     }
 
     /// Marks the error as an unmet need of a controller.
     pub(crate) fn unmet(self) -> ScenarioError {
-        ScenarioError { unmet_need: true, ..self }
+        self.of_kind(ErrorKind::UnmetNeed)
     }
 }
 
@@ -63,8 +125,9 @@ impl fmt::Display for ScenarioError {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        // What `--set` names is not said again.
-        let named = self.file.strip_prefix("--set ").and_then(|set| self.key.strip_prefix(set));
+        // What the assignment names is not said again.
+        let set = self.line.is_none().then(|| self.file.split_once("set ")).flatten();
+        let named = set.and_then(|(_, set)| self.key.strip_prefix(set));
         let key = match named {
             Some(rest) if rest.is_empty() || rest.starts_with('.') => rest.trim_start_matches('.'),
             _ => &self.key,
@@ -78,18 +141,21 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
+/// The name among `known` that is probably meant by `name`.
+pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |known: &str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
+    let (far, best) = known.into_iter().map(|known| (distance(known), known)).min()?;
+    (far <= (best.len().max(name.chars().count()) / 3).max(1)).then_some(best)
+}
+
 /// The name among `known` nearest to `name`, as a remark; the whole list if none is near.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let distance = |known: &str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
-    let best = known.iter().map(|k| (distance(k), *k)).min();
-    match best {
-        Some((d, k)) if d <= (k.len().max(name.chars().count()) / 3).max(1) => {
-            format!("did you mean \"{k}\"?")
-        }
-        Some(_) if known.len() <= 12 => format!("known: {}", known.join(", ")),
-        Some(_) => format!("known: {}, ...", known[..12].join(", ")),
-        None => "there is none yet".into(),
+    match meant(name, known.iter().copied()) {
+        Some(best) => format!("did you mean \"{best}\"?"),
+        None if known.is_empty() => "there is none yet".into(),
+        None if known.len() <= 12 => format!("known: {}", known.join(", ")),
+        None => format!("known: {}, ...", known[..12].join(", ")),
     }
 }
 
@@ -103,5 +169,15 @@ mod tests {
         assert_eq!(nearest("delya", ["rate", "delay"]), "did you mean \"delay\"?");
         assert_eq!(nearest("xyzzy", ["reno", "vegas"]), "known: reno, vegas");
         assert_eq!(nearest("bbr", ["bic", "reno"]), "known: bic, reno");
+        assert_eq!(nearest("bbr", []), "there is none yet");
+    }
+
+    #[test]
+    fn the_place_of_an_assignment_is_named_once() {
+        let source = Arc::new(Source { file: "link".into(), access: Access::default() });
+        let of_link = Origin::Set { key: "flow.f".into(), source: Some(source) };
+        let said = |origin: &Origin| ScenarioError::new(origin, "flow.f.tcp.mss", "is wrong").to_string();
+        assert_eq!(said(&Origin::command_line("flow.f")), "--set flow.f: tcp.mss: is wrong");
+        assert_eq!(said(&of_link), "link: set flow.f: tcp.mss: is wrong");
     }
 }

@@ -1,59 +1,173 @@
-//! The files that a scenario names: from the disk, or from a function of the caller where there is no disk (a browser).
+//! The files that a scenario names: which it may name, and where they are.
 
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::path::Path;
-use std::sync::OnceLock;
-
-/// Returns the bytes of a file, or an error message.
-pub type FileReader = fn(&Path) -> Result<Vec<u8>, String>;
+use std::path::{Component, Path};
+use std::sync::Arc;
 
 /// Maximum size of a file after decompression, bytes.
 const LARGEST: u64 = 1 << 30;
 
-static READER: OnceLock<FileReader> = OnceLock::new();
-
-/// Sets the function that reads all files of this process. Later calls have no effect.
-pub fn set_file_reader(reader: FileReader) {
-    READER.get_or_init(|| reader);
+/// What a scenario's text may name: files, base files (`extends`) and code (controllers in Python).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Files of the disk; base files and code in the folder of the text's file or below it.
+    #[default]
+    Folder,
+    /// Files, base files and code of the disk (`--allow-code`).
+    Anywhere,
+    /// Files of the disk; base files in the folder of the text's file or below it; no code.
+    NoCode,
+    /// The files that come with the text, and no code: a link, the page of a browser.
+    Carried(CarriedFiles),
 }
 
-/// Whether files are on a disk, and not from [`set_file_reader`].
-pub(crate) fn on_disk() -> bool {
-    READER.get().is_none()
+impl Access {
+    /// Why a text may not name any code, if so.
+    pub(crate) fn code_refusal(&self) -> Option<&'static str> {
+        match self {
+            Access::Folder | Access::Anywhere => None,
+            Access::NoCode => {
+                Some("names a controller in Python; give --allow-code if you trust where it comes from")
+            }
+            Access::Carried(_) => {
+                Some("a link or a page has no controller in Python; run the scenario from a file")
+            }
+        }
+    }
+
+    /// Checks that a text in the file `file` may name `path` as its base file or as code. A missing file passes: the
+    /// error is that of reading it.
+    pub(crate) fn check_inside(&self, file: &str, path: &Path) -> Result<(), String> {
+        if matches!(self, Access::Anywhere | Access::Carried(_)) {
+            return Ok(());
+        }
+        let folder = match Path::new(file).parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let (Ok(folder), Ok(resolved)) = (folder.canonicalize(), path.canonicalize()) else { return Ok(()) };
+        if resolved.starts_with(&folder) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} is outside the folder {}; move it there, or give --allow-code if you trust it",
+            path.display(),
+            folder.display()
+        ))
+    }
+
+    /// Reads a text file, and decompresses it if it is compressed with gzip.
+    pub(crate) fn read_text(&self, path: &Path) -> Result<String, String> {
+        let mut bytes = match self {
+            Access::Carried(files) => files.read(path)?,
+            _ => read_from_disk(path)?,
+        };
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            bytes = read_limited(flate2::read::MultiGzDecoder::new(&bytes[..]), path, LARGEST)?;
+        }
+        String::from_utf8(bytes).map_err(|_| format!("{}: not a UTF-8 text file", path.display()))
+    }
+}
+
+/// Files that come with a text, by their paths relative to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CarriedFiles(Arc<BTreeMap<String, Vec<u8>>>);
+
+impl CarriedFiles {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        let missing = || format!("{}: no such file comes with the scenario", path.display());
+        normal_name(path).and_then(|name| self.0.get(&name).cloned()).ok_or_else(missing)
+    }
+}
+
+impl FromIterator<(String, Vec<u8>)> for CarriedFiles {
+    /// Files whose names are absolute or lead out of the folder are left out.
+    fn from_iter<T: IntoIterator<Item = (String, Vec<u8>)>>(files: T) -> CarriedFiles {
+        let named = |(name, content): (String, Vec<u8>)| Some((normal_name(Path::new(&name))?, content));
+        CarriedFiles(Arc::new(files.into_iter().filter_map(named).collect()))
+    }
+}
+
+/// A relative path without `.` and `..`; `None` if it is absolute or leads out of its folder.
+fn normal_name(path: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::CurDir => {}
+            Component::ParentDir => drop(parts.pop()?),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// Reads a regular file. Fails with a message.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    if let Some(reader) = READER.get() {
-        return reader(path);
-    }
+fn read_from_disk(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-    let about = std::fs::metadata(path).map_err(failed)?;
-    if !about.is_file() {
+    let file = open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(format!("{}: not a regular file", path.display()));
     }
-    if about.len() > LARGEST {
-        return Err(too_large(path));
+    read_limited(file, path, LARGEST)
+}
+
+/// Opens a file for reading. Opening a named pipe returns at once, also if nothing writes to it.
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     }
-    std::fs::read(path).map_err(failed)
+    options.open(path)
 }
 
-fn too_large(path: &Path) -> String {
-    format!("{}: more than {LARGEST} bytes", path.display())
+/// Reads to the end. Fails with a message if there are more than `largest` bytes.
+fn read_limited(source: impl Read, path: &Path, largest: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = source.take(largest + 1).read_to_end(&mut bytes);
+    let size = read.map_err(|e| format!("{}: {e}", path.display()))?;
+    if size as u64 > largest {
+        return Err(format!("{}: more than {largest} bytes", path.display()));
+    }
+    Ok(bytes)
 }
 
-/// Reads a text file, and decompresses it if it is compressed with gzip.
-pub(crate) fn read_text(path: &Path) -> Result<String, String> {
-    let mut bytes = read(path)?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut text = Vec::new();
-        let unpacked = flate2::read::MultiGzDecoder::new(&bytes[..]);
-        let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-        unpacked.take(LARGEST + 1).read_to_end(&mut text).map_err(failed)?;
-        if text.len() as u64 > LARGEST {
-            return Err(too_large(path));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carried_files_have_relative_names() {
+        let names = ["./a/b.txt", "c/../d", "/etc/passwd", "../e", "f/../../g"];
+        let files: CarriedFiles = names.map(|name| (name.to_string(), name.into())).into_iter().collect();
+        assert_eq!(files.0.keys().collect::<Vec<_>>(), ["a/b.txt", "d"]);
+        let access = Access::Carried(files);
+        assert_eq!(access.read_text(Path::new("a/./b.txt")).as_deref(), Ok("./a/b.txt"));
+        for path in ["/etc/passwd", "../e", "Cargo.toml", "a", ""] {
+            assert!(access.read_text(Path::new(path)).is_err_and(|e| e.contains("no such file")), "{path}");
         }
-        bytes = text;
     }
-    String::from_utf8(bytes).map_err(|_| format!("{}: not a UTF-8 text file", path.display()))
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn only_regular_files_are_read() {
+        for path in ["/dev/zero", "/", "/proc/self/fd"] {
+            let error = read_from_disk(Path::new(path)).unwrap_err();
+            assert!(error.ends_with("not a regular file"), "{error}");
+        }
+        // A file of /proc has the size 0 and content all the same.
+        assert!(!read_from_disk(Path::new("/proc/self/status")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn no_more_than_the_limit_is_read() {
+        let read = read_limited(std::io::repeat(0), Path::new("endless"), 1000);
+        assert_eq!(read, Err("endless: more than 1000 bytes".into()));
+        assert_eq!(read_limited(&[0; 9][..], Path::new("whole"), 9), Ok(vec![0; 9]));
+    }
 }

@@ -16,13 +16,13 @@ pub mod study;
 mod view;
 
 pub use audit::{Auditor, Violation};
-pub use error::{Origin, ScenarioError};
-pub use files::{FileReader, set_file_reader};
+pub use error::{ErrorKind, Origin, ScenarioError, Source};
+pub use files::{Access, CarriedFiles};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader, ExternalSource, Flow,
     FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription, Queue, QuicFlow,
-    RadioNetwork, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic, advised, allow_code, cbrgen,
+    RadioNetwork, RedQueue, Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic, advised, cbrgen,
     dumbbell, set_external_loader,
 };
 pub use simulation::{

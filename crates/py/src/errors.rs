@@ -18,7 +18,13 @@ pyo3::create_exception!(
 /// Time between two checks for signals while another thread works.
 pub(crate) const SIGNALS: Duration = Duration::from_millis(100);
 
+/// The exception for an error in a scenario: BadInput if a text that may not name code names some.
 pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
+    if error.kind == lab::ErrorKind::Code {
+        let class = py.import("ackclock.files").and_then(|files| files.getattr("BadInput"));
+        let raised = class.and_then(|class| class.call1((error.to_string(),)));
+        return raised.map_or_else(|failed| failed, PyErr::from_value);
+    }
     let raised = ScenarioError::new_err(error.to_string());
     let value = raised.value(py);
     let filled = value
@@ -26,7 +32,7 @@ pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr
         .and_then(|()| value.setattr("line", error.line))
         .and_then(|()| value.setattr("key", error.key))
         .and_then(|()| value.setattr("message", error.message))
-        .and_then(|()| value.setattr("unmet_need", error.unmet_need))
+        .and_then(|()| value.setattr("unmet_need", error.kind == lab::ErrorKind::UnmetNeed))
         .and_then(|()| value.setattr("others", error.others));
     filled.err().unwrap_or(raised)
 }

@@ -19,12 +19,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use units::Span;
 
-/// Sets whether scenario files may name code and base files outside their own folder.
-#[pyfunction]
-fn allow_code(allowed: bool) {
-    lab::allow_code(allowed);
-}
-
 /// The seconds of a time span such as "600s".
 #[pyfunction]
 fn seconds(text: &str) -> PyResult<f64> {
@@ -92,7 +86,7 @@ mod _core {
     use super::why::explain;
     use super::*;
     #[pymodule_export]
-    use super::{allow_code, catalog, codes, schema, seconds};
+    use super::{catalog, codes, schema, seconds};
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         lab::set_external_loader(lab::ExternalLoader {

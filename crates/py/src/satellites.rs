@@ -1,6 +1,7 @@
 //! Satellites without traffic.
 
 use crate::errors::{interruptible, scenario_error};
+use crate::scenario::PySource;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use units::{Span, Time};
@@ -20,17 +21,16 @@ impl PySatelliteView {
 #[pymethods]
 impl PySatelliteView {
     #[new]
-    #[pyo3(signature = (file, text, assignments, until_s, seed))]
+    #[pyo3(signature = (source, assignments, until_s, seed))]
     fn new(
         py: Python<'_>,
-        file: &str,
-        text: &str,
+        source: PySource,
         assignments: Vec<String>,
         until_s: f64,
         seed: Option<u64>,
     ) -> PyResult<PySatelliteView> {
-        let until = Span::from_seconds(until_s);
-        interruptible(py, |stop| lab::SatelliteView::new(file, text, &assignments, until, seed, stop))?
+        let (text, until) = (source.text()?, Span::from_seconds(until_s));
+        interruptible(py, |stop| lab::SatelliteView::new(&text, &assignments, until, seed, stop))?
             .map(PySatelliteView)
             .map_err(|e| scenario_error(py, e))
     }

@@ -2,11 +2,36 @@
 
 use crate::errors::{guarded, scenario_error};
 use crate::external::PyFactory;
-use lab::Scenario;
+use lab::{Access, Scenario, ScenarioText};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Span, Time};
+
+/// A scenario as it is written: the attributes of `ackclock.experiment.Source`.
+#[derive(FromPyObject)]
+pub(crate) struct PySource {
+    file: String,
+    text: String,
+    assignments: Vec<String>,
+    code: String,
+    files: Option<BTreeMap<String, Vec<u8>>>,
+}
+
+impl PySource {
+    pub(crate) fn text(&self) -> PyResult<ScenarioText<'_>> {
+        let access = match (&self.files, self.code.as_str()) {
+            (Some(files), _) => Access::Carried(files.clone().into_iter().collect()),
+            (None, "none") => Access::NoCode,
+            (None, "folder") => Access::Folder,
+            (None, "anywhere") => Access::Anywhere,
+            (None, other) => return Err(PyValueError::new_err(format!("code is \"{other}\""))),
+        };
+        Ok(ScenarioText { file: &self.file, text: &self.text, set: &self.assignments, access })
+    }
+}
 
 /// A parsed scenario.
 #[pyclass(frozen, module = "ackclock._core", name = "Scenario")]
@@ -69,17 +94,18 @@ impl PyScenario {
     }
 }
 
-/// A scenario from its text; `controllers` gives flows (by name) controllers written in Python (classes).
+/// A scenario from its source, with assignments of the user; `controllers` gives flows (by name) controllers written in
+/// Python (classes).
 #[pyfunction]
-#[pyo3(signature = (file, text, assignments, controllers=None))]
+#[pyo3(signature = (source, assignments, controllers=None))]
 pub(crate) fn parse(
     py: Python<'_>,
-    file: &str,
-    text: &str,
+    source: PySource,
     assignments: Vec<String>,
     controllers: Option<Bound<'_, PyDict>>,
 ) -> PyResult<PyScenario> {
-    let (parsed, advice) = guarded(|| lab::advised(|| Scenario::parse(file, text, &assignments)))?;
+    let text = source.text()?;
+    let (parsed, advice) = guarded(|| lab::advised(|| Scenario::from_text(&text, &assignments)))?;
     let mut scenario = parsed.map_err(|e| scenario_error(py, e))?;
     for (flow, class) in controllers.iter().flatten() {
         let name: String = class.getattr("__name__")?.extract()?;

@@ -1,7 +1,7 @@
 //! Studies: axes, identities, and a pool of runs.
 
 use crate::errors::{guarded, scenario_error};
-use crate::scenario::PyScenario;
+use crate::scenario::{PyScenario, PySource};
 use lab::{Job, Pool, Study};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -88,10 +88,11 @@ impl PyStudy {
 }
 
 #[pyfunction]
-pub fn parse_study(py: Python<'_>, file: &str, text: &str, assignments: Vec<String>) -> PyResult<PyStudy> {
+pub(crate) fn parse_study(py: Python<'_>, source: PySource, assignments: Vec<String>) -> PyResult<PyStudy> {
+    let text = source.text()?;
     let told = |error| scenario_error(py, error);
     let read = || -> PyResult<Study> {
-        let mut study = py.detach(|| guarded(|| Study::begin(file, text, &assignments)))?.map_err(told)?;
+        let mut study = py.detach(|| guarded(|| Study::begin(&text, &assignments)))?.map_err(told)?;
         while !py.detach(|| guarded(|| study.read_points(POINTS)))?.map_err(told)? {
             py.check_signals()?;
         }

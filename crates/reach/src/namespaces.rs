@@ -362,7 +362,7 @@ fn hold(plan: &Plan, prepared: &Prepared, parent: i32, control: BorrowedFd<'_>) 
 
 /// Creates the namespaces of this process; in a user namespace if this user may not create them otherwise.
 fn isolate() -> io::Result<()> {
-    let flags = libc::CLONE_NEWNET | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
+    let flags = libc::CLONE_NEWNET | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWUTS;
     let Err(error) = sys::unshare(flags) else { return Ok(()) };
     if error.kind() != io::ErrorKind::PermissionDenied {
         return Err(error);

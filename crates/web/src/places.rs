@@ -16,21 +16,15 @@ impl Session {
     /// Computes the satellites of a scenario.
     pub fn satellites(&mut self) -> i32 {
         let Some(request) = self.request() else { return 1 };
-        let scenario = match Self::scenario(&request) {
+        let scenario = match self.scenario(&request) {
             Err(error) => return self.refuse(&error),
             Ok((scenario, _)) => scenario,
         };
-        let text = |key: &str| request[key].as_str().unwrap_or_default();
         let until = request["until_s"].as_f64().map_or(scenario.duration, Span::from_seconds);
-        let assignments: Vec<String> = request["set"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|value| value.as_str().map(str::to_string))
-            .collect();
+        let assignments = Self::assignments(&request);
         let stop = AtomicBool::new(false);
         let seed = request["seed"].as_u64();
-        match SatelliteView::new(text("file"), text("text"), &assignments, until, seed, &stop) {
+        match SatelliteView::new(&self.text(&request, &assignments), &[], until, seed, &stop) {
             Err(error) => self.refuse(&error),
             Ok(view) => {
                 let named = |key: &str| request[key].as_str();
@@ -79,7 +73,7 @@ impl Session {
     /// The radio nodes of a scenario: area, range and times as the answer; x and y of each node, time by time, as numbers.
     pub fn radio(&mut self) -> i32 {
         let Some(request) = self.request() else { return 1 };
-        let scenario = match Self::scenario(&request) {
+        let scenario = match self.scenario(&request) {
             Err(error) => return self.refuse(&error),
             Ok((scenario, _)) => scenario,
         };

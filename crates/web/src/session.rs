@@ -1,26 +1,14 @@
 //! The state of an instance: request, answer, run.
 
 use crate::controller::PageFactory;
-use lab::{PacketLog, Recording, Run, SatelliteView, Scenario, Settings, Study, TraceMode};
+use lab::{
+    Access, CarriedFiles, PacketLog, Recording, Run, SatelliteView, Scenario, ScenarioText, Settings, Study,
+    TraceMode,
+};
 use serde_json::{Value, json};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use units::{Rate, Span, Time};
-
-thread_local! {
-    static FILES: RefCell<BTreeMap<String, Vec<u8>>> = RefCell::default();
-}
-
-/// Reads one of the files that the page has set. A leading `./` does not count.
-fn read_file(path: &Path) -> Result<Vec<u8>, String> {
-    let name = path.to_string_lossy();
-    let name = name.trim_start_matches("./");
-    FILES
-        .with(|files| files.borrow().get(name).cloned())
-        .ok_or_else(|| format!("{name}: this page has no such file"))
-}
 
 /// Request, answer, run.
 #[derive(Default)]
@@ -30,6 +18,8 @@ pub struct Session {
     pub answer: Vec<u8>,
     /// Numbers of the answer.
     pub data: Vec<f64>,
+    /// The files that scenarios may name.
+    files: CarriedFiles,
     pub(crate) view: Option<(SatelliteView, Option<(usize, usize)>)>,
     run: Option<Run>,
     fingerprint: bool,
@@ -90,9 +80,8 @@ impl Session {
 
     /// Sets the files.
     pub fn files(&mut self) -> i32 {
-        lab::set_file_reader(read_file);
         let Some(Value::Object(files)) = self.request() else { return 1 };
-        let mut read = BTreeMap::new();
+        let mut read = Vec::new();
         for (name, content) in files {
             let bytes = match (content["text"].as_str(), content["base64"].as_str()) {
                 (Some(text), _) => Some(text.as_bytes().to_vec()),
@@ -103,35 +92,43 @@ impl Session {
                 self.fail::<()>(&format!("{name}: neither text nor base64"));
                 return 1;
             };
-            read.insert(name.trim_start_matches("./").to_string(), bytes);
+            read.push((name, bytes));
         }
-        FILES.with(|kept| *kept.borrow_mut() = read);
+        self.files = read.into_iter().collect();
         0
     }
 
-    /// The scenario of a request, with the advice on it.
-    pub(crate) fn scenario(request: &Value) -> Result<(Scenario, Vec<String>), lab::ScenarioError> {
-        lab::set_file_reader(read_file);
+    /// The assignments of a request.
+    pub(crate) fn assignments(request: &Value) -> Vec<String> {
+        let texts = request["set"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_string).collect()
+    }
+
+    /// The text of a request, which may name the files of the page.
+    pub(crate) fn text<'a>(&self, request: &'a Value, set: &'a [String]) -> ScenarioText<'a> {
         let text = |key: &str| request[key].as_str().unwrap_or_default();
-        let texts = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let assignments: Vec<String> = texts("set").map(str::to_string).collect();
+        let access = Access::Carried(self.files.clone());
+        ScenarioText { file: text("file"), text: text("text"), set, access }
+    }
+
+    /// The scenario of a request, with the advice on it.
+    pub(crate) fn scenario(&self, request: &Value) -> Result<(Scenario, Vec<String>), lab::ScenarioError> {
+        let assignments = Self::assignments(request);
+        let text = self.text(request, &assignments);
         let (read, advice) = lab::advised(|| match request["point"].as_u64() {
             Some(point) => {
-                let study = Study::parse(text("file"), text("text"), &assignments)?;
+                let study = Study::from_text(&text, &[])?;
                 let last = study.points() - 1;
                 study.scenario(usize::try_from(point).unwrap_or(last).min(last))
             }
-            None => Scenario::parse(text("file"), text("text"), &assignments),
+            None => Scenario::from_text(&text, &[]),
         });
         let mut scenario = read?;
         for (flow, class) in request["controllers"].as_object().into_iter().flatten() {
             let factory = PageFactory::new(class).map_err(|message| lab::ScenarioError {
                 file: "controller".into(),
-                line: None,
-                key: String::new(),
                 message,
-                unmet_need: false,
-                others: Vec::new(),
+                ..lab::ScenarioError::default()
             })?;
             scenario.set_control(flow, lab::CongestionControl::ExternalController(Arc::new(factory)))?;
         }
@@ -141,7 +138,7 @@ impl Session {
     /// Reads the scenario alone.
     pub fn check(&mut self) -> i32 {
         let Some(request) = self.request() else { return 1 };
-        match Self::scenario(&request) {
+        match self.scenario(&request) {
             Err(error) => self.refuse(&error),
             Ok((scenario, advice)) => {
                 self.reply(&json!({
@@ -183,7 +180,7 @@ impl Session {
             qlog: false,
             rules: yes("rules"),
         };
-        let opened = Self::scenario(&request).and_then(|(scenario, _)| {
+        let opened = self.scenario(&request).and_then(|(scenario, _)| {
             let settings = Settings { seed: request["seed"].as_u64(), recording, ..Settings::default() };
             Ok((scenario.duration.seconds(), Run::new(&scenario, settings)?))
         });

@@ -68,7 +68,7 @@ def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[s
         return []
     places = [key("flow", flow["name"], "tcp", "mss") for flow in flows]
     given = [*scenario.overrides, *(f"{place}={PACKET}" for place in places)]
-    sized = {flow["name"]: flow for flow in Scenario.parse(scenario.text, given, file=scenario.file).resolved["flows"]}
+    sized = {flow["name"]: flow for flow in Scenario.read(scenario.source, given).resolved["flows"]}
     headers = [sized[flow["name"]]["packet_bytes"] - PACKET for flow in flows]
     return [f"{place}={PACKET - header}" for place, header in zip(places, headers, strict=True)]
 
@@ -80,7 +80,7 @@ def equal_span(scenario: Scenario, substrates: Sequence[Substrate]) -> list[str]
     """
     if not any(substrate.real_time for substrate in substrates):
         return []
-    places = [scenario.text, *scenario.overrides]
+    places = [scenario.text, *scenario.source.assignments, *scenario.overrides]
     return ["warmup=0s"] if any("warmup" in text or "extends" in text for text in places) else []
 
 

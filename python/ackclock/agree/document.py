@@ -20,6 +20,7 @@ from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Met
 from ackclock.agree.perturb import DELAY_PART
 from ackclock.agree.sample import Sample
 from ackclock.files import BadInput
+from ackclock.study.plan import ENGINE
 
 FORMAT = 1
 CURVE_POINTS = 1200
@@ -40,7 +41,7 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
         "packets": list(order.packets),
         "span": list(order.span),
         "command": list(command),
-        "engine": _engine(order),
+        "engine": ENGINE,
         "duration_s": order.scenario.duration_s,
         "reference": reference,
         "seeds": order.seeds,
@@ -71,12 +72,6 @@ def _remarks(order: Order) -> list[str]:
             "--set tcp.profile=linux."
         ]
     return []
-
-
-def _engine(order: Order) -> str:
-    from ackclock.study.plan import StudyPlan
-
-    return StudyPlan.parse(order.scenario.text, list(order.settings), file=order.scenario.file).engine
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

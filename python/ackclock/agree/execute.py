@@ -109,11 +109,11 @@ def tasks(order: Order, found: Samples) -> list[Task]:
     Raises ScenarioError if the scenario cannot be run for another reason.
     """
     made = []
-    text, file = order.scenario.text, order.scenario.file
+    source = order.scenario.source
     for control in order.controls:
         base = [*order.settings, *order.packets, *order.span, *control.overrides, "delays=true"]
         try:
-            resolved = Scenario.parse(text, base, file=file).resolved
+            resolved = Scenario.read(source, base).resolved
         except ScenarioError as error:
             if not error.unmet_need:
                 raise
@@ -122,7 +122,7 @@ def tasks(order: Order, found: Samples) -> list[Task]:
             continue
         for seed in range(1, max(order.seeds, order.repeats) + 1):
             own = [*base, *overrides(resolved, seed)]
-            scenario = Scenario.parse(text, own, file=file)
+            scenario = Scenario.read(source, own)
             run_id = identity(scenario, own, seed)
             for substrate in order.substrates:
                 if seed <= (order.repeats if substrate.real_time else order.seeds):
@@ -172,7 +172,7 @@ def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Pr
 def _in_python(planned: Sequence[Task]) -> bool:
     """Whether a controller of these runs is written in Python."""
     scenarios = {task.place[0]: task.scenario for task in planned}.values()
-    return any(StudyPlan.parse(s.text, s.overrides, file=s.file).core.has_external for s in scenarios)
+    return any(StudyPlan.read(s.source, s.overrides).core.has_external for s in scenarios)
 
 
 def forget(order: Order, folder: Path) -> None:

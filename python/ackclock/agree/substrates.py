@@ -163,5 +163,5 @@ def find(names: str) -> list[Substrate]:
 
 def identity(scenario: Scenario, overrides: list[str], seed: int) -> str:
     """A hash of everything that determines a simulated run: scenario, assignments, seed, engine, controllers' files."""
-    plan = StudyPlan.parse(scenario.text, overrides, file=scenario.file)
+    plan = StudyPlan.read(scenario.source, overrides)
     return plan.runs({0: [seed]})[0].run_id

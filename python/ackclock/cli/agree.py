@@ -75,7 +75,7 @@ def command(
     from ackclock.agree.document import build, text_of
     from ackclock.agree.execute import execute, forget
 
-    order = _order(file, on, control or [], seeds, repeats, set_ or [])
+    order = _order(file, on, control or [], seeds, repeats, set_ or [], allow_code=allow_code)
     for substrate in order.substrates:
         reason = substrate.available(order.scenario)
         if reason is not None:
@@ -124,7 +124,9 @@ def _write(document: Document, target: Path, plot: Path | None) -> None:
         save_figure(overview(document), plot)
 
 
-def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str]) -> Order:
+def _order(
+    file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str], *, allow_code: bool
+) -> Order:
     """Read the scenario and the options. Raises BadInput and ScenarioError."""
     from ackclock.agree.controls import controls, equal_packets, equal_span
     from ackclock.agree.execute import Order
@@ -135,7 +137,7 @@ def _order(file: Path, on: str, named: list[str], seeds: int, repeats: int, over
         if not 2 <= number <= MOST_SEEDS:
             raise BadInput(f"{option} {number}: must be a whole number from 2 to {MOST_SEEDS}")
     substrates = find(on)
-    scenario = Scenario.load(file, overrides)
+    scenario = Scenario.load(file, overrides, allow_code=allow_code)
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study of many runs; ackclock agree takes a single scenario")

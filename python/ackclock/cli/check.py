@@ -65,7 +65,7 @@ def command(
             raise BadInput("--plot: needs exactly one scenario file")
     failed = False
     for name in (file, *files):
-        about, study = _check(name)
+        about, study = _check(name, allow_code=allow_code)
         if as_json:
             print(json.dumps(about, allow_nan=False))
         failed |= not about["valid"] or (strict and bool(about["warnings"]))
@@ -78,20 +78,20 @@ def command(
 
             save_figure(topology.draw(study.scenario(0)), plot)
         if not as_json:
-            _show(name, about, study, details=not files)
+            _show(about, study, details=not files)
         if plot is not None:
             say(f"written: {plot}", error=True)
     return 2 if failed else 0
 
 
-def _check(name: Path) -> tuple[dict[str, Any], Study | None]:
+def _check(name: Path, *, allow_code: bool) -> tuple[dict[str, Any], Study | None]:
     """What `--json` prints about a file, and the study unless it cannot be read."""
     from ackclock import scenario_check
     from ackclock.study import Study
 
     about: dict[str, Any] = {"file": str(name), "valid": False, "errors": [], "warnings": []}
     try:
-        study = Study.load(name)
+        study = Study.load(name, allow_code=allow_code)
     except ScenarioError as error:
         return about | {"errors": [str(error), *error.others]}, None
     advise(study.advice)
@@ -100,7 +100,7 @@ def _check(name: Path) -> tuple[dict[str, Any], Study | None]:
         about["errors"].append(f"at {labels}: {message}")
     if study.refused:
         few = f"; the first {MOST_REFUSED} are listed above" if len(study.refused) > MOST_REFUSED else ""
-        about["errors"].append(f"{name}: {len(study.refused)} of {study.points} points cannot be run{few}")
+        about["errors"].append(f"{study.file}: {len(study.refused)} of {study.points} points cannot be run{few}")
         return about, study
     scenario = study.scenario(0)
     runs = study.points * len(study.seeds) if study.is_sweep else 1
@@ -108,10 +108,10 @@ def _check(name: Path) -> tuple[dict[str, Any], Study | None]:
     return about | values | {"valid": True} | scenario_check.describe(scenario), study
 
 
-def _show(name: Path, about: dict[str, Any], study: Study, *, details: bool) -> None:
+def _show(about: dict[str, Any], study: Study, *, details: bool) -> None:
     """Print the result of a valid file: one line, then the derived values if `details`, then the warnings."""
     many = f"; {about['runs']} runs" if study.is_sweep else ""
-    say(f"{name}: valid ({about['title'] or 'no title'}; {about['duration_s']:g} s{many})")
+    say(f"{study.file}: valid ({about['title'] or 'no title'}; {about['duration_s']:g} s{many})")
     if details:
         console = wide_console()
         if study.is_sweep:

@@ -35,9 +35,9 @@ def command(
 
     Two network namespaces stand for the nodes `from` and `to` of the first flow: 10.77.0.1 and 10.77.0.2. Every packet
     between them crosses the simulated network: rates, delays, queues, losses, satellites, and the other flows of the
-    scenario. No other IP address can be reached; files and Unix sockets of this machine can. The programs run as the
-    user of this command: as root if that is root. They see the addresses as ACKCLOCK_LOCAL and ACKCLOCK_REMOTE, and
-    {local} and {remote} in their arguments are replaced.
+    scenario. No other IP address can be reached; files and Unix sockets of this machine can. A new host name holds for
+    the programs only. They run as the user of this command: as root if that is root. They see the addresses as
+    ACKCLOCK_LOCAL and ACKCLOCK_REMOTE, and {local} and {remote} in their arguments are replaced.
 
     Linux only; needs user namespaces or root. When the command ends, also by a signal, everything in the namespaces
     ends. Exit status: that of the program; 4 if it is 0 and the network did not follow the clock; 3 if this machine
@@ -66,7 +66,7 @@ def command(
     """
     from ackclock.reach import runs
 
-    scenario = Scenario.load(file, set_ or ())
+    scenario = Scenario.load(file, set_ or (), allow_code=allow_code)
     advise([*scenario.advice, *runs.advice(scenario)])
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study; remove it, or select values with --set")

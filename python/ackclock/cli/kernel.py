@@ -64,14 +64,14 @@ def command(
         if not own:
             raise BadInput("--control linux: must be followed by the name of an algorithm, such as linux:cubic")
     elif control is not None:
-        overrides.append(f'flow."{_first_flow(file, overrides)}".tcp.congestion_control={control}')
-    scenario = Scenario.load(file, overrides)
+        overrides.append(f'flow."{_first_flow(file, overrides, allow_code)}".tcp.congestion_control={control}')
+    scenario = Scenario.load(file, overrides, allow_code=allow_code)
     return finish("kernel" if own is None else "linux", scenario, own, seed, as_json, trace)
 
 
-def _first_flow(file: Path, overrides: list[str]) -> str:
+def _first_flow(file: Path, overrides: list[str], allow_code: bool) -> str:
     """Name of the first flow. Raises BadInput if there is none."""
-    flows = Scenario.load(file, overrides).network["flows"]
+    flows = Scenario.load(file, overrides, allow_code=allow_code).network["flows"]
     if not flows:
         raise BadInput(f"{file}: --control needs a [[flow]]")
     return str(flows[0]["name"])

@@ -26,7 +26,9 @@ def command(file: File, /, *, seed: Seed = None, set_: Overrides = None, allow_c
     """
     from ackclock import link
 
-    scenario = Scenario.load(file, set_ or ())  # a link to a scenario that cannot run helps nobody
+    scenario = Scenario.load(
+        file, set_ or (), allow_code=allow_code
+    )  # a link to a scenario that cannot run helps nobody
     found = scenario.link(seed=seed)
     print(found)
     if len(found) > link.LONGEST:

@@ -12,7 +12,7 @@ from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.cli.validity import INVALID, validity_lines
 from ackclock.experiment import Scenario
-from ackclock.files import BadInput, check_targets, write
+from ackclock.files import BadInput, check_targets, write_table
 from ackclock.text import advise, lost_connections, say
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def command(
 
     """
     check_targets([] if trace is None else [trace])
-    return finish("udp", Scenario.load(file, set_ or ()), None, seed, as_json, trace)
+    return finish("udp", Scenario.load(file, set_ or (), allow_code=allow_code), None, seed, as_json, trace)
 
 
 def finish(
@@ -81,7 +81,7 @@ def finish(
         )
     if trace is not None:
         frame = result.trace
-        write(trace, frame.write_csv if trace.suffix == ".csv" else frame.write_parquet)
+        write_table(trace, frame.write_csv if trace.suffix == ".csv" else frame.write_parquet)
     if as_json:
         print(json.dumps(result.outcome, allow_nan=False))
     else:

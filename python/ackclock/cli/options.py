@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from ackclock import _core, shipped
-from ackclock.experiment import allow_code
 from ackclock.files import BadInput
 
 if TYPE_CHECKING:
@@ -42,11 +41,7 @@ Seed = Annotated[int | None, Parameter(converter=_seed)]
 Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
 
 
-def _allow_code(_type: object, value: bool) -> None:
-    allow_code(value)
-
-
-AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="", validator=_allow_code)]
+AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="")]
 Captures = Annotated[list[str] | None, Parameter(name="--pcap", consume_multiple=False)]
 Jobs = Annotated[int | None, Parameter(validator=_jobs)]
 

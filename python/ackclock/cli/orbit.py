@@ -79,10 +79,11 @@ def command(
         raise BadInput("name two terminals with --from and --to, or give --positions, --plot or --animate")
     if positions and not as_json:
         raise BadInput("--positions: needs --json")
-    every_s = interval_s(every, at, plot)
-    until_s, at_s = seconds(until, "--until"), seconds(at or "0s", "--at")
+    every_s, until_s, at_s = interval_s(every, at, plot), seconds(until, "--until"), seconds(at or "0s", "--at")
     ends = (start, end) if start is not None and end is not None else None
-    satellites = SatelliteView(file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed)
+    satellites = SatelliteView(
+        file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed, allow_code=allow_code
+    )
     satellites.until_s = until_s
     if plot is not None:
         from ackclock.satellite_map import draw

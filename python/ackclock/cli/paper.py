@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from ackclock import shipped
 from ackclock.cli.console import named_progress, papers_progress, wide_console
-from ackclock.cli.options import Engine, Jobs
+from ackclock.cli.options import AllowCode, Engine, Jobs
 from ackclock.files import BadInput
 from ackclock.si import digits_of
 from ackclock.text import fail, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ackclock.papers.folder import Paper
     from ackclock.papers.parallel import Options
     from ackclock.papers.reproduce import Reproduction
 
@@ -30,8 +34,11 @@ def command(
     jobs: Jobs = None,
     engine: Engine = "local",
     readme: bool = False,
+    allow_code: AllowCode = False,
 ) -> int:
     """Reproduce a paper: run its studies and write a page with tables, figures and verdicts on claims. Resumable.
+
+    The Python files of the paper's folder are run.
 
     Parameters
     ----------
@@ -48,6 +55,8 @@ def command(
         Executor: this machine, or a Ray cluster.
     readme
         Also write the verdicts into the README of the paper's folder.
+    allow_code
+        Allow papers that did not come with this program to run their Python files.
 
     """
     from ackclock import papers
@@ -58,8 +67,9 @@ def command(
     if readme and quick:
         raise BadInput("--readme: needs the full reproduction; omit --quick")
     if key == "all":
-        return _all_papers(Options(out, engine, jobs, quick), readme=readme)
+        return _all_papers(Options(out, engine, jobs, quick), readme=readme, allow_code=allow_code)
     one = papers.find(key)
+    _check_code([one], allow_code=allow_code)
     try:
         with named_progress() as progress:
             made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
@@ -71,7 +81,17 @@ def command(
     return 1 if made.failed else 0
 
 
-def _all_papers(options: Options, *, readme: bool) -> int:
+def _check_code(wanted: Sequence[Paper], *, allow_code: bool) -> None:
+    """Raise BadInput for a paper from elsewhere, whose code nobody has allowed."""
+    for one in wanted:
+        if not allow_code and not shipped.in_checkout(one.folder):
+            raise BadInput(
+                f"{one.folder}: the paper did not come with this program, and its Python files would be run; give "
+                "--allow-code if you trust it"
+            )
+
+
+def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
     """Reproduce every paper and write the index page."""
     from ackclock import papers
     from ackclock.papers.findings import most_interesting, sentence
@@ -81,6 +101,7 @@ def _all_papers(options: Options, *, readme: bool) -> int:
     wanted = [papers.find(one) for one in papers.known()]
     if not wanted:
         raise BadInput("no papers found; run the command in a folder that has a subfolder papers")
+    _check_code(wanted, allow_code=allow_code)
     folder = papers.comparison_folder()
     names = [*(one.key for one in wanted), *(["comparison"] if folder else [])]
     try:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ackclock.cli.options import seconds
+from ackclock.cli.console import progress
+from ackclock.cli.options import AllowCode, seconds
+from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.text import say
+from ackclock.link import is_link
+from ackclock.text import advise, say
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.figure import Figure
 
 Kind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]
@@ -36,13 +41,15 @@ def command(
     log_y: bool = False,
     title: str = "",
     out: Path | None = None,
+    allow_code: AllowCode = False,
 ) -> int:
-    """Draw the results of a study (a folder of `ackclock sweep`), or recorded traces over time.
+    """Draw the results of a study (a folder of `ackclock sweep`), or a run over time: recorded traces, or a scenario.
 
     Parameters
     ----------
     target
-        Folder of a study, or a file of `ackclock run --trace` or `--packets` (.parquet or .csv).
+        Folder of a study; a file of `ackclock run --trace` or `--packets` (.parquet or .csv); or a scenario (.toml,
+        @NAME or a link), which is run once with its seed.
     targets
         More traces, of the same run or of others. A trace and the packet events beside it with one name up to the
         first dot (reno.trace.parquet, reno.packets.parquet) belong together.
@@ -73,28 +80,60 @@ def command(
     title
         Title of the figure. Default: that of the study.
     out
-        File of the figure (.svg, .pdf or .png). Default: plot.svg in the study's folder, or beside the first trace.
+        File of the figure (.svg, .pdf or .png). Default: plot.svg in the study's folder, beside the first trace or the
+        scenario's file, or here for @NAME and links.
+    allow_code
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    study = target.is_dir()
-    file = out or (target / "plot.svg" if study else target.with_name("plot.svg"))
+    study = not _is_scenario(target) and target.is_dir()
+    file = out or _beside(target, study=study)
     check_picture(file, "--out")
     check_targets([file])
     if study:
-        for option, given in (("more files", targets), ("--from", from_), ("--to", to)):
-            if given:
-                raise BadInput(f"{target}: is a study, so {option} has no meaning; it belongs to traces")
+        of_traces = {"more files": targets or None, "--from": from_, "--to": to}
+        _refuse(f"{target}: is a study", of_traces, "; it belongs to traces")
         figure = _study(
             target, x, y or [], by, kind or "lines", where or [], flow or [], link or [], log_x, log_y, title
         )
     else:
-        for option, given_text in (("--x", x), ("--by", by), ("--kind", kind), ("--where", where), ("--log-x", log_x)):
-            if given_text is not None:
-                raise BadInput(f"{target}: is no folder of a study, so {option} has no meaning")
-        figure = _traces([target, *targets], y or [], flow or [], link or [], from_, to, title)
+        of_studies = {"--x": x, "--by": by, "--kind": kind, "--where": where, "--log-x": log_x}
+        _refuse(f"{_short(target)}: is no folder of a study", of_studies)
+        what = (y or [], flow or [], link or [], *_interval(from_, to))
+        figure = _over_time([target, *targets], what, title, allow_code=allow_code)
     save_figure(figure, file)
     say(f"written: {file}")
     return 0
+
+
+What = tuple[list[str], list[str], list[str], float | None, float | None]
+"""Columns, flows, links, start and end (seconds) that a figure over time shows."""
+
+
+def _is_scenario(target: Path) -> bool:
+    return is_link(str(target)) or str(target).startswith("@") or target.suffix == ".toml"
+
+
+def _short(target: Path) -> str:
+    """A name for messages: a link has hundreds of characters."""
+    return "the link" if is_link(str(target)) else str(target)
+
+
+def _beside(target: Path, *, study: bool) -> Path:
+    """The default file of the figure: in the folder of a study, else beside the target, or here if it has no file."""
+    if study:
+        return target / "plot.svg"
+    here = is_link(str(target)) or str(target).startswith("@")
+    return Path("plot.svg") if here else target.with_name("plot.svg")
+
+
+def _interval(start: str | None, end: str | None) -> tuple[float | None, float | None]:
+    """The values of --from and --to, seconds. Raises BadInput."""
+    start_s = None if start is None else seconds(start, "--from")
+    end_s = None if end is None else seconds(end, "--to")
+    if start_s is not None and end_s is not None and end_s <= start_s:
+        raise BadInput("--to: must be later than --from")
+    return start_s, end_s
 
 
 def _study(
@@ -124,17 +163,36 @@ def _study(
     return figure
 
 
-def _traces(
-    files: list[Path], y: list[str], flows: list[str], links: list[str], start: str | None, end: str | None, title: str
-) -> Figure:
+def _refuse(what: str, options: Mapping[str, object], more: str = "") -> None:
+    """Raise BadInput for an option that has a value."""
+    for option, value in options.items():
+        if value is not None:
+            raise BadInput(f"{what}, so {option} has no meaning{more}")
+
+
+def _over_time(targets: list[Path], what: What, title: str, *, allow_code: bool) -> Figure:
+    """Draw values over time: of traces, or of a scenario, which is run."""
+    from ackclock.plot.runs import timelines
+
+    if not _is_scenario(targets[0]):
+        return _traces(targets, what, title)
+    if len(targets) > 1:
+        raise BadInput(f"{_short(targets[0])}: is a scenario; draw it alone, or record traces with ackclock run")
+    scenario = Scenario.load(targets[0], allow_code=allow_code)
+    advise(scenario.advice)
+    if scenario.is_study:
+        raise BadInput(f"{scenario.file}: sweep: the file is a study; run it with ackclock sweep, then draw its folder")
+    with progress("simulating", quiet=False) as advance:
+        result = scenario.run(trace="ack", packets=True, progress=advance)
+    columns, flows, links, start_s, end_s = what
+    return timelines(result, title=title, columns=columns, flows=flows, links=links, start_s=start_s, end_s=end_s)
+
+
+def _traces(files: list[Path], what: What, title: str) -> Figure:
     from ackclock.plot.runs import Selection, time_series
     from ackclock.plot.traces import read_recordings
 
-    start_s = None if start is None else seconds(start, "--from")
-    end_s = None if end is None else seconds(end, "--to")
-    if start_s is not None and end_s is not None and end_s <= start_s:
-        raise BadInput("--to: must be later than --from")
     recordings = read_recordings(files)
     names = ", ".join(recording.label for recording in recordings)
     heading = title or (names if len(names) < 80 else f"{len(recordings)} recordings")
-    return time_series(recordings, Selection(y, flows, links, start_s, end_s), heading=heading)
+    return time_series(recordings, Selection(*what), heading=heading)

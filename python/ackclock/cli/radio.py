@@ -71,7 +71,13 @@ def command(
     moments += [(start_s, "--from")] if animate is not None else []
     with progress("running", quiet=False) as advance:
         recording = radio_map.RadioRecording(
-            file, overrides=set_, seed=seed, until_s=max(ends), moments=moments, progress=advance
+            file,
+            overrides=set_,
+            seed=seed,
+            until_s=max(ends),
+            moments=moments,
+            progress=advance,
+            allow_code=allow_code,
         )
     if plot is not None:
         save_figure(radio_map.draw(recording, at_s, every_s), plot, dpi=110)

@@ -13,7 +13,7 @@ from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, Captures, File, Overrides, Seed
 from ackclock.cli.summary import summary
 from ackclock.experiment import Result, Scenario, Trace
-from ackclock.files import BadInput, check_picture, check_targets, save_figure, write, write_bytes
+from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes, write_table
 from ackclock.text import advise, ascii_json, lost_connections, say
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def command(
     """
     captures = _captures(pcap or ())
     targets = _targets(plot, trace, packets, *captures.values())
-    scenario = _load(file, set_ or (), over, qlog is not None)
+    scenario = _load(file, set_ or (), over, needs_quic=qlog is not None, allow_code=allow_code)
     with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,
@@ -123,9 +123,11 @@ def _targets(plot: Path | None, *others: Path | None) -> list[Path]:
     return targets
 
 
-def _load(file: Path, overrides: Sequence[str], over: Literal["quic"] | None, needs_quic: bool) -> Scenario:
+def _load(
+    file: Path, overrides: Sequence[str], over: Literal["quic"] | None, *, needs_quic: bool, allow_code: bool
+) -> Scenario:
     """Read a scenario of one run and print the advice on it. Raises BadInput for a study, or if `needs_quic` fails."""
-    scenario = Scenario.load(file, overrides)
+    scenario = Scenario.load(file, overrides, allow_code=allow_code)
     if over is not None:
         scenario = scenario.over(over)
     advise(scenario.advice)
@@ -222,4 +224,4 @@ def _write_all(
 
 def _parquet(frame: pl.DataFrame, path: Path, said: dict[str, str]) -> None:
     """Write a table, with what `ackclock view` needs to know of its run."""
-    write(path, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1, metadata=said))
+    write_table(path, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1, metadata=said))

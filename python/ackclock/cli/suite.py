@@ -53,7 +53,7 @@ def command(
     every
         Print every metric of every situation instead of the comparison with other controllers.
     allow_code
-        Allow scenario files to name code and base files (`extends`) outside their own folder.
+        Allow the suite's scenarios to name code, and base files (`extends`) outside the suite's folder.
 
     """
     from ackclock.study.executors import ENGINES
@@ -64,7 +64,8 @@ def command(
     target = out or Path("out") / "suites" / found.key / folder_name(control)
     try:
         with named_progress() as progress:
-            made = run(found, control, target, ENGINES[engine](jobs), quick=quick, progress=progress)
+            executor = ENGINES[engine](jobs)
+            made = run(found, control, target, executor, quick=quick, progress=progress, allow_code=allow_code)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     console = wide_console()

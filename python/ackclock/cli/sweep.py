@@ -62,7 +62,7 @@ def command(
 
     if most < 2:
         raise BadInput("--most: must be a whole number of at least 2")
-    study = Study.load(file, set_ or ())
+    study = Study.load(file, set_ or (), allow_code=allow_code)
     advise(study.advice)
     stop = None if until is None else Until.parse(until, most)
     with Store.create(out) as store:

@@ -60,12 +60,13 @@ def command(
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     allow_code
-        Allow scenario files to name code and base files (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder, and stored runs to name
+        code.
 
     """
     from ackclock.view.opening import Target
 
-    target = Target(file, seed, set_ or (), point, run, record)
+    target = Target(file, seed, set_ or (), point, run, record, allow_code)
     if watch:
         if out is not None:
             raise BadInput("--watch: serves the page and writes no file; omit --out")

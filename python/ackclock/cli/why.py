@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
+from ackclock.link import is_link
 from ackclock.text import advise, say
 from ackclock.why import explain
 
@@ -38,8 +39,8 @@ def command(
     Parameters
     ----------
     file
-        Scenario file (TOML), @NAME for a shipped scenario, or the folder of a study with --run. File and seed reproduce
-        the run exactly.
+        Scenario file (TOML), @NAME for a shipped scenario, a link, or the folder of a study with --run. File and seed
+        reproduce the run exactly.
     at
         Simulated time, such as 3.21s.
     flow
@@ -55,19 +56,20 @@ def command(
     as_json
         Print one JSON object and nothing else.
     allow_code
-        Allow scenario files to name code and base files (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder, and stored runs to name
+        code.
 
     """
-    if run is not None or Path(file).is_dir():
+    if run is not None or (not is_link(str(file)) and file.is_dir()):
         if seed is not None or set_:
             raise BadInput("--run: a run of a study has its seed and its values; omit --seed and --set")
-        scenario, seed = _stored(Path(file), run)
+        scenario, seed = _stored(file, run, allow_code=allow_code)
     else:
-        scenario = Scenario.load(file, set_ or ())
+        scenario = Scenario.load(file, set_ or (), allow_code=allow_code)
         advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(
-            f"{file}: sweep: the file is a study of many runs; select a run of its results with --run, or "
+            f"{scenario.file}: sweep: the file is a study of many runs; select a run of its results with --run, or "
             "remove sweep and select one with --set and --seed"
         )
     found = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
@@ -78,7 +80,7 @@ def command(
     return 0
 
 
-def _stored(folder: Path, run: str | None) -> tuple[Scenario, int]:
+def _stored(folder: Path, run: str | None, *, allow_code: bool) -> tuple[Scenario, int]:
     """The scenario and the seed of a run of a study. Raises BadInput."""
     if run is None:
         raise BadInput(
@@ -87,4 +89,4 @@ def _stored(folder: Path, run: str | None) -> tuple[Scenario, int]:
     from ackclock.study import Store, scenario_of
 
     with Store.open(folder) as store:
-        return scenario_of(store, run)
+        return scenario_of(store, run, allow_code=allow_code)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats
-from ackclock.experiment import allow_code
 from ackclock.files import UnmetNeed, svg_text, write_text
 from ackclock.models import models
 from ackclock.plot.labels import End, label_points
@@ -53,14 +52,15 @@ def compare_controllers(
     progress: Callable[[str], Progress | None] | None = None,
 ) -> ControllerComparison:
     """Run every registered controller through the suite in `folder`; finished runs are kept."""
-    allow_code(True)  # the suite extends networks from the folders of the papers
     suite = Suite(folder)
     made, refused = [], {}
     for entry in models("controllers"):
         name = entry["name"]
         target = out / "comparison" / name
-        try:
-            made.append(run(suite, name, target, executor, quick=quick, page=False, progress=_as_one(progress, name)))
+        advance = _as_one(progress, name)
+        try:  # the suite extends networks from the folders of the papers
+            result = run(suite, name, target, executor, quick=quick, page=False, progress=advance, allow_code=True)
+            made.append(result)
         except UnmetNeed as error:
             refused[name] = str(error).removeprefix(f"{name}: ")
     for result in made:  # a page compares with the results of other controllers, so these come first

@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
-from ackclock.experiment import Scenario
+from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
+from ackclock.link import unpack
 from ackclock.study.plan import StudyPlan
-from ackclock.study.store import Store
+from ackclock.study.store import REMEDY, Store, is_text
 
 
-def scenario_of(store: Store, run_id: str) -> tuple[Scenario, int]:
-    """The scenario and the seed of the run of the plan whose identity begins with `run_id`. Raises BadInput."""
-    study, point, seed = run_of(store, run_id)
+def scenario_of(store: Store, run_id: str, *, allow_code: bool = False) -> tuple[Scenario, int]:
+    """The scenario and the seed of the run of the plan whose identity begins with `run_id`. Raises as `run_of`."""
+    study, point, seed = run_of(store, run_id, allow_code=allow_code)
     return study.scenario(point), seed
 
 
-def run_of(store: Store, run_id: str) -> tuple[StudyPlan, int, int]:
+def study_of(store: Store, *, allow_code: bool = False) -> StudyPlan:
+    """The study of a store. Only with `allow_code` may its scenario and its assignments name controllers in Python.
+
+    Raises BadInput, ScenarioError.
+    """
+    overrides = _overrides(store)
+    if link := store.about("link"):
+        source = Source.of_link(unpack(link))
+    else:
+        text, file = store.about("scenario") or "", store.about("file") or "study"
+        source = Source(file, text, "anywhere" if allow_code else "none")
+    if allow_code:
+        return StudyPlan.read(source, overrides)
+    return StudyPlan.read(replace(source, assignments=[*source.assignments, *overrides]))
+
+
+def _overrides(store: Store) -> list[str]:
+    try:
+        found = json.loads(store.about("set") or "[]")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(map(is_text, found)):
+        raise BadInput(f"{store.folder}: is damaged (its set); {REMEDY}")
+    return found
+
+
+def run_of(store: Store, run_id: str, *, allow_code: bool = False) -> tuple[StudyPlan, int, int]:
     """The study, the point and the seed of the run of the plan whose identity begins with `run_id`.
 
     The identity is a hash of everything that determines the result, so the run found gives the stored outcome.
-    Raises BadInput if there is no such run, or if this engine or a changed file would give another result.
+    Raises BadInput if there is no such run, if this engine or a changed file would give another result, or if the run
+    has a controller in Python without `allow_code`.
     """
     full, seed, axes = store.planned(run_id)
-    file, overrides = store.about("file"), json.loads(store.about("set") or "[]")
-    study = StudyPlan.parse(store.about("scenario") or "", overrides, file=file or "study")
+    study = study_of(store, allow_code=allow_code)
     engine = store.about("engine")
     if engine != study.engine:
         raise BadInput(

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from ackclock import _core
 from ackclock._core import ControllerError, ScenarioError
+from ackclock.experiment import Source
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.store import Finished
@@ -80,8 +82,11 @@ class Ray:
             return
         ray = self._connect()
         remote = ray.remote(max_retries=3)(_ray_task)
-        source = str(Path(study.file).resolve()) if Path(study.file).exists() else study.file
-        what = ray.put((source, study.text, study.overrides, study.engine))
+        # This process has checked what the study names.
+        source = study.source if study.source.files is not None else replace(study.source, code="anywhere")
+        if Path(study.file).exists():
+            source = replace(source, file=str(Path(study.file).resolve()))
+        what = ray.put((source, study.overrides, study.engine))
         cpus = int(ray.cluster_resources().get("CPU", 1))
         # The duration of a run is unknown at first: the first tasks are one run each, then the batches grow.
         size, rest, seconds, counted = 1, list(reversed(runs)), 0.0, 0
@@ -161,14 +166,13 @@ def _one_by_one(study: StudyPlan, runs: Sequence[Run]) -> Iterator[tuple[Finishe
             yield Finished(run.run_id, None, str(error)), 0.0
 
 
-def _ray_task(what: tuple[str, str, list[str], str], runs: list[Run]) -> tuple[Batch, float]:
+def _ray_task(what: tuple[Source, list[str], str], runs: list[Run]) -> tuple[Batch, float]:
     """Run a batch on one CPU of the cluster. Returns the finished runs and their CPU seconds."""
-    file, text, overrides, engine = what
+    source, overrides, engine = what
     if engine != _core.ENGINE:
         reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same version everywhere"
         return [Finished(run.run_id, None, reason) for run in runs], 0.0
-    _core.allow_code(True)  # the process that sent the study has checked this
-    study = StudyPlan.parse(text, overrides, file=file)
+    study = StudyPlan.read(source, overrides)
     finished, seconds = [], 0.0
     if study.core.has_external:
         for one, cpu_s in _one_by_one(study, runs):

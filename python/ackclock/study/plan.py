@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ackclock import _core
-from ackclock.experiment import Scenario, read_text, utf8
-from ackclock.shipped import locate
+from ackclock.experiment import Scenario, Source, read_source, utf8
 
 ENGINE = _core.ENGINE
 """Version of the core with a hash of its sources."""
@@ -28,27 +27,41 @@ class Run:
 class StudyPlan:
     """A scenario with axes (`sweep`), or a single run if it has none. docs/studies.md describes the format."""
 
-    def __init__(self, parsed: _core.Study, file: str, text: str, overrides: Sequence[str]) -> None:
+    def __init__(self, parsed: _core.Study, source: Source, overrides: Sequence[str]) -> None:
         self.core = parsed
-        self.file = file
-        self.text = text
+        self.source = source
         self.overrides = list(overrides)
 
+    @property
+    def file(self) -> str:
+        """The file in messages."""
+        return self.source.file
+
+    @property
+    def text(self) -> str:
+        """The text, without the changes by `overrides`."""
+        return self.source.text
+
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
-        """Read a file, or a shipped scenario such as `@dumbbell`; every point is checked.
+    def load(cls, path: str | Path, overrides: Sequence[str] = (), *, allow_code: bool = False) -> Self:
+        """Read a file, a shipped scenario such as `@dumbbell`, or a link; every point is checked.
 
         Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read, BadInput
-        if no shipped scenario has the name.
+        if no shipped scenario has the name, or if a link is damaged or names a controller in Python. `allow_code`: see
+        `Scenario.load`.
         """
-        file = locate(str(path))
-        return cls.parse(read_text(file), overrides, file=file)
+        return cls.read(read_source(path, allow_code=allow_code), overrides)
 
     @classmethod
-    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study") -> Self:
+    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study", allow_code: bool = False) -> Self:
         """Create a study from TOML text."""
+        return cls.read(Source(file, text, "anywhere" if allow_code else "folder"), overrides)
+
+    @classmethod
+    def read(cls, source: Source, overrides: Sequence[str] = ()) -> Self:
+        """Create a study from its source."""
         utf8(*overrides)
-        return cls(_core.parse_study(file, text, list(overrides)), file, text, overrides)
+        return cls(_core.parse_study(source, list(overrides)), source, overrides)
 
     @classmethod
     def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Self:
@@ -103,7 +116,7 @@ class StudyPlan:
 
     def scenario(self, point: int) -> Scenario:
         """The scenario of a point, for a single run."""
-        return Scenario(self.core.scenario(point), self.file, self.text)
+        return Scenario(self.core.scenario(point), self.source)
 
     def document(self, point: int) -> dict[str, Any]:
         """The scenario of a point as a dictionary, without axes and base files; the changes are made."""
@@ -123,7 +136,7 @@ class StudyPlan:
         labels = ", ".join(f"{axis} {label}" for axis, label in self.labels(point).items())
         if labels:
             document["title"] = f"{self.title}: {labels}"
-        return Scenario.parse(tomli_w.dumps(document), file=self.file)
+        return Scenario.read(self.source.with_text(tomli_w.dumps(document)))
 
     def runs(self, seeds: Mapping[int, Iterable[int]] | None = None) -> list[Run]:
         """Every run; `seeds` gives the seeds of each point in place of the study's."""
@@ -133,3 +146,8 @@ class StudyPlan:
             ids = self.core.run_ids(point, own)
             found += [Run(run_id, point, seed) for run_id, seed in zip(ids, own, strict=True)]
         return found
+
+
+def document_of(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as a dictionary that extends nothing, with its changes; a study's first point."""
+    return StudyPlan.read(scenario.source, scenario.overrides).document(0)

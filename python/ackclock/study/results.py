@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
-from ackclock.files import BadInput, check_targets, write
+from ackclock.files import BadInput, check_targets, write_table
 from ackclock.text import lost_connections
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[
             raise BadInput(f"--where: there is no axis {axis}; there are {', '.join(points[0]) or 'none'}")
         if points and label not in labels:
             raise BadInput(f"--where: {axis} is never {label}; it is {', '.join(list(labels)[:12])}")
-        keep = [kept and point[axis] == label for kept, point in zip(keep, points, strict=True)]
+        keep = [kept and point.get(axis) == label for kept, point in zip(keep, points, strict=True)]
     return keep
 
 
@@ -127,7 +127,7 @@ def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
         raise BadInput(f"{path}: must end in .parquet or .csv")
     frame = table(store, where)
     save = frame.write_parquet if path.suffix == ".parquet" else frame.write_csv
-    write(path, save)
+    write_table(path, save)
 
 
 def same_outcome(found: Sequence[Mapping[str, Any]]) -> bool:

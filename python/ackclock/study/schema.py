@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ackclock.models import definition, schema
 
 if TYPE_CHECKING:
     import polars as pl
+
+LARGEST = 1 << 30
+"""Bytes of an outcome after decompression."""
+NEVER_NULL = ("title", "seed", "duration_s", "flows", "links", "fairness", "engine")
+"""What the tables need of every outcome."""
+NEVER_NULL_IN_LISTS = {
+    "flows": ("name", "kind"),
+    "links": ("name", "utilisation", "delivered_packets", "dropped_packets.queue"),
+}
+"""What the tables and figures need of each flow and link of an outcome."""
 
 
 def outcome_schema() -> pl.Schema:
@@ -30,3 +43,42 @@ def outcome_schema() -> pl.Schema:
         return types[kind]
 
     return pl.Schema({name: column(form) for name, form in outcome["properties"].items()})
+
+
+def read_outcomes(packed: Sequence[bytes]) -> pl.DataFrame:
+    """One row for each outcome (JSON, compressed by zlib). Raises ValueError with the reason if one is no outcome."""
+    import polars as pl
+
+    columns = outcome_schema()
+    if not packed:
+        return pl.DataFrame(schema=columns)
+    try:
+        frame = pl.read_ndjson(io.BytesIO(b"\n".join(map(_line, packed))), schema=columns)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(" ".join(str(error).split())[:200]) from None
+    if frame.height != len(packed):
+        raise ValueError("it is not one JSON object")
+    for name in NEVER_NULL:
+        if frame[name].has_nulls():
+            raise ValueError(f"{name} is missing")
+    for key, names in NEVER_NULL_IN_LISTS.items():
+        for name in names:
+            value = pl.element()
+            for field in name.split("."):
+                value = value.struct.field(field)
+            if frame[key].list.eval(value.is_null()).list.any().any():
+                raise ValueError(f"{name} of one of the {key} is missing")
+    return frame
+
+
+def _line(packed: bytes) -> bytes:
+    inflate = zlib.decompressobj()
+    try:
+        line = inflate.decompress(packed, LARGEST)
+    except (zlib.error, TypeError):
+        raise ValueError("it is not compressed") from None
+    if not inflate.eof:
+        raise ValueError(f"it has more than {LARGEST:,} bytes, or is cut")
+    if not line.startswith(b"{") or b"\n" in line:
+        raise ValueError("it is not one JSON object")
+    return line

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ackclock.files import BadInput, check_folder
+from ackclock.link import pack
 from ackclock.study import repair
-from ackclock.study.schema import outcome_schema
+from ackclock.study.schema import read_outcomes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +43,7 @@ CREATE TABLE IF NOT EXISTS run (
     run_id TEXT PRIMARY KEY, finished_at TEXT NOT NULL, outcome BLOB, error TEXT, checksum BLOB NOT NULL);
 """
 RUN = "run_id, finished_at, outcome, error, checksum"
+ABOUT = "INSERT OR REPLACE INTO about VALUES (?, ?, ?)"
 REMEDY = "repeat the `ackclock sweep` command to repair it"
 SHOWN = 3
 """Maximum number of runs that a note lists."""
@@ -80,6 +82,30 @@ def is_sound(row: Sequence[object]) -> bool:
     return row[-1] == checksum(row[:-1])
 
 
+def is_text(value: object) -> bool:
+    """Whether a value is a text that UTF-8 can encode."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_planned(run_id: object, seed: object, axes: object) -> bool:
+    return is_text(run_id) and isinstance(seed, int) and is_text(axes)
+
+
+def _are_labels(axes: str) -> bool:
+    """Whether a JSON text is an object of texts, the labels of a point."""
+    try:
+        found = json.loads(axes)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and all(map(is_text, [*found, *found.values()]))
+
+
 class Store:
     """The runs of a study in a folder. One process at a time may write; any process may read at any time."""
 
@@ -99,6 +125,7 @@ class Store:
         else:
             index = self._connect_for_reading()
         index.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        index.execute("PRAGMA trusted_schema = OFF")  # the file may come from elsewhere
         return index
 
     def _connect_for_reading(self) -> sqlite3.Connection:
@@ -164,11 +191,18 @@ class Store:
         return store
 
     def _check_layout(self) -> None:
-        """Raise BadInput for a store of an earlier version, which has other columns and other run identities."""
+        """Raise BadInput for a store of an earlier version, which has other columns and other run identities.
+
+        Also for one whose tables are not tables but views, which compute what they give.
+        """
         try:
             columns = [column[1] for column in self._index.execute("PRAGMA table_info(about)")]
-        except sqlite3.DatabaseError:
+            kinds = self._index.execute("SELECT type, sql FROM sqlite_master WHERE name IN ('about', 'plan', 'run')")
+            plain = all(kind == "table" and str(sql).startswith("CREATE TABLE ") for kind, sql in kinds)
+        except (sqlite3.DatabaseError, ValueError):
             return  # a damaged file is reported elsewhere
+        if not plain:
+            raise BadInput(f"{self._file}: is no store of ackclock sweep")
         if columns == ["key", "value"]:
             raise BadInput(f"{self.folder}: was made by an earlier version; give another folder")
 
@@ -183,10 +217,10 @@ class Store:
             whole = False
         if not whole:
             self._rebuild()
-        self._describe({"layout": str(LAYOUT)})
+        self._write((ABOUT, [_with_checksum(("layout", str(LAYOUT)))]))
         damaged = [row[0] for row in self._index.execute(f"SELECT {RUN} FROM run") if not is_sound(row)]
         if damaged:
-            self._write("DELETE FROM run WHERE run_id = ?", ((run_id,) for run_id in damaged))
+            self._write(("DELETE FROM run WHERE run_id = ?", ((run_id,) for run_id in damaged)))
             self.notes.append(f"{self.folder}: {_named(damaged)} damaged and will be run again")
 
     def _begin(self) -> None:
@@ -204,7 +238,7 @@ class Store:
                 broken.replace(broken.with_name(f"{broken.name}.damaged"))
         self._index = self._connect(writes=True)
         self._begin()
-        self._write("INSERT INTO run VALUES (?, ?, ?, ?, ?)", rows.values())
+        self._write(("INSERT INTO run VALUES (?, ?, ?, ?, ?)", rows.values()))
         self.notes.append(f"{self._file}: was damaged; {len(rows)} runs are kept; the old file is now {FILE}.damaged")
 
     def close(self) -> None:
@@ -239,14 +273,13 @@ class Store:
         except sqlite3.DatabaseError as error:
             raise self._refusal(error) from None
 
-    def _write(self, statement: str, rows: Iterable[Sequence[object]], *, first: str = "") -> None:
-        """Execute a statement for each row in one transaction, after the statement `first`, if any."""
+    def _write(self, *statements: tuple[str, Iterable[Sequence[object]]]) -> None:
+        """Execute statements, each for each of its rows, in one transaction."""
         with self._translate_sqlite_errors():
             self._index.execute("BEGIN IMMEDIATE")
             try:
-                if first:
-                    self._index.execute(first)
-                self._index.executemany(statement, rows)
+                for statement, rows in statements:
+                    self._index.executemany(statement, rows)
                 self._index.execute("COMMIT")
             except BaseException:
                 if self._index.in_transaction:
@@ -254,17 +287,14 @@ class Store:
                 raise
 
     def about(self, key: str) -> str | None:
-        """A property: `layout`, `title`, `scenario`, `file`, `set`, `engine`, `planned`. Raises BadInput."""
+        """A property: `layout`, `title`, `scenario`, `file`, `set`, `link`, `engine`, `planned`. Raises BadInput."""
         with self._translate_sqlite_errors():
             row = self._index.execute("SELECT key, value, checksum FROM about WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
-        if not is_sound(row):
+        if not is_sound(row) or not is_text(row[1]):
             raise BadInput(f"{self._file}: is damaged (its {key}); {REMEDY}")
         return str(row[1])
-
-    def _describe(self, values: dict[str, str]) -> None:
-        self._write("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", map(_with_checksum, values.items()))
 
     # Planned and finished runs.
 
@@ -286,20 +316,28 @@ class Store:
     def set_plan(self, study: StudyPlan, runs: Sequence[tuple[Run, dict[str, str]]]) -> None:
         """Set the plan of the study: its runs with their axis labels. Finished runs are kept."""
         about = {"title": study.title, "scenario": study.text, "engine": study.engine, "planned": str(len(runs))}
-        path = Path(study.file)
-        about |= {"file": str(path.absolute()) if path.is_file() else study.file, "set": json.dumps(study.overrides)}
-        self._describe(about)
+        about |= {"file": study.file, "set": json.dumps(study.overrides), "link": ""}
+        if study.source.link is not None:
+            about["link"] = pack(study.source.link)
+        elif Path(study.file).is_file():
+            about["file"] = str(Path(study.file).absolute())
         rows = ((i, run.run_id, run.seed, json.dumps(labels)) for i, (run, labels) in enumerate(runs))
-        statement = "INSERT INTO plan VALUES (?, ?, ?, ?, ?)"
-        self._write(statement, map(_with_checksum, rows), first="DELETE FROM plan")
+        self._write(
+            (ABOUT, map(_with_checksum, about.items())),
+            ("DELETE FROM plan", [()]),
+            ("INSERT INTO plan VALUES (?, ?, ?, ?, ?)", map(_with_checksum, rows)),
+        )
 
     def _plan(self) -> list[tuple[int, str, int, str]]:
         """Position, run, seed and axes (JSON) of every run of the plan, as they were written. Raises BadInput."""
-        planned = int(self.about("planned") or 0)
+        planned = self.about("planned") or "0"
         with self._translate_sqlite_errors():
             query = "SELECT position, run_id, seed, axes, checksum FROM plan ORDER BY position"
             rows = self._index.execute(query).fetchall()
-        if len(rows) != planned or not all(row[0] == i and is_sound(row) for i, row in enumerate(rows)):
+        whole = str(len(rows)) == planned and all(
+            row[0] == i and is_sound(row) and _is_planned(*row[1:4]) for i, row in enumerate(rows)
+        )
+        if not whole or not all(map(_are_labels, {row[3] for row in rows})):
             raise BadInput(f"{self._file}: is damaged (its plan); {REMEDY}")
         return [row[:4] for row in rows]
 
@@ -328,7 +366,7 @@ class Store:
         at = now()
         packed = ((run, None if run.outcome is None else zlib.compress(run.outcome.encode(), 1)) for run in batch)
         rows = (_with_checksum((run.run_id, at, outcome, run.error)) for run, outcome in packed)
-        self._write("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?)", rows)
+        self._write(("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?)", rows))
 
     # Reading.
 
@@ -381,16 +419,19 @@ class Store:
         """One row for each finished run of the plan, in its order: position, run_id, axes (JSON), and the outcome."""
         import polars as pl
 
-        head = {"position": pl.Int64(), "run_id": pl.String(), "axes": pl.String()}
-        schema = pl.Schema([*head.items(), *outcome_schema().items()])
-        lines = b"".join(
-            json.dumps({"position": position, "run_id": run_id, "axes": axes}).encode()[:-1]
-            + b","
-            + zlib.decompress(outcome)[1:]
-            + b"\n"
-            for position, run_id, _, axes, _, outcome in self._rows()
-        )
-        return pl.read_ndjson(io.BytesIO(lines), schema=schema) if lines else pl.DataFrame(schema=schema)
+        rows = list(self._rows())
+        columns = {"position": pl.Int64(), "run_id": pl.String(), "axes": pl.String()}
+        values = [[row[i] for row in rows] for i in (0, 1, 3)]
+        head = pl.DataFrame(dict(zip(columns, values, strict=True)), schema=columns)
+        try:
+            return head.hstack(read_outcomes([row[5] for row in rows]))
+        except ValueError:
+            for _, run_id, _, _, _, outcome in rows:
+                try:
+                    read_outcomes([outcome])
+                except ValueError as error:
+                    raise BadInput(f"{self._file}: run {run_id} has no outcome of ackclock: {error}") from None
+            raise
 
 
 def _named(run_ids: Sequence[str]) -> str:

@@ -7,15 +7,16 @@ import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ackclock import ScenarioError
-from ackclock.experiment import utf8
+from ackclock.experiment import read_source, utf8
 from ackclock.files import UnmetNeed, check_folder, write_text
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
+from ackclock.study.plan import ENGINE
 from ackclock.study.results import numbers, same_outcome
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
@@ -56,31 +57,23 @@ def run(
     quick: bool = False,
     page: bool = True,
     progress: Callable[[str], Progress | None] | None = None,
+    allow_code: bool = False,
 ) -> SuiteResult:
     """Run a controller through a suite and write the results to `out`, with a page. Finished runs are kept.
 
-    Raises ScenarioError if the controller does not exist, BadInput if `out` cannot be written, and UnmetNeed if the
+    Only with `allow_code` may the scenarios of the suite name controllers in Python. Raises ScenarioError if the
+    controller does not exist, BadInput if `out` cannot be written or a scenario names code, and UnmetNeed if the
     controller can be run in no situation.
     """
     check_folder(out)
+    studies, refused = _studies(suite, control, quick=quick, allow_code=allow_code)
     measures: list[Measure] = []
     failed: list[tuple[str, str]] = []
-    refused: dict[str, str] = {}
     deterministic: set[tuple[str, str]] = set()
-    runs, engine = 0, ""
-    for situation in suite.situations:
-        try:
-            studies = [_study(suite, situation, control, quick)]
-        except ScenarioError as error:
-            if error.unmet_need:
-                refused[situation.id] = error.message
-                continue
-            raise
-        if "harm" in situation.metrics:
-            studies.append(_study(suite, situation, suite.standard, quick))
-        engine = studies[0].engine
+    runs = 0
+    for situation, of_situation in studies:
         found = []
-        for name, study in zip(("", "-standard"), studies, strict=False):
+        for name, study in of_situation.items():
             folder = out / "studies" / f"{situation.id}{name}"
             folder.mkdir(parents=True, exist_ok=True)
             advance = progress(f"{situation.id}{name}") if progress is not None else None
@@ -96,18 +89,37 @@ def run(
         }
     if refused and not measures:
         raise UnmetNeed(f"{control}: {next(iter(refused.values()))}")
-    about = SuiteMetadata(suite.key, suite.title, control, quick, engine, runs)
+    about = SuiteMetadata(suite.key, suite.title, control, quick, ENGINE, runs)
     made = SuiteResult(about, out, measures, refused, failed, deterministic)
     _write(suite, made, page=page)
     return made
 
 
-def _study(suite: Suite, situation: Situation, control: str, quick: bool) -> Study:
+def _studies(
+    suite: Suite, control: str, *, quick: bool, allow_code: bool
+) -> tuple[list[tuple[Situation, dict[str, Study]]], dict[str, str]]:
+    """The situations with their studies by the ending of their folders, and why others cannot be run."""
+    found: list[tuple[Situation, dict[str, Study]]] = []
+    refused: dict[str, str] = {}
+    for situation in suite.situations:
+        try:
+            studies = {"": _study(suite, situation, control, quick, allow_code)}
+        except ScenarioError as error:
+            if error.unmet_need:
+                refused[situation.id] = error.message
+                continue
+            raise
+        if "harm" in situation.metrics:
+            studies["-standard"] = _study(suite, situation, suite.standard, quick, allow_code)
+        found.append((situation, studies))
+    return found, refused
+
+
+def _study(suite: Suite, situation: Situation, control: str, quick: bool, allow_code: bool) -> Study:
     seeds = situation.quick if quick else situation.seeds
     table = control_table(control, situation.parameters)
-    return Study.load(
-        suite.path(situation), [f"tcp.congestion_control={table}", f'sweep.seed="1..{seeds}"', "delays=true"]
-    )
+    source = replace(read_source(suite.path(situation)), code="anywhere" if allow_code else "none")
+    return Study.read(source, [f"tcp.congestion_control={table}", f'sweep.seed="1..{seeds}"', "delays=true"])
 
 
 def _points(rows: Sequence[Row]) -> dict[str, list[Row]]:

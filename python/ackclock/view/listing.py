@@ -101,9 +101,12 @@ def _cells(paper: Paper, table: str, runs: PaperRuns) -> list[tuple[str, str, st
     return found
 
 
-def of_folder(folder: Path) -> str:
-    """The page that lists what a folder has. Raises BadInput if it has nothing that can be opened."""
-    groups = [_runs(folder)] if _is_study(folder) else _groups(folder)
+def of_folder(folder: Path, *, allow_code: bool = False) -> str:
+    """The page that lists what a folder has. Raises BadInput if it has nothing that can be opened.
+
+    Only with `allow_code` is a study listed whose scenario names a controller in Python.
+    """
+    groups = [_runs(folder, allow_code=allow_code)] if _is_study(folder) else _groups(folder)
     groups = [group for group in groups if group.items]
     if not groups:
         raise BadInput(
@@ -176,13 +179,12 @@ def _subfolder(path: Path) -> ListedItem | None:
     return None
 
 
-def _runs(folder: Path) -> Group:
+def _runs(folder: Path, *, allow_code: bool) -> Group:
     """The runs of a folder of `ackclock sweep`, each with its link."""
-    from ackclock.study import Store, StudyPlan
+    from ackclock.study import Store, study_of
 
     with Store.open(folder) as store:
-        overrides = json.loads(store.about("set") or "[]")
-        study = StudyPlan.parse(store.about("scenario") or "", overrides, file=store.about("file") or "study")
+        study = study_of(store, allow_code=allow_code)
         if store.about("engine") != study.engine:
             raise BadInput(f"{folder}: was computed by engine {store.about('engine')}, and this is {study.engine}")
         places = {run.run_id: run.point for run in study.runs()}

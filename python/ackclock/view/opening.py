@@ -10,8 +10,9 @@ from ackclock.control import modules_in
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.link import NAMES_FILE, is_link, named_files, texts
+from ackclock.study.plan import document_of
 from ackclock.view import page, recorded
-from ackclock.view.recording import controllers, document, record
+from ackclock.view.recording import controllers, record
 
 Progress = Callable[[float], object]
 RECORDED = (".parquet", ".csv", ".json")
@@ -31,6 +32,8 @@ class Target:
     """Which run of a folder of `ackclock sweep`: the begin of its identity."""
     record: bool = False
     """Run the scenario here, and open the recording."""
+    allow_code: bool = False
+    """Scenarios may name code and base files outside their own folder, and stores code."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def build(target: Target, progress: Progress | None = None) -> Page:
     if path.is_file():
         return Page(path.name.partition(".")[0], page(recording=recorded.of_file(path)), watched=[path])
     if path.is_dir():
-        return _folder(path)
+        return _folder(path, allow_code=target.allow_code)
     return _paper(path)
 
 
@@ -79,7 +82,7 @@ def _no_options(target: Target, what: str) -> None:
 def _scenario(path: Path, target: Target, progress: Progress | None) -> Page:
     if target.run is not None:
         raise BadInput("--run: selects a run of a folder of ackclock sweep; a file of a study has --point")
-    scenario = Scenario.load(path, target.overrides)
+    scenario = Scenario.load(path, target.overrides, allow_code=target.allow_code)
     if scenario.is_study and target.point is None:
         raise BadInput(f"{path}: is a study of many runs; select one with --point 0 (and --seed), or remove sweep")
     if target.point is not None:
@@ -91,7 +94,7 @@ def _scenario(path: Path, target: Target, progress: Progress | None) -> Page:
 def _at_point(scenario: Scenario, point: int) -> Scenario:
     from ackclock.study import Study
 
-    study = Study.parse(scenario.text, scenario.overrides, file=scenario.file)
+    study = Study.read(scenario.source, scenario.overrides)
     if not 0 <= point < study.points:
         raise BadInput(f"--point {point}: the study has the points 0 to {study.points - 1}")
     return study.standalone(point)
@@ -104,7 +107,7 @@ def _stored(folder: Path, target: Target, progress: Progress | None) -> Page:
     if target.seed is not None or target.overrides or target.point is not None:
         raise BadInput("--run: a run of a study has its seed and its values; omit --seed, --set and --point")
     with Store.open(folder) as store:
-        study, point, seed = run_of(store, str(target.run))
+        study, point, seed = run_of(store, str(target.run), allow_code=target.allow_code)
     return _of(study.standalone(point), seed, target.record, f"{folder.name}-{target.run}", progress)
 
 
@@ -119,17 +122,19 @@ def _files(scenario: Scenario, python: Sequence[str]) -> list[Path]:
     """The files that a page was made from: the scenario, its bases (`extends`), the files that it names, and its
     controllers in Python with the modules beside them that they import.
     """
+    if scenario.source.link is not None:
+        return []
     file = Path(scenario.file)
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     found = [file, *(one.scenario.parent / one.value for one in named_files(file, text) if one.key == "extends")]
-    found += [file.parent / value for key, value in texts(document(scenario)) if key in NAMES_FILE]
+    found += [file.parent / value for key, value in texts(document_of(scenario)) if key in NAMES_FILE]
     code = [Path(one.rpartition(":")[0]) for one in python]
     code = [file.parent / one if (file.parent / one).exists() else one for one in code]
     found += [*code, *modules_in({path.resolve().parent for path in code})]
     return [path for path in dict.fromkeys(found) if path.is_file()]
 
 
-def _folder(folder: Path) -> Page:
+def _folder(folder: Path, *, allow_code: bool) -> Page:
     """The recorded run, the paper, or the list of what can be opened."""
     from ackclock.view.listing import of_folder, of_paper
 
@@ -143,7 +148,7 @@ def _folder(folder: Path) -> Page:
     if recorded.is_run(found):
         paths = [*found["trace"], *found["packets"]]
         return Page(folder.resolve().name, page(recording=recorded.of_folder(folder)), watched=paths)
-    return Page(folder.resolve().name, of_folder(folder), links=True)
+    return Page(folder.resolve().name, of_folder(folder, allow_code=allow_code), links=True)
 
 
 def _paper(path: Path) -> Page:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from ackclock.experiment import Trace
 from ackclock.files import BadInput
+from ackclock.link import check as check_link
 from ackclock.view.recording import KEY, Recording, RunMetadata, recording
 
 if TYPE_CHECKING:
@@ -174,7 +175,12 @@ def _is_list(value: Any, check: Callable[[Any], bool]) -> bool:
 
 
 def _is_shared(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("v") == 1 and _is_text(value.get("text"))
+    """Whether a value is the content of a link: without a controller in JavaScript, and with files inside it."""
+    try:
+        check_link(value)
+    except BadInput:
+        return False
+    return True
 
 
 def _is_outcome(value: Any) -> bool:

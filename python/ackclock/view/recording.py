@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput
-from ackclock.link import LARGEST, Shared, share, texts
-from ackclock.study.plan import ENGINE, StudyPlan
+from ackclock.link import LARGEST, Shared, texts
+from ackclock.study.plan import ENGINE, document_of
 from ackclock.text import shown
 from ackclock.view.columns import Column, pack
 
@@ -93,12 +93,7 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
 
 def controllers(scenario: Scenario) -> list[str]:
     """The controllers in Python that a scenario names: FILE:CLASS."""
-    return list(dict.fromkeys(value for key, value in texts(document(scenario)) if key == "python"))
-
-
-def document(scenario: Scenario) -> dict[str, Any]:
-    """The scenario as a dictionary that extends nothing, with its changes; a study's first point."""
-    return StudyPlan.parse(scenario.text, scenario.overrides, file=scenario.file).document(0)
+    return list(dict.fromkeys(value for key, value in texts(document_of(scenario)) if key == "python"))
 
 
 def _shared(scenario: Scenario, seed: int | None) -> Shared:
@@ -109,8 +104,8 @@ def _shared(scenario: Scenario, seed: int | None) -> Shared:
     except BadInput:
         pass
     bare: Shared = {"v": 1, "text": scenario.text}
-    if scenario.overrides:
-        bare["set"] = scenario.overrides
+    if given := [*scenario.source.assignments, *scenario.overrides]:
+        bare["set"] = given
     if seed is not None:
         bare["seed"] = seed
     return bare
@@ -125,10 +120,9 @@ def _geometry(scenario: Scenario, seed: int | None) -> Shared | None:
             return {k: "reno" if isinstance(v, dict) and "python" in v else replaced(v) for k, v in value.items()}
         return [replaced(item) for item in value] if isinstance(value, list) else value
 
-    text = tomli_w.dumps(replaced(document(scenario)))
+    text = tomli_w.dumps(replaced(document_of(scenario)))
     try:
-        Scenario.parse(text, file=scenario.file)
-        return share(scenario.file, text, seed=seed)
+        return Scenario.read(scenario.source.with_text(text)).shared(seed=seed)
     except (BadInput, OSError, ValueError):  # ScenarioError is a ValueError
         return None
 

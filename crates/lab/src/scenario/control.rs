@@ -4,8 +4,7 @@ use super::advice;
 use super::document::{self as value, TomlItem, TomlValue};
 use super::model::{CongestionControl, ExternalSource};
 use super::table::TableReader;
-use crate::error::{ScenarioError, nearest};
-use crate::files::read_text;
+use crate::error::{ErrorKind, ScenarioError, Source, nearest};
 use cc::{AnyController, CONTROLLERS, Controller, ExternalFactory, FlowInfo, Params, Signals};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -109,9 +108,9 @@ pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>>
         let table = TableReader::new(layer.path("congestion_control"), item)?;
         let TomlValue::Table(entries) = &item.value else { unreachable!("read as a table") };
         return if let Some(source) = table.text("python")? {
-            read_external(&table, item, entries, source).map(Some)
+            read_external(&table, entries, source).map(Some)
         } else {
-            read_registered(&table, item, entries).map(Some)
+            read_registered(&table, entries).map(Some)
         };
     };
     registered(name, Vec::new(), &|key, message| {
@@ -120,14 +119,9 @@ pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>>
     .map(Some)
 }
 
-fn read_registered(
-    table: &TableReader<'_>,
-    item: &TomlItem,
-    entries: &[(String, TomlItem)],
-) -> Result<CongestionControl> {
+fn read_registered(table: &TableReader<'_>, entries: &[(String, TomlItem)]) -> Result<CongestionControl> {
     let name = table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
-    let fitted = table.text("fit")?.map(|file| read_fit(table, item, file)).transpose()?;
-    let mut values = arguments(table, &fitted.unwrap_or_default())?;
+    let mut values = arguments(table, &read_fit(table)?)?;
     values.extend(arguments(table, entries)?.into_iter().filter(|(key, _)| key != "kind" && key != "fit"));
     registered(name, values, &|key, message| table.error(if key.is_empty() { "kind" } else { key }, message))
 }
@@ -228,11 +222,15 @@ fn format_with_unit(number: f64, unit: &str) -> Option<String> {
 
 fn read_external(
     table: &TableReader<'_>,
-    item: &TomlItem,
     entries: &[(String, TomlItem)],
     source: &str,
 ) -> Result<CongestionControl> {
     let refuse = |message: String| table.error("python", message);
+    // The place of the entry, which an assignment may have put into a table of a file, decides what it may name.
+    let Some(TomlItem { origin, .. }) = table.get("python") else { unreachable!("it has a text") };
+    if let Some(message) = origin.access().code_refusal() {
+        return Err(refuse(message.into()).of_kind(ErrorKind::Code));
+    }
     let Some((file, class)) =
         source.rsplit_once(':').filter(|(file, class)| !file.is_empty() && !class.is_empty())
     else {
@@ -241,10 +239,10 @@ fn read_external(
     let Some(loader) = LOADER.get() else { return Err(refuse(NO_LOADER.into())) };
     let mut arguments = arguments(table, entries)?;
     arguments.retain(|(key, _)| key != "python");
-    let path = table.beside(item, file);
-    value::check_inside(&item.origin, &path).map_err(refuse)?;
+    let path = origin.path(file);
+    origin.check_inside(&path).map_err(refuse)?;
     let identity = (loader.identify)(&path, class).map_err(refuse)?;
-    let (origin, key) = (item.origin.clone(), table.path("python"));
+    let (origin, key) = (origin.clone(), table.path("python"));
     let class = class.into();
     Ok(CongestionControl::ExternalSource(Arc::new(ExternalSource {
         path,
@@ -274,11 +272,12 @@ fn arguments(
     entries.iter().map(value).collect()
 }
 
-/// The parameters in a file of their own (`ackclock identify --fit`), named from the folder of the scenario.
-fn read_fit(table: &TableReader<'_>, item: &TomlItem, file: &str) -> Result<Vec<(String, TomlItem)>> {
-    let path = table.beside(item, file);
-    let text = read_text(&path).map_err(|message| table.error("fit", message))?;
-    match value::parse(&path.to_string_lossy(), &text)?.value {
+/// The parameters in a file of their own (`ackclock identify --fit`), named from the folder of the scenario; none if
+/// there is no such file.
+fn read_fit(table: &TableReader<'_>) -> Result<Vec<(String, TomlItem)>> {
+    let Some((path, text)) = table.file("fit")? else { return Ok(Vec::new()) };
+    let source = Source { file: path.to_string_lossy().into_owned(), ..Source::default() };
+    match value::parse(Arc::new(source), &text)?.value {
         TomlValue::Table(entries) => Ok(entries),
         _ => unreachable!("a TOML document is a table"),
     }

@@ -1,10 +1,7 @@
 //! A scenario's text as a tree in which every value has its place in the text.
 
-use crate::error::{Origin, ScenarioError};
-use crate::files;
-use std::path::Path;
+use crate::error::{Origin, ScenarioError, Source};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -45,49 +42,23 @@ impl TomlItem {
     }
 }
 
-/// Parses a whole document called `file`.
-pub fn parse(file: &str, text: &str) -> Result<TomlItem, ScenarioError> {
-    let file: Arc<str> = file.into();
-    let lines = Lines::new(file.clone(), text);
+/// Parses the text of a whole document.
+pub fn parse(source: Arc<Source>, text: &str) -> Result<TomlItem, ScenarioError> {
+    let lines = Lines::new(source.clone(), text);
     let table = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
     let value = lines.table(table.get_ref())?;
-    Ok(TomlItem { value, origin: Origin::Line { file, line: 1 } })
+    Ok(TomlItem { value, origin: Origin::Line { source, line: 1 } })
 }
 
-static ALLOW_CODE: AtomicBool = AtomicBool::new(false);
-
-/// Sets whether scenario files of this process may name code and base files outside their own folder.
-pub fn allow_code(allowed: bool) {
-    ALLOW_CODE.store(allowed, Ordering::Relaxed);
-}
-
-/// Checks that a file that a scenario names as code or as its base is in the folder of the scenario file or below it.
-/// A scenario from another source then cannot run other code. Files named on the command line are not checked.
-pub(crate) fn check_inside(origin: &Origin, path: &Path) -> Result<(), String> {
-    let Origin::Line { file, .. } = origin else { return Ok(()) };
-    if !files::on_disk() {
-        return Ok(()); // the caller gives the files
-    }
-    let folder = match Path::new(&**file).parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    // A missing file is reported when it is read.
-    let (Ok(folder), Ok(found)) = (folder.canonicalize(), path.canonicalize()) else { return Ok(()) };
-    if found.starts_with(&folder) || ALLOW_CODE.load(Ordering::Relaxed) {
-        return Ok(());
-    }
-    Err(format!(
-        "{} is outside the folder {}; move it there, or give --allow-code if you trust it",
-        path.display(),
-        folder.display()
-    ))
-}
-
-/// Parses the value of `--set key=value`. A value that is not TOML is text, so `10ms` needs no quotes.
-pub fn parse_override(key: &str, text: &str) -> Result<TomlItem, ScenarioError> {
-    let origin = Origin::Set(key.into());
-    let lines = Lines::new("--set".into(), text);
+/// Parses the value of `--set key=value`. A value that is not TOML is text, so `10ms` needs no quotes. `source` is the
+/// text that the assignment comes with, if any.
+pub fn parse_override(
+    key: &str,
+    text: &str,
+    source: Option<&Arc<Source>>,
+) -> Result<TomlItem, ScenarioError> {
+    let origin = Origin::Set { key: key.into(), source: source.cloned() };
+    let lines = Lines::new(Arc::new(Source { file: "--set".into(), ..Source::default() }), text);
     let mut item = match DeValue::parse(text.trim()) {
         Ok(value) => lines.item(&value)?,
         Err(_) => TomlItem { value: TomlValue::Text(text.trim().into()), origin: origin.clone() },
@@ -106,21 +77,21 @@ fn rename(item: &mut TomlItem, origin: &Origin) {
 }
 
 struct Lines {
-    file: Arc<str>,
+    source: Arc<Source>,
     /// Offsets of the newlines.
     ends: Vec<usize>,
 }
 
 impl Lines {
-    fn new(file: Arc<str>, text: &str) -> Lines {
+    fn new(source: Arc<Source>, text: &str) -> Lines {
         Lines {
-            file,
+            source,
             ends: text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(i, _)| i).collect(),
         }
     }
 
     fn at(&self, offset: usize) -> Origin {
-        Origin::Line { file: self.file.clone(), line: self.ends.partition_point(|end| *end < offset) + 1 }
+        Origin::Line { source: self.source.clone(), line: self.ends.partition_point(|end| *end < offset) + 1 }
     }
 
     fn syntax(&self, error: &toml::de::Error) -> ScenarioError {

@@ -125,7 +125,7 @@ fn read_udp(udp: TableReader<'_>) -> Result<FlowKind> {
         return Err(udp.error("rate", format!("{rate} is more than {FASTEST}")));
     }
     if schedule.is_empty() {
-        return Err(udp.error("rate", "is missing: give a rate such as \"20kbps\", or a schedule"));
+        return Err(udp.missing("rate", "give a rate such as \"20kbps\", or a schedule"));
     }
     let jitter = udp.number("jitter", 0.0, 1.0)?.unwrap_or(0.0);
     udp.finish()?;

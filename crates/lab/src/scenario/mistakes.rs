@@ -10,7 +10,7 @@ use super::links::read_link;
 use super::nodes::Nodes;
 use super::table::{TableReader, quantity};
 use super::transports::Defaults;
-use crate::error::ScenarioError;
+use crate::error::{ErrorKind, ScenarioError, meant};
 use crate::schema::{Form, Key, keys_of};
 use cc::{CONTROLLERS, ParamKind};
 use std::str::FromStr;
@@ -22,7 +22,7 @@ const MOST: usize = 50;
 /// The mistakes of a document, in the order of their places, after the readers have failed with `first`. A missing key is
 /// left out if an unknown key was probably meant to be it.
 pub(super) fn all(document: &TomlItem, first: ScenarioError) -> ScenarioError {
-    if first.unmet_need || first.key.starts_with("sweep") {
+    if first.kind == ErrorKind::UnmetNeed || first.key.starts_with("sweep") {
         return first;
     }
     let mut found = vec![first];
@@ -76,18 +76,16 @@ fn keep_one_for_each_place(found: &mut Vec<ScenarioError>) {
 
 /// Drops a missing key of a table that has an unknown key whose correction it is.
 fn drop_misspelt(found: &mut Vec<ScenarioError>) {
-    let parent = |key: &str| key.rsplit_once('.').map_or(String::new(), |(table, _)| table.to_string());
-    let corrections: Vec<(String, String)> = found
-        .iter()
-        .filter(|error| error.message.starts_with("unknown key"))
-        .filter_map(|error| {
-            let meant = error.message.split("did you mean \"").nth(1)?.split('"').next()?;
-            Some((parent(&error.key), meant.to_string()))
-        })
-        .collect();
+    let split = |error: &ScenarioError| {
+        let (table, key) = error.key.rsplit_once('.').unwrap_or(("", &error.key));
+        (table.to_string(), key.to_string())
+    };
+    let unknown: Vec<_> =
+        found.iter().filter(|error| error.kind == ErrorKind::UnknownKey).map(split).collect();
     found.retain(|error| {
-        let key = error.key.rsplit('.').next().unwrap_or("").to_string();
-        !error.message.starts_with("is missing") || !corrections.contains(&(parent(&error.key), key))
+        let (table, key) = split(error);
+        let is_meant = |(of, unknown): &(String, String)| *of == table && meant(unknown, [&*key]).is_some();
+        error.kind != ErrorKind::MissingKey || !unknown.iter().any(is_meant)
     });
 }
 
@@ -238,6 +236,7 @@ fn element_path(table: &str, index: usize, item: &TomlItem) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Scenario;
+    use crate::error::ErrorKind;
 
     const GOOD: &str = "duration = \"1s\"\n[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\n\
                         delay = \"1ms\"\nqueue = { kind = \"droptail\", limit = \"9p\" }\n[[flow]]\nname = \"f\"\n\
@@ -279,6 +278,11 @@ mod tests {
     fn a_misspelt_table_is_no_missing_table() {
         let lines = told(&GOOD.replace("[[flow]]", "[[flows]]"));
         assert_eq!(lines, ["s:8: flows: unknown key; did you mean \"flow\"?"]);
+        let kind = |text: &str| Scenario::parse("s", text, &[]).unwrap_err().kind;
+        let misspelt = kind(&GOOD.replace("[[flow]]", "[[flows]]"));
+        assert_eq!(misspelt, ErrorKind::UnknownKey);
+        assert_eq!(kind(&GOOD.replace("delay = \"1ms\"", "")), ErrorKind::MissingKey);
+        assert_eq!(kind(&GOOD.replace("\"1ms\"", "1")), ErrorKind::Other);
     }
 
     #[test]

@@ -44,12 +44,12 @@ pub use cbrgen::cbrgen;
 pub use control::{ExternalLoader, set_external_loader};
 pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
-pub use document::allow_code;
 pub use dumbbell::dumbbell;
 pub use model::{
     CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue, QuicFlow,
     RadioNetwork, RateVariation, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic,
 };
+pub use overrides::ScenarioText;
 pub(crate) use renamed::old_names;
 #[cfg(test)]
 pub(crate) use table::read_keys;

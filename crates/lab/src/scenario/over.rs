@@ -42,7 +42,7 @@ impl Scenario {
             let quic = convert(tcp, &base);
             if let Some(lacks) = quic.unmet_option() {
                 let key = format!("{table}.{name}.quic.congestion_control");
-                return Err(ScenarioError::new(&Origin::Set("over quic".into()), &key, lacks).unmet());
+                return Err(ScenarioError::new(&Origin::command_line("over quic"), &key, lacks).unmet());
             }
             *kind = FlowKind::Quic(Arc::new(quic));
         }

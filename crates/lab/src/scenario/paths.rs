@@ -265,7 +265,6 @@ impl<'a> Routers<'a> {
             format!("flow.{}.tcp.congestion_control", flow.name)
         });
         let origin = own.or(defaults).map(|item| item.origin.clone());
-        Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::Set(key.as_str().into())), &key, message)
-            .unmet())
+        Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::command_line(&key)), &key, message).unmet())
     }
 }

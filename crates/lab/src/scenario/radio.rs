@@ -8,7 +8,6 @@ use super::rate::read_rate_key;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::{ScenarioError, nearest};
-use crate::files::read_text;
 use engine::Stream;
 use net::radio::{
     AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start,
@@ -149,11 +148,10 @@ fn read_mobility(
             Mobility::Trajectories(Arc::new(places.collect::<Result<_>>()?))
         }
         _ => {
-            let file = inner.need("file", inner.text("file")?, "a movement file of setdest or BonnMotion")?;
-            let path = inner.get("file").map_or_else(|| file.into(), |item| inner.beside(item, file));
-            let refuse = |message: String| inner.error("file", message);
-            let text = read_text(&path).map_err(refuse)?;
-            Mobility::Trajectories(Arc::new(movement::parse(&text, nodes).map_err(refuse)?))
+            let remedy = "a movement file of setdest or BonnMotion";
+            let (_, text) = inner.need("file", inner.file("file")?, remedy)?;
+            let paths = movement::parse(&text, nodes).map_err(|message| inner.error("file", message))?;
+            Mobility::Trajectories(Arc::new(paths))
         }
     };
     inner.finish()?;
@@ -241,7 +239,7 @@ fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
 }
 
 fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
-    let empty = TomlItem::table(crate::error::Origin::Set("radio.mac".into()));
+    let empty = TomlItem::table(crate::error::Origin::command_line("radio.mac"));
     let given = table.table("mac")?;
     let inner = match given {
         Some(inner) => inner,

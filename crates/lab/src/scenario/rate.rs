@@ -4,7 +4,6 @@ use super::document::TomlValue;
 use super::model::RateVariation;
 use super::table::{TableReader, pair, quantity};
 use crate::error::{ScenarioError, nearest};
-use crate::files::read_text;
 use net::{DeliveryTrace, RateSteps, Steps};
 use std::fmt::Display;
 use std::str::FromStr;
@@ -95,15 +94,10 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
 }
 
 fn read_trace(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
-    let (file, name) = table.need(
-        "file",
-        table.get("file").zip(table.text("file")?),
-        "a trace of delivery opportunities, such as file = \"lte.down\"",
-    )?;
+    let example = "a trace of delivery opportunities, such as file = \"lte.down\"";
+    let (path, text) = table.need("file", table.file("file")?, example)?;
     let unit = table.bytes("unit", 1, 65_535)?.unwrap_or(1504) as u32;
     let repeat = table.switch("repeat")?.unwrap_or(true);
-    let path = table.beside(file, name);
-    let text = read_text(&path).map_err(|message| table.error("file", message))?;
     let trace = DeliveryTrace::parse(&text, unit, repeat)
         .map_err(|message| table.error("file", format!("{}: {message}", path.display())))?;
     Ok((trace.mean(), RateVariation::Trace(Arc::new(trace))))
@@ -134,9 +128,7 @@ fn read_random_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
 /// Reads the steps from a file with lines `time_s,bps`.
 fn read_file(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
     let example = "lines of time_s,bps, such as file = \"rate.csv\"";
-    let (file, name) = table.need("file", table.get("file").zip(table.text("file")?), example)?;
-    let path = table.beside(file, name);
-    let text = read_text(&path).map_err(|message| table.error("file", message))?;
+    let (path, text) = table.need("file", table.file("file")?, example)?;
     let refuse = |line: usize, message: &str| {
         table.error("file", format!("{}:{}: {message}", path.display(), line + 1))
     };

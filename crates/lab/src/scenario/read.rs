@@ -5,6 +5,7 @@ use super::flows::read_flow;
 use super::links::read_link;
 use super::model::{Duplex, Flow, Loss, MOST_FLOWS, RadioNetwork, Satellites, Scenario, Traffic};
 use super::nodes::Nodes;
+use super::overrides::ScenarioText;
 use super::paths::Routers;
 use super::table::TableReader;
 use super::transports::Defaults;
@@ -19,8 +20,12 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
-        let document = overrides::read_document(file, text, assignments)?;
-        Scenario::read(&document)
+        Scenario::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, assignments)
+    }
+
+    /// Parses a scenario with `KEY=VALUE` assignments of the command line applied.
+    pub fn from_text(text: &ScenarioText<'_>, assignments: &[String]) -> Result<Scenario> {
+        Scenario::read(&overrides::read_document(text, assignments)?)
     }
 
     /// Reads a scenario from a document. Its `sweep` is ignored. The error has all mistakes of the document.
@@ -44,7 +49,7 @@ impl Scenario {
         let links: Vec<Duplex> =
             link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
         if links.is_empty() && satellites.is_none() && radio.is_none() {
-            return Err(top.error("link", "is missing: name at least one [[link]]"));
+            return Err(top.missing("link", "name at least one [[link]]"));
         }
         let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
         let flow_items = top.list("flow")?.unwrap_or(&[]);
@@ -96,12 +101,11 @@ impl Scenario {
     /// Reads only the satellites of `text`, for `until` from the start, and the seed. The rest of the file is
     /// ignored.
     pub fn parse_satellites(
-        file: &str,
-        text: &str,
+        text: &ScenarioText<'_>,
         assignments: &[String],
         until: Span,
     ) -> Result<(Satellites, u64)> {
-        let document = overrides::read_document(file, text, assignments)?;
+        let document = overrides::read_document(text, assignments)?;
         let top = TableReader::new("", &document)?;
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
         let found = Satellites::read(&top, until)?;
@@ -145,7 +149,7 @@ fn check_number_of_flows(
         return Err(top.error("radio", message));
     }
     if flows.is_empty() && traffic.is_empty() {
-        return Err(top.error("flow", "is missing: name at least one [[flow]]"));
+        return Err(top.missing("flow", "name at least one [[flow]]"));
     }
     Ok(())
 }

@@ -144,9 +144,7 @@ fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
 }
 
 fn read_tle(table: &TableReader<'_>, epoch: Span, until: Span, cross_seam: bool) -> Result<Constellation> {
-    let file = table.need("file", table.text("file")?, "a file of two-line elements")?;
-    let path = table.get("file").map_or_else(|| file.into(), |item| table.beside(item, file));
-    let text = crate::files::read_text(&path).map_err(|message| table.error("file", message))?;
+    let (_, text) = table.need("file", table.file("file")?, "a file of two-line elements")?;
     let per_plane = table.integer("per_plane", 1, 1000)?;
     let motions = tle::read(&text, epoch, until).map_err(|message| table.error("file", message))?;
     let count = motions.len();
@@ -304,7 +302,7 @@ fn read_terminals(
         reader.finish()?;
     }
     if terminals.is_empty() {
-        return Err(top.error("terminal", "is missing: name at least one [[terminal]]"));
+        return Err(top.missing("terminal", "name at least one [[terminal]]"));
     }
     Ok(terminals)
 }

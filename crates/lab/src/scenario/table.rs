@@ -2,9 +2,9 @@
 //! key.
 
 use super::document::{TomlItem, TomlValue};
-use crate::error::{Origin, ScenarioError, nearest};
+use crate::error::{ErrorKind, Origin, ScenarioError, nearest};
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use units::ByteCount;
 
@@ -46,14 +46,6 @@ impl<'a> TableReader<'a> {
         self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
     }
 
-    /// The path of `file` relative to the folder of the scenario that contains `item`.
-    pub fn beside(&self, item: &TomlItem, file: &str) -> PathBuf {
-        match &item.origin {
-            Origin::Line { file: scenario, .. } => Path::new(&**scenario).with_file_name(file),
-            Origin::Set(_) => file.into(),
-        }
-    }
-
     /// An error about `key`, or about the table if it does not contain `key`.
     pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
         let origin =
@@ -86,6 +78,14 @@ impl<'a> TableReader<'a> {
                 })
             })
             .transpose()
+    }
+
+    /// The file that the value of `key` names: its path and its text.
+    pub fn file(&self, key: &'static str) -> Result<Option<(PathBuf, String)>> {
+        let Some((item, name)) = self.get(key).zip(self.text(key)?) else { return Ok(None) };
+        let path = item.origin.path(name);
+        let text = item.origin.access().read_text(&path).map_err(|message| self.error(key, message))?;
+        Ok(Some((path, text)))
     }
 
     pub fn switch(&self, key: &'static str) -> Result<Option<bool>> {
@@ -204,8 +204,14 @@ impl<'a> TableReader<'a> {
         value.ok_or_else(|| {
             let remedy = remedy.replace(&format!("{key} = "), "");
             let write = if remedy.starts_with("such as") { "write a value " } else { "" };
-            ScenarioError::new(self.origin, &self.path(key), format!("is missing: {write}{remedy}"))
+            self.missing(key, &format!("{write}{remedy}"))
         })
+    }
+
+    /// The error about `key`, which must be in the table and is not.
+    pub fn missing(&self, key: &str, remedy: &str) -> ScenarioError {
+        let error = ScenarioError::new(self.origin, &self.path(key), format!("is missing: {remedy}"));
+        error.of_kind(ErrorKind::MissingKey)
     }
 
     /// An error for each key of the table that was not read.
@@ -217,7 +223,7 @@ impl<'a> TableReader<'a> {
         let unknown = self.entries.iter().filter(|(key, _)| !read.contains(&key.as_str()));
         let refuse = |(key, item): &(String, TomlItem)| {
             let message = format!("unknown key; {}", nearest(key, known.iter().copied()));
-            ScenarioError::new(&item.origin, &self.path(key), message)
+            ScenarioError::new(&item.origin, &self.path(key), message).of_kind(ErrorKind::UnknownKey)
         };
         unknown.map(refuse).collect()
     }

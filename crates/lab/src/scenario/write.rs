@@ -1,7 +1,6 @@
 //! Writes a document as TOML text, one line for each key.
 
 use super::document::{TomlItem, TomlValue};
-use crate::error::Origin;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -54,10 +53,7 @@ fn write_value(text: &mut String, key: &str, item: &TomlItem, folder: &Path) {
 
 /// The path of a file that an item names, relative to `folder`. An assignment names it from the current folder.
 fn placed(item: &TomlItem, name: &str, folder: &Path) -> String {
-    let path = match &item.origin {
-        Origin::Line { file, .. } => Path::new(&**file).with_file_name(name),
-        Origin::Set(_) => name.into(),
-    };
+    let path = item.origin.path(name);
     path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned()
 }
 
@@ -80,7 +76,13 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::document::parse;
+    use crate::error::Source;
+    use crate::scenario::document;
+    use std::sync::Arc;
+
+    fn parse(file: &str, text: &str) -> Result<TomlItem, crate::ScenarioError> {
+        document::parse(Arc::new(Source { file: file.into(), ..Source::default() }), text)
+    }
 
     #[test]
     fn a_document_reads_as_itself() {

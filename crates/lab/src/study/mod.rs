@@ -8,11 +8,11 @@ mod pool;
 pub use pool::{Done, Job, Pool};
 
 use crate::error::{Origin, ScenarioError};
-use crate::scenario::Scenario;
 use crate::scenario::document::{TomlItem, TomlValue};
 use crate::scenario::overrides;
 use crate::scenario::table::TableReader;
 use crate::scenario::write::toml_text;
+use crate::scenario::{Scenario, ScenarioText};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -60,14 +60,19 @@ impl Study {
     /// Parses `text` with `KEY=VALUE` assignments applied; `file` is its name in messages. Reads every point, so that
     /// errors appear before the first run. A scenario without `sweep` is a study of one run.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
-        let mut study = Study::begin(file, text, assignments)?;
+        Study::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, assignments)
+    }
+
+    /// Parses a study with `KEY=VALUE` assignments of the command line applied, as [`Study::parse`] does.
+    pub fn from_text(text: &ScenarioText<'_>, assignments: &[String]) -> Result<Study> {
+        let mut study = Study::begin(text, assignments)?;
         while !study.read_points(usize::MAX)? {}
         Ok(study)
     }
 
-    /// The first step of [`Study::parse`]: reads the axes. Then call [`Study::read_points`].
-    pub fn begin(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
-        let document = overrides::read_document(file, text, assignments)?;
+    /// The first step of [`Study::from_text`]: reads the axes. Then call [`Study::read_points`].
+    pub fn begin(text: &ScenarioText<'_>, assignments: &[String]) -> Result<Study> {
+        let document = overrides::read_document(text, assignments)?;
         let title = TableReader::new("", &document)?.text("title")?.unwrap_or("").to_string();
         let mut study = Study {
             axes: Vec::new(),

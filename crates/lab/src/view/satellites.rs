@@ -1,7 +1,7 @@
 //! A satellite network without traffic: positions, links, paths and hand-offs over time.
 
 use crate::error::{ScenarioError, nearest};
-use crate::scenario::Satellites;
+use crate::scenario::{Satellites, ScenarioText};
 use crate::simulation::HandoffOutcome;
 use orbit::{Graph, Timeline};
 use serde::Serialize;
@@ -56,14 +56,13 @@ impl SatelliteView {
     /// Computes the satellites of a scenario's text up to and including `until`. `seed` (`None`: that of the
     /// scenario) determines the jitter of checks. The result is incomplete if `stop` is set.
     pub fn new(
-        file: &str,
-        text: &str,
+        text: &ScenarioText<'_>,
         assignments: &[String],
         until: Span,
         seed: Option<u64>,
         stop: &AtomicBool,
     ) -> Result<SatelliteView, ScenarioError> {
-        let (satellites, own) = crate::Scenario::parse_satellites(file, text, assignments, until)?;
+        let (satellites, own) = crate::Scenario::parse_satellites(text, assignments, until)?;
         let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(own), stop);
         Ok(SatelliteView { satellites, line })
     }
