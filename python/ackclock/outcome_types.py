@@ -40,6 +40,9 @@ class FlowOutcome(TypedDict):
     """Times of persistent congestion (RFC 9002 section 7.6); absent for flows without QUIC."""
     ce_marks: NotRequired[int | None]
     """CE marks that ACK frames reported; absent for flows without QUIC."""
+    connection_error: NotRequired[str | None]
+    """How and when the connection was lost (RFC 9000 section 10), of the whole run also with a warm-up; null if it
+    was not; absent for flows without QUIC."""
     mean_cwnd: float | None
     """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
     small for a flow that starts late."""
@@ -63,7 +66,7 @@ class FlowOutcome(TypedDict):
     jitter2_s: float | None
     """Sum of the absolute delay differences over the number of arrivals."""
     delivery_ratio: float | None
-    """Distinct data packets that arrived, over data packets sent."""
+    """Distinct data packets that arrived, over data packets sent; after a warm-up, of the packets sent after it."""
     completion_s: float | None
     """Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not
     end."""
@@ -182,7 +185,12 @@ class LinkOutcome(TypedDict):
     mean_queue_packets: float
     """Time average of the number of packets waiting, without the one in transmission."""
     mean_sojourn_s: float | None
-    """Mean time that a packet waits before its transmission, seconds."""
+    """Mean time that a packet waits before its transmission, seconds; packets that the queue drops do not count."""
+    queue_drops: int
+    """Packets that the queue dropped, at their arrival or later: those with the reasons `queue` and `aqm`."""
+    drop_rate: float | None
+    """Packets that the queue dropped over those that it dropped or passed to the transmitter, 0 to 1; null if there
+    are none."""
     p95_sojourn_s: NotRequired[float | None]
     """95th percentile of these times, within 1 %, with packets that the queue dropped later; only with `delays =
     true`."""

@@ -67,7 +67,7 @@ impl Draw {
     /// A number from `min` to `max`, evenly by their logarithms.
     fn number(&mut self, min: f64, max: f64) -> f64 {
         let part = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        min * (max / min).powf(part)
+        min * cc::detmath::exp(part * cc::detmath::ln(max / min))
     }
     fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.next() as usize % of.len()]

@@ -65,7 +65,12 @@ pub(super) const TCP: &[Key] = &[
         ["`receive_window`", "infinite"],
         "slow-start threshold at the start, segments",
     ),
-    key("max_cwnd", NumberOrNone(1.0, 1e9), "0", "upper bound of the congestion window, segments; 0 for none"),
+    key(
+        "max_cwnd",
+        NumberOrNone(1.0, 1e9),
+        "0",
+        "upper bound of the congestion window, segments; 0 for none",
+    ),
     key("max_burst", Integer(0, MOST), "0", "most packets sent in response to one event; 0 for no bound"),
     key("syn", Switch, "true", "packet 0 is a SYN without data"),
     key(

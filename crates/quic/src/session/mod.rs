@@ -19,7 +19,10 @@ pub(crate) const SERVER_NAME: &str = "ackclock";
 pub(crate) struct KeyLog(Arc<Mutex<String>>);
 
 impl KeyLog {
-    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "the session without encryption has no secrets"))]
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(dead_code, reason = "the session without encryption has no secrets")
+    )]
     fn add(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         text.push_str(label);

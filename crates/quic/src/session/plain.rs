@@ -38,7 +38,17 @@ impl Plain {
         let mut own = Vec::new();
         parameters.write(&mut own);
         let (other, incoming) = (Vec::new(), Vec::new());
-        Box::new(Session { plain: self, side, own, other, incoming, read: 0, written: 0, updates: 0, done: false })
+        Box::new(Session {
+            plain: self,
+            side,
+            own,
+            other,
+            incoming,
+            read: 0,
+            written: 0,
+            updates: 0,
+            done: false,
+        })
     }
 
     /// The keys of a space after `updates` key updates, which only the application data space has.

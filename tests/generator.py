@@ -1,0 +1,368 @@
+"""Scenarios drawn from the scenario schema, so that every table, key and model occurs.
+
+    python tests/generator.py [COUNT]
+
+prints how often each model and table occurred in the scenarios that ran.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import tomli_w
+
+from ackclock import Scenario, ScenarioError
+from ackclock.experiment import Result
+from ackclock.models import definition, models, schema
+
+FILE = Path(__file__).parents[1] / "scenarios" / "generated.toml"
+"""The name of generated scenarios: the files that they name are beside it."""
+DEFINITIONS: dict[str, Any] = schema("scenario")["$defs"]
+REQUIRED = {table["name"]: {key["name"] for key in table["params"] if not key["default"]} for table in models("keys")}
+MODELS = {definition(form) for kind in ("queue", "loss") for form in DEFINITIONS[kind]["anyOf"]}
+"""Queue disciplines and impairments: tables whose `kind` is their name."""
+Document = dict[str, Any]
+
+
+class Generator:
+    """The scenario with a number: wired (with TCP, QUIC and UDP flows), of satellites, or of radio nodes."""
+
+    OPTIONAL = 2.5
+    """Mean number of optional keys in a table."""
+    PARTS: ClassVar = {"congestion_control": 0.8, "recovery": 0.5, "mobility": 1, "area": 1}
+    """Part of the tables that have a key, where it differs."""
+    LEFT_OUT = frozenset({"fit", "python", "extends", "sweep"})
+    """Keys that name other files, and the axes of studies."""
+
+    def __init__(self, number: int) -> None:
+        self.random = random.Random(number)
+        self.nodes = [f"n{i}" for i in range(self.random.randrange(2, 6))]
+        self.flows = self.random.randrange(1, 5)
+
+    def choice(self, *values: Any) -> Any:
+        return self.random.choice(values)
+
+    def likely(self, part: float) -> bool:
+        return self.random.random() < part
+
+    def document(self) -> Document:
+        """The scenario. Most of them can be run."""
+        build = self.random.choices((self.wired, self.satellites, self.radio), [8, 1, 1])[0]
+        document: Document = {"duration": self.choice("200ms", "1s", "2500ms")} | build()
+        if self.likely(0.2):
+            document["warmup"] = self.choice("100ms", "190ms", "5s")
+        if self.likely(0.2):
+            document["delays"] = True
+        if self.likely(0.1):
+            document["title"] = self.choice("[/] oops", "a\x1b[31mb", "$x", "")
+        for table in ("tcp", "quic"):
+            if self.likely(0.1):
+                document[table] = self.table(table)
+        return document
+
+    def wired(self) -> Document:
+        """Nodes in a line with some more links between them, flows, sometimes traffic."""
+        pairs = [*itertools.pairwise(self.nodes), *(self.ends() for _ in range(self.random.randrange(3)))]
+        document: Document = {
+            "link": [self.table("link") | {"ends": list(pair)} for pair in pairs],
+            "flow": [self.flow(i) for i in range(self.flows)],
+        }
+        if self.likely(0.2):
+            document["traffic"] = [self.table("traffic")]
+        return document
+
+    def satellites(self) -> Document:
+        """Two terminals and a constellation."""
+        self.nodes = ["n0", "n1"]
+        return {
+            "constellation": self.table("constellation"),
+            "terminal": [self.table("terminal") | {"name": name} for name in self.nodes],
+            "flow": [self.flow(i) for i in range(self.flows)],
+        }
+
+    def radio(self) -> Document:
+        """A few nodes near each other."""
+        radio = self.table("radio") | {"nodes": len(self.nodes)}
+        return {"radio": radio, "flow": [self.flow(i) for i in range(self.flows)]}
+
+    def ends(self) -> list[str]:
+        return self.random.sample(self.nodes, 2)
+
+    def flow(self, number: int) -> Document:
+        """A TCP, QUIC or UDP flow, mostly from the first node to the last."""
+        flow = self.table("flow") | {"name": f"f{number}", "from": self.nodes[0], "to": self.nodes[-1]}
+        for other in ("tcp", "quic", "udp"):
+            flow.pop(other, None)
+        if self.likely(0.4):
+            flow["from"], flow["to"] = self.ends()
+        transport: str | None = self.random.choices(("tcp", "quic", "udp", None), [5, 3, 2, 1])[0]
+        return flow if transport is None else flow | {transport: self.table(transport)}
+
+    def table(self, name: str) -> Document:
+        """A table of the schema: its required keys, and some of the others."""
+        properties = {
+            key: form
+            for key, form in DEFINITIONS[name]["properties"].items()
+            if not form.get("deprecated") and key not in self.LEFT_OUT
+        }
+        part = min(0.5, self.OPTIONAL / len(properties))
+        table: Document = {
+            key: self.value(name, key, form)
+            for key, form in properties.items()
+            if key in REQUIRED[name] or self.likely(self.PARTS.get(key, part))
+        }
+        if name in MODELS:
+            table["kind"] = name
+        return table
+
+    def value(self, table: str, key: str, form: dict[str, Any]) -> Any:
+        """A value of a key: one of `special`, or any that the schema permits."""
+        special = self.special(table, key)
+        return self.drawn(form) if special is None else special
+
+    def special(self, table: str, key: str) -> Any:
+        """A value of a key that must fit the rest of the scenario, or whose size decides how long the run takes."""
+        match table, key:
+            case ("scripted", "flow"):
+                return self.choice("f0", "f0", "f0", "nobody")
+            case ("scripted", "packets" | "acks"):
+                return [1, 3, 4]
+            case ("blackout" | "stall", "times"):
+                return [["100ms", "150ms"], ["300ms", self.choice("310ms", "900ms")]]
+            case ("trace", "file"):
+                return self.choice("traces/two-steps.down", "traces/cellular.down.gz")
+            case ("file", "file"):
+                return "traces/steps.csv"
+            case ("constellation", "file"):
+                return "iridium-66.tle"
+            case ("constellation", "kind"):
+                return self.choice("iridium", "iridium", "iridium", "walker", "tle")
+            case ("constellation", "planes" | "per_plane"):
+                return self.choice(1, 6, 11)
+            case ("constellation", "recompute") | ("handoff", "check"):
+                return self.choice("1s", "10s")
+            case ("mobility", "kind"):
+                return self.choice("static", "random_waypoint")
+            case ("mobility", "positions"):
+                return [[40 * i, 0] for i in range(len(self.nodes))]
+            case ("mobility", "max_speed"):
+                return "10mps"
+            case ("radio", "area"):
+                return ["200m", "200m"]
+            case ("radio_traffic", "connections"):
+                return self.choice(1, 5)
+            case ("mac", "rate" | "basic_rate"):
+                return self.choice("1Mbps", "2Mbps", "11Mbps")
+            case ("traffic", "from" | "to"):
+                return self.choice(self.nodes[0], self.nodes[-1], self.nodes)
+            case ("link", "name"):
+                return f"link{self.random.randrange(10**6)}"
+            case ("link" | "back" | "transmitter", "rate") if self.likely(0.6):
+                rates = ("100kbps", "1Mbps", "3.7Mbps", "10Mbps", "0bps", "1Gbps")
+                return self.random.choices(rates, [20, 90, 90, 90, 1, 20])[0]
+            case ("random_steps", "min" | "max"):
+                return {"min": "1Mbps", "max": "9Mbps"}[key]
+            case ("random_steps", "interval"):
+                return "100ms"
+            case ("link" | "back" | "transmitter", "delay"):
+                times = ("0s", "1us", "3ms", "20ms", "250ms", "-1s")
+                return self.random.choices(times, [20, 20, 90, 90, 30, 1])[0]
+            case (_, "limit"):
+                return self.choice("1p", "5p", "50p", "3000B", "20kB", "1bdp")
+            case (_, "mss" | "packet"):
+                return self.choice(40, 100, 536, 1000, 1460, 9000)
+            case (_, "max_datagram_size"):
+                return self.choice(1200, 1472, 9000, 65_527)
+        return None
+
+    def drawn(self, form: dict[str, Any]) -> Any:
+        """A value that the schema permits; text with a unit is an example of the schema, scaled."""
+        match form:
+            case {"$ref": _}:
+                return self.model(definition(form))
+            case {"anyOf": forms}:
+                return self.drawn(self.random.choice(forms))
+            case {"enum": words}:
+                return self.random.choice(words)
+            case {"const": word}:
+                return word
+            case {"type": "boolean"}:
+                return self.choice(True, False)
+            case {"type": "number" | "integer" as kind, "minimum": low, "maximum": high}:
+                return self.number(float(low), float(high), whole=kind == "integer")
+            case {"type": "array", "items": items}:
+                return [self.drawn(items) for _ in range(self.random.randrange(3))]
+            case {"type": "array", "examples": [text]}:
+                return self.scaled(json.loads(text), 0.1)
+            case {"examples": examples}:
+                return self.quantity(self.random.choice(examples), self.choice(0, 0.1, 0.5, 1, 1, 1, 1, 2, 10))
+        return "x"
+
+    def model(self, name: str) -> Any:
+        """A table, or one of several models: a queue, a loss, a controller."""
+        form = DEFINITIONS[name]
+        if name == "controller":
+            return self.controller(form["anyOf"])
+        return self.drawn(form) if "anyOf" in form else self.table(name)
+
+    def controller(self, forms: list[dict[str, Any]]) -> Any:
+        """The name of a controller, or a table with parameters."""
+        names, *tables = (form for form in forms if "python" not in form.get("properties", {}))
+        if self.likely(0.6):
+            return self.random.choice(names["enum"])
+        properties: dict[str, Any] = self.random.choice(tables)["properties"]
+        part = min(0.5, 1.5 / len(properties))
+        return {
+            key: self.drawn(form)
+            for key, form in properties.items()
+            if key == "kind" or (key not in self.LEFT_OUT and self.likely(part))
+        }
+
+    def number(self, low: float, high: float, *, whole: bool) -> float | int:
+        """A number in a range: sometimes an end of it, mostly between 0.01 and 10,000."""
+        first, last = max(low, min(0.01, high)), min(high, max(1e4, low))
+        between = first * (last / first) ** self.random.random() if first > 0 else self.random.uniform(low, last)
+        number = self.random.choices((low, high, between), [1, 1, 8])[0]
+        return round(number) if whole else number
+
+    def quantity(self, example: str, factor: float) -> str:
+        """Text with a unit, scaled; other text as it is."""
+        match = re.fullmatch(r"([\d.]+)([a-zA-Z]+)", example)
+        if match is None:
+            return example
+        number = float(match[1]) * factor
+        return f"{number:.10g}{match[2]}" if match[2] != "p" else f"{round(number)}p"
+
+    def scaled(self, value: Any, factor: float) -> Any:
+        """An example of the schema with its times scaled."""
+        if isinstance(value, list):
+            return [self.scaled(item, factor) for item in value]
+        return self.quantity(value, factor) if isinstance(value, str) and re.fullmatch(r"[\d.]+s", value) else value
+
+
+def elements(value: Any, place: str = "") -> Iterator[str]:
+    """The tables, models, controllers and recoveries of a scenario, as `place name`."""
+    if isinstance(value, list):
+        for item in value:
+            yield from elements(item, place)
+    elif isinstance(value, dict):
+        yield f"{place} {value['kind']}".strip() if "kind" in value else place
+        for key, item in value.items():
+            yield from elements(item, key)
+    elif place in {"congestion_control", "recovery"}:
+        yield f"{place} {value}"
+
+
+PLAIN = {"rate": "2Mbps", "delay": "10ms", "from": "n0", "to": "n1"}
+"""Values of required keys that are seldom refused."""
+
+
+def repaired(generator: Generator, document: Document, error: ScenarioError) -> bool:
+    """Change what an error names, such as `link[0].queue.target`; returns whether something changed.
+
+    A key that is missing is drawn; a required key gets a plain value; any other key or table is removed.
+    """
+    path = re.findall(r"[^.\[\]]+", error.key)
+    steps: list[tuple[Any, Any]] = []
+    at: Any = document
+    for step in path:
+        index: Any = step
+        if isinstance(at, list):
+            names = [item.get("name") if isinstance(item, dict) else None for item in at]
+            index = int(step) if step.isdecimal() else names.index(step) if step in names else len(at)
+        if index not in at if isinstance(at, dict) else not isinstance(at, list) or index >= len(at):
+            break
+        steps.append((at, index))
+        at = at[index]
+    if error.message.startswith("is missing") and len(steps) == len(path) - 1 and isinstance(at, dict):
+        table = at["kind"] if at.get("kind") in DEFINITIONS else path[-2] if len(path) > 1 else "scenario"
+        form = DEFINITIONS.get(table, {}).get("properties", {}).get(path[-1])
+        if form is not None and path[-1] not in {"link", "flow"}:
+            at[path[-1]] = generator.value(table, path[-1], form)
+            return True
+    for container, index in reversed(steps):
+        if index in PLAIN and container[index] != PLAIN[index]:
+            container[index] = PLAIN[index]
+            return True
+        if index not in {*PLAIN, "duration", "link", "flow", "kind", "ends", 0}:
+            del container[index]
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A generated scenario: what was refused until it ran, and its result; none if it never ran."""
+
+    document: Document
+    refusals: list[ScenarioError]
+    scenario: Scenario | None = None
+    result: Result | None = None
+
+
+def run(number: int) -> Attempt:
+    """Run the scenario with a number, with auditor and captures; errors that refuse it are repaired one by one."""
+    generator = Generator(number)
+    document = generator.document()
+    refusals: list[ScenarioError] = []
+    for _ in range(40):
+        try:
+            scenario = Scenario.parse(tomli_w.dumps(document), file=str(FILE))
+            captures = [] if "radio" in document else [""]  # the first node with a link
+            result = scenario.run(seed=number, audit=True, captures=captures)
+            return Attempt(document, refusals, scenario, result)
+        except ScenarioError as error:
+            refusals.append(error)
+            if not repaired(generator, document, error):
+                break
+    return Attempt(document, refusals)
+
+
+def expected() -> set[str]:
+    """The elements that must occur: every model of the catalog, QUIC, UDP, traffic, satellites and radio networks."""
+    rates = ("trace", "steps", "random_steps", "file")
+    return {
+        *(f"queue {model['name']}" for model in models("queues")),
+        *(f"loss {model['name']}" for model in models("losses")),
+        *(f"recovery {model['name']}" for model in models("recoveries")),
+        *(f"congestion_control {model['name']}" for model in models("controllers")),
+        *(f"rate {kind}" for kind in rates),
+        *(f"router {kind}" for kind in DEFINITIONS["router"]["properties"]["kind"]["enum"]),
+        *("quic", "udp", "traffic", "shaper", "back", "constellation iridium", "radio", "terminal"),
+    }
+
+
+def main() -> int:
+    """Print the table of occurrences; 1 if an element does not occur."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    ran = 0
+    counts: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    for number in range(count):
+        attempt = run(number)
+        if attempt.result is None:
+            refused.update(f"{error.key}: {error.message}"[:100] for error in attempt.refusals[-1:])
+        else:
+            ran += 1
+            counts.update(set(elements(attempt.document)))
+    print(f"{ran} of {count} scenarios ran\n")
+    print("| element | scenarios |\n|---|---|")
+    for name, n in sorted(counts.items()):
+        print(f"| {name or 'scenario'} | {n} |")
+    print("\nnever ran:", *(f"  {n} x {reason}" for reason, n in refused.most_common(15)), sep="\n")
+    missing = expected() - counts.keys()
+    print("missing:", ", ".join(sorted(missing)) or "nothing")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
