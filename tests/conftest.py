@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from ackclock import view
 from security import Place
 from skips import Skips
-
-from ackclock import view
 
 ROOT = Path(__file__).parents[1]
 

@@ -210,28 +210,25 @@ quic = { tls = true }
 
 
 def test_wireshark_decrypts_quic_under_tls(tmp_path: Path) -> None:
-    result = Scenario.parse(QUIC).run(captures=["x"], qlog=True)
-    capture = result.captures["x"]
+    capture = Scenario.parse(QUIC).run(captures=["x"]).captures["x"]
     assert tshark(tmp_path, capture, "quic.decryption_failed || _ws.malformed", "frame.number") == []
-    rows = tshark(tmp_path, capture, "quic.stream.length", "ip.src_host", "quic.stream.length")
+    rows = tshark(tmp_path, capture, "quic.stream.offset", "ip.src_host", "quic.stream.offset")
     for host, size in (("s", 200_000), ("d", 50_000)):
-        lengths = [int(length) for source, text in rows if source == host for length in text.split(",")]
-        assert sum(lengths) >= size
+        offsets = [int(offset) for source, text in rows if source == host for offset in text.split(",")]
+        assert size - 1500 < max(offsets) < size
     done = tshark(tmp_path, capture, "quic.frame_type == 0x1e", "ip.src_host")
-    assert sorted({row[0] for row in done}) == ["d", "s"], "each server confirms the handshake"
-    # Key updates are among the packets: both phases are decrypted.
-    phases = {row[0] for row in tshark(tmp_path, capture, "quic.key_phase == 1", "quic.key_phase")}
-    assert phases
+    assert {row[0] for row in done} == {"s", "d"}, "each server confirms the handshake"
+    assert tshark(tmp_path, capture, "quic.key_phase == 1", "frame.number") != [], "packets after a key update"
 
 
 def test_a_capture_of_quic_without_tls_says_what_can_be_read(tmp_path: Path) -> None:
-    result = Scenario.parse(QUIC.replace("tls = true", "tls = false")).run(captures=["x"])
+    capture = Scenario.parse(QUIC.replace("tls = true", "tls = false")).run(captures=["x"]).captures["x"]
     file = tmp_path / "c.pcapng"
-    file.write_bytes(result.captures["x"])
+    file.write_bytes(capture)
     said = subprocess.run(["capinfos", str(file)], capture_output=True, text=True, check=True).stdout
     assert "QUIC without TLS (tls = false)" in said
-    assert tshark(tmp_path, result.captures["x"], "_ws.malformed", "frame.number") == []
-    initial = tshark(tmp_path, result.captures["x"], "quic.long.packet_type == 0", "ip.src_host", "quic.version")
+    assert tshark(tmp_path, capture, "_ws.malformed", "frame.number") == []
+    initial = tshark(tmp_path, capture, "quic.long.packet_type == 0", "ip.src_host", "quic.version")
     assert {host for host, *_ in initial} == {"s", "d"}
     tcp = Scenario.parse(NETWORK).run(captures=["r1"]).captures["r1"]
     assert b"QUIC" not in tcp

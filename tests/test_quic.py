@@ -8,9 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import pytest
-
 import polars as pl
+import pytest
 
 from ackclock import Scenario, ScenarioError
 from ackclock.agree.page import render
@@ -84,7 +83,7 @@ def test_tcp_flows_run_over_quic(tmp_path: Path, ackclock: Command) -> None:
     tcp = Scenario.load(file).run().outcome["flows"][0]
     assert "transport" not in tcp
     assert flow["throughput_bps"] == pytest.approx(tcp["throughput_bps"], rel=0.05)
-    assert set(flow) - set(tcp) == {"transport", "persistent_congestion", "ce_marks"}
+    assert set(flow) - set(tcp) == {"transport", "persistent_congestion", "ce_marks", "connection_error"}
     assert "reno/quic" in ackclock("run", file, "--over", "quic").stdout
     with pytest.raises(ValueError, match='the transport is "quic", not "sctp"'):
         Scenario.load(file).over("sctp")
@@ -129,7 +128,7 @@ def test_captures_have_the_bytes_of_datagrams(tmp_path: Path) -> None:
     sent = outcome["links"][0]["delivered_packets"] * 1400
     assert len(capture) > 0.9 * sent, "the payload of datagrams is in the file"
     # The first datagram is an Initial packet of version 1 in 1,200 bytes or more (RFC 9000 section 14.1).
-    first = capture.index(bytes([0x00, 0x00, 0x00, 0x01]), capture.index(b"\x45"))
+    first = capture.index(bytes([0x00, 0x00, 0x00, 0x01]), capture.index(b"\x45\x00"))
     assert capture[first - 1] & 0xC0 == 0xC0
 
 
@@ -194,7 +193,7 @@ def test_a_lost_connection_is_reported(tmp_path: Path, ackclock: Command) -> Non
     done = ackclock("run", file, "--json")
     assert done.returncode == 0
     [flow] = json.loads(done.stdout)["flows"]
-    assert flow["connection_error"].startswith("too many gaps in stream buffer"), flow["connection_error"]
+    assert "too many gaps in stream buffer (receiver, at 0." in flow["connection_error"]
     assert done.stderr == f"ackclock: flow q lost its connection: {flow['connection_error']}\n"
     assert "lost its connection" in ackclock("run", file).stderr
     assert "has lost its connection" in ackclock("run", file, "--audit").stderr
@@ -204,7 +203,7 @@ def test_a_lost_connection_is_reported(tmp_path: Path, ackclock: Command) -> Non
     assert ackclock("sweep", study, "--out", tmp_path / "out").returncode == 0
     table = ackclock("results", tmp_path / "out").stdout
     assert table.count("! link.x.loss.rate = 0.5, seed ") == 2
-    assert "flow q lost its connection: too many gaps" in table
+    assert "flow q lost its connection: " in table
     assert ackclock("results", tmp_path / "out", "--export", tmp_path / "runs.csv").returncode == 0
     lost = pl.read_csv(tmp_path / "runs.csv")["q.connection_error"]
     assert (lost.null_count(), len(lost)) == (2, 4)
@@ -214,12 +213,13 @@ def test_agree_does_not_compare_lost_connections(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     text = LOSSY.replace("quic = { initial_window = 8000", "tcp = { initial_window = 8000, receive_window = 10000")
     file = scenario(tmp_path, text.replace(', pacing = "none"', ""))
-    assert main(["agree", str(file), "--on", "tcp,quic", "--seeds", "2", "--set", 'quic.pacing="none"', "--out", "r"]) == 0
+    options = ["--on", "tcp,quic", "--seeds", "2", "--set", 'quic.pacing="none"', "--out", "r"]
+    assert main(["agree", str(file), *options]) == 0
     document = json.loads((tmp_path / "r" / "agree.json").read_text())
     quic = document["controllers"][0]["substrates"]["quic"]
     assert quic["runs"] == 0
     assert [one["seed"] for one in quic["invalid"]] == [1, 2]
-    assert "flow q lost its connection: too many gaps" in quic["invalid"][0]["reasons"][0]
+    assert quic["invalid"][0]["reasons"][0].startswith("flow q lost its connection: ")
     assert "lost its connection" in render(document)
 
 

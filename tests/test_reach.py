@@ -292,6 +292,22 @@ def test_the_commands_write_traces(scenario: Callable[..., Path], tmp_path: Path
     assert columns == Scenario.load(path).run(trace="changes").trace.columns
 
 
+def test_the_session_and_the_size_of_datagrams_are_those_of_the_scenario(
+    scenario: Callable[..., Path], ackclock: Command
+) -> None:
+    path = scenario(1)
+    for tls, session in (("true", "session: TLS 1.3"), ("false", "session: without encryption")):
+        done = ackclock("live", path, "--set", f"quic.tls={tls}", "--set", "flow.f.tcp.mss=9000", "--json")
+        assert done.returncode in {0, 4}, done.stderr
+        outcome = json.loads(done.stdout)
+        assert session in outcome["validity"]["degraded"]
+        assert outcome["flows"][0]["connection_error"] is None
+        assert outcome["flows"][0]["delivered_bytes"] > 100_000
+    text = path.read_text().replace('tcp = { congestion_control = "reno", ecn = false }', "quic = {}")
+    with pytest.raises(BadInput, match=r"flow\[0\]: max_datagram_size is 65508 bytes"):
+        runs.run("udp", Scenario.parse(text, ["flow.f.quic.max_datagram_size=65508"]))
+
+
 def bridged() -> None:
     if not _core.KERNEL_BRIDGE:
         pytest.skip("this core was built without the kernel bridge (make kernel)")

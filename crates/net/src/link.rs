@@ -7,7 +7,7 @@ use crate::qdisc::scheduled::LowLatency;
 use crate::quick_start::{QuickStartConfig, QuickStartRouter};
 use crate::rcp::{RcpConfig, RcpRouter};
 use crate::rule::Rule;
-use crate::service::Service;
+use crate::service::{Service, Unsent};
 use crate::tap::DropReason;
 use crate::xcp::{XcpConfig, XcpRouter};
 use engine::LaneHint;
@@ -282,22 +282,6 @@ pub(crate) struct Beyond {
     pub waited: f64,
     /// Those of the accepted packets whose transmission begins after the warm-up.
     pub unsent: Unsent,
-}
-
-/// Packets that a link has accepted and whose transmission has not begun: they wait, or were dropped.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Unsent {
-    pub packets: u64,
-    /// Their part of the sum of waiting times, ps.
-    pub waited: f64,
-}
-
-impl Unsent {
-    /// Adds a packet that has waited for `waited` ps.
-    pub fn add(&mut self, waited: f64) {
-        self.packets += 1;
-        self.waited += waited;
-    }
 }
 
 /// The result for a packet that a queue has accepted.

@@ -6,13 +6,14 @@ mod service;
 
 use crate::ids::LinkId;
 use crate::impairment::Effect;
-use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router, Unsent};
+use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
 use crate::next_hop::{Hop, Segment, Upstream};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
 use crate::rule::{Rule, RuleEvent};
 use crate::satellites::{SatelliteNetwork, Tables};
+use crate::service::Unsent;
 use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use engine::{EventQueue, LaneHint, large_vec, prefetch};

@@ -1,11 +1,26 @@
 //! The queue and the transmitter of a scheduled link.
 
-use crate::link::Unsent;
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::transmitter::Transmitter;
 use engine::{EventQueue, LaneHint};
 use units::{Rate, Time};
+
+/// Packets that a link has accepted and whose transmission has not begun: they wait, or were dropped.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unsent {
+    pub packets: u64,
+    /// Their part of the sum of waiting times, ps.
+    pub waited: f64,
+}
+
+impl Unsent {
+    /// Adds a packet that has waited for `waited` ps.
+    pub fn add(&mut self, waited: f64) {
+        self.packets += 1;
+        self.waited += waited;
+    }
+}
 
 /// The queue and the transmitter of a scheduled link.
 #[derive(Clone, Debug)]

@@ -104,13 +104,25 @@ const ADDRESSES: [SocketAddr; 2] = [
 /// The most bytes given to the stack at once.
 const MAX_WRITE: u64 = 65_536;
 
-/// Connection identifiers in sequence: the stack's own generators ask the system for random numbers.
+/// Connection identifiers in sequence: the stack's own generators ask the system for random numbers. Readers of captures tell
+/// connections apart by them.
 struct Sequence(u64);
+
+impl Sequence {
+    /// The sequence of an end. The first bit of an identifier is 0, 43 bits are of the connection's seed, one of the end.
+    fn new(seed: u64, sender: bool) -> Sequence {
+        Sequence((seed << 21 >> 1) | u64::from(sender) << 19)
+    }
+    /// The last identifier.
+    fn last(&self) -> ConnectionId {
+        ConnectionId::new(&self.0.to_be_bytes())
+    }
+}
 
 impl ConnectionIdGenerator for Sequence {
     fn generate_cid(&mut self) -> ConnectionId {
         self.0 += 1;
-        ConnectionId::new(&self.0.to_be_bytes())
+        self.last()
     }
     fn cid_len(&self) -> usize {
         8
@@ -193,7 +205,8 @@ impl Endpoint {
         let mut settings = session::endpoint();
         settings.grease_quic_bit(false);
         settings.max_udp_payload_size(config.packet as u16).expect("the size is checked");
-        settings.cid_generator(move || Box::new(Sequence((sends as u64) << 32)));
+        let id_seed = config.seed;
+        settings.cid_generator(move || Box::new(Sequence::new(id_seed, sends)));
         let mut seed = [sends as u8; 32];
         seed[..8].copy_from_slice(&config.seed.to_le_bytes());
         settings.rng_seed(Some(seed));
@@ -201,7 +214,7 @@ impl Endpoint {
         if sends {
             let mut settings = session::client(config, observer, &key_log);
             settings.transport_config(transport);
-            settings.initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&[7; 8])));
+            settings.initial_dst_cid_provider(Arc::new(move || Sequence::new(id_seed, true).last()));
             client = Some(settings);
         } else {
             let mut settings = session::server(config, observer);
@@ -491,6 +504,21 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_and_ends_have_identifiers_of_their_own() {
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in [0, 1, 2, 1 << 42, (1 << 43) - 1] {
+            for sender in [false, true] {
+                let mut ids = Sequence::new(seed, sender);
+                assert!(seen.insert(ids.last().to_vec()));
+                assert!((0..100).all(|_| seen.insert(ids.generate_cid().to_vec())), "{seed} {sender}");
+            }
+        }
+        // The first byte of a reset token is that of its identifier, and the tag of a packet has another (session/plain.rs).
+        assert!(seen.iter().all(|id| id.len() == 8 && id[0] < 0x80));
+        assert_eq!(Sequence::new(u64::MAX, false).last()[0], 0x7f);
+    }
 
     #[test]
     fn ends_can_move_between_threads() {

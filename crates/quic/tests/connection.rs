@@ -412,3 +412,26 @@ fn tls_changes_neither_reductions_nor_losses() {
     };
     assert_eq!(run(true), run(false));
 }
+
+#[cfg(feature = "tls")]
+#[test]
+fn a_tls_session_is_not_resumed_and_its_secrets_are_told() {
+    let config = Config { tls: true, qlog: Some("a run".into()), ..Config::default() };
+    let run = || Pipe::endless("cubic", &config, Path::default(), 1);
+    let (mut first, mut second) = (run(), run());
+    // A resumed handshake has CRYPTO frames of other lengths.
+    for end in 0..2 {
+        assert_eq!(first.ends[end].take_qlog(), second.ends[end].take_qlog());
+    }
+    let secrets = [&first, &second].map(|pipe| pipe.ends[0].tls_secrets());
+    assert_ne!(secrets[0], secrets[1]);
+    for label in ["CLIENT_HANDSHAKE_TRAFFIC_SECRET ", "SERVER_TRAFFIC_SECRET_0 "] {
+        let line = secrets[0].lines().find(|line| line.starts_with(label)).expect(label);
+        let [_, random, secret] = line.split(' ').collect::<Vec<_>>().try_into().expect("three words");
+        assert_eq!(random.len(), 64);
+        assert!(secret.len() >= 64 && secret.bytes().all(|digit| digit.is_ascii_hexdigit()), "{line}");
+    }
+    assert_eq!(first.ends[1].tls_secrets(), "");
+    let plain = Pipe::endless("cubic", &Config::default(), Path::default(), 1);
+    assert_eq!(plain.ends[0].tls_secrets(), "");
+}

@@ -30,12 +30,25 @@ fn every_size_uses_the_path() {
             pipe.run(seconds(8));
             let packets = pipe.stats().acked_packets - before;
             let used = packets as f64 * (packet + 28) as f64 * 8.0 / 4.0 / 50e6;
-            println!("{packet} {name}: {used}");
             assert!((0.99..1.01).contains(&used), "{packet} {name}: {used} {:?}", pipe.stats());
             // Stream data but for headers and tags, and what waits for a retransmission.
             assert!(pipe.delivered() as f64 > 0.9 * pipe.stats().acked_packets as f64 * packet as f64);
             assert_eq!(pipe.ends.each_ref().map(|end| end.connection_error()), [None; 2]);
         }
+    }
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn every_size_runs_under_tls() {
+    for packet in SIZES {
+        let config = Config { packet, tls: true, ..Config::default() };
+        let mut pipe = Pipe::new(&config, controller("cubic", &config, &[]), Path::default());
+        pipe.ends[0].write(1_000_000, true);
+        pipe.open();
+        pipe.run(seconds(10));
+        assert_eq!(pipe.delivered(), 1_000_000, "{packet} {:?}", pipe.stats());
+        assert_eq!(pipe.ends.each_ref().map(|end| end.connection_error()), [None; 2]);
     }
 }
 

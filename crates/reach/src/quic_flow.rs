@@ -115,7 +115,7 @@ fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), 
     let config = Config { seed, ..options.config.clone() };
     if config.packet > LARGEST_DATAGRAM {
         return Err(Error::Input(format!(
-            "max_datagram_size: {} bytes do not fit into an IPv4 packet; write at most {LARGEST_DATAGRAM}",
+            "flow[0]: max_datagram_size is {} bytes, and an IPv4 packet carries {LARGEST_DATAGRAM}; write at most that",
             config.packet
         )));
     }

@@ -120,10 +120,7 @@ class Store:
         """Identities of the runs whose rows were read and have a wrong checksum."""
 
     def _connect(self, *, writes: bool) -> sqlite3.Connection:
-        if writes:
-            index = sqlite3.connect(self._file, isolation_level=None, timeout=30)
-        else:
-            index = self._connect_for_reading()
+        index = sqlite3.connect(self._file, isolation_level=None, timeout=30) if writes else self._connect_for_reading()
         index.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
         index.execute("PRAGMA trusted_schema = OFF")  # the file may come from elsewhere
         return index

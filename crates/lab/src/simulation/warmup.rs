@@ -134,7 +134,7 @@ impl Cut {
         link.set_drop_rate();
         let late = Cut { whole: link.offered_s, warmup: early.offered_s };
         link.utilisation = if link.offered_s > early.offered_s {
-            late.over_time(link.utilisation, early.utilisation).min(1.0) // both are rounded
+            late.over_time(link.utilisation, early.utilisation).clamp(0.0, 1.0) // both are rounded
         } else {
             0.0
         };

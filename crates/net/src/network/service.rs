@@ -179,10 +179,7 @@ impl Network {
         let now = event_queue.now();
         let ingress = self.links[id as usize].ingress as usize;
         let impaired = !self.ingress[ingress].impairments.is_empty();
-        let mut resumed = now;
-        if impaired {
-            resumed = self.ingress[ingress].after_stalls(now);
-        }
+        let mut resumed = if impaired { self.ingress[ingress].after_stalls(now) } else { now };
         if let Some(tables) = &mut self.tables {
             resumed = tables.terminal_ready(id, resumed);
         }

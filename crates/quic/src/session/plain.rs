@@ -363,9 +363,10 @@ mod tests {
 
     #[test]
     fn no_reset_token_is_a_tag() {
-        for id in (0..1000_u64).chain((1 << 32)..(1 << 32) + 1000) {
+        // The first bit of a connection identifier is 0.
+        for first in 0..0x80 {
             let mut token = [0; 32];
-            NoSecret.sign(&id.to_be_bytes(), &mut token);
+            NoSecret.sign(&[first, 1, 2, 3, 4, 5, 6, 7], &mut token);
             assert_ne!(token[8], MARK);
         }
     }
