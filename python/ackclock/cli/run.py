@@ -103,9 +103,7 @@ def command(
         print(ascii_json(result.json))
     else:
         _summarise(scenario, result, targets, all_)
-    for line in lost_connections(result.outcome):
-        say(f"ackclock: {line}", error=True)
-    return _report_violations(result)
+    return _report_faults(result)
 
 
 def _summarise(scenario: Scenario, result: Result, written: Sequence[Path], complete: bool) -> None:
@@ -152,8 +150,10 @@ def _traffic(scenario: Scenario, result: Result) -> list[str]:
     return [source["name"] for source in scenario.resolved["traffic"]]
 
 
-def _report_violations(result: Result) -> int:
+def _report_faults(result: Result) -> int:
     """Print what the auditor found; returns the exit status."""
+    for line in lost_connections(result.outcome):
+        say(f"ackclock: {line}", error=True)
     if not result.violation_count:
         return 0
     say(f"ackclock: the audit found {result.violation_count} violations:", error=True)
