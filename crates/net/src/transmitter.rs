@@ -22,6 +22,7 @@ pub enum Transmitter {
 
 impl Transmitter {
     /// The earliest time from `now` on at which a transmission can start.
+    #[inline]
     pub fn ready_at(&self, now: Time) -> Time {
         if let Transmitter::Trace(cursor) = self { cursor.ready_at(now) } else { now }
     }

@@ -85,7 +85,7 @@ impl Network {
         let now = packet.arrived;
         let after_departure = self.cause >= service.serving_since;
         if after_departure && service.due == now {
-            self.start(event_queue, tap, service, id);
+            self.start_at_arrival(event_queue, tap, service, id);
         }
         let link = &mut self.links[id as usize];
         let free = link.free_at < now || link.free_at == now && self.cause >= service.serving_since;
@@ -111,7 +111,7 @@ impl Network {
         if service.due == Time::NEVER && service.waiting() > 0 {
             let ready = service.transmitter.ready_at(now.max(self.links[id as usize].free_at));
             if idle && ready == now {
-                self.start(event_queue, tap, service, id);
+                self.start_at_arrival(event_queue, tap, service, id);
             } else {
                 service.schedule(event_queue, ready);
             }
@@ -167,8 +167,20 @@ impl Network {
         self.ingress[ingress].service = Some(service);
     }
 
-    /// Starts the transmission of the next packet now.
+    /// Starts a transmission at the arrival of a packet, which is rare on a busy link.
     #[inline(never)]
+    fn start_at_arrival<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        service: &mut Service,
+        id: u32,
+    ) {
+        self.start(event_queue, tap, service, id);
+    }
+
+    /// Starts the transmission of the next packet now.
+    #[inline(always)] // or each departure pays a call for it
     fn start<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
