@@ -20,6 +20,7 @@ PROBE_RTT_PS = 200 * 10**9
 MIN_WINDOW = 4.0
 PACING_MARGIN = 0.99
 QUANTA = 3.0  # segments that the two hosts may hold back, in quanta
+BURSTS_PER_SECOND, LARGEST_BURST_BITS, MOST_AT_ONCE, TWO_AT_ONCE = 1024.0, 65_215.0 * 8.0, 127.0, 1.2e6
 REPAIR = ("recovery", "loss")
 
 
@@ -138,7 +139,7 @@ class Bbr(Controller):
     probes = ("bandwidth", "min_rtt", "pacing_gain", "cwnd_gain", "mode", "lt_bandwidth")
     owns_window = True
 
-    def __init__(self, flow, min_rtt_window=10.0, quantum=2.0, lt=True):
+    def __init__(self, flow, min_rtt_window=10.0, quantum=0.0, lt=True):
         self.mode = STARTUP
         self.window = self.initial = flow.initial_window
         self.ssthresh = math.inf
@@ -152,7 +153,7 @@ class Bbr(Controller):
         self.round_start = False
         self.min_rtt_ps, self.min_rtt_at = None, 0
         self.min_rtt_window = int(min_rtt_window * 1e12 + 0.5)
-        self.quantum = quantum
+        self.fixed_quantum = quantum
         self.seen_rtt = False
         self.probe_rtt_done, self.probe_rtt_round_done = None, False
         self.idle_restart = False
@@ -175,6 +176,10 @@ class Bbr(Controller):
     def pacing_bps(self):
         bps = self.pacing * self.segment_bits
         return bps if bps >= 1.0 else None
+
+    @property
+    def send_quantum(self):
+        return max(int(self.quantum()), 1)
 
     @property
     def limits_application(self):
@@ -303,8 +308,16 @@ class Bbr(Controller):
     def bdp(self, rate, gain):
         return math.ceil(rate * seconds(self.min_rtt_ps) * gain - 1e-9)
 
+    def quantum(self):
+        """Segments that the host sends at once: those of 1/1024 s at the pacing rate."""
+        if self.fixed_quantum > 0.0:
+            return self.fixed_quantum
+        least = 1.0 if self.pacing * self.segment_bits < TWO_AT_ONCE else 2.0
+        most = min(math.floor(LARGEST_BURST_BITS / self.segment_bits), MOST_AT_ONCE)
+        return max(min(math.floor(self.pacing / BURSTS_PER_SECOND), most), least)
+
     def budget(self, window):
-        even = 2.0 * math.ceil((window + QUANTA * self.quantum) / 2.0)
+        even = 2.0 * math.ceil((window + QUANTA * self.quantum()) / 2.0)
         return even + 2.0 if self.mode == PROBE_BW and self.phase == 0 else even
 
     def inflight(self, rate, gain):
@@ -314,7 +327,7 @@ class Bbr(Controller):
     def in_flight_at_departure(self, ack, in_flight):
         """Segments in flight when the next one may leave; whole ones are delivered until then."""
         delivered = math.floor(self.rate() * ack.pacing_wait_s)
-        at_departure = in_flight + self.quantum if self.pacing_gain > 1.0 else in_flight
+        at_departure = in_flight + self.quantum() if self.pacing_gain > 1.0 else in_flight
         return max(at_departure - delivered, 0.0)
 
     # ---- states ----

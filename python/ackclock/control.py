@@ -55,6 +55,9 @@ class Controller:
     pacing_bps: float | None = None
     """Pacing rate of the payload, bits per second; read only if `needs` has pacing. With router_rate in `needs` it
     counts whole packets."""
+    send_quantum: int = 1
+    """Segments that the pacer releases at once; read only if `needs` has pacing. The option `gso_max_segs` limits it;
+    QUIC sends one by one."""
     wake_at_s: float | None = None
     """Time of the next call of `on_timer`, simulated seconds, in the future; read only if `needs` has timer."""
     fine_timeout_s: float | None = None

@@ -2,18 +2,18 @@
 //! forecast of the round-trip time, `N = (cwnd/ARTT - cwnd/RTT) (ARTT - base)` (Eq. 33). ARTT comes from an
 //! ARIMA(2,1,1) model of the samples (Eq. 24).
 //!
-//! Everything else is Vegas as in ns-2: rounds, slow start in every other round, fine-grained clock, loss rule. The
-//! paper is unclear in several places; each interpretation is a parameter (docs/specs/ca-artt.md sections 2, 3 and
-//! 8): `mode` (the MA term), `ar_sign`, `sample`, `guard`, `ss_test`, `decide`, `rtt_stat`. With a constant
-//! round-trip time N is zero for any queue length, so the window grows until a loss. Status: draft (papers/ca-artt
-//! has the effect on the paper's results).
+//! Everything else is Vegas of the profile: as in ns-2 (rounds, slow start in every other round, fine-grained clock,
+//! loss rule) in the profile ns2, as in Linux in the profile linux and over QUIC. The paper is unclear in several places;
+//! each interpretation is a parameter (docs/specs/ca-artt.md sections 2, 3 and 8): `mode` (the MA term), `ar_sign`,
+//! `sample`, `guard`, `ss_test`, `decide`, `rtt_stat`. With a constant round-trip time N is zero for any queue length, so
+//! the window grows until a loss. Status: draft (papers/ca-artt has the effect on the paper's results).
 
 use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
 use crate::noise::Normal;
 use crate::params::{Param, ParamError, ParamKind, ParamValue, Params};
 use crate::vegas::Vegas;
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout, TransmitStart};
 use units::{Segments, Span, Time};
 
 /// How to use a forecast below the smallest round-trip time.
@@ -216,6 +216,10 @@ impl Controller for CaArtt {
             self.backlog = forecast.unwrap_or(self.vegas.backlog());
         }
         self.vegas.on_ack(ack);
+    }
+
+    fn on_transmit_start(&mut self, event: &TransmitStart) {
+        self.vegas.on_transmit_start(event);
     }
 
     fn on_congestion(&mut self, event: &Congestion) {

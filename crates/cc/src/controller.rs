@@ -70,6 +70,11 @@ pub trait Controller {
     fn pacing(&self) -> Option<Rate> {
         None
     }
+    /// The segments that the pacer releases at once (draft-ietf-ccwg-bbr: C.send_quantum), at least one. The transport may
+    /// release fewer.
+    fn send_quantum(&self) -> u32 {
+        1
+    }
     /// The time of the next call of [`Controller::on_timer`]; `Time::NEVER` for none.
     fn wake_at(&self) -> Time {
         Time::NEVER

@@ -84,6 +84,8 @@ pub struct Decision {
     pub ssthresh: Segments,
     /// [`Controller::pacing`].
     pub pacing: Option<Rate>,
+    /// [`Controller::send_quantum`].
+    pub send_quantum: u32,
     /// [`Controller::wake_at`]. A time that has passed, or for which the timer was called, counts as `Time::NEVER`.
     pub wake_at: Time,
     /// [`Controller::fine_timeout`].
@@ -103,6 +105,7 @@ impl Default for Decision {
             cwnd: 1.0,
             ssthresh: f64::INFINITY,
             pacing: None,
+            send_quantum: 1,
             wake_at: Time::NEVER,
             fine_timeout: None,
             ecn_response: EcnResponse::Reduce,
@@ -230,6 +233,9 @@ impl Controller for CachedExternal {
     }
     fn pacing(&self) -> Option<Rate> {
         self.decision.pacing
+    }
+    fn send_quantum(&self) -> u32 {
+        self.decision.send_quantum
     }
     fn wake_at(&self) -> Time {
         let at = self.decision.wake_at;

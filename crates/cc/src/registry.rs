@@ -84,6 +84,7 @@ macro_rules! controllers {
             #[inline] fn cwnd(&self) -> units::Segments { match self { $(AnyController::$algorithm(c) => c.cwnd(),)* AnyController::ExternalController(c) => c.cwnd() } }
             #[inline] fn ssthresh(&self) -> units::Segments { match self { $(AnyController::$algorithm(c) => c.ssthresh(),)* AnyController::ExternalController(c) => c.ssthresh() } }
             #[inline] fn pacing(&self) -> Option<units::Rate> { match self { $(AnyController::$algorithm(c) => c.pacing(),)* AnyController::ExternalController(c) => c.pacing() } }
+            #[inline] fn send_quantum(&self) -> u32 { match self { $(AnyController::$algorithm(c) => c.send_quantum(),)* AnyController::ExternalController(c) => c.send_quantum() } }
             #[inline] fn wake_at(&self) -> units::Time { match self { $(AnyController::$algorithm(c) => c.wake_at(),)* AnyController::ExternalController(c) => c.wake_at() } }
             #[inline] fn owns_window(&self) -> bool { match self { $(AnyController::$algorithm(c) => c.owns_window(),)* AnyController::ExternalController(c) => c.owns_window() } }
             #[inline] fn limits_application(&self) -> bool { match self { $(AnyController::$algorithm(c) => c.limits_application(),)* AnyController::ExternalController(c) => c.limits_application() } }

@@ -104,6 +104,9 @@ impl HyStart {
     const DELAY: (u64, u64) = (4000, 16_000);
     /// The largest spacing of two ACKs in a train, microseconds.
     const SPACING: u64 = 2000;
+    /// Allowance for aggregated segments and ACKs, microseconds. In Linux the time of 256 kB at the pacing rate, at most
+    /// this: less above 2 Gb/s only.
+    const ACK_DELAY: u64 = 1000;
 
     fn on_ack(&mut self, ack: &Ack, cwnd: f64, slow_start: bool) -> bool {
         let Some(rtt) = ack.rtt else { return false };
@@ -124,7 +127,8 @@ impl HyStart {
         }
         if now - self.last_ack <= HyStart::SPACING {
             self.last_ack = now;
-            self.found = now - self.round_start > if ack.paced { self.delay_min } else { self.delay_min / 2 };
+            let limit = self.delay_min + HyStart::ACK_DELAY;
+            self.found = now - self.round_start > if ack.paced { limit } else { limit / 2 };
         }
         self.round_min = self.round_min.min(rtt);
         if self.samples < HyStart::SAMPLES {

@@ -1,14 +1,20 @@
 //! Vegas. Brakmo and Peterson, IEEE JSAC 13(8), 1995: keeps between `alpha` and `beta` segments queued.
 //!
-//! Implementations of Vegas differ; `variant` selects one:
-//! - `ns2` (default): ns-2.35's agent. Mean of the round-trip samples of a round; the backlog is floor((expected -
-//!   actual) * base + 0.5), with the actual rate from the segments sent in the round. Below `alpha` the window grows
-//!   by 1/cwnd per ACK for the whole next round, if the window is nearly full. The base is also raised if at most one
-//!   segment was in flight. A loss reduces the window to 3/4 (1/2 for a segment that was lost again), but only if the
-//!   lost segment was sent after the last change.
-//! - `brakmo`: backlog cwnd * (1 - base/rtt) without rounding, one segment up or down per round.
-//! - `linux`: the smallest sample of the round, backlog floor(cwnd * (rtt - base) / base), a Reno step if there are
-//!   fewer than three samples, Reno's halving.
+//! Implementations of Vegas differ; `variant` selects one. The default is `linux` in the profile linux and over QUIC,
+//! otherwise `ns2`:
+//! - `ns2`: ns-2.35's agent. Mean of the round-trip samples of a round; the backlog is floor((expected - actual) * base
+//!   + 0.5), with the actual rate from the segments sent in the round. Below `alpha` the window grows by 1/cwnd per ACK
+//!   for the whole next round, if the window is nearly full. The base is also raised if at most one segment was in
+//!   flight. A loss reduces the window to 3/4 (1/2 for a segment that was lost again), but only if the lost segment was
+//!   sent after the last change. It decides in every phase, so a delayed ACK counts as a queue: with a receiver that
+//!   delays ACKs by up to 200 ms the window can stay below two segments after a burst of other traffic (4 % of the path
+//!   used for ten seconds, docs/specs/vegas-veno.md section 3).
+//! - `brakmo`: backlog cwnd * (1 - base/rtt) without rounding, one segment up or down per round in the phase open; in
+//!   other phases the window grows as Reno's.
+//! - `linux`: the smallest sample of the round, backlog floor(cwnd * (rtt - base) / base), one segment up or down per
+//!   round in the phase open. In other phases, and after a round with fewer than three samples, the window grows as
+//!   Reno's; a loss halves it. The base is measured anew when transmission starts with nothing in flight. Differences:
+//!   Linux does not decide after a SACK that reports a gap either (state Disorder), and lets an unused window grow.
 //!
 //! The transport does the retransmission on the first duplicate ACK (the paper's third technique): with
 //! `recovery = "reno"` it uses [`Controller::fine_timeout`]. Status: checked (`ns2`, row by row against ns-2.35); the
@@ -18,7 +24,9 @@ use crate::descriptor::{Descriptor, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Signals, Timeout};
+use crate::{
+    Ack, Algorithm, Congestion, Controller, FlowInfo, Growth, Phase, Signals, Timeout, TransmitStart,
+};
 use units::{Segments, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +65,8 @@ pub struct Vegas {
     increment: Segments,
     /// Whether slow start grows the window in this round; it does so in every other round.
     doubling: bool,
+    /// Variant `linux`: the last ACK was outside the phase open, so the round has to start again.
+    interrupted: bool,
     backlog: f64,
     /// A backlog that replaces Vegas's own (see [`Vegas::set_backlog_source`]).
     assumed_backlog: Option<f64>,
@@ -127,9 +137,9 @@ impl Algorithm for Vegas {
             },
             Param {
                 name: "variant",
-                kind: ParamKind::Choice(&["ns2", "brakmo", "linux"]),
+                kind: ParamKind::Choice(&["profile", "ns2", "brakmo", "linux"]),
                 unit: "",
-                doc: "variant of backlog, growth and loss rule",
+                doc: "variant of backlog, growth and loss rule; `profile`: `linux` in the profile linux and over QUIC, otherwise `ns2`",
             },
             Param {
                 name: "rtt_stat",
@@ -156,6 +166,7 @@ impl Algorithm for Vegas {
         let variant = match params.choice("variant") {
             "brakmo" => Variant::Brakmo,
             "linux" => Variant::Linux,
+            "profile" if flow.arithmetic.growth == Growth::Counted => Variant::Linux,
             _ => Variant::Ns2,
         };
         let statistic = match params.choice("rtt_stat") {
@@ -189,6 +200,7 @@ impl Algorithm for Vegas {
             },
             increment: 0.0,
             doubling: true,
+            interrupted: false,
             backlog: f64::NAN,
             assumed_backlog: None,
             fine: FineClock::default(),
@@ -219,8 +231,8 @@ impl Vegas {
         (self.samples.count > 0).then(|| self.samples.sum / self.samples.count as f64)
     }
 
-    /// The round-trip time of the round that ends at `now`, and the number of its samples.
-    fn round_rtt(&mut self, now: Time) -> (Span, u32) {
+    /// The round-trip time of the round that ends at `now`.
+    fn round_rtt(&self, now: Time) -> Span {
         let count = self.samples.count;
         let whole = now.since(self.round_began);
         let rtt = match self.statistic {
@@ -230,17 +242,22 @@ impl Vegas {
             Statistic::Smoothed => self.samples.smoothed.get().map(Span::from_seconds),
             Statistic::Last => self.samples.last,
         };
-        (rtt.unwrap_or(whole), count)
+        rtt.unwrap_or(whole)
     }
 
-    /// Ends a round of `length` segments and decides the growth in the next round.
-    fn decide(&mut self, ack: &Ack, length: u64) {
-        let (rtt, samples) = self.round_rtt(ack.now);
+    /// Forgets the samples of the round that ends, unless every ACK is a decision.
+    fn clear_samples(&mut self) {
         if !self.per_ack {
             self.samples.sum = 0.0;
             self.samples.count = 0;
             self.samples.least.reset();
         }
+    }
+
+    /// Ends a round of `length` segments and decides the growth in the next round.
+    fn decide(&mut self, ack: &Ack, length: u64) {
+        let rtt = self.round_rtt(ack.now);
+        self.clear_samples();
         if rtt == Span::ZERO {
             return;
         }
@@ -257,13 +274,10 @@ impl Vegas {
                 // Truncated toward zero, as a C cast does.
                 ((expected - length as f64 / rtt) * base + 0.5).trunc()
             }
-            (None, Variant::Brakmo) => cwnd * (1.0 - base / rtt),
-            (None, Variant::Linux) => (cwnd * (rtt - base) / base).floor(),
+            (None, Variant::Brakmo | Variant::Linux) => cwnd * (1.0 - base / rtt),
         };
         if self.window.slow_start() {
-            self.decide_slow_start(base, rtt);
-        } else if self.variant == Variant::Linux && samples < 3 {
-            self.increment = 1.0 / cwnd; // too few samples: as Reno
+            self.decide_slow_start();
         } else if self.backlog > self.beta {
             self.window.set((cwnd - 1.0).max(2.0));
             self.increment = 0.0;
@@ -278,17 +292,8 @@ impl Vegas {
         }
     }
 
-    fn decide_slow_start(&mut self, base: f64, rtt: f64) {
+    fn decide_slow_start(&mut self) {
         let cwnd = self.window.cwnd;
-        if self.variant == Variant::Linux {
-            self.increment = 1.0;
-            if self.backlog > self.gamma {
-                self.window.set(cwnd.min((cwnd * base / rtt).floor() + 1.0).max(2.0));
-                self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd).max(2.0);
-                self.increment = 0.0;
-            }
-            return;
-        }
         self.doubling = !self.doubling;
         self.increment = 0.0;
         if self.doubling {
@@ -323,7 +328,65 @@ impl Vegas {
         self.samples.last = Some(rtt);
         self.samples.smoothed.update(rtt.seconds());
         self.base.update(rtt);
-        self.fine.update(rtt.seconds());
+        if self.fine.timeout.is_some() {
+            self.fine.update(rtt.seconds());
+        }
+    }
+}
+
+/// The variant `linux`.
+impl Vegas {
+    /// Samples needed for a decision.
+    const SAMPLES: u32 = 3;
+
+    fn on_ack_linux(&mut self, ack: &Ack) {
+        self.sample(ack);
+        let may_grow = self.window.on_ack(ack);
+        if ack.phase != Phase::Open {
+            self.interrupted = true;
+        } else if std::mem::take(&mut self.interrupted) {
+            self.clear_samples();
+            self.round.begins = ack.next;
+        }
+        if !ack.may_grow {
+            return;
+        }
+        let ended = !self.interrupted
+            && (self.per_ack || self.round.closed_by(ack.acked_through, ack.next).is_some());
+        if ended && self.samples.count >= Vegas::SAMPLES {
+            self.decide_linux(ack, may_grow);
+        } else if may_grow && (ended || self.interrupted) {
+            self.window.grow(ack);
+        } else if may_grow {
+            self.window.slow_start_step(ack);
+        }
+        if ended {
+            self.clear_samples();
+            self.round_began = ack.now;
+        }
+    }
+
+    fn decide_linux(&mut self, ack: &Ack, may_grow: bool) {
+        let (Some(base), rtt) = (self.base.get().map(Span::seconds), self.round_rtt(ack.now).seconds()) else {
+            return;
+        };
+        let window = &mut self.window;
+        let cwnd = window.cwnd;
+        self.backlog = self.assumed_backlog.unwrap_or((cwnd * (rtt - base) / base).floor());
+        if window.slow_start() {
+            if self.backlog > self.gamma {
+                window.set(cwnd.min((cwnd * base / rtt).floor() + 1.0).max(2.0));
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+            } else if may_grow {
+                window.slow_start_step(ack);
+            }
+        } else if self.backlog > self.beta {
+            window.set((cwnd - 1.0).max(2.0));
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if self.backlog < self.alpha && may_grow {
+            window.set(cwnd + 1.0);
+        }
+        window.ssthresh = window.ssthresh.max((0.75 * window.cwnd).floor()).max(2.0);
     }
 }
 
@@ -339,6 +402,9 @@ impl Controller for Vegas {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
+        if self.variant == Variant::Linux {
+            return self.on_ack_linux(ack);
+        }
         if self.fine.timeout.is_none() {
             let since_open = ack.now.since(self.opened);
             self.base.set(since_open);
@@ -355,7 +421,7 @@ impl Controller for Vegas {
             self.window.set(self.deflated.max(2.0));
             self.window.ssthresh = 2.0;
         }
-        // Only the `ns2` variant decides during recovery.
+        // The `ns2` variant decides during recovery too.
         let decides = self.variant == Variant::Ns2 || ack.phase == Phase::Open;
         if decides && (self.per_ack || ack.acked_through >= self.round.begins) {
             let began = self.round.begins;
@@ -364,7 +430,11 @@ impl Controller for Vegas {
             self.decide(ack, length);
             self.round_began = ack.now;
         }
-        if ack.phase != Phase::Recovery {
+        if !decides {
+            if self.window.on_ack(ack) {
+                self.window.grow(ack); // as Reno
+            }
+        } else if ack.phase != Phase::Recovery {
             self.grow(ack);
         }
         self.sample(ack);
@@ -412,6 +482,14 @@ impl Controller for Vegas {
         self.changed = event.now;
     }
 
+    fn on_transmit_start(&mut self, _event: &TransmitStart) {
+        if self.variant == Variant::Linux {
+            self.base.reset();
+            self.clear_samples();
+            self.round.begins = 0; // the next ACK ends the round
+        }
+    }
+
     impl_window_accessors!(window);
     fn fine_timeout(&self) -> Option<Span> {
         self.fine.timeout.map(Span::from_seconds)
@@ -427,7 +505,7 @@ impl Controller for Vegas {
 mod tests {
     use super::*;
     use crate::ParamValue;
-    use crate::testing::{ack, congestion, ns2_flow, seconds, timeout};
+    use crate::testing::{ack, congestion, linux_flow, ns2_flow, seconds, timeout};
 
     fn vegas(variant: &str, alpha: f64, beta: f64, cwnd: f64) -> Vegas {
         let given = [
@@ -453,7 +531,11 @@ mod tests {
             smoothed: Smoothed::new(0.125),
         };
         algorithm.samples.least.set(seconds(rtt));
-        algorithm.decide(&Ack { acked_through: 100, next: 100 + outstanding, ..ack(1) }, length);
+        let ack = Ack { acked_through: 100, next: 100 + outstanding, ..ack(1) };
+        match algorithm.variant {
+            Variant::Linux => algorithm.decide_linux(&ack, true),
+            _ => algorithm.decide(&ack, length),
+        }
     }
 
     #[test]
@@ -474,6 +556,34 @@ mod tests {
             round(&mut algorithm, 0.100001, rtt, 20, 21);
             assert_eq!((algorithm.backlog, algorithm.cwnd()), (backlog, after), "cwnd {cwnd}, rtt {rtt}");
         }
+    }
+
+    #[test]
+    fn linux_grows_as_reno_outside_the_phase_open_and_after_rounds_with_few_samples() {
+        let mut vegas =
+            Vegas::new(&Params::new(Vegas::DESCRIPTOR.params, []).unwrap(), &linux_flow(1.0, 2.0));
+        vegas.base.set(Span::from_ms(40));
+        let mut una = 0;
+        // One ACK for the whole window, delayed by 200 ms.
+        let mut next = |phase| {
+            let acked = vegas.cwnd() as u32;
+            una += acked as u64;
+            let (rtt, next) = (Some(Span::from_ms(240)), una);
+            vegas.on_ack(&Ack { acked_through: una - 1, next, rtt, phase, ..ack(acked) });
+            vegas.cwnd()
+        };
+        assert_eq!([Phase::Loss, Phase::Loss, Phase::Loss].map(&mut next), [2.0, 3.0, 4.0]);
+        assert_eq!([Phase::Open, Phase::Open, Phase::Open].map(&mut next), [4.0, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn linux_measures_the_base_anew_after_everything_was_acknowledged() {
+        let mut vegas = vegas("linux", 1.0, 3.0, 10.0);
+        vegas.base.set(seconds(0.04));
+        let start = TransmitStart { now: Time::ZERO, idle: seconds(1.0), app_limited: true };
+        vegas.on_transmit_start(&start);
+        vegas.on_ack(&Ack { rtt: Some(seconds(0.05)), next: 20, ..ack(1) });
+        assert_eq!(vegas.base.get(), Some(seconds(0.05)));
     }
 
     #[test]

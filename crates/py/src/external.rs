@@ -216,6 +216,14 @@ fn pacing(object: &Bound<'_, PyAny>) -> PyResult<Option<Rate>> {
     Ok(bps.map(|bps| Rate::from_bps(bps as u64)))
 }
 
+/// The segments that the pacer releases at once; one if the object does not say.
+fn send_quantum(object: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let name = intern!(object.py(), "send_quantum");
+    let Some(value) = answer(object, name)? else { return Ok(1) };
+    let segments = value.extract::<u32>().ok().filter(|segments| *segments > 0);
+    segments.ok_or_else(|| PyValueError::new_err(format!("{name} is {value}, not a whole number from 1 on")))
+}
+
 /// How the object has the transport respond to an ECN echo.
 fn ecn_response(object: &Bound<'_, PyAny>) -> PyResult<EcnResponse> {
     let Some(word) = answer(object, intern!(object.py(), "ecn_response"))? else {
@@ -263,6 +271,7 @@ impl PyController {
         };
         if self.needs.has(Signals::PACING) {
             decision.pacing = pacing(object)?;
+            decision.send_quantum = send_quantum(object)?;
         }
         if self.needs.has(Signals::TIMER) {
             let at = span(object, intern!(py, "wake_at_s"))?;

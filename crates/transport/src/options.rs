@@ -246,6 +246,9 @@ pub struct Options {
     pub quick_start_window: f64,
     /// Maximum number of packets sent in response to one event; zero for no bound.
     pub max_burst: u32,
+    /// Maximum number of segments that the pacer releases at once, if the controller has a quantum (Linux: gso_max_segs
+    /// of the device).
+    pub gso_max_segs: u32,
     /// Upper bound of the congestion window, segments; zero for no bound.
     pub max_cwnd: f64,
     /// Pace packets at the rate of window over round-trip time.
@@ -284,6 +287,8 @@ pub struct Options {
     pub ack_every: u32,
     /// After three duplicate ACKs the receiver combines further ones (compressed SACKs of Linux).
     pub ack_compression: bool,
+    /// The receiver does not delay ACKs while the receive window of Linux would grow (its tcp_moderate_rcvbuf).
+    pub moderate_rcvbuf: bool,
     /// Duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`).
     pub fast_retransmit_after_rto: bool,
 }
@@ -324,6 +329,7 @@ impl Options {
             quick_start: Rate::from_bps(0),
             quick_start_window: 0.0,
             max_burst: 0,
+            gso_max_segs: 1,
             max_cwnd: 0.0,
             pacing: false,
             delay_growth: true,
@@ -344,6 +350,7 @@ impl Options {
             ack_delay_max: Span::from_ms(100),
             ack_every: 2,
             ack_compression: false,
+            moderate_rcvbuf: false,
         }
     }
 
@@ -363,9 +370,12 @@ impl Options {
             window: 1_000_000,
             initial_window: 10.0,
             initial_ssthresh: f64::INFINITY,
+            gso_max_segs: 65_535,
             delayed_ack: true,
             ack_delay: Span::from_ms(40),
             quick_acks: 16,
+            ack_compression: true,
+            moderate_rcvbuf: true,
             max_rto: Span::from_ms(120_000),
             initial_rto: Span::from_ms(1_000),
             clock_tick: Span::ZERO,

@@ -118,7 +118,11 @@ pub struct Sender {
     pub stats: SenderStats,
     pub(crate) controller: AnyController,
     initial_window: f64,
+    /// When the pacer permits the next burst.
     pace_at: Time,
+    /// When the last burst began, and the segments that it may still send at that time.
+    burst_at: Time,
+    burst_left: u32,
     completed: Time,
     /// The receiver's window, segments.
     receive_window: u32,
@@ -194,6 +198,8 @@ impl Sender {
             rate: needs.has(Signals::RATE).then(Box::default),
             needs,
             pace_at: Time::ZERO,
+            burst_at: Time::ZERO,
+            burst_left: 0,
             seen: (controller.cwnd(), controller.ssthresh()),
             seen_at: Time::ZERO,
             limited_at: Time::ZERO,

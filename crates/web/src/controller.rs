@@ -11,9 +11,9 @@ use std::sync::Arc;
 use units::{Rate, Segments, Span, Time};
 
 /// Numbers of an event.
-const NUMBERS: usize = 40;
+const NUMBERS: usize = 41;
 /// The place of the first internal value.
-const FIRST_PROBE: usize = 8;
+const FIRST_PROBE: usize = 9;
 /// The kind of the call that creates a controller. That of an event is one more than [`Event::index`].
 const NEW: usize = 0;
 
@@ -201,8 +201,18 @@ fn encode(event: Event<'_>) -> [f64; NUMBERS] {
 
 /// The answers in the first places of an event; NaN stands for none. Fails with a message.
 fn decision(event: &[f64; NUMBERS], needs: Signals) -> Result<Decision, String> {
-    let &[cwnd, ssthresh, pacing, wake_at, fine_timeout, ecn_response, owns_window, limits_application, ..] =
-        event;
+    let &[
+        cwnd,
+        ssthresh,
+        pacing,
+        wake_at,
+        fine_timeout,
+        ecn_response,
+        owns_window,
+        limits_application,
+        send_quantum,
+        ..,
+    ] = event;
     if !(cwnd >= 1.0 && cwnd.is_finite() && ssthresh >= 1.0) {
         return Err(format!("cwnd is {cwnd} and ssthresh is {ssthresh}; both must be numbers from 1 on"));
     }
@@ -215,10 +225,15 @@ fn decision(event: &[f64; NUMBERS], needs: Signals) -> Result<Decision, String> 
     if let Some(bps) = pacing.filter(|bps| !(1.0..1e15).contains(bps)) {
         return Err(format!("pacingBps is {bps}, not a rate from 1 on (or null)"));
     }
+    let quantum = given(send_quantum, Signals::PACING).unwrap_or(1.0);
+    if !(quantum >= 1.0 && quantum.fract() == 0.0) {
+        return Err(format!("sendQuantum is {quantum}, not a whole number from 1 on"));
+    }
     Ok(Decision {
         cwnd,
         ssthresh,
         pacing: pacing.map(|bps| Rate::from_bps(bps as u64)),
+        send_quantum: quantum as u32,
         wake_at: span(wake_at, Signals::TIMER).map_or(Time::NEVER, |at| Time::ZERO + at),
         fine_timeout: span(fine_timeout, Signals::FINE_CLOCK),
         ecn_response: match ecn_response {

@@ -29,6 +29,12 @@ def case_scenario(case: Line) -> str:
     # (oracle tools/peer.py): 1,044 at most.
     tcp |= {"receive_window": 1044}
     tcp |= {"header": f"{WIRE_BYTES - mss}B", "pacing": "max_pacing" in case, "quick_acks": 0}
+    # The recording device has gso_max_segs 1 unless the case has another value; 0 is the device's default.
+    tcp |= {"gso_max_segs": case.get("gso_max_segs", 1) or 65_535}
+    # The receiver of the recordings combined no ACKs and had a window of fixed size.
+    tcp |= {"moderate_rcvbuf": False}
+    if tcp["sack"]:
+        tcp |= {"ack_compression": False}
     every = receiver.get("ack_every", 1)
     delay = f"{receiver.get('ack_delay_ms', 40)}ms"
     tcp |= {"delayed_ack": every > 1, "ack_every": every, "ack_delay": delay, "ack_delay_max": delay}

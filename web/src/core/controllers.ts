@@ -5,7 +5,7 @@
 import type { Tell } from './lab';
 import type { PageClass } from './types';
 
-const FIELDS = 40, FIRST_PROBE = 8;
+const FIELDS = 41, FIRST_PROBE = 9;
 /** The methods, in the order of the table of events in crates/cc/src/external.rs: kind 1 is the first, kind 0 creates the object. */
 const METHODS = [
   'onOpen', 'onHandshake', 'onAck', 'onLost', 'onSent', 'onCongestion', 'onRto', 'onRecoveryExit', 'onUndo', 'onRestart', 'onTransmitStart', 'onTimer', 'onHint', 'setWindow', 'setSsthresh',
@@ -15,7 +15,7 @@ const PHASES = ['open', 'cwr', 'recovery', 'loss'] as const;
 
 type Method = (typeof METHODS)[number];
 /** The interface of a class: that of Python controllers, in camel case. `use` checks the methods that it must have. */
-type PageController = { cwnd: number; ssthresh: number; pacingBps?: number | null; wakeAtS?: number | null; fineTimeoutS?: number | null; ecnResponse?: string; ownsWindow?: boolean; limitsApplication?: boolean } & { [method in Method]?: (event: unknown) => void };
+type PageController = { cwnd: number; ssthresh: number; pacingBps?: number | null; sendQuantum?: number; wakeAtS?: number | null; fineTimeoutS?: number | null; ecnResponse?: string; ownsWindow?: boolean; limitsApplication?: boolean } & { [method in Method]?: (event: unknown) => void };
 type PageControllerClass = { new (flow: object): PageController; name: string; needs?: unknown; probes?: unknown; initialWindow?: unknown; ecnResponse?: unknown };
 const number = (v: unknown): number => (v === null || v === undefined ? NaN : Number(v));
 const known = (v: number): number | null => (Number.isNaN(v) ? null : v);
@@ -110,6 +110,7 @@ export class Controllers {
       e[5] = Math.max(0, ECN.indexOf((instance.ecnResponse ?? this.#class?.ecnResponse ?? 'reduce') as 'reduce'));
       e[6] = instance.ownsWindow === true ? 1 : 0;
       e[7] = instance.limitsApplication === true ? 1 : 0;
+      e[8] = number(instance.sendQuantum);
       const probes = this.#probes;
       for (let i = 0; i < probes.length; i++) e[FIRST_PROBE + i] = number((instance as unknown as Record<string, unknown>)[probes[i]!]);
       return false;

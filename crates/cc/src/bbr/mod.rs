@@ -2,8 +2,9 @@
 //! trips, and the window is a multiple of that rate times the smallest round-trip time.
 //!
 //! `long_term.rs` finds policers. Differences from Linux: rates and windows are real numbers; the maximum over ten rounds is
-//! exact (Linux keeps three samples); long-term sampling counts retransmission timeouts at the next ACK. Status: checked
-//! in total against recordings of Linux 6.18 (docs/validation-linux.md).
+//! exact (Linux keeps three samples); long-term sampling counts retransmission timeouts at the next ACK; the quantum does
+//! not grow at round-trip times below 4 ms. Status: checked in total against recordings of Linux 6.18
+//! (docs/validation-linux.md).
 
 pub(crate) mod common;
 mod long_term;
@@ -43,6 +44,12 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Round trips over which the largest delivery rate counts.
 const BANDWIDTH_ROUNDS: u64 = 10;
+/// The quantum is what the pacing rate sends in a part of a second (Linux: sk_pacing_shift), below the size of the largest
+/// packet that the host builds for segmentation (64 kB less headers), and two segments from this rate on, bit/s.
+const BURSTS_PER_SECOND: f64 = 1024.0;
+const LARGEST_BURST_BITS: f64 = 65_215.0 * 8.0;
+const MOST_AT_ONCE: f64 = 127.0;
+const TWO_AT_ONCE: f64 = 1.2e6;
 /// Length of a window of the aggregation filter, rounds, and the longest time it may cover.
 const AGGREGATION_ROUNDS: u64 = 5;
 const AGGREGATION_TIME: f64 = 0.1;
@@ -89,7 +96,8 @@ pub struct Bbr {
     min_rtt: Option<Span>,
     min_rtt_at: Time,
     min_rtt_window: Span,
-    quantum: f64,
+    /// The parameter `quantum`; zero: as in Linux.
+    fixed_quantum: f64,
     seen_rtt: bool,
     probe_rtt_done: Option<Time>,
     probe_rtt_round_done: bool,
@@ -125,9 +133,9 @@ impl Algorithm for Bbr {
             },
             Param {
                 name: "quantum",
-                kind: ParamKind::Number { default: 2.0, min: 0.0, max: 64.0 },
+                kind: ParamKind::Number { default: 0.0, min: 0.0, max: 64.0 },
                 unit: "segments",
-                doc: "segments that a host sends at once, three times of which the window has to spare; Linux: 2 above 1.2 Mb/s, without segmentation offload",
+                doc: "segments that a host sends at once (at most `gso_max_segs`), three times of which the window has to spare; 0: as in Linux, those of 1/1024 s at the pacing rate, at least 2, or 1 below 1.2 Mb/s",
             },
             Param {
                 name: "lt",
@@ -157,7 +165,7 @@ impl Algorithm for Bbr {
             min_rtt: None,
             min_rtt_at: Time::ZERO,
             min_rtt_window: Span::from_seconds(params.number("min_rtt_window")),
-            quantum: params.number("quantum"),
+            fixed_quantum: params.number("quantum"),
             seen_rtt: false,
             probe_rtt_done: None,
             probe_rtt_round_done: false,
@@ -235,6 +243,16 @@ impl Bbr {
         self.extra[0] = self.extra[0].max(extra);
     }
 
+    /// Segments that the host sends at once: those of 1/1024 s at the pacing rate.
+    fn quantum(&self) -> f64 {
+        if self.fixed_quantum > 0.0 {
+            return self.fixed_quantum;
+        }
+        let least = if self.pacing * self.segment_bits < TWO_AT_ONCE { 1.0 } else { 2.0 };
+        let most = (LARGEST_BURST_BITS / self.segment_bits).floor().min(MOST_AT_ONCE);
+        (self.pacing / BURSTS_PER_SECOND).floor().min(most).max(least)
+    }
+
     /// The window that `gain` times the estimated rate needs.
     fn inflight(&self, bandwidth: f64, gain: f64) -> f64 {
         match self.min_rtt {
@@ -244,14 +262,14 @@ impl Bbr {
     }
 
     fn budget(&self, window: f64) -> f64 {
-        let even = 2.0 * ((window + QUANTA * self.quantum) / 2.0).ceil();
+        let even = 2.0 * ((window + QUANTA * self.quantum()) / 2.0).ceil();
         if self.mode == Mode::ProbeBw && self.phase == 0 { even + 2.0 } else { even }
     }
 
     /// Segments in flight when the next one may leave; whole ones are delivered until then.
     fn in_flight_at_departure(&self, ack: &Ack, in_flight: f64) -> f64 {
         let delivered = (self.rate() * ack.pacing_wait.seconds()).floor();
-        let at_departure = if self.pacing_gain > 1.0 { in_flight + self.quantum } else { in_flight };
+        let at_departure = if self.pacing_gain > 1.0 { in_flight + self.quantum() } else { in_flight };
         (at_departure - delivered).max(0.0)
     }
 
@@ -517,6 +535,9 @@ impl Controller for Bbr {
     }
     fn pacing(&self) -> Option<Rate> {
         pacing_rate(self.pacing * self.segment_bits)
+    }
+    fn send_quantum(&self) -> u32 {
+        self.quantum().max(1.0) as u32
     }
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.bandwidth.get() * self.segment_bits;

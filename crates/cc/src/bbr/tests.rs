@@ -10,7 +10,7 @@ fn bbr() -> Bbr {
 #[test]
 fn windows_and_rates_have_the_values_of_linux() {
     let mut b = bbr();
-    b.quantum = 1.0;
+    b.fixed_quantum = 1.0;
     b.bandwidth.add(0, 1000.0);
     b.min_rtt = Some(Span::from_ms(40));
     assert_eq!([1.0, HIGH_GAIN, 2.0].map(|gain| b.inflight(1000.0, gain)), [44.0, 120.0, 84.0]);
@@ -23,6 +23,21 @@ fn windows_and_rates_have_the_values_of_linux() {
         b.set_pacing(&crate::testing::ack(1));
         assert_eq!(b.pacing, expected);
     }
+}
+
+#[test]
+fn the_quantum_is_that_of_linux() {
+    let mut b = bbr();
+    let segments = |mbps: f64| mbps * 1e6 / b.segment_bits;
+    let rates = [1.19, 1.2, 24.0, 25.0, 100.0, 10_000.0].map(segments);
+    // 1000 bytes: 3 x 8.192 Mb/s is 24.576 Mb/s; at most 65,215 bytes.
+    let quanta = rates.map(|rate| {
+        b.pacing = rate;
+        b.send_quantum()
+    });
+    assert_eq!(quanta, [1, 2, 2, 3, 12, 65]);
+    b.fixed_quantum = 0.5;
+    assert_eq!((b.quantum(), b.send_quantum()), (0.5, 1));
 }
 
 #[test]

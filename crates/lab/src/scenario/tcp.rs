@@ -415,8 +415,12 @@ fn read_windows(layer: &TableReader<'_>, o: &mut Options, given: &mut ExplicitOp
         *into = layer.bytes(key, min, max)?.map_or(*into, |n| n as u32);
     }
     given.header |= layer.keys().any(|key| key == "header");
-    for (key, min, into) in [("receive_window", 1, &mut o.window), ("max_burst", 0, &mut o.max_burst)] {
-        *into = layer.integer(key, min, 1 << 30)?.map_or(*into, |n| n as u32);
+    for (key, min, max, into) in [
+        ("receive_window", 1, 1 << 30, &mut o.window),
+        ("max_burst", 0, 1 << 30, &mut o.max_burst),
+        ("gso_max_segs", 1, 65_535, &mut o.gso_max_segs),
+    ] {
+        *into = layer.integer(key, min, max)?.map_or(*into, |n| n as u32);
     }
     number(layer, "initial_window", 1.0, &mut o.initial_window)?;
     if o.initial_window > MOST_AT_ONCE {
@@ -447,6 +451,7 @@ fn read_switches(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
         ("dsack", &mut o.dsack),
         ("tail_loss_probe", &mut o.tail_loss_probe),
         ("ack_compression", &mut o.ack_compression),
+        ("moderate_rcvbuf", &mut o.moderate_rcvbuf),
     ] {
         *into = layer.switch(key)?.unwrap_or(*into);
     }

@@ -72,6 +72,12 @@ pub(super) const TCP: &[Key] = &[
         "upper bound of the congestion window, segments; 0 for none",
     ),
     key("max_burst", Integer(0, MOST), "0", "most packets sent in response to one event; 0 for no bound"),
+    by_profile(
+        "gso_max_segs",
+        Integer(1, 65_535),
+        ["1", "65535"],
+        "most segments that the pacer releases at once for a controller with a quantum (`bbr`)",
+    ),
     key("syn", Switch, "true", "packet 0 is a SYN without data"),
     key(
         "delay_growth",
@@ -104,11 +110,17 @@ pub(super) const TCP: &[Key] = &[
         "ACKs that are not delayed at the start, and after a gap longer than the retransmission timeout",
     ),
     key("ack_every", Integer(1, 1 << 20), "2", "segments that one ACK acknowledges with `delayed_ack`"),
-    key(
+    by_profile(
         "ack_compression",
         Switch,
-        "false",
-        "with SACK: after three duplicate ACKs the receiver combines up to 44 further ones within 5 % of a round trip, at most 1 ms (compressed SACKs of Linux)",
+        ["false", "true"],
+        "with SACK: after three duplicate ACKs the receiver combines up to 44 further ones within 5 % of a round trip, at most 1 ms, and 0.1 ms (compressed SACKs of Linux)",
+    ),
+    by_profile(
+        "moderate_rcvbuf",
+        Switch,
+        ["false", "true"],
+        "with `delayed_ack`: no ACK is delayed while the receive window of Linux would grow, which is so in slow start (receive buffer auto-tuning of Linux)",
     ),
     key(
         "limited_transmit",

@@ -1,6 +1,8 @@
 //! The combination of ACKs (compressed SACKs of Linux).
 
-use units::{Span, Time};
+use super::Receiver;
+use crate::context::{FlowContext, FlowTimer};
+use units::Span;
 
 /// The combination of ACKs of segments out of order.
 #[derive(Clone, Debug, Default)]
@@ -10,9 +12,6 @@ pub(super) struct Compression {
     pub(super) immediate: u32,
     /// The newest segment whose ACK waits.
     pub(super) newest: Option<u32>,
-    /// When the first ACK was sent, and the round-trip time that follows.
-    pub(super) first_ack: Option<Time>,
-    pub(super) rtt: Option<Span>,
 }
 
 impl Compression {
@@ -21,9 +20,38 @@ impl Compression {
     /// Most ACKs that are combined with the next one.
     pub(super) const MOST: u32 = 44;
 
-    /// How long an ACK waits: 5 % of the round-trip time, at most 1 ms.
-    pub(super) fn delay(&self) -> Span {
+    /// How long an ACK waits: 5 % of the round-trip time, at most 1 ms, and the slack of the kernel's timer, 0.1 ms.
+    pub(super) fn delay(rtt: Option<Span>) -> Span {
         let most = Span::from_ms(1);
-        self.rtt.map_or(most, |rtt| Span::from_ps(rtt.ps() / 20).min(most))
+        rtt.map_or(most, |rtt| Span::from_ps(rtt.ps() / 20).min(most)) + Span::from_ps(100_000_000)
+    }
+}
+
+impl Receiver {
+    /// Whether the ACK of a segment is combined with later ones while others are missing (`tcp_comp_sack_*` of Linux).
+    #[cold]
+    pub(super) fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
+        let rtt = self.rtt();
+        let c = &mut self.compression;
+        if c.next != self.next {
+            (c.next, c.immediate) = (self.next, 0);
+        }
+        let quick = self.options.delayed_ack && self.quick_acks > 0;
+        // The ACK that reports a duplicate does not wait: it reports only one of them.
+        let may = self.reports && !quick && self.duplicate.is_none();
+        if may && c.immediate < Compression::IMMEDIATE {
+            c.immediate += 1;
+        } else if may && self.delayed < Compression::MOST {
+            if self.delayed == 0 {
+                context.set_timer(FlowTimer::AckDelay, context.now() + Compression::delay(rtt));
+            }
+            self.delayed += 1;
+            c.newest = Some(seq);
+            self.note_block(seq);
+            return true;
+        } else if quick {
+            self.quick_acks -= 1;
+        }
+        false
     }
 }

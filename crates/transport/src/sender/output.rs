@@ -35,10 +35,15 @@ impl Sender {
             return true;
         }
         let now = context.now();
-        if self.pace_at > now {
-            context.set_timer(FlowTimer::Pace, self.pace_at);
-            return false;
+        if self.burst_left == 0 || self.burst_at != now {
+            if self.pace_at > now {
+                context.set_timer(FlowTimer::Pace, self.pace_at);
+                return false;
+            }
+            self.burst_at = now;
+            self.burst_left = self.controller.send_quantum().clamp(1, self.options.gso_max_segs);
         }
+        self.burst_left -= 1;
         self.charge_pacer(now);
         true
     }

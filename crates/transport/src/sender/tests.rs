@@ -96,6 +96,19 @@ fn the_pacer_spreads_the_window_over_the_round_trip() {
 }
 
 #[test]
+fn the_pacer_releases_the_quantum_of_the_controller_at_once() {
+    for (gso_max_segs, burst) in [(65_535, 2), (1, 1)] {
+        let mut d = Driver::start(sender(&Options { gso_max_segs, ..options(Recovery::Rack) }, "bbr", None));
+        assert_eq!(d.ack_at(100, 1, &[]).len(), burst);
+        let (timer, at, sent) = d.fire();
+        assert_eq!((timer, sent.len()), (FlowTimer::Pace, burst));
+        // The first rate: 2.89 windows of ten segments in 100 ms, less one percent.
+        let gap = burst as f64 * 0.1 / (10.0 * 739.0 / 256.0 * 0.99);
+        assert!((at.since(ms(100)).seconds() - gap).abs() < 1e-6, "{at:?}");
+    }
+}
+
+#[test]
 fn acks_of_a_complete_flow_and_of_data_never_sent_change_nothing() {
     let mut d = Driver::start(sender(&options(Recovery::NewReno), "reno", Some(3)));
     d.ack_at(100, 1, &[]);
