@@ -140,6 +140,24 @@ impl Receiver {
         self.acknowledge(context, seq);
     }
 
+    /// Whether the ACK of a segment is combined with later ones while others are missing (`tcp_comp_sack_*` of Linux).
+    #[cold]
+    fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
+        let quick = self.options.delayed_ack && self.quick_acks > 0;
+        // The ACK that reports a duplicate does not wait: it reports only one of them.
+        let may = self.reports && !quick && self.duplicate.is_none();
+        if !may || !self.compression.combines(self.next, self.delayed, seq) {
+            self.quick_acks -= quick as u32;
+            return false;
+        }
+        if self.delayed == 0 {
+            context.set_timer(FlowTimer::AckDelay, context.now() + Compression::delay(self.rtt()));
+        }
+        self.delayed += 1;
+        self.note_block(seq);
+        true
+    }
+
     /// The delayed ACK timer expired.
     pub fn on_ack_delay<W: FlowContext>(&mut self, context: &mut W) {
         if std::mem::take(&mut self.delayed) > 0 {
