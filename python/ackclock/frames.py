@@ -50,21 +50,21 @@ def windows(finished: _core.Finished | _core.FinishedLive) -> pl.DataFrame:
 
 
 def packets(finished: _core.Finished) -> pl.DataFrame:
-    """Every packet event; see docs/outcome.md for the columns."""
+    """Every packet event; see docs/outcome.md for the columns. Each column of the core is released once it is copied."""
     columns, codes = finished.packets, _core.codes()
     if not columns:
         return pl.DataFrame()
     return pl.DataFrame(
         [
-            pl.Series("time_s", _numbers(columns["time_s"], np.float64)),
-            _names("link", _numbers(columns["link"], np.uint32), finished.link_names),
-            _names("event", _numbers(columns["event"], np.uint8), codes["packet_event"]),
-            _names("reason", _numbers(columns["reason"], np.uint8), codes["reason"]),
-            _names("flow", _numbers(columns["flow"], np.uint32), finished.flow_names),
-            _names("kind", _numbers(columns["kind"], np.uint8), codes["kind"]),
-            pl.Series("seq", _numbers(columns["seq"], np.int64)),
-            pl.Series("size", _numbers(columns["size"], np.int32)),
-            pl.Series("marked", _numbers(columns["marked"], np.uint8)).cast(pl.Boolean),
+            pl.Series("time_s", _numbers(columns.pop("time_s"), np.float64)),
+            _names("link", _numbers(columns.pop("link"), np.uint32), finished.link_names),
+            _names("event", _numbers(columns.pop("event"), np.uint8), codes["packet_event"]),
+            _names("reason", _numbers(columns.pop("reason"), np.uint8), codes["reason"]),
+            _names("flow", _numbers(columns.pop("flow"), np.uint32), finished.flow_names),
+            _names("kind", _numbers(columns.pop("kind"), np.uint8), codes["kind"]),
+            pl.Series("seq", _numbers(columns.pop("seq"), np.int64)),
+            pl.Series("size", _numbers(columns.pop("size"), np.int32)),
+            pl.Series("marked", _numbers(columns.pop("marked"), np.uint8)).cast(pl.Boolean),
         ]
     )
 

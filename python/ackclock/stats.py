@@ -50,6 +50,21 @@ def mean(values: Sequence[float], level: float = LEVEL) -> Estimate:
     return Estimate(centre, centre - half, centre + half, n)
 
 
+def prediction(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
+    """The interval in which one more value lies with probability `level`: mean +- t s sqrt(1 + 1/n), for normal values.
+
+    Infinite for fewer than two values.
+    """
+    n = len(values)
+    if n < 2:
+        return -math.inf, math.inf
+    from scipy.stats import t
+
+    centre, spread = float(np.mean(values)), float(np.std(values, ddof=1))
+    half = float(t.ppf((1 + level) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
+    return centre - half, centre + half
+
+
 def within(values: Sequence[float], least: float = -math.inf, most: float = math.inf, level: float = LEVEL) -> Estimate:
     """Mean of values that lie between two bounds, with Student's t interval truncated at the bounds.
 

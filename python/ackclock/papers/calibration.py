@@ -2,11 +2,13 @@
 
 Every combination of candidates (a reading) is run at the points of the control cells. The distance of a reading is the
 mean of |ln((obtained + offset) / (published + offset))| over the cells; the reading with the least distance is taken.
-A reading is not distinguished from it if their distances differ by less than the uncertainty. The uncertainty has two
-sources: the printed numbers, which are of one run each (the spread of our own runs over the seeds), and the choice of
-cells (the standard error of the difference over the cells). Claims are also judged under the nearest of these
+A reading is not distinguished from it if their distances differ by less than the uncertainty, at the 95 % level. The
+uncertainty has two sources: the printed numbers, which are of one run each (the spread of our own runs over the seeds),
+and the choice of networks (the standard error of the difference). The cells of one network are one observation: their
+deviations are summed before the spread over the networks is taken. Claims are also judged under the nearest of these
 readings. Two values show how sharp the optimum is: the distance of the best reading with another candidate of one
-parameter, and the fraction of bootstrap resamples of the cells in which a candidate belongs to the best reading.
+parameter, and the fraction of bootstrap resamples of the networks in which a candidate belongs to the best reading.
+If even the best reading deviates by a factor of more than 1.5, no reading fits, and sizes are not judged.
 """
 
 from __future__ import annotations
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
     from ackclock.papers.results import Results
 
 RESAMPLES = 2000
+MOST_DEVIATION = 1.5
+"""Mean factor of deviation above which a reading does not fit."""
+NEAR = 1.2
+"""Readings within this factor of the best one with the first seed are run with all seeds; the others are too far."""
+NORMAL = 1.96
+"""The 95 % quantile, two-sided, of a normal distribution."""
 MOST_READINGS = 5000
 """Maximum number of combinations of a calibration."""
 
@@ -44,6 +52,7 @@ class ControlCell:
     column: str
     published: float
     offset: float
+    network: str
 
     def distance(self, obtained: float) -> float:
         """|ln((obtained + offset) / (published + offset))|; a zero counts as a thousandth of the published value."""
@@ -83,19 +92,47 @@ class Fit:
         """The calibrated reading."""
         return self.readings[self.best]
 
+    @property
+    def fits(self) -> bool:
+        """Whether the calibrated reading is near enough to the published numbers for verdicts on sizes."""
+        return not self.cells or self.factor(self.best) <= MOST_DEVIATION
+
+    @cached_property
+    def networks(self) -> list[str]:
+        """The networks of the cells, in order."""
+        return list(dict.fromkeys(cell.network for cell in self.cells))
+
+    @cached_property
+    def _members(self) -> np.ndarray:
+        """One row for each cell, one column for each network: 1 if the cell is of the network."""
+        places = [self.networks.index(cell.network) for cell in self.cells]
+        return np.eye(len(self.networks))[places]
+
     @cached_property
     def noise(self) -> float:
-        """The standard error of the least distance, given that each printed number is of one run."""
-        return math.sqrt(float(self.variances[self.best].sum())) / max(1, len(self.cells))
+        """The standard error of the least distance, because each printed number is of one run.
+
+        Cells of one network, which can be of one run, count as fully correlated.
+        """
+        if not self.cells:
+            return 0.0
+        return float(np.linalg.norm(np.sqrt(self.variances[self.best]) @ self._members)) / len(self.cells)
 
     @cached_property
     def equivalent(self) -> list[int]:
         """The readings that are not distinguished from the best, itself included, nearest first."""
-        differences = self.distances - self.distances[self.best]
-        count = len(self.cells)
-        spread = differences.std(axis=1, ddof=1) / math.sqrt(count) if count > 1 else np.zeros(len(self.readings))
-        limits = np.sqrt(self.noise**2 + spread**2)
-        return [i for i in self.nearest(len(self.readings)) if differences[i].sum() / max(1, count) <= limits[i]]
+        from scipy.stats import t
+
+        count, networks = len(self.cells), len(self.networks)
+        differences = (self.distances - self.distances[self.best]).sum(axis=1) / max(1, count)
+        spread = np.zeros(len(self.readings))
+        if networks > 1:
+            sizes = self._members.sum(axis=0)
+            sums = (self.distances - self.distances[self.best]) @ self._members - np.outer(differences, sizes)
+            error = np.sqrt((sums**2).sum(axis=1) * networks / (networks - 1)) / count
+            spread = float(t.ppf(0.975, networks - 1)) * error
+        limits = np.hypot(NORMAL * self.noise, spread)
+        return [i for i in self.nearest(len(self.readings)) if differences[i] <= limits[i]]
 
     @property
     def worst(self) -> int:
@@ -112,12 +149,12 @@ class Fit:
 
     @cached_property
     def wins(self) -> list[float]:
-        """Fraction of bootstrap resamples of the cells in which each reading is the best; ties are split."""
-        count = len(self.cells)
+        """Fraction of bootstrap resamples of the networks in which each reading is the best; ties are split."""
+        count = len(self.networks)
         if not count:
             return [1 / len(self.readings)] * len(self.readings)
         drawn = np.random.default_rng(0).multinomial(count, [1 / count] * count, size=RESAMPLES)
-        sums = drawn @ self.distances.T
+        sums = drawn @ (self.distances @ self._members).T / (drawn @ self._members.sum(axis=0))[:, None]
         best = np.isclose(sums, sums.min(axis=1, keepdims=True), rtol=0, atol=1e-9)
         return [float(x) for x in (best / best.sum(axis=1, keepdims=True)).mean(axis=0)]
 
@@ -144,7 +181,9 @@ class Fit:
         """The contents of calibration.json."""
         order = self.nearest(len(self.readings))
         return {
-            "control_cells": [{"table": c.table, "row": c.row, "column": c.column} for c in self.cells],
+            "control_cells": [
+                {"table": c.table, "row": c.row, "column": c.column, "network": c.network} for c in self.cells
+            ],
             "parameters": {p.id: [c.label for c in p.candidate] for p in self.paper.calibration.parameter},
             "readings": [
                 {
@@ -158,6 +197,8 @@ class Fit:
                 for i in order
             ],
             "noise": self.noise,
+            "level": 0.95,
+            "fits": self.fits,
             "chosen": self.chosen.label,
         }
 
@@ -175,7 +216,7 @@ def combinations(paper: Paper) -> list[Reading]:
 
 
 def fit(results: Results) -> Fit:
-    """Run every reading at the control cells and measure its distance.
+    """Run every reading at the control cells and measure its distance: with one seed, those near the best with all.
 
     Without control cells there is nothing to fit, and only one reading. Raises BadInput if a cell belongs to a
     controller that the paper proposes, because the fit must not use those, and if parameters have no control cells.
@@ -192,22 +233,46 @@ def fit(results: Results) -> Fit:
         groups = [group for group in paper.calibration.cells if group.study == name]
         # Readings with the same assignments in this study share one variant of it.
         written = [inline(reading.assignments(paper.folder, name)) for reading in readings]
-        first = dict(zip(reversed(written), reversed(readings), strict=True))
-        ran = results.run_variants(name, list(first.values()), seeds, [group.keep for group in groups])
-        _refuse_proposed(paper, name, ran.tables)
-        measured = {}
-        for text, reading in first.items():
-            view = results.at_points(reading, {name: ran})
-            measured[text] = [pair for group in groups for pair in _measured(view, group)]
+        variants = dict(zip(reversed(written), reversed(readings), strict=True))
+        measured = _measure(results, name, groups, variants, 1)
         own = [cell for cell, _ in measured[written[0]]]
         if any([cell for cell, _ in found] != own for found in measured.values()):
             raise BadInput(f"{paper.folder / 'calibration.toml'}: {name}: readings give different control cells")
-        distances = {t: [cell.distance(float(np.mean(x))) for cell, x in found] for t, found in measured.items()}
+        if near := _near(measured) if seeds > 1 else set():
+            measured |= _measure(results, name, groups, {text: variants[text] for text in near}, seeds)
+        distances = {t: _distances(found) for t, found in measured.items()}
         variances = {t: [cell.variance(x) for cell, x in found] for t, found in measured.items()}
         parts.append(np.array([distances[text] for text in written]))
         spreads.append(np.array([variances[text] for text in written]))
         cells += own
     return Fit(paper, readings, cells, np.concatenate(parts, axis=1), np.concatenate(spreads, axis=1))
+
+
+Measured = dict[str, list[tuple[ControlCell, Sequence[float]]]]
+"""The control cells of each variant of a study with the obtained values, one for each seed."""
+
+
+def _measure(
+    results: Results, name: str, groups: list[ControlCells], variants: Mapping[str, Reading], seeds: int
+) -> Measured:
+    """Run variants of a study at the control cells."""
+    ran = results.run_variants(name, list(variants.values()), seeds, [group.keep for group in groups])
+    _refuse_proposed(results.paper, name, ran.tables)
+    found = {}
+    for text, reading in variants.items():
+        view = results.at_points(reading, {name: ran}, seeds)
+        found[text] = [pair for group in groups for pair in _measured(view, group)]
+    return found
+
+
+def _distances(cells: Sequence[tuple[ControlCell, Sequence[float]]]) -> list[float]:
+    return [cell.distance(float(np.mean(values))) for cell, values in cells]
+
+
+def _near(measured: Measured) -> set[str]:
+    """The variants that a seed leaves near enough to the best one to be run with the others."""
+    means = {text: float(np.mean(_distances(cells))) for text, cells in measured.items()}
+    return {text for text, mean in means.items() if mean <= min(means.values()) + math.log(NEAR)}
 
 
 def _refuse_proposed(paper: Paper, study: str, tables: Mapping[str, pl.DataFrame]) -> None:
@@ -219,19 +284,25 @@ def _refuse_proposed(paper: Paper, study: str, tables: Mapping[str, pl.DataFrame
 
 def _measured(results: Results, group: ControlCells) -> list[tuple[ControlCell, Sequence[float]]]:
     """The cells of a group with the obtained values, one for each seed."""
+    paper = results.paper
+
+    def network(row: str, column: str) -> str:
+        inside = call(paper, "measures", group.network, row, column) if group.network else row
+        return f"{group.study}: {inside}"
+
     if group.code:
         return [
-            (ControlCell(group.table, c.row, c.column, c.published, group.offset), c.values)
-            for c in call(results.paper, "measures", group.code, results)
+            (ControlCell(group.table, c.row, c.column, c.published, group.offset, network(c.row, c.column)), c.values)
+            for c in call(paper, "measures", group.code, results)
         ]
     table = Table(group.table, group.table, labels=group.labels)
     part = Part("", group.row, group.column, group.study, group.metric, group.factor, group.where)
-    printed = results.paper.printed(group.table)
+    printed = paper.printed(group.table)
     found = []
     for cell in cells_of(results, table, part):
         key = (cell.row, cell.column)
         if key not in printed:
-            raise BadInput(f"{results.paper.folder / 'calibration.toml'}: {group.table} prints no cell {key}")
-        value = ControlCell(group.table, cell.row, cell.column, float(printed[key][0]), group.offset)
+            raise BadInput(f"{paper.folder / 'calibration.toml'}: {group.table} prints no cell {key}")
+        value = ControlCell(group.table, *key, float(printed[key][0]), group.offset, network(*key))
         found.append((value, cell.values))
     return found

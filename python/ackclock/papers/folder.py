@@ -246,7 +246,8 @@ class ControlCells:
     """Published cells of known algorithms and the runs that they are compared with: a part of a table.
 
     `offset` is added to both sides before the logarithm is taken: 0 for rates, 1 for counts. Cells of `code` have the
-    published number. `keep` lists the labels of the axes that are run.
+    published number. `keep` lists the labels of the axes that are run. The cells of a row are of one network, or those
+    for which the function `network` of measures.py gives the same text for row and column.
     """
 
     table: str
@@ -260,6 +261,7 @@ class ControlCells:
     labels: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     offset: float = 0.0
     code: str = ""
+    network: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ackclock.papers.results import Results, UndefinedRatio
 DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible")
 MAX_RATIO_DEVIATION = 0.1
 """Maximum relative deviation at which a ratio reproduces the printed one, however large the effect."""
-SIZES = ("reproduced", "smaller", "larger", "excluded")
+SIZES = ("reproduced", "consistent", "smaller", "larger", "excluded")
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,26 @@ class ClaimResult:
     low: float | None = None
     high: float | None = None
     n: int = 0
+    single: tuple[float, float] | None = None
+    """The 95 % prediction interval of one run, which a printed number is compared with."""
     p: float | None = None
     wilcoxon: float | None = None
     note: str = ""
     equivalent: bool = False
     """Whether the control cells do not distinguish the reading from the calibrated one."""
     affected: bool = True
-    """Whether the reading changes any run of the claim; if not, this is the calibrated judgement."""
+    """Whether the reading changes any outcome of the claim's studies; if not, this is the calibrated judgement."""
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few seeds for an interval."""
+        return self.direction == "undecided" and self.n == 1
 
     def to_dict(self) -> dict[str, Any]:
         """The entry of one reading in a claim's part of verdicts.json."""
         keys = ("reading", "direction", "size", "value", "low", "high", "n")
-        return {key: getattr(self, key) for key in keys}
+        single = None if self.single is None else list(self.single)
+        return {key: getattr(self, key) for key in keys} | {"single_run": single}
 
 
 @dataclass(frozen=True)
@@ -77,12 +85,15 @@ class Verdict:
 
     @property
     def strip(self) -> str:
-        """A text with the number of readings that confirm the claim; empty if no other reading changes its runs."""
+        """The number of readings that confirm the claim, of those that change its outcomes; empty if none does."""
         if not self.affected:
             return ""
         every = [self.taken, *self.affected]
         count = Counter(j.direction for j in every)
-        return f"confirmed in {count['confirmed']} of {len(every)} readings"
+        few = sum(j.few for j in every)
+        against = f", opposite in {count['opposite']}" if count["opposite"] else ""
+        left = f", too few seeds in {few}" if few else ""
+        return f"confirmed in {count['confirmed']} of {len(every)} readings{against}{left}"
 
     @property
     def spread(self) -> str:
@@ -143,25 +154,30 @@ def direction(claim: Claim, low: float, high: float) -> str:
     return "confirmed" if claimed else "opposite" if other else "undecided"
 
 
-def size(claim: Claim, found: str, value: float, low: float, high: float) -> str | None:
-    """How a value agrees with the printed number; None if there is none, or if the interval is too wide to tell.
+def size(
+    claim: Claim, found: str, value: float, interval: tuple[float, float], single: tuple[float, float]
+) -> str | None:
+    """How a value agrees with the printed number, which is of one run; None if the paper prints none.
 
-    `reproduced`: value and interval lie within the claim's tolerance of the number. `smaller` and `larger`: the
-    direction is the claimed one, the number lies outside the interval. `excluded`: the number lies outside, and the
-    effect is not confirmed.
+    `reproduced`: the interval of the mean contains the number and lies within the claim's tolerance of it (a value that
+    is the same under every seed: lies within the tolerance). `consistent`: the number lies within the prediction
+    interval of one run, `single`. `smaller` and `larger`: it lies outside, and the direction is confirmed. `excluded`:
+    it lies outside, and the direction is not confirmed.
     """
     if claim.expected is None:
         return None
     near, far = _around(claim, claim.expected)
-    if near <= low and high <= far:
+    low, high = interval
+    if near <= low and high <= far and (low <= claim.expected <= high or low == high):
         return "reproduced"
-    if low <= claim.expected <= high or (near <= value <= far):
-        return None
-    if found != "confirmed" or claim.direction == 0:
+    if single[0] <= claim.expected <= single[1]:
+        return "consistent"
+    if found != "confirmed":
         return "excluded"
+    if claim.direction:
+        return "smaller" if (claim.expected - value) * claim.direction > 0 else "larger"
     ours, theirs = abs(value - claim.reference), abs(claim.expected - claim.reference)
-    same = (value - claim.reference) * (claim.expected - claim.reference) > 0
-    return "excluded" if not same else "smaller" if ours < theirs else "larger"
+    return "smaller" if ours < theirs else "larger"
 
 
 def _around(claim: Claim, expected: float) -> tuple[float, float]:
@@ -175,8 +191,13 @@ def _around(claim: Claim, expected: float) -> tuple[float, float]:
     return expected - reach, expected + reach
 
 
-def judge(results: Results, claims: Sequence[Claim], readings: Sequence[Reading]) -> list[Verdict]:
-    """Judge every claim under the calibrated reading and the others; p-values are corrected over all claims."""
+def judge(
+    results: Results, claims: Sequence[Claim], readings: Sequence[Reading], *, sizes: bool = True
+) -> list[Verdict]:
+    """Judge every claim under the calibrated reading and the others; p-values are corrected over all claims.
+
+    Without `sizes` there is no verdict on a size: no reading of the network fits.
+    """
     views = [results.under(reading) for reading in readings]
     found = []
     for claim in claims:
@@ -184,15 +205,25 @@ def judge(results: Results, claims: Sequence[Claim], readings: Sequence[Reading]
         others = [] if claim.impossible else [_other(view, claim, taken) for view in views]
         if claim.swept:
             taken = _swept(claim, taken, others, readings)
+        if claim.expected is not None and not _one_size(taken, others):
+            taken = replace(taken, size=None, note="the size differs between readings that the calibration leaves open")
+        if not sizes:
+            taken, others = replace(taken, size=None), [replace(j, size=None) for j in others]
         found.append(Verdict(claim, taken, others, reason=_reason(claim, taken)))
     tested = [v for v in found if v.taken.p is not None]
     adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.taken.p or 0.0 for v in tested]), strict=True))
     return [replace(v, p_holm=adjusted.get(v.claim.id)) for v in found]
 
 
+def _one_size(taken: ClaimResult, others: Sequence[ClaimResult]) -> bool:
+    """Whether the readings that the calibration does not distinguish agree on the size."""
+    alike = [taken, *(j for j in others if j.affected and j.equivalent)]
+    return len({"consistent" if j.size == "reproduced" else j.size for j in alike if j.size}) <= 1
+
+
 def _other(view: Results, claim: Claim, taken: ClaimResult) -> ClaimResult:
-    """The judgement under another reading; that of the calibrated one where the reading changes no run of the claim."""
-    if not any(view.differs(study) for study in (claim.study, *claim.also)):
+    """The judgement under another reading; the calibrated one if the reading changes no outcome of the claim's studies."""
+    if not any(view.changes(study) for study in (claim.study, *claim.also)):
         return replace(taken, reading=view.reading.label, affected=False)
     return replace(evaluate_claim(view, claim), equivalent=view.reading.equivalent)
 
@@ -200,7 +231,7 @@ def _other(view: Results, claim: Claim, taken: ClaimResult) -> ClaimResult:
 def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     """Judge a claim under the reading of these results."""
     label = results.reading.label
-    if claim.impossible:
+    if claim.impossible and not claim.study:
         return ClaimResult(label, "impossible", note=claim.impossible)
     try:
         values = _measure(results, claim)
@@ -215,14 +246,24 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
         e = stats.mean(values)
     if not values:
         raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the reading {label}")
+    if claim.impossible:
+        return ClaimResult(label, "impossible", None, e.value, e.low, e.high, e.n, note=claim.impossible)
     if len(values) == 1:
         return ClaimResult(label, "undecided", value=e.value, n=1, note="one run gives no interval")
     if stats.same(values):  # all seeds give the same value: there is no interval
         e = stats.Estimate(e.value, None, None, 1)
     low, high = (e.value if x is None else x for x in (e.low, e.high))
     found = direction(claim, low, high)
-    p, rank = _tests(claim, values, found) if e.low is not None else (None, None)
-    return ClaimResult(label, found, size(claim, found, e.value, low, high), e.value, e.low, e.high, e.n, p, rank)
+    if e.low is None:
+        return ClaimResult(label, found, size(claim, found, low, (low, low), (low, low)), e.value, n=1)
+    single = stats.prediction(values)
+    if logarithmic:
+        single = math.exp(single[0]), math.exp(single[1])
+    elif claim.scale == "share":
+        single = max(single[0], 0.0), min(single[1], 1.0)
+    p, rank = _tests(claim, values, found)
+    verdict = size(claim, found, e.value, (low, high), single)
+    return ClaimResult(label, found, verdict, e.value, e.low, e.high, e.n, single, p, rank)
 
 
 def _tests(claim: Claim, values: list[float], found: str) -> tuple[float | None, float | None]:
@@ -278,6 +319,6 @@ def _reason(claim: Claim, j: ClaimResult) -> str:
     side = {1: "above", -1: "below", 0: f"within {claim.tolerance:g} of"}[claim.direction]
     parts = [f"{found}; claimed {side} {claim.reference:g}{unit}"]
     if claim.expected is not None:
-        wide = "" if j.size or j.direction in {"not testable"} else " (the interval is too wide to tell the size)"
-        parts.append(f"printed {claim.expected:.4g}{wide}")
+        runs = f" (single runs: {j.single[0]:.4g} to {j.single[1]:.4g})" if j.single else ""
+        parts.append(f"printed {claim.expected:.4g}{runs}")
     return "; ".join([*parts, *([j.note] if j.note else [])]) + (f". {claim.remark}" if claim.remark else "")

@@ -10,7 +10,7 @@ from ackclock.models import models
 from ackclock.papers.calibration import Fit
 from ackclock.papers.folder import Paper
 from ackclock.papers.judge import Verdict
-from ackclock.papers.readings import EQUIVALENT, Reading
+from ackclock.papers.readings import ALL_PARAMETERS, EQUIVALENT, Reading
 from ackclock.papers.results import Results
 from ackclock.papers.runs import FIRST_SEED
 from ackclock.papers.tables import grids
@@ -26,13 +26,14 @@ DIRECTIONS = {
     "opposite": "the interval lies on the other side",
     "undecided": "the interval lies on both sides",
     "not testable": "an unstated property of the network decides it",
-    "impossible": "the paper's experiment could not have shown it",
+    "impossible": "the paper's experiment could not have shown it, or its numbers contradict each other",
 }
 SIZE_WORDS = {
-    "reproduced": "value and interval lie within a quarter of the printed effect, at most 10 %, of the printed number",
-    "smaller": "the right sign, a smaller effect",
-    "larger": "the right sign, a larger effect",
-    "excluded": "the printed number lies outside the interval, and the effect is not confirmed",
+    "reproduced": "the interval contains the printed number and lies within a quarter of the printed effect, at most 10 %, of it",
+    "consistent": "the printed number lies within the scatter of single runs",
+    "smaller": "confirmed, and smaller than printed by more than the scatter of single runs",
+    "larger": "confirmed, and larger than printed by more than the scatter of single runs",
+    "excluded": "not confirmed, and the printed number lies outside the scatter of single runs",
 }
 
 
@@ -102,7 +103,7 @@ def _readings(
     def lines(key: str) -> list[Any]:
         return [(r.label.split(": ", 1)[-1], changed[r.label]) for r in readings if r.changes == key]
 
-    if whole := lines("all parameters"):
+    if whole := lines(ALL_PARAMETERS):
         found.append(("All first candidates", "Defaults of the simulator, or what the text suggests.", whole))
     if equal := lines(EQUIVALENT):
         body = "Readings that differ in more than one point and are about as near to the control cells."

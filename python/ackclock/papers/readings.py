@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock.papers.folder import Candidate, Paper
+from ackclock.files import BadInput
+from ackclock.papers.folder import Candidate, Paper, Parameter
 
 if TYPE_CHECKING:
     from ackclock.study import Study
 
 AS_FILED = "all first candidates"
 """Label of the reading that takes the first candidate of every parameter, as the studies' files do."""
+ALL_PARAMETERS = "all parameters"
+"""Value of `changes` for that reading."""
 EQUIVALENT = "equivalent"
 """Value of `changes` for a reading that the control cells do not distinguish from the calibrated one."""
 MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK = 8, 2
@@ -64,7 +67,7 @@ def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()
     first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
     if dict(calibrated.parameters) != first:
         filed = combination(paper, first, AS_FILED)
-        found.append(replace(filed, changes="all parameters", equivalent=first in alike))
+        found.append(replace(filed, changes=ALL_PARAMETERS, equivalent=first in alike))
     for parameter in paper.calibration.parameter:
         for candidate in parameter.candidate:
             if candidate.label == calibrated.parameters[parameter.id]:
@@ -87,7 +90,7 @@ def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()
 def overrides(assignments: Mapping[str, Any], axes: Mapping[str, list[str]]) -> list[str]:
     """Assignments as `KEY=VALUE`; those to an axis or a label that the study does not have are left out.
 
-    `axes` are the labels of the study's axes.
+    `axes` are the labels of the study's axes. `check` refuses candidates that lose an assignment in this way.
     """
     found = []
     for key, value in assignments.items():
@@ -98,6 +101,40 @@ def overrides(assignments: Mapping[str, Any], axes: Mapping[str, list[str]]) -> 
             key = ".".join(["sweep", axis, *(json.dumps(one, ensure_ascii=False) for one in label)])
         found.append(f"{key}={inline(value)}")
     return found
+
+
+def check(paper: Paper, axes: Callable[[str], Mapping[str, list[str]]]) -> None:
+    """Raises BadInput for an assignment that sets nothing.
+
+    An assignment to an axis must have one in every study that the candidate names; without names, in one of the studies.
+    """
+    studies = [spec.name for spec in paper.studies]
+    files = {"calibration.toml": paper.calibration.parameter, "deviations.toml": paper.deviations}
+    for file, points in files.items():
+        for point in points:
+            for candidate in point.candidate if isinstance(point, Parameter) else point.alternative:
+                if idle := _idle(paper, candidate, studies, axes):
+                    where = f"{paper.folder / file}: {point.id}: {candidate.label}"
+                    raise BadInput(f"{where}: {idle[0]} sets nothing in study {idle[1]}; name the studies that have it")
+
+
+def _idle(
+    paper: Paper, candidate: Candidate, studies: list[str], axes: Callable[[str], Mapping[str, list[str]]]
+) -> tuple[str, str] | None:
+    """The first assignment of a candidate that sets nothing, with the study."""
+    missed: dict[str, list[str]] = {}
+    reached = set()
+    for study in studies:
+        for key, value in candidate.assignments(paper.folder, study).items():
+            if not key.startswith("sweep.") or overrides({key: value}, axes(study)):
+                reached.add(key)
+            else:
+                missed.setdefault(key, []).append(study)
+    for key, where in missed.items():
+        named = [study for study in where if study in candidate.studies or key in candidate.study.get(study, {})]
+        if named or key not in reached:
+            return key, (named or where)[0]
+    return None
 
 
 def inline(value: Any) -> str:

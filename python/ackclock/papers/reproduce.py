@@ -16,7 +16,15 @@ from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit
 from ackclock.papers.folder import AxisComparison, Figure, Network, Paper, Where, call
 from ackclock.papers.judge import Verdict, judge
-from ackclock.papers.readings import AS_FILED, MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK, others
+from ackclock.papers.readings import (
+    ALL_PARAMETERS,
+    AS_FILED,
+    EQUIVALENT,
+    MOST_EQUIVALENT,
+    MOST_EQUIVALENT_QUICK,
+    check,
+    others,
+)
 from ackclock.papers.results import Results
 from ackclock.papers.runs import PaperRuns, RunsUsed
 from ackclock.papers.tables import Entry, as_csv, entries, uncovered
@@ -66,18 +74,22 @@ def reproduce(
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     first = Results(paper, folder, executor, quick=quick, progress=progress)
+    check(paper, first.axes_in_file)
     calibration = fit(first)
     calibrated = calibration.chosen
     most = MOST_EQUIVALENT_QUICK if quick else MOST_EQUIVALENT
     equivalent = [calibration.readings[i] for i in calibration.equivalent[1:]]
     readings = others(paper, calibrated, equivalent, most)
+    if quick:
+        decisive = {point for claim in paper.claims for point in claim.swept} | {EQUIVALENT, ALL_PARAMETERS}
+        readings = [reading for reading in readings if reading.changes in decisive]
     results = first.with_reading(calibrated, readings)
     filed = next((results.under(r) for r in readings if r.label == AS_FILED), None)
     tables = {table.id: entries(results, table, filed) for table in paper.tables}
     flat: list[Entry] = [entry for found in tables.values() for entry in found]
     if missing := uncovered(paper, flat):
         raise BadInput(f"{paper.folder}: published cells are missing: {missing[:5]}; add a table or a setting")
-    verdicts = judge(results, paper.claims, readings)
+    verdicts = judge(results, paper.claims, readings, sizes=calibration.fits)
     comparisons = [(c, _compare(results, c)) for c in paper.comparisons]
     extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras]
     said = {name: results.say(value) for name, value in paper.values.items()} | {"calibrated": calibrated.label}

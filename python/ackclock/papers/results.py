@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ackclock.study.sweep import Progress
 
 
+MOST_TRACES = 4
+"""Maximum number of runs that are kept with their traces: each can take tens of megabytes."""
 Keep = Mapping[str, list[str]]
 """The labels of each axis that are run."""
 READING = "reading"
@@ -90,6 +92,7 @@ class _ResultsContext:
     axes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     others: list[Reading] = field(default_factory=list)
     studies_used: list[StudyUse] = field(default_factory=list)
+    traces: dict[tuple[Any, ...], Result] = field(default_factory=dict)
     used_by_cells: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -117,7 +120,6 @@ class Results:
         self._own_seeds: int | None = None
         self._tables: dict[str, dict[str, pl.DataFrame]] = {}
         self._studies: dict[str, Study] = {}
-        self._traces: dict[tuple[Any, ...], Result] = {}
 
     def with_reading(self, reading: Reading, others: Sequence[Reading]) -> Results:
         """The results under the calibrated reading; the others are run in addition. All share the run counts."""
@@ -132,12 +134,12 @@ class Results:
         made._shared, made._calibrated = self._shared, self._calibrated
         return made
 
-    def at_points(self, reading: Reading, ran: Mapping[str, Variants]) -> Results:
-        """The results under a reading, of variants of studies that have been run."""
+    def at_points(self, reading: Reading, ran: Mapping[str, Variants], seeds: int) -> Results:
+        """The results under a reading, of variants of studies that have been run with this number of seeds."""
         import polars as pl
 
         made = self.under(reading)
-        made._own_seeds = self.paper.calibration.seeds
+        made._own_seeds = seeds
         for name, variants in ran.items():
             label = reading.label
             made._tables[name] = {k: f.filter(pl.col(READING) == label) for k, f in variants.tables.items()}
@@ -194,16 +196,22 @@ class Results:
     def load(self, name: str, reading: Reading, seeds: int) -> Study:
         """A study of the paper under a reading. Raises BadInput with the reading that cannot be applied."""
         path = self.paper.folder / "studies" / f"{name}.toml"
-        given = [f'sweep.seed="1..{seeds}"']
-        if wanted := reading.assignments(self.paper.folder, name):
-            axes = self._shared.axes
-            if name not in axes:
-                axes[name] = Study.load(path).axes
-            given += overrides(wanted, axes[name])
         try:
-            return Study.load(path, given)
+            return Study.load(path, [f'sweep.seed="1..{seeds}"', *self._overrides(name, reading)])
         except ScenarioError as error:
             raise BadInput(f"{self.paper.folder}: reading {reading.label}: study {name}: {error}") from None
+
+    def axes_in_file(self, name: str) -> dict[str, list[str]]:
+        """The labels of each axis of a study, as its file has them."""
+        axes = self._shared.axes
+        if name not in axes:
+            axes[name] = Study.load(self.paper.folder / "studies" / f"{name}.toml").axes
+        return axes[name]
+
+    def _overrides(self, name: str, reading: Reading) -> list[str]:
+        """What a reading sets in a study."""
+        wanted = reading.assignments(self.paper.folder, name)
+        return overrides(wanted, self.axes_in_file(name)) if wanted else []
 
     def flows(self, name: str) -> pl.DataFrame:
         """One row for each run and flow: seed, a column for each axis, `name`, and the outcome's numbers.
@@ -222,12 +230,20 @@ class Results:
         return self._frames(name)["radio"]
 
     def differs(self, name: str) -> bool:
-        """Whether the reading changes this study; False if the study is run for no other reading."""
+        """Whether the reading sets something else in this study; False if the study is run for no other reading."""
         return bool(name) and bool(self.spec(name).readings) and self._differs(name, self.reading)
 
     def _differs(self, name: str, reading: Reading) -> bool:
-        folder = self.paper.folder
-        return reading.assignments(folder, name) != self._calibrated.reading.assignments(folder, name)
+        return self._overrides(name, reading) != self._overrides(name, self._calibrated.reading)
+
+    def changes(self, name: str) -> bool:
+        """Whether the reading changes an outcome of this study at the points and seeds that both have."""
+        if not self.differs(name):
+            return False
+        ours, theirs = self._frames(name), self._calibrated._frames(name)
+        axes = {c for point in range(self.study(name).points) for c in expand_labels(self.study(name).labels(point))}
+        keys = ["seed", "name", *sorted(axes)]
+        return any(_changed(ours[kind], theirs[kind], keys) for kind in ours)
 
     def _table_of(self, name: str, owner: str) -> pl.DataFrame:
         if owner == "radio":
@@ -277,7 +293,7 @@ class Results:
             advance = self._advance(f"{name}.{purpose}")
             summary = sweep_variants(variants, store, self._shared.executor, axis=READING, progress=advance)
             self._shared.failed += store.failures()
-            self._shared.runs += summary.runs
+            self._shared.runs += summary.runs - summary.kept * (purpose == "calibration" and seeds > 1)
             return Variants(studies, _tables(store.outcomes()))
 
     def _advance(self, name: str) -> Progress | None:
@@ -389,9 +405,10 @@ class Results:
         Raises BadInput unless `where` names one point.
         """
         self._shared.studies_used.append(StudyUse(name, seed, tuple(sorted(where.items()))))
-        key = (name, seed, tuple(sorted(where.items())), trace)
-        if key in self._traces and not packets:
-            return self._traces[key]
+        key = (self.reading.label, name, seed, tuple(sorted(where.items())), trace)
+        traces = self._shared.traces
+        if key in traces and not packets:
+            return traces[key]
         study = self.study(name)
         points = self.points(name, where)
         if len(points) != 1:
@@ -399,8 +416,10 @@ class Results:
         scenario = study.scenario(points[0])
         if packets:  # too large to be kept
             return scenario.run(seed=seed, packets=True)
-        self._traces[key] = scenario.run(seed=seed, trace=trace)
-        return self._traces[key]
+        while len(traces) >= MOST_TRACES:
+            del traces[next(iter(traces))]
+        traces[key] = scenario.run(seed=seed, trace=trace)
+        return traces[key]
 
 
 def each_seed(rows: pl.DataFrame, column: str) -> list[float]:
@@ -410,6 +429,16 @@ def each_seed(rows: pl.DataFrame, column: str) -> list[float]:
     # The row order after a join or a group-by depends on threads, and a floating-point sum depends on the order.
     ordered = rows.sort("seed", column).group_by("seed", maintain_order=True)
     return ordered.agg(pl.col(column).mean())[column].drop_nulls().to_list()
+
+
+def _changed(ours: pl.DataFrame, theirs: pl.DataFrame, keys: list[str]) -> bool:
+    """Whether a row of `ours` differs from the one of `theirs` with the same keys, or is missing there."""
+    if not set(keys) <= set(theirs.columns):
+        return True
+    alike = theirs.join(ours.select(keys).unique(), on=keys, how="semi")
+    numbers = [c for c in ours.columns if c not in (*keys, READING) and not ours.schema[c].is_nested()]
+    ours, alike = (frame.select(*keys, *numbers).sort(keys) for frame in (ours, alike))
+    return not ours.equals(alike)
 
 
 def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
