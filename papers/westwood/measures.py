@@ -73,10 +73,8 @@ def contradictions(results: Results) -> SimpleNamespace:
     nearest = [min(rates, key=lambda n: abs(math.log(rates[n][i] / published[i]))) for i in range(len(ERRORS))]
     rising = [network for network, found in rates.items() if found[0] < found[1]]
     runs = results.flows("p2p")
-    fewer = runs.filter(pl.col("retransmitted_packets") < pl.col("timeouts")).height
     lowest = float(runs["mean_ssthresh"].min())  # type: ignore[arg-type]
     westwood = stats.mean(results.means("p2p", "f.mean_ssthresh", {"control": "Westwood", "error": ERRORS[0]}))
-    timeouts = stats.mean(results.means("p2p", "f.timeouts", {"control": "Sack", "error": ERRORS[0]}))
     wide = _mean(results, "receiver window 1000", ERRORS[0], "f.mean_ssthresh", "Westwood")
     text = [
         "Throughput of Reno in Mb/s and, in brackets, its average window, under each reading of the network. A lower "
@@ -85,9 +83,6 @@ def contradictions(results: Results) -> SimpleNamespace:
         "half of the time halves the throughput and leaves the average window, which is taken while it sends: only so "
         "can a window of 45 packets and 2.6 Mb/s stand in one row. The sources of that row must have been idle most "
         "of the time, or the run over before the time by which it was divided; the other two rows need no such thing.",
-        "Table 1 has 25 timeouts and 24 retransmissions for SACK at 0.001. A timeout repeats at least one packet: of "
-        f"our {runs.height} runs {fewer} have fewer retransmissions than timeouts. What is printed as SACK's timeouts "
-        f"must be another counter: our SACK has {timeouts.value:.1f} at this error rate.",
         "An average threshold of 1 (SACK and Reno at 0.1) is below ns-2's floor of 2; the least "
         f"average of our runs, over the whole of each, is {lowest:.2f}. The printed one must have counted time without "
         "a value as zero, or been cut to an integer on the way.",

@@ -137,9 +137,9 @@ def compare(case: Case) -> Agreement:
     """Run a case and compare it with ns-2."""
     result = case.scenario().run(trace="changes", packets=True, audit=True)
     reference = case.reference()
-    rows = _rows(result)
+    rows = rows_of(result)
     times = sorted(rows)
-    matches = [_matches(row, rows, times) for row in reference]
+    matches = [matches(row, rows, times) for row in reference]
     flow = result.outcome["flows"][0]
     bottleneck = next(link for link in result.outcome["links"] if link["name"] == "x->y")
     drops = result.packets.filter(result.packets["event"] == "drop")
@@ -159,13 +159,13 @@ def compare(case: Case) -> Agreement:
     )
 
 
-def _rows(result: Result) -> dict[float, tuple[float, float, int]]:
+def rows_of(result: Result) -> dict[float, tuple[float, float, int]]:
     """The last row of each instant."""
     columns = result.trace.select("time_s", "cwnd", "ssthresh", "ack")
     return {t: (cwnd, ssthresh, ack) for t, cwnd, ssthresh, ack in columns.iter_rows()}
 
 
-def _matches(
+def matches(
     row: tuple[float, float, float, int], ours: dict[float, tuple[float, float, int]], times: list[float]
 ) -> bool:
     from bisect import bisect_left

@@ -11,6 +11,7 @@ import radio
 import red
 import reference
 import satellite
+import sinks
 from cases import Agreement, cases, compare
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -25,6 +26,16 @@ def line(found: Agreement) -> str:
     first = "none" if found.head == found.rows else f"row {found.head + 1}"
     totals = " | ".join(f"{ours} ({theirs})" for theirs, ours in found.totals.values())
     return f"| {found.case.name} | {found.same} of {found.rows} | {first} | {totals} |\n"
+
+
+def sink_lines() -> list[str]:
+    """The table of both sinks: rows that agree, and the totals of ours and of ns-2."""
+    head = ["| case | rows that agree | acked (ns-2) | repeated (ns-2) | timeouts (ns-2) |", "|---|---|---|---|---|"]
+    for case in sinks.CASES:
+        found = sinks.compare(case)
+        totals = " | ".join(f"{ours} ({theirs})" for theirs, ours in found.totals.values())
+        head.append(f"| {case.name} | {found.same} of {found.rows} | {totals} |")
+    return head
 
 
 def put(page: str, name: str, lines: list[str]) -> str:
@@ -46,6 +57,7 @@ def main() -> int:
     page = put(page, "lossy", reference.markdown("case", lossy.MEASURES, lossy.compared()))
     page = put(page, "satellite", reference.markdown("case", satellite.MEASURES, satellite.compared()))
     page = put(page, "radio", reference.markdown("case", radio.MEASURES, radio.compared(radio.CASES)))
+    page = put(page, "sinks", sink_lines())
     PAGE.write_text(page)
     print(summary.strip().strip("*"))
     return 0

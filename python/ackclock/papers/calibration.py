@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ackclock.files import BadInput
-from ackclock.papers.folder import ControlCells, Paper, Part, Table, call
+from ackclock.papers.folder import ControlCells, Paper, Parameter, Part, Table, call
 from ackclock.papers.readings import Reading, combination, inline
 from ackclock.papers.tables import cells_of
 
@@ -97,6 +97,17 @@ class Fit:
         """Whether the calibrated reading is near enough to the published numbers for verdicts on sizes."""
         return not self.cells or self.factor(self.best) <= MOST_DEVIATION
 
+    @property
+    def unidentified(self) -> list[str]:
+        """The parameters of which every candidate is in a reading that is not distinguished from the best."""
+        rows = self.profile()
+        open_ids = {p.id: all(row["open"] for row in rows if row["parameter"] is p) for p in self._parameters}
+        return [p.what for p in self._parameters if open_ids[p.id]]
+
+    @property
+    def _parameters(self) -> list[Parameter]:
+        return self.paper.calibration.parameter
+
     @cached_property
     def networks(self) -> list[str]:
         """The networks of the cells, in order."""
@@ -158,6 +169,15 @@ class Fit:
         best = np.isclose(sums, sums.min(axis=1, keepdims=True), rtol=0, atol=1e-9)
         return [float(x) for x in (best / best.sum(axis=1, keepdims=True)).mean(axis=0)]
 
+    @cached_property
+    def predicted(self) -> float | None:
+        """The mean factor of deviation of a network under the reading that fits the others; None below three networks."""
+        if len(self.networks) < 3:
+            return None
+        sums = self.distances @ self._members
+        best = np.argmin(sums.sum(axis=1, keepdims=True) - sums, axis=0)
+        return math.exp(float(np.mean(sums[best, np.arange(len(self.networks))] / self._members.sum(axis=0))))
+
     def profile(self) -> list[dict[str, Any]]:
         """For each candidate of a parameter: the least distance of a reading with it, and its share of resamples."""
         found = []
@@ -199,6 +219,7 @@ class Fit:
             "noise": self.noise,
             "level": 0.95,
             "fits": self.fits,
+            "predicted": self.predicted,
             "chosen": self.chosen.label,
         }
 
@@ -246,6 +267,11 @@ def fit(results: Results) -> Fit:
         spreads.append(np.array([variances[text] for text in written]))
         cells += own
     return Fit(paper, readings, cells, np.concatenate(parts, axis=1), np.concatenate(spreads, axis=1))
+
+
+def held_out(results: Results) -> list[tuple[ControlCell, Sequence[float]]]:
+    """The cells that the fit does not use, under the calibrated reading: published numbers, and ours of each seed."""
+    return [pair for group in results.paper.calibration.held_out for pair in _measured(results, group)]
 
 
 Measured = dict[str, list[tuple[ControlCell, Sequence[float]]]]

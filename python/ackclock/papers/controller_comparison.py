@@ -85,6 +85,10 @@ def _as_one(progress: Callable[[str], Progress | None] | None, name: str) -> Cal
     return advance
 
 
+MOST_NAMED = 5
+"""Maximum number of named points in a panel."""
+
+
 def front(points: dict[str, tuple[float, float]]) -> set[str]:
     """Names of the Pareto-optimal points (delay, goodput)."""
     return {
@@ -109,6 +113,8 @@ def draw(comparison: ControllerComparison) -> str:
 
 def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, names: list[str]) -> list[End]:
     """Draw one network. Returns the Pareto-optimal controllers, which are to be named."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
     points: dict[str, tuple[float, float]] = {}
     colours: dict[str, str] = {}
     rows = dict(comparison.rows(situation))
@@ -135,9 +141,14 @@ def _panel(axes: Axes, comparison: ControllerComparison, situation: Situation, n
         )
     highest = max((goodput for _, goodput in points.values()), default=1.0)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.margins(x=0.15)
     axes.set_ylim(0, 1.18 * max(highest, axes.get_ylim()[1] / 1.1))
     axes.set_title(drawn(f"{situation.title} ({situation.place})"), fontsize=10, loc="left")
     axes.set_xlabel("95th-percentile queueing delay (ms)", fontsize=9)
     axes.set_ylabel("goodput (Mb/s)", fontsize=9)
-    return [End(*points[name], name, colours[name]) for name in sorted(front(points))]
+    best = sorted(front(points), key=lambda name: points[name])
+    step = max(1, -(-len(best) // MOST_NAMED))
+    return [End(*points[name], name, colours[name]) for name in best[::step]]

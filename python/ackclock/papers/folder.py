@@ -266,10 +266,14 @@ class ControlCells:
 
 @dataclass(frozen=True)
 class Calibration:
-    """calibration.toml: unstated parameters, the cells of known algorithms that decide them, and how many seeds."""
+    """calibration.toml: unstated parameters, the cells of known algorithms that decide them, and how many seeds.
+
+    `held_out` are further cells of known algorithms, which the fit does not use and the page compares.
+    """
 
     parameter: list[Parameter] = field(default_factory=list)
     cells: list[ControlCells] = field(default_factory=list)
+    held_out: list[ControlCells] = field(default_factory=list)
     seeds: int = 1
     note: str = ""
 
@@ -300,6 +304,7 @@ NESTED: dict[str, type[Any]] = {
     "alternative": Candidate,
     "parameter": Parameter,
     "cells": ControlCells,
+    "held_out": ControlCells,
     "candidate": Candidate,
 }
 """Keys whose lists hold tables."""

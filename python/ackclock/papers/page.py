@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ackclock import stats
 from ackclock.html import environment
 from ackclock.models import models
-from ackclock.papers.calibration import Fit
+from ackclock.papers.calibration import MOST_DEVIATION, ControlCell, Fit
 from ackclock.papers.folder import Paper
 from ackclock.papers.judge import Verdict
 from ackclock.papers.readings import ALL_PARAMETERS, EQUIVALENT, Reading
@@ -41,6 +43,7 @@ def render(
     results: Results,
     *,
     calibration: Fit,
+    held_out: Sequence[tuple[ControlCell, Sequence[float]]],
     readings: list[Reading],
     tables: list[Any],
     verdicts: list[Verdict],
@@ -67,6 +70,12 @@ def render(
         verdicts=verdicts,
         calibration=calibration,
         profile=calibration.profile(),
+        most_deviation=MOST_DEVIATION,
+        held_out=[(cell, stats.mean(values), stats.prediction(values)) for cell, values in held_out],
+        unidentified=calibration.unidentified,
+        readings_run=len(readings) + 1,
+        open_readings=len(calibration.equivalent) - 1,
+        open_run=sum(reading.equivalent for reading in readings),
         tables=[(table, grids(table, found), found) for table, found in tables],
         comparisons=comparisons,
         settings=[(s, *paper.printed(s.table)[s.row, s.column]) for s in paper.settings],

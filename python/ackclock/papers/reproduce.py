@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ackclock import stats, topology, view
 from ackclock.files import BadInput, check_folder, save_figure, write_text
 from ackclock.papers import page
-from ackclock.papers.calibration import Fit, fit
+from ackclock.papers.calibration import Fit, fit, held_out
 from ackclock.papers.folder import AxisComparison, Figure, Network, Paper, Where, call
 from ackclock.papers.judge import Verdict, judge
 from ackclock.papers.readings import (
@@ -103,6 +103,7 @@ def reproduce(
     whole = page.render(
         results,
         calibration=calibration,
+        held_out=held_out(results),
         readings=readings,
         tables=[(table, tables[table.id]) for table in paper.tables],
         verdicts=verdicts,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ackclock.files import BadInput
 from ackclock.link import LONGEST
-from ackclock.papers.folder import Figure, Paper, Table
+from ackclock.papers.folder import Claim, Figure, Paper, Table
 from ackclock.papers.readings import AS_FILED
 from ackclock.papers.results import Results, StudyUse, expand_labels
 from ackclock.papers.tables import CALIBRATED, Entry, label_of, reading_of, words_of
@@ -161,6 +161,16 @@ class PaperRuns:
         if entry.study:
             return self._views[CALIBRATED].single(StudyUse(entry.study, FIRST_SEED, tuple(entry.where.items())))
         return self.of_table(entry.table).get((entry.row, entry.column, entry.reading))
+
+    def claim(self, claim: Claim) -> RunLink | None:
+        """The first run of what a claim measures; None for a claim without a study."""
+        if not claim.study:
+            return None
+        calibrated = self._views[CALIBRATED]
+        axes = expand_labels(calibrated.results.study(claim.study).labels(0))
+        wanted = {axis: label for axis, label in {**claim.where, **claim.of}.items() if axis in axes}
+        points = calibrated.results.points(claim.study, wanted)
+        return calibrated.at(claim.study, points[0]) if points else None
 
     def commands(self, table: Table, found: Sequence[Entry]) -> list[RunLink]:
         """The runs behind the cells of a table on the page that a link cannot hold, each once."""

@@ -95,10 +95,13 @@ def note(figure: Figure, text: str) -> None:
 
 
 def legend(figure: Figure, axes: Sequence[Axes], title: str = "") -> None:
-    """One legend for all panels, to the right of them."""
-    handles, labels = axes[0].get_legend_handles_labels()
+    """One legend for all panels, to the right of them, with each label once."""
+    entries: dict[str, Any] = {}
+    for panel in axes:
+        handles, labels = panel.get_legend_handles_labels()
+        entries = dict(zip(labels, handles, strict=True)) | entries
     figure.legend(
-        handles, labels, loc="outside right center", title=title or None, fontsize=8, frameon=False, handlelength=2.8
+        list(entries.values()), list(entries), loc="outside right center", title=title or None, fontsize=8, frameon=False, handlelength=2.8
     )
 
 
