@@ -139,15 +139,15 @@ def compare(case: Case) -> Agreement:
     reference = case.reference()
     rows = rows_of(result)
     times = sorted(rows)
-    matches = [matches(row, rows, times) for row in reference]
+    agree = [matches(row, rows, times) for row in reference]
     flow = result.outcome["flows"][0]
     bottleneck = next(link for link in result.outcome["links"] if link["name"] == "x->y")
     drops = result.packets.filter(result.packets["event"] == "drop")
     return Agreement(
         case=case,
         rows=len(reference),
-        same=sum(matches),
-        head=matches.index(False) if False in matches else len(matches),
+        same=sum(agree),
+        head=agree.index(False) if False in agree else len(agree),
         first_drop=(case.first_drop(), float(drops["time_s"][0]) if len(drops) else None),
         totals={
             "acked": (int(case.number("acked_pkts")), flow["acked_packets"]),
