@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import shutil
 import signal
@@ -12,20 +13,23 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import tomli_w
 
-from ackclock import papers, view
+from ackclock import papers, stats, view
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.html import value
-from ackclock.papers.calibration import fit
-from ackclock.papers.folder import Claim
+from ackclock.papers.calibration import ControlCell, Fit, fit
+from ackclock.papers.folder import Claim, Paper
 from ackclock.papers.judge import DIRECTIONS, SIZES, direction, size
-from ackclock.papers.readings import EQUIVALENT, combination, others
+from ackclock.papers.readings import EQUIVALENT, Reading, check, combination, others
 from ackclock.papers.results import Results
 from ackclock.study.executors import Local
 
@@ -36,7 +40,7 @@ VERDICT_KEYS = {
     *("id", "quote", "metric", "unit", "expected", "reading", "value", "low", "high", "n", "n_unit"),
     *("direction", "size", "equivalence", "reason", "readings"),
 }
-READING_KEYS = {"reading", "direction", "size", "value", "low", "high", "n"}
+READING_KEYS = {"reading", "direction", "size", "value", "low", "high", "n", "single_run"}
 
 
 def claim(**given: Any) -> Claim:
@@ -66,22 +70,58 @@ def test_directions(side: int, low: float, high: float, found: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expected, low, high, found",
+    "expected, low, high, single, found",
     [
-        (1.711, 1.675, 1.732, "reproduced"),
-        (1.196, 5.58, 7.02, "larger"),
-        (1.201, 1.03, 1.04, "smaller"),
-        (1.21, 0.97, 1.04, "excluded"),
-        (1.21, 0.9, 0.95, "excluded"),
-        (1.21, 0.9, 1.5, None),
-        (0.57, 1.2, 1.4, "excluded"),
-        (None, 1.1, 1.2, None),
+        (1.711, 1.675, 1.732, (1.5, 1.9), "reproduced"),
+        (1.711, 1.56, 1.60, (1.4, 1.8), "consistent"),  # the interval of the mean excludes the number
+        (1.196, 5.58, 7.02, (4.0, 9.0), "larger"),
+        (1.201, 1.03, 1.04, (1.0, 1.1), "smaller"),
+        (1.21, 0.97, 1.04, (0.8, 1.2), "excluded"),
+        (1.21, 0.97, 1.04, (0.8, 1.3), "consistent"),
+        (1.21, 0.9, 0.95, (0.8, 1.1), "excluded"),
+        (0.57, 1.2, 1.4, (1.1, 1.5), "larger"),  # confirmed, although the printed number is not on the claimed side
+        (None, 1.1, 1.2, (1.0, 1.3), None),
     ],
 )
-def test_sizes(expected: float | None, low: float, high: float, found: str | None) -> None:
-    """A printed number is reproduced by value and interval within a quarter of the effect, never by a wide interval."""
+def test_sizes(
+    expected: float | None, low: float, high: float, single: tuple[float, float], found: str | None
+) -> None:
+    """A printed number is of one run: it is compared with the scatter of single runs."""
     one = claim(direction=1, expected=expected)
-    assert size(one, direction(one, low, high), (low * high) ** 0.5, low, high) == found
+    assert size(one, direction(one, low, high), (low * high) ** 0.5, (low, high), single) == found
+
+
+def test_the_interval_of_one_more_value() -> None:
+    """t(0.975, 3) = 3.182; four values with mean 2.5 and deviation 1.291."""
+    low, high = stats.prediction([1.0, 2.0, 3.0, 4.0])
+    assert (low, high) == pytest.approx((2.5 - 4.5935, 2.5 + 4.5935), rel=1e-3)
+    assert stats.prediction([1.0]) == (-math.inf, math.inf)
+
+
+def test_cells_of_one_network_are_one_observation() -> None:
+    """Ten copies of the two networks' cells decide no more than one copy."""
+
+    def fitted(copies: int) -> Fit:
+        cells = [ControlCell("T", "r", f"c{i}", 1.0, 0.0, f"n{i % 2}") for i in range(2 * copies)]
+        distances = np.tile([[0.1, 0.1], [0.1, 0.14], [2.0, 2.1]], copies)
+        readings = [Reading(name) for name in "abc"]
+        return Fit(SimpleNamespace(), readings, cells, distances, np.full(distances.shape, 1e-4))
+
+    one, ten = fitted(1), fitted(10)
+    assert one.networks == ten.networks == ["n0", "n1"]
+    assert one.equivalent == ten.equivalent == [0, 1]
+    assert one.noise == pytest.approx(ten.noise)
+    assert one.wins == pytest.approx(ten.wins)
+    assert one.fits and not replace(one, distances=one.distances + 1).fits
+
+
+def test_an_assignment_that_sets_nothing_is_refused() -> None:
+    """A candidate that names a study must reach an axis of it."""
+    paper = Paper(Path(__file__).parents[1] / "papers" / "sarbe-ecn")
+    axes = {spec.name: {"control": ["sarbe"]} for spec in paper.studies}
+    check(paper, Results(paper, Path("unused"), Local()).axes_in_file)
+    with pytest.raises(BadInput, match=r"calibration.toml: Westwood: .* sets nothing in study goodput"):
+        check(paper, axes.__getitem__)
 
 
 def test_numbers_for_people() -> None:

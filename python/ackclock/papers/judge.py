@@ -205,7 +205,7 @@ def judge(
         others = [] if claim.impossible else [_other(view, claim, taken) for view in views]
         if claim.swept:
             taken = _swept(claim, taken, others, readings)
-        if claim.expected is not None and not _one_size(taken, others):
+        if taken.size is not None and not _one_size(taken, others):
             taken = replace(taken, size=None, note="the size differs between readings that the calibration leaves open")
         if not sizes:
             taken, others = replace(taken, size=None), [replace(j, size=None) for j in others]
