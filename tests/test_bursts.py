@@ -21,8 +21,8 @@ SETTLING_S, MEASURED_S = 5.0, 10.0
 LEAST = 0.5
 """Least goodput relative to that of Reno in the same network."""
 EXCEPTIONS = {
-    "westwood_plus": "a burst while it starts makes the threshold what it delivered meanwhile; then one segment a round trip: "
-    "0.31 at the least, in 4 of 200 networks, with paths of 150 to 260 segments",
+    "westwood_plus": "a burst while it starts sets the threshold to what it delivered; then one segment a round "
+    "trip: 0.31 at the least, in 4 of 200 networks, with paths of 150 to 260 segments",
     "rcp_plus": "its capacity is 1 Mb/s unless the scenario gives one",
 }
 """Controllers that stay below it, with the cause."""
@@ -31,7 +31,7 @@ CONTROLLERS = [entry["name"] for entry in entries("controllers") if entry["name"
 
 
 def network(number: int) -> dict[str, Any]:
-    """One flow behind a bottleneck, and one to three bursts of UDP, the first after 0.5 to 4.5 s. The profile is linux."""
+    """One flow behind a bottleneck and one to three bursts of UDP, the first after 0.5 to 4.5 s; profile linux."""
     draw = random.Random(number)
     rate = 10 ** draw.uniform(6.3, 7.4)
     delay = 10 ** draw.uniform(-2.3, -1.1)

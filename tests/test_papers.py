@@ -83,9 +83,7 @@ def test_directions(side: int, low: float, high: float, found: str) -> None:
         (None, 1.1, 1.2, (1.0, 1.3), None),
     ],
 )
-def test_sizes(
-    expected: float | None, low: float, high: float, single: tuple[float, float], found: str | None
-) -> None:
+def test_sizes(expected: float | None, low: float, high: float, single: tuple[float, float], found: str | None) -> None:
     """A printed number is of one run: it is compared with the scatter of single runs."""
     one = claim(direction=1, expected=expected)
     assert size(one, direction(one, low, high), (low * high) ** 0.5, (low, high), single) == found
@@ -112,7 +110,8 @@ def test_cells_of_one_network_are_one_observation() -> None:
     assert one.equivalent == ten.equivalent == [0, 1]
     assert one.noise == pytest.approx(ten.noise)
     assert one.wins == pytest.approx(ten.wins)
-    assert one.fits and not replace(one, distances=one.distances + 1).fits
+    assert one.fits
+    assert not replace(one, distances=one.distances + 1).fits
 
 
 def test_an_assignment_that_sets_nothing_is_refused() -> None:

@@ -308,7 +308,9 @@ def starts(results: Results) -> SimpleNamespace:
     rows = []
     for label in results.study("start").axes["start"]:
         where = {"start": label}
-        more = stats.mean(results.differences("start", "fwd.retransmitted_packets", OF, TO, {**where, "path": "asymmetric"}))
+        more = stats.mean(
+            results.differences("start", "fwd.retransmitted_packets", OF, TO, {**where, "path": "asymmetric"})
+        )
         at = {**where, "path": "symmetric"}
         gain = results.ratio("start", "fwd.throughput_bps", OF, TO, at)
         vegas = stats.mean(results.means("start", "fwd.throughput_bps", {**TO, **at}))
@@ -317,8 +319,8 @@ def starts(results: Results) -> SimpleNamespace:
     text = [
         "S1c and the size of S1f depend on when the forward flow starts against the two reverse flows, which the paper "
         "does not state. Retransmitted packets: CA-ARTT minus Vegas, mean over the eight uplink rates of Table 3, no "
-        "errors. Throughput: CA-ARTT over Vegas on the symmetric path of Table 5, no errors (printed: 1.196, with 814 "
-        "kb/s of Vegas). Vegas takes its smallest round-trip time from its first packets: it is of an empty path only if "
+        "errors. Throughput: CA-ARTT over Vegas on the symmetric path of Table 5, no errors (printed: 1.196, with 124 "
+        "kb/s of Vegas). Vegas takes its smallest round-trip time from its first packets: of an empty path only if "
         "the reverse flows have not filled the queue yet.",
     ]
     head = ["forward flow starts", "retransmitted packets, difference", "throughput, ratio", "Vegas (kb/s)"]

@@ -251,8 +251,8 @@ def window_table(results: Results) -> SimpleNamespace:
         "Ratios of goodput at 1 % loss, with everything but the receiver window as calibrated. The "
         "ratio of the two known algorithms hardly depends on the window, so that it does not identify the window; the "
         "gains of SARBE do. The result of the reproduction is this table. Both printed gains are met with 25 segments, "
-        "which is the bandwidth-delay product and the size of the gateways' buffers. The windows between 20 and 32 were "
-        "added to the candidates after SARBE's gains at 25 segments were known.",
+        "the bandwidth-delay product and the size of the gateways' buffers. The windows between 20 and 32 were added "
+        "to the candidates after SARBE's gains at 25 segments were known.",
     ]
     head = ["receiver window (segments)", "Westwood over Reno", "SARBE over Reno", "SARBE over Westwood"]
     return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])
@@ -270,8 +270,8 @@ def friendliness_table(results: Results) -> SimpleNamespace:
             cells.append(f"{e.value:.2f}" + ("" if e.low is None else f" [{e.low:.2f}, {e.high:.2f}]"))
         rows.append(cells)
     text = [
-        "Goodput of a peer in each mix of ten flows at 1 % loss, over its goodput among ten of its own kind. S5e is judged "
-        "on one peer among nine SARBEs, the mix in which a friendly algorithm is needed most, and the worst of the nine.",
+        "Goodput of a peer in each mix of ten flows at 1 % loss, over its goodput among ten of its own kind. S5e is "
+        "judged on one peer among nine SARBEs, the worst of the nine mixes.",
     ]
     head = ["peers", "SARBEs", "a Reno", "a Westwood"]
     return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])

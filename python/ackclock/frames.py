@@ -50,7 +50,7 @@ def windows(finished: _core.Finished | _core.FinishedLive) -> pl.DataFrame:
 
 
 def packets(finished: _core.Finished) -> pl.DataFrame:
-    """Every packet event; see docs/outcome.md for the columns. Each column of the core is released once it is copied."""
+    """Every packet event; see docs/outcome.md for the columns. A column of the core is released once it is copied."""
     columns, codes = finished.packets, _core.codes()
     if not columns:
         return pl.DataFrame()

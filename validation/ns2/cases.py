@@ -168,6 +168,7 @@ def rows_of(result: Result) -> dict[float, tuple[float, float, int]]:
 def matches(
     row: tuple[float, float, float, int], ours: dict[float, tuple[float, float, int]], times: list[float]
 ) -> bool:
+    """Whether ours have a row of ns-2 within the tolerances."""
     from bisect import bisect_left
 
     t, cwnd, ssthresh, ack = row

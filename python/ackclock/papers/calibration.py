@@ -171,7 +171,7 @@ class Fit:
 
     @cached_property
     def predicted(self) -> float | None:
-        """The mean factor of deviation of a network under the reading that fits the others; None below three networks."""
+        """The mean factor of deviation of one network under the reading fitted to the others; None below three."""
         if len(self.networks) < 3:
             return None
         sums = self.distances @ self._members

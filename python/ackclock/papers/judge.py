@@ -222,7 +222,7 @@ def _one_size(taken: ClaimResult, others: Sequence[ClaimResult]) -> bool:
 
 
 def _other(view: Results, claim: Claim, taken: ClaimResult) -> ClaimResult:
-    """The judgement under another reading; the calibrated one if the reading changes no outcome of the claim's studies."""
+    """The judgement under another reading; the calibrated one if it changes no outcome of the claim's studies."""
     if not any(view.changes(study) for study in (claim.study, *claim.also)):
         return replace(taken, reading=view.reading.label, affected=False)
     return replace(evaluate_claim(view, claim), equivalent=view.reading.equivalent)

@@ -31,7 +31,7 @@ DIRECTIONS = {
     "impossible": "the paper's experiment could not have shown it, or its numbers contradict each other",
 }
 SIZE_WORDS = {
-    "reproduced": "the interval contains the printed number and lies within a quarter of the printed effect, at most 10 %, of it",
+    "reproduced": "the interval contains the printed number, and lies within a quarter of the printed effect of it",
     "consistent": "the printed number lies within the scatter of single runs",
     "smaller": "confirmed, and smaller than printed by more than the scatter of single runs",
     "larger": "confirmed, and larger than printed by more than the scatter of single runs",
@@ -47,6 +47,7 @@ def render(
     readings: list[Reading],
     tables: list[Any],
     verdicts: list[Verdict],
+    sized: bool,
     comparisons: list[Any],
     extras: list[Any],
     figures: list[Any],
@@ -68,6 +69,7 @@ def render(
         sizes=Counter(v.size for v in verdicts if v.size),
         printed=sum(v.claim.expected is not None and not v.claim.impossible for v in verdicts),
         verdicts=verdicts,
+        sized=sized,
         calibration=calibration,
         profile=calibration.profile(),
         most_deviation=MOST_DEVIATION,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.files import BadInput
-from ackclock.papers.folder import Candidate, Paper, Parameter
+from ackclock.papers.folder import Candidate, Paper
 
 if TYPE_CHECKING:
     from ackclock.study import Study
@@ -106,25 +106,23 @@ def overrides(assignments: Mapping[str, Any], axes: Mapping[str, list[str]]) -> 
 def check(paper: Paper, axes: Callable[[str], Mapping[str, list[str]]]) -> None:
     """Raises BadInput for an assignment that sets nothing.
 
-    An assignment to an axis must have one in every study that the candidate names; without names, in one of the studies.
+    An assignment to an axis must reach one in every study that the candidate names; without names, in one study.
     """
-    studies = [spec.name for spec in paper.studies]
-    files = {"calibration.toml": paper.calibration.parameter, "deviations.toml": paper.deviations}
-    for file, points in files.items():
-        for point in points:
-            for candidate in point.candidate if isinstance(point, Parameter) else point.alternative:
-                if idle := _idle(paper, candidate, studies, axes):
-                    where = f"{paper.folder / file}: {point.id}: {candidate.label}"
+    parameters = [(p.id, p.candidate) for p in paper.calibration.parameter]
+    deviations = [(d.id, d.alternative) for d in paper.deviations]
+    for file, points in (("calibration.toml", parameters), ("deviations.toml", deviations)):
+        for name, candidates in points:
+            for candidate in candidates:
+                if idle := _idle(paper, candidate, axes):
+                    where = f"{paper.folder / file}: {name}: {candidate.label}"
                     raise BadInput(f"{where}: {idle[0]} sets nothing in study {idle[1]}; name the studies that have it")
 
 
-def _idle(
-    paper: Paper, candidate: Candidate, studies: list[str], axes: Callable[[str], Mapping[str, list[str]]]
-) -> tuple[str, str] | None:
+def _idle(paper: Paper, candidate: Candidate, axes: Callable[[str], Mapping[str, list[str]]]) -> tuple[str, str] | None:
     """The first assignment of a candidate that sets nothing, with the study."""
     missed: dict[str, list[str]] = {}
     reached = set()
-    for study in studies:
+    for study in (spec.name for spec in paper.studies):
         for key, value in candidate.assignments(paper.folder, study).items():
             if not key.startswith("sweep.") or overrides({key: value}, axes(study)):
                 reached.add(key)

@@ -89,7 +89,9 @@ def reproduce(
     flat: list[Entry] = [entry for found in tables.values() for entry in found]
     if missing := uncovered(paper, flat):
         raise BadInput(f"{paper.folder}: published cells are missing: {missing[:5]}; add a table or a setting")
-    verdicts = judge(results, paper.claims, readings, sizes=calibration.fits)
+    # Readings that the quick form leaves out could change a size.
+    sizes = calibration.fits and not (quick and equivalent)
+    verdicts = judge(results, paper.claims, readings, sizes=sizes)
     comparisons = [(c, _compare(results, c)) for c in paper.comparisons]
     extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras]
     said = {name: results.say(value) for name, value in paper.values.items()} | {"calibrated": calibrated.label}
@@ -107,6 +109,7 @@ def reproduce(
         readings=readings,
         tables=[(table, tables[table.id]) for table in paper.tables],
         verdicts=verdicts,
+        sized=sizes,
         comparisons=comparisons,
         extras=extras,
         figures=figures,

@@ -101,7 +101,13 @@ def legend(figure: Figure, axes: Sequence[Axes], title: str = "") -> None:
         handles, labels = panel.get_legend_handles_labels()
         entries = dict(zip(labels, handles, strict=True)) | entries
     figure.legend(
-        list(entries.values()), list(entries), loc="outside right center", title=title or None, fontsize=8, frameon=False, handlelength=2.8
+        list(entries.values()),
+        list(entries),
+        loc="outside right center",
+        title=title or None,
+        fontsize=8,
+        frameon=False,
+        handlelength=2.8,
     )
 
 
