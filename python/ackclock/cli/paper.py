@@ -127,7 +127,7 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
 
 def _one_line(made: Reproduction, width: int) -> None:
     """Print the number of verdicts of each direction, the time, and the failed runs."""
-    counts = Counter(v.direction for v in made.verdicts)
+    counts = Counter(v.counted for v in made.verdicts)
     verdicts = ", ".join(f"{count} {direction}" for direction, count in counts.most_common())
     say(f"{made.paper.key:{width}}  {len(made.verdicts)} claims: {verdicts} ({made.runs:,} runs, {made.seconds:.0f} s)")
     for run_id, error in made.failed[:5]:

@@ -79,6 +79,11 @@ class Verdict:
         return self.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
 
     @property
+    def counted(self) -> str:
+        """The direction as counts of verdicts have it: undecided where Holm's correction leaves nothing."""
+        return "undecided" if self.weak else self.direction
+
+    @property
     def affected(self) -> list[ClaimResult]:
         """The judgements of the readings that change a run of the claim."""
         return [j for j in self.readings if j.affected]

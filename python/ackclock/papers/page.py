@@ -65,7 +65,7 @@ def render(
         quick=results.quick,
         directions=DIRECTIONS,
         size_words=SIZE_WORDS,
-        counts=Counter(v.direction for v in verdicts),
+        counts=Counter(v.counted for v in verdicts),
         sizes=Counter(v.size for v in verdicts if v.size),
         printed=sum(v.claim.expected is not None and not v.claim.impossible for v in verdicts),
         verdicts=verdicts,
@@ -165,15 +165,15 @@ def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bo
 
 def _verdict_counts(verdicts: list[Verdict]) -> dict[str, int]:
     """Counts for the summary table: claims that are confirmed, reproduced in size, refuted, not testable."""
-    directions, sizes = Counter(v.direction for v in verdicts), Counter(v.size for v in verdicts)
+    directions, sizes = Counter(v.counted for v in verdicts), Counter(v.size for v in verdicts)
     return {
         "claims": len(verdicts),
         "confirmed": directions["confirmed"],
         "printed": sum(v.claim.expected is not None and not v.claim.impossible for v in verdicts),
         "reproduced": sizes["reproduced"],
-        "refuted": sum(v.direction == "opposite" and not v.weak for v in verdicts),
+        "refuted": directions["opposite"],
         "none": directions["no difference"],
         "excluded": sizes["excluded"],
-        "undecided": directions["undecided"] + sum(v.direction == "opposite" and v.weak for v in verdicts),
+        "undecided": directions["undecided"],
         "untestable": directions["not testable"] + directions["impossible"],
     }
