@@ -6,11 +6,13 @@ import runpy
 import threading
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import Result, Scenario, ScenarioError
+from ackclock.files import BadInput
 
 DOCUMENT = {
     "duration": "5s",
@@ -169,3 +171,11 @@ shape = 1.5
     assert flows[3]["name"] == "web3"
     assert all(run.violation_count == 0 for run in runs)
     assert sum(flow["completion_s"] is not None for flow in flows) > 0.98 * len(flows) > 300
+
+
+def test_the_packets_of_a_flow_are_those_rows_of_all_packets() -> None:
+    run = Scenario.load("scenarios/dumbbell.toml", ["duration=1s"]).run(packets=True)
+    name = run.packets["flow"].drop_nulls()[0]
+    assert run.packets_of(name).equals(run.packets.filter(pl.col("flow") == name))
+    with pytest.raises(BadInput, match="no flow nobody; there are "):
+        run.packets_of("nobody")

@@ -438,6 +438,18 @@ class Result:
 
         return frames.packets(self._finished)
 
+    def packets_of(self, flow: str) -> pl.DataFrame:
+        """The packet events of one flow: the rows of `packets`, without the memory for those of the others.
+
+        Raises BadInput for a flow that the run does not have.
+        """
+        from ackclock import frames
+
+        if flow not in self._finished.flow_names:
+            raise BadInput(f"no flow {flow}; there are {', '.join(self._finished.flow_names)}")
+
+        return frames.packets(self._finished, flow)
+
     def plot(
         self,
         y: str | Sequence[str] = (),

@@ -49,22 +49,28 @@ def windows(finished: _core.Finished | _core.FinishedLive) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def packets(finished: _core.Finished) -> pl.DataFrame:
-    """Every packet event; see docs/outcome.md for the columns. A column of the core is released once it is copied."""
+def packets(finished: _core.Finished, flow: str | None = None) -> pl.DataFrame:
+    """Every packet event, or those of one flow; see docs/outcome.md for the columns."""
     columns, codes = finished.packets, _core.codes()
     if not columns:
         return pl.DataFrame()
+    flows = _numbers(columns["flow"], np.uint32)
+    rows = slice(None) if flow is None else np.flatnonzero(flows == finished.flow_names.index(flow))
+
+    def column(name: str, dtype: Any) -> Any:
+        return _numbers(columns[name], dtype)[rows]
+
     return pl.DataFrame(
         [
-            pl.Series("time_s", _numbers(columns.pop("time_s"), np.float64)),
-            _names("link", _numbers(columns.pop("link"), np.uint32), finished.link_names),
-            _names("event", _numbers(columns.pop("event"), np.uint8), codes["packet_event"]),
-            _names("reason", _numbers(columns.pop("reason"), np.uint8), codes["reason"]),
-            _names("flow", _numbers(columns.pop("flow"), np.uint32), finished.flow_names),
-            _names("kind", _numbers(columns.pop("kind"), np.uint8), codes["kind"]),
-            pl.Series("seq", _numbers(columns.pop("seq"), np.int64)),
-            pl.Series("size", _numbers(columns.pop("size"), np.int32)),
-            pl.Series("marked", _numbers(columns.pop("marked"), np.uint8)).cast(pl.Boolean),
+            pl.Series("time_s", column("time_s", np.float64)),
+            _names("link", column("link", np.uint32), finished.link_names),
+            _names("event", column("event", np.uint8), codes["packet_event"]),
+            _names("reason", column("reason", np.uint8), codes["reason"]),
+            _names("flow", column("flow", np.uint32), finished.flow_names),
+            _names("kind", column("kind", np.uint8), codes["kind"]),
+            pl.Series("seq", column("seq", np.int64)),
+            pl.Series("size", column("size", np.int32)),
+            pl.Series("marked", column("marked", np.uint8)).cast(pl.Boolean),
         ]
     )
 
