@@ -306,7 +306,7 @@ def test_a_run_of_a_study(tmp_path: Path) -> None:
     for more, message in (
         ([], "select a run of the study with --run"),
         (["--run", "nothing"], "--run: nothing is no run of the plan"),
-        (["--run", ""], "is the begin of 4 identities"),
+        (["--run", ""], "is the prefix of 4 identities"),
         (["--run", wanted["run_id"], "--seed", "3"], "omit --seed and --set"),
     ):
         refused = subprocess.run([*command, *more], capture_output=True, text=True, check=False)

@@ -74,7 +74,7 @@ Parts of the time at each pacing gain, in percent, kernel / mean of 30 seeds. Th
 """
 
 BBR_REMARKS = """
-Startup ends at the same of the recorded ACKs as in the kernel in ten cases. In bbr-losses and bbr-stall a segment is lost in Startup. The kernel's pacing timers expire late, so up to three segments fewer are in flight, a round begins before recovery starts and not after it, and Startup ends one round (0.3 s) earlier than ours.
+In ten cases Startup ends at the same recorded ACK as in the kernel. In bbr-losses and bbr-stall a segment is lost in Startup. The kernel's pacing timers expire late, so up to three segments fewer are in flight, a round begins before recovery starts and not after it, and Startup ends one round (0.3 s) earlier than ours.
 """
 
 

@@ -39,7 +39,7 @@ What differs: the device of ns-3 holds a second packet, so its waits are up to 1
 
 
 BBR3_REMARKS = """
-With an ACK for every segment, as in the model, ours is within 1 % of it at 1, 2 and 5 % of loss and 4 % below at 3 %. Delayed ACKs are the rest: at a few segments in flight the receiver holds the last ACK of a flight for up to 40 ms, and the samples of the delivery rate fall.
+With an ACK for every segment, as in the model, ours is within 1 % of it at 1, 2 and 5 % of loss and 4 % below at 3 %. Delayed ACKs cause the remaining difference: with a few segments in flight the receiver holds the last ACK of a flight for up to 40 ms, and the samples of the delivery rate fall.
 """
 
 L4S_REMARKS = """

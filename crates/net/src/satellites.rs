@@ -327,7 +327,7 @@ impl Tables {
     /// The port of a packet whose index in the table of routes is `route`, and the number of its destination.
     #[inline]
     pub fn port_of(&self, route: u32) -> (u32, u32) {
-        // The places of all ports follow each other.
+        // The slots of all ports, one port after the other.
         let (place, rows) = ((route - self.outgoing[0].place) / 2, self.rows());
         (place / rows, place % rows)
     }

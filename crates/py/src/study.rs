@@ -98,7 +98,7 @@ pub(crate) fn parse_study(py: Python<'_>, source: PySource, assignments: Vec<Str
         }
         Ok(study)
     };
-    // All of it is read in this thread: a place that several points read counts once.
+    // The files are read in this thread, so that a file of several points is counted once.
     let (study, advice) = lab::advised(read);
     Ok(PyStudy { study: study?, advice })
 }

@@ -192,7 +192,7 @@ impl Drop for Namespaces {
 fn end(holder: i32, first: Option<&OwnedFd>) {
     // With the first process of its PID namespace all others end; the holder returns when they have ended. That process is
     // a child of the holder, so its number may belong to another process by now: the descriptor cannot. The holder is our
-    // child: its number is its own until we wait for it.
+    // child: its process number is not used again before it is waited for.
     match first {
         Some(first) => drop(pidfd_send_signal(first, Signal::KILL)),
         None => sys::kill(holder),
@@ -285,7 +285,7 @@ fn prepare(plan: &Plan) -> Result<Prepared, Error> {
     Ok(prepared)
 }
 
-/// Sends a message to the program; if it is gone, so are we.
+/// Sends a message to the program; if the program has ended, this process ends too.
 fn report(control: BorrowedFd<'_>, kind: char, text: &str) {
     let mut message = format!("{kind}{text}");
     message.truncate(message.floor_char_boundary(MESSAGE));

@@ -154,7 +154,7 @@ def find(names: str) -> list[Substrate]:
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUBSTRATES)}"
             raise BadInput(f"--on {names}: there is no substrate {name!r}; {hint}")
         if SUBSTRATES[name] in found:
-            raise BadInput(f"--on {names}: {name} stands there twice")
+            raise BadInput(f"--on {names}: {name} is named twice")
         found.append(SUBSTRATES[name])
     if len(found) < 2:
         raise BadInput(f"--on {names}: name two or more substrates, such as tcp,quic; the first is the reference")

@@ -107,7 +107,7 @@ def _of_flow(frame: pl.DataFrame, flow: str | None, path: Path) -> pl.DataFrame:
     if flow is None and len(names) > 1:
         raise BadInput(f"{path}: has several flows; choose one with --flow ({', '.join(map(str, names[:8]))})")
     if flow is not None and flow not in names:
-        raise BadInput(f"{path}: --flow {flow}: there are {', '.join(map(str, names[:8]))}")
+        raise BadInput(f"{path}: --flow {flow}: no such flow; there are {', '.join(map(str, names[:8]))}")
     return frame if flow is None else frame.filter(pl.col("flow") == flow)
 
 

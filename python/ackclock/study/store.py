@@ -342,7 +342,7 @@ class Store:
         """Identity, seed and axis labels of the planned run whose identity begins with `run_id`. Raises BadInput."""
         found = {row[1]: row for row in self._plan() if row[1].startswith(run_id)}
         if len(found) != 1:
-            remark = f"is the begin of {len(found)} identities" if found else "is no run of the plan"
+            remark = f"is the prefix of {len(found)} identities" if found else "is no run of the plan"
             raise BadInput(f"--run: {run_id} {remark}; ackclock results {self.folder} --runs lists the runs")
         [(_, full, seed, axes)] = found.values()
         return full, seed, json.loads(axes)

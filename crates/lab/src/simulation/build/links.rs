@@ -34,7 +34,7 @@ pub(super) fn add_links(
             true => Qdisc::Unlimited, // replaced by its scheduler
             false => direction.queue.build(rate, delay, rtt, || stream(direction.queue.purpose())),
         };
-        // Each random process has a stream of its own; the first one's has the name that it has alone.
+        // Each random process has its own stream of random numbers. The first has the same name as if it were the only one.
         let mut impairments = Vec::new();
         let mut used: Vec<&str> = Vec::new();
         for loss in &direction.losses {
