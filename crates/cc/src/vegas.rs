@@ -2,8 +2,8 @@
 //!
 //! Implementations of Vegas differ; `variant` selects one. The default is `linux` in the profile linux and over QUIC,
 //! otherwise `ns2`:
-//! - `ns2`: ns-2.35's agent. Mean of the round-trip samples of a round; the backlog is floor((expected - actual) * base
-//!   + 0.5), with the actual rate from the segments sent in the round. Below `alpha` the window grows by 1/cwnd per ACK
+//! - `ns2`: ns-2.35's agent. Mean of the round-trip samples of a round; the backlog is (expected - actual) * base,
+//!   rounded, with the actual rate from the segments sent in the round. Below `alpha` the window grows by 1/cwnd per ACK
 //!   for the whole next round, if the window is nearly full. The base is also raised if at most one segment was in
 //!   flight. A loss reduces the window to 3/4 (1/2 for a segment that was lost again), but only if the lost segment was
 //!   sent after the last change. It decides in every phase, so a delayed ACK counts as a queue: with a receiver that

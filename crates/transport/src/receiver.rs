@@ -120,7 +120,7 @@ impl Receiver {
             if self.adapts() {
                 self.adapt_delay(now);
             }
-            let grows = self.options.moderate_rcvbuf && in_order && self.grow_window(now);
+            let grows = self.options.moderate_rcvbuf && in_order && !syn && self.grow_window(now);
             if !grows && self.may_wait(seq, in_order) {
                 if self.delayed == 0 {
                     let delay = if self.adapts() { self.adaptive_delay } else { self.options.ack_delay };
@@ -176,9 +176,10 @@ impl Receiver {
         (self.options.syn && self.stats.packets > 0).then(|| self.stats.first_at.since(self.syn_at))
     }
 
-    /// A segment arrived in order. Returns whether the receive window of Linux grows with it.
+    /// A segment arrived in order. Returns whether the receive window of Linux grows with it. First data that comes later
+    /// than the initial retransmission timeout is no sample of the round-trip time.
     fn grow_window(&mut self, now: Time) -> bool {
-        let rtt = self.rtt();
+        let rtt = self.rtt().map(|rtt| rtt.min(self.options.initial_rto));
         self.window_growth.arrived(now, self.next, self.options.packet, rtt)
     }
 

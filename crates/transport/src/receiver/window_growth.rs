@@ -26,6 +26,8 @@ impl Default for WindowGrowth {
 impl WindowGrowth {
     /// Segments of the first round trip that do not raise the limit.
     const INITIAL: u64 = 10;
+    /// The window that a buffer of 32 MiB permits, the largest by default (tcp_rmem).
+    const MOST: u64 = 80_896 * 256;
 
     /// A segment of `mss` bytes arrived in order at `now`; `next` is expected next. Returns whether the window grows: by two
     /// segments for each one, up to the limit.
@@ -37,11 +39,12 @@ impl WindowGrowth {
         let grows = self.window < self.limit;
         self.window += 2 * mss * grows as u64;
         if rtt.is_some_and(|rtt| now.since(self.since) >= rtt) {
-            let bytes = (next - self.first) as u64 * mss;
+            let bytes = ((next - self.first) as u64 * mss).min(WindowGrowth::MOST);
             if bytes > self.most {
                 // Twice what arrived, and room for a sender that goes on growing as it did.
                 let twice = 2 * bytes;
-                self.limit = self.limit.max(twice + 2 * twice * (bytes - self.most) / self.most);
+                let limit = twice + 2 * twice * (bytes - self.most) / self.most;
+                self.limit = self.limit.max(limit).min(WindowGrowth::MOST);
                 self.most = bytes;
             }
             (self.since, self.first) = (now, next);
@@ -74,5 +77,18 @@ mod tests {
         }
         // The kernel: 6 segments, none of 25, 25 of the next 26.
         assert_eq!(runs[..3], [(true, 6), (false, 25), (true, 25)]);
+    }
+
+    #[test]
+    fn the_window_stops_at_the_largest_buffer() {
+        let mut growth = WindowGrowth::default();
+        let rtt = Span::from_ps(1_000_000_000_000);
+        let mut next = 1;
+        let grew = (0..100_000).filter(|number| {
+            next += 1;
+            growth.arrived(Time::ZERO + Span::from_ps(100_000_000) * *number, next, 65_000, Some(rtt))
+        });
+        assert!(grew.count() < 1000);
+        assert_eq!(growth.limit, WindowGrowth::MOST);
     }
 }
