@@ -28,7 +28,7 @@ from ackclock.files import BadInput
 from ackclock.html import value
 from ackclock.papers.calibration import ControlCell, Fit, fit
 from ackclock.papers.folder import Claim, Paper
-from ackclock.papers.judge import DIRECTIONS, SIZES, direction, size
+from ackclock.papers.judge import DIRECTIONS, SIZES, ClaimResult, _one_size, _swept, direction, size
 from ackclock.papers.readings import EQUIVALENT, Reading, check, combination, others
 from ackclock.papers.results import Results
 from ackclock.study.executors import Local
@@ -40,7 +40,7 @@ VERDICT_KEYS = {
     *("id", "quote", "metric", "unit", "expected", "reading", "value", "low", "high", "n", "n_unit"),
     *("direction", "size", "equivalence", "reason", "readings"),
 }
-READING_KEYS = {"reading", "direction", "size", "value", "low", "high", "n", "single_run"}
+READING_KEYS = {*("reading", "direction", "size", "value", "low", "high", "n", "single_run", "affected", "equivalent")}
 
 
 def claim(**given: Any) -> Claim:
@@ -112,6 +112,28 @@ def test_cells_of_one_network_are_one_observation() -> None:
     assert one.wins == pytest.approx(ten.wins)
     assert one.fits
     assert not replace(one, distances=one.distances + 1).fits
+
+
+def test_a_size_holds_if_every_reading_left_open_gives_it() -> None:
+    """The scatter of the calibrated reading counts, not that of readings with fewer seeds."""
+    one = claim(direction=1, expected=2.0)
+    taken = ClaimResult("a", "confirmed", "larger", 3.0, 2.9, 3.1, 30, (2.7, 3.3))
+    near = ClaimResult("b", "confirmed", "consistent", 2.8, 1.0, 5.0, 2, (0.5, 9.0), equivalent=True)
+    assert _one_size(one, taken, [near])
+    assert not _one_size(one, taken, [replace(near, value=2.0)])
+    assert _one_size(one, taken, [replace(near, value=2.0, equivalent=False)])
+
+
+@pytest.mark.parametrize(
+    ("values", "testable"), [((0.5, 0.6), True), ((0.7, 0.9), True), ((0.6, 0.9), False), ((0.3, 0.9), False)]
+)
+def test_a_claim_of_similarity_is_testable_if_all_values_are_on_one_side(
+    values: tuple[float, float], testable: bool
+) -> None:
+    one = claim(direction=0, reference=0.55, tolerance=0.1, measure="mean", swept=["D1"])
+    taken, other = (ClaimResult(name, "confirmed", value=value) for name, value in zip("ab", values, strict=True))
+    found = _swept(one, taken, [other], [Reading("b", changes="D1")])
+    assert (found.direction != "not testable") == testable
 
 
 def test_an_assignment_that_sets_nothing_is_refused() -> None:

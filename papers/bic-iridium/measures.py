@@ -97,8 +97,11 @@ def control_column(results: Results) -> list[Cell]:
     return [Cell("BIC", column, "", values, published=value) for column, values, value in cells]
 
 
-def each_beside(results: Results, kind: str, rival: str) -> list[float]:
-    """Of each seed the logarithm of one kind's throughput over another's in one run, mean over the pairs."""
+def each_beside(results: Results, kind: str, rival: str, each_run: bool) -> list[float]:
+    """Of each seed the logarithm of one kind's throughput over another's in one run, mean over the pairs of terminals.
+
+    With `each_run`, here and below, one value for each run instead of a mean.
+    """
     flows = dict(zip(("bic", "bic_awi", "bic_dpe"), FLOWS, strict=True))
     rows = results.flows("each")
     of, to = (
@@ -106,17 +109,17 @@ def each_beside(results: Results, kind: str, rival: str) -> list[float]:
         for k in (kind, rival)
     )
     logs = of.join(to, on=["seed", "place"]).with_columns((pl.col(kind) / pl.col(rival)).log().alias("r"))
-    return each_seed(logs, "r")
+    return logs["r"].to_list() if each_run else each_seed(logs, "r")
 
 
-def each_dpe_bic(results: Results) -> list[float]:
+def each_dpe_bic(results: Results, each_run: bool = False) -> list[float]:
     """DPE over BIC where one of each kind shares the link."""
-    return each_beside(results, "bic_dpe", "bic")
+    return each_beside(results, "bic_dpe", "bic", each_run)
 
 
-def each_dpe_awi(results: Results) -> list[float]:
+def each_dpe_awi(results: Results, each_run: bool = False) -> list[float]:
     """DPE over AWI where one of each kind shares the link."""
-    return each_beside(results, "bic_dpe", "bic_awi")
+    return each_beside(results, "bic_dpe", "bic_awi", each_run)
 
 
 def lucky(results: Results) -> SimpleNamespace:
@@ -146,46 +149,56 @@ def lucky(results: Results) -> SimpleNamespace:
     return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])
 
 
-def _values(results: Results, column: str, control: str, flows: tuple[str, ...] = FLOWS) -> NDArray[np.float64]:
+def _values(
+    results: Results, column: str, control: str, flows: tuple[str, ...] = FLOWS, each_run: bool = False
+) -> NDArray[np.float64]:
     """Of each of the random places the mean over flows and seeds."""
     rows = results.flows("places").filter(pl.col("name").is_in(flows) & (pl.col("control") == control))
+    if each_run:
+        return rows.sort("place", "seed", "name")[column].to_numpy()
     means = rows.group_by("place").agg(pl.col(column).mean()).sort("place")
     return means[column].to_numpy()
 
 
-def _ratio(results: Results, column: str, control: str, base: str, flows: tuple[str, ...] = FLOWS) -> list[float]:
-    of, to = (_values(results, column, one, flows) for one in (control, base))
+def _ratio(
+    results: Results,
+    column: str,
+    control: str,
+    base: str,
+    flows: tuple[str, ...] = FLOWS,
+    each_run: bool = False,
+) -> list[float]:
+    of, to = (_values(results, column, one, flows, each_run) for one in (control, base))
     return [float(x) for x in np.log(of / to)]
 
 
-def throughput_dpe(results: Results) -> list[float]:
+def throughput_dpe(results: Results, each_run: bool = False) -> list[float]:
     """Of each place the logarithm of DPE's throughput over BIC's (mean of the seeds)."""
-    return _ratio(results, "throughput_bps", "bic_dpe", "bic", (FLOW,))
+    return _ratio(results, "throughput_bps", "bic_dpe", "bic", (FLOW,), each_run)
 
 
-def throughput_awi(results: Results) -> list[float]:
+def throughput_awi(results: Results, each_run: bool = False) -> list[float]:
     """The same of AWI over BIC."""
-    return _ratio(results, "throughput_bps", "bic_awi", "bic", (FLOW,))
+    return _ratio(results, "throughput_bps", "bic_awi", "bic", (FLOW,), each_run)
 
 
-def throughput_dpe_awi(results: Results) -> list[float]:
+def throughput_dpe_awi(results: Results, each_run: bool = False) -> list[float]:
     """The same of DPE over AWI."""
-    return _ratio(results, "throughput_bps", "bic_dpe", "bic_awi", (FLOW,))
+    return _ratio(results, "throughput_bps", "bic_dpe", "bic_awi", (FLOW,), each_run)
 
 
-def delivery(results: Results) -> list[float]:
+def delivery(results: Results, each_run: bool = False) -> list[float]:
     """Of each place DPE's delivery ratio less BIC's, percentage points."""
-    return [
-        float(100 * x)
-        for x in _values(results, "delivery_ratio", "bic_dpe") - _values(results, "delivery_ratio", "bic")
-    ]
+    of, to = (_values(results, "delivery_ratio", kind, each_run=each_run) for kind in ("bic_dpe", "bic"))
+    return [float(100 * x) for x in of - to]
 
 
-def dropped(results: Results) -> list[float]:
+def dropped(results: Results, each_run: bool = False) -> list[float]:
     """Of each place the logarithm of what the terminal's queue drops of DPE over what it drops of BIC."""
     rows = results.links("places").filter(pl.col("name") == "a->*")
     sums = rows.with_columns(pl.col("dropped_packets").struct.field("queue").alias("drops"))
-    means = sums.group_by("place", "control").agg(pl.col("drops").mean()).sort("place")
+    keys = ("place", "control", "seed") if each_run else ("place", "control")
+    means = sums.group_by(keys).agg(pl.col("drops").mean()).sort(keys)
     of, to = (means.filter(pl.col("control") == one)["drops"].to_numpy() for one in ("bic_dpe", "bic"))
     return [float(x) for x in np.log(of / to)]
 
@@ -211,19 +224,19 @@ def awi_beside_bic(results: Results) -> list[float]:
     return beside_bic(results, "bic_awi")
 
 
-def gap_dpe(results: Results) -> list[float]:
+def gap_dpe(results: Results, each_run: bool = False) -> list[float]:
     """Of each place the logarithm of DPE's inter-packet delay over BIC's."""
-    return _ratio(results, "mean_gap_s", "bic_dpe", "bic", (FLOW,))
+    return _ratio(results, "mean_gap_s", "bic_dpe", "bic", (FLOW,), each_run)
 
 
-def gap_awi(results: Results) -> list[float]:
+def gap_awi(results: Results, each_run: bool = False) -> list[float]:
     """The same of AWI."""
-    return _ratio(results, "mean_gap_s", "bic_awi", "bic", (FLOW,))
+    return _ratio(results, "mean_gap_s", "bic_awi", "bic", (FLOW,), each_run)
 
 
-def delay_dpe(results: Results) -> list[float]:
+def delay_dpe(results: Results, each_run: bool = False) -> list[float]:
     """Of each place the logarithm of DPE's end-to-end delay over BIC's."""
-    return _ratio(results, "mean_delay_s", "bic_dpe", "bic")
+    return _ratio(results, "mean_delay_s", "bic_dpe", "bic", each_run=each_run)
 
 
 def gap_change_dpe(results: Results) -> list[float]:
@@ -239,9 +252,9 @@ def jitter_dpe(results: Results) -> list[float]:
     return _ratio(results, "jitter2_s", "bic_dpe", "bic")
 
 
-def jitter1(results: Results) -> list[float]:
+def jitter1(results: Results, each_run: bool = False) -> list[float]:
     """Of each place the size of the signed sum of the changes of delay, DPE less BIC, first flow, ms."""
-    of, to = (np.abs(_values(results, "jitter1_s", kind, (FLOW,))) for kind in ("bic_dpe", "bic"))
+    of, to = (np.abs(_values(results, "jitter1_s", kind, (FLOW,), each_run)) for kind in ("bic_dpe", "bic"))
     return [float(1e3 * x) for x in of - to]
 
 

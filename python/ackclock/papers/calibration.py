@@ -131,7 +131,10 @@ class Fit:
 
     @cached_property
     def equivalent(self) -> list[int]:
-        """The readings that are not distinguished from the best, itself included, nearest first."""
+        """The readings that are not distinguished from the best, itself included, nearest first.
+
+        Where the best one fits, they fit too.
+        """
         from scipy.stats import t
 
         count, networks = len(self.cells), len(self.networks)
@@ -143,7 +146,8 @@ class Fit:
             error = np.sqrt((sums**2).sum(axis=1) * networks / (networks - 1)) / count
             spread = float(t.ppf(0.975, networks - 1)) * error
         limits = np.hypot(NORMAL * self.noise, spread)
-        return [i for i in self.nearest(len(self.readings)) if differences[i] <= limits[i]]
+        near = [i for i in self.nearest(len(self.readings)) if differences[i] <= limits[i]]
+        return [i for i in near if not self.fits or self.factor(i) <= MOST_DEVIATION]
 
     @property
     def worst(self) -> int:

@@ -129,7 +129,8 @@ class Claim:
     tolerance if similarity is claimed. `scale` is the type of a function's values: `linear`, `log` (logarithms of
     ratios), `share` (from 0 to 1). `also` names studies that the function needs in addition to `study`. `swept`
     names unstated points that influence an absolute number: the claim is not testable if some of their candidates
-    give values above the reference and others give values below it.
+    give values above the reference and others give values below it. `averaged`: the function's values are means of
+    several runs; with `each_run=True` it gives one for each run, for the comparison with a printed number.
     """
 
     id: str
@@ -154,6 +155,7 @@ class Claim:
     scale: str = "linear"
     n_unit: str = "seeds"
     swept: list[str] = field(default_factory=list)
+    averaged: bool = False
     also: list[str] = field(default_factory=list)
 
     @property
@@ -457,7 +459,7 @@ class Paper:
         return module
 
 
-def call(paper: Paper, module: str, name: str, *arguments: Any, **options: str) -> Any:
+def call(paper: Paper, module: str, name: str, *arguments: Any, **options: Any) -> Any:
     """Call a function of a module of the folder. Raises BadInput, with the function's place, if the call fails."""
     function = getattr(paper.code(module), name, None)
     if function is None:

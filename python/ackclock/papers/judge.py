@@ -48,7 +48,7 @@ class ClaimResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The entry of one reading in a claim's part of verdicts.json."""
-        keys = ("reading", "direction", "size", "value", "low", "high", "n")
+        keys = ("reading", "direction", "size", "value", "low", "high", "n", "affected", "equivalent")
         single = None if self.single is None else list(self.single)
         return {key: getattr(self, key) for key in keys} | {"single_run": single}
 
@@ -70,7 +70,7 @@ class Verdict:
 
     @property
     def size(self) -> str | None:
-        """The size under the calibrated reading; None where the paper prints no number or the interval is too wide."""
+        """The size under the calibrated reading; None where it is not judged (docs/papers.md)."""
         return self.taken.size
 
     @property
@@ -125,6 +125,7 @@ class Verdict:
             "reason": self.reason,
             "claimed": {"side": c.direction, "reference": c.reference, "tolerance": c.tolerance},
             "scenarios": [f"studies/{c.study}.toml"] if c.study else [],
+            "counted": self.counted,
             "p": self.taken.p,
             "p_holm": self.p_holm,
             "wilcoxon": self.taken.wilcoxon,
@@ -210,20 +211,35 @@ def judge(
         others = [] if claim.impossible else [_other(view, claim, taken) for view in views]
         if claim.swept:
             taken = _swept(claim, taken, others, readings)
-        if taken.size is not None and not _one_size(taken, others):
-            taken = replace(taken, size=None, note="the size differs between readings that the calibration leaves open")
         if not sizes:
             taken, others = replace(taken, size=None), [replace(j, size=None) for j in others]
+        elif taken.size is not None and not _one_size(claim, taken, others):
+            taken = replace(taken, size=None, note="the size differs between readings that the calibration leaves open")
         found.append(Verdict(claim, taken, others, reason=_reason(claim, taken)))
     tested = [v for v in found if v.taken.p is not None]
     adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.taken.p or 0.0 for v in tested]), strict=True))
     return [replace(v, p_holm=adjusted.get(v.claim.id)) for v in found]
 
 
-def _one_size(taken: ClaimResult, others: Sequence[ClaimResult]) -> bool:
-    """Whether the readings that the calibration does not distinguish agree on the size."""
-    alike = [taken, *(j for j in others if j.affected and j.equivalent)]
-    return len({"consistent" if j.size == "reproduced" else j.size for j in alike if j.size}) <= 1
+def _one_size(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult]) -> bool:
+    """Whether the readings that the calibration does not distinguish agree on the size.
+
+    Other readings have fewer seeds: the scatter of single runs around their values is that of the calibrated reading.
+    """
+    found = {taken.size}
+    for j in others:
+        if j.affected and j.equivalent and j.value is not None:
+            found.add(size(claim, j.direction, j.value, (j.value, j.value), _around_value(claim, taken, j.value)))
+    return len({"consistent" if one == "reproduced" else one for one in found if one}) <= 1
+
+
+def _around_value(claim: Claim, taken: ClaimResult, value: float) -> tuple[float, float]:
+    """The scatter of single runs under the calibrated reading, around another value."""
+    if taken.single is None or taken.value is None:
+        return value, value
+    if claim.is_ratio:
+        return value * taken.single[0] / taken.value, value * taken.single[1] / taken.value
+    return value + taken.single[0] - taken.value, value + taken.single[1] - taken.value
 
 
 def _other(view: Results, claim: Claim, taken: ClaimResult) -> ClaimResult:
@@ -261,7 +277,8 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     found = direction(claim, low, high)
     if e.low is None:
         return ClaimResult(label, found, size(claim, found, low, (low, low), (low, low)), e.value, n=1)
-    single = stats.prediction(values)
+    runs = call(results.paper, "measures", claim.measure, results, each_run=True) if claim.averaged else values
+    single = stats.prediction(runs)
     if logarithmic:
         single = math.exp(single[0]), math.exp(single[1])
     elif claim.scale == "share":
@@ -304,7 +321,8 @@ def _swept(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult], read
     """Judge a claim on an absolute number: it is not testable if unstated parameters decide the side of the value."""
     over = [j for j, r in zip(others, readings, strict=True) if r.changes in claim.swept]
     values = [j.value for j in (taken, *over) if j.value is not None]
-    if all(x > claim.reference for x in values) or all(x < claim.reference for x in values):
+    least, most = _region(claim) if claim.direction == 0 else (claim.reference, claim.reference)
+    if all(x > most for x in values) or all(x < least for x in values) or all(least < x < most for x in values):
         return taken
     spread = f"{min(values):.3g} to {max(values):.3g}" if values else "nothing"
     note = f"depends on what the paper does not state ({', '.join(claim.swept)}): {spread} {claim.unit}".strip()

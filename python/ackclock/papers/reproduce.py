@@ -82,7 +82,8 @@ def reproduce(
     readings = others(paper, calibrated, equivalent, most)
     if quick:
         decisive = {point for claim in paper.claims for point in claim.swept} | {EQUIVALENT, ALL_PARAMETERS}
-        readings = [reading for reading in readings if reading.changes in decisive]
+        near = [dict(reading.parameters) for reading in equivalent[:most]]
+        readings = [r for r in readings if r.changes in decisive or (r.equivalent and dict(r.parameters) in near)]
     results = first.with_reading(calibrated, readings)
     filed = next((results.under(r) for r in readings if r.label == AS_FILED), None)
     tables = {table.id: entries(results, table, filed) for table in paper.tables}
