@@ -342,8 +342,8 @@ def table5_errors(results: Results) -> SimpleNamespace:
             rows.append([network, per, *shares, _mean_and_half(gain, 2)])
     text = [
         "Table 5 prints 108 retransmitted packets for Vegas and 62 for CA-ARTT at 1 % errors, in 200 s at 40.07 and "
-        "25.71 kb/s: 10.8 and 9.6 % of the packets. Retransmitted packets over sent ones on this path, in eight networks that "
-        "the paper leaves open, at the printed error rate and at ten times that:",
+        "25.71 kb/s: 10.8 and 9.6 % of the packets. Retransmitted packets over sent ones on this path, in eight "
+        "networks that the paper leaves open, at the printed error rate and at ten times that:",
     ]
     head = ["network", "error rate", "Vegas", "CA-ARTT", "throughput, CA-ARTT over Vegas"]
     return SimpleNamespace(text=text, tables=[{"title": "", "head": head, "rows": rows}])
