@@ -48,10 +48,24 @@ def bufferbloat(root: str, discipline: str, seeds: range) -> Bloat:
     return Bloat(stats.mean(goodputs), stats.mean(bulk), stats.mean(sparse))
 
 
-def star(flows: int, control: str, queue: str, *, rate: str, access: str, delays: tuple[str, str], **top: str) -> str:
+NS3_RECEIVER = "moderate_rcvbuf = false\nack_compression = false\n"
+"""The receivers of ns-3 combine no ACKs, and delay them in slow start too."""
+
+
+def star(
+    flows: int,
+    control: str,
+    queue: str,
+    *,
+    rate: str,
+    access: str,
+    delays: tuple[str, str],
+    tcp: str = "",
+    **top: str,
+) -> str:
     """Flows from hosts of their own over one bottleneck `r->d`; `delays` are those of access and of the bottleneck."""
     text = "".join(f'{key} = "{value}"\n' for key, value in top.items())
-    text += f'[tcp]\ncongestion_control = "{control}"\nreceive_window = 20000\n'
+    text += f'[tcp]\ncongestion_control = "{control}"\nreceive_window = 20000\n{tcp}'
     for i in range(flows):
         text += f'[[link]]\nends = ["s{i}", "r"]\nrate = "{access}"\ndelay = "{delays[0]}"\n'
     text += (
@@ -69,14 +83,9 @@ def bottleneck(outcome: Any) -> Any:
 
 
 def cubic_behind(queue: str, flows: int, seed: int) -> tuple[float, float]:
-    """CUBIC flows over 10 Mb/s and 40 ms: goodput of all, Mb/s, and mean wait at the bottleneck, ms.
-
-    The receivers are those of ns-3: they combine no ACKs, and delay them in slow start too.
-    """
-    text = star(
-        flows, "cubic", queue, rate="10Mbps", access="100Mbps", delays=("2ms", "18ms"), duration="60s", warmup="10s"
-    )
-    text = text.replace("[tcp]\n", "[tcp]\nmoderate_rcvbuf = false\nack_compression = false\n")
+    """CUBIC flows over 10 Mb/s and 40 ms with the receivers of ns-3: goodput of all, Mb/s, and mean wait, ms."""
+    paths: dict[str, Any] = {"rate": "10Mbps", "access": "100Mbps", "delays": ("2ms", "18ms")}
+    text = star(flows, "cubic", queue, **paths, tcp=NS3_RECEIVER, duration="60s", warmup="10s")
     outcome = Scenario.parse(text).run(seed=seed).outcome
     goodput = sum(flow["goodput_bps"] for flow in outcome["flows"]) / 1e6
     return goodput, 1e3 * bottleneck(outcome)["mean_sojourn_s"]
