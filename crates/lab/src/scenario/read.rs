@@ -54,7 +54,9 @@ impl Scenario {
         let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
         let flow_items = top.list("flow")?.unwrap_or(&[]);
         if flow_items.len() > MOST_FLOWS {
-            return Err(top.error("flow", format!("{} flows; at most {MOST_FLOWS} are possible", flow_items.len())));
+            return Err(
+                top.error("flow", format!("{} flows; at most {MOST_FLOWS} are possible", flow_items.len()))
+            );
         }
         let mut flows: Vec<Flow> = flow_items
             .iter()
