@@ -15,7 +15,6 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -103,7 +102,8 @@ def test_cells_of_one_network_are_one_observation() -> None:
         cells = [ControlCell("T", "r", f"c{i}", 1.0, 0.0, f"n{i % 2}") for i in range(2 * copies)]
         distances = np.tile([[0.1, 0.1], [0.1, 0.14], [2.0, 2.1]], copies)
         readings = [Reading(name) for name in "abc"]
-        return Fit(SimpleNamespace(), readings, cells, distances, np.full(distances.shape, 1e-4))
+        paper = papers.find("westwood")
+        return Fit(paper, readings, cells, distances, np.full(distances.shape, 1e-4))
 
     one, ten = fitted(1), fitted(10)
     assert one.networks == ten.networks == ["n0", "n1"]

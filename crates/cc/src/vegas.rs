@@ -367,7 +367,8 @@ impl Vegas {
     }
 
     fn decide_linux(&mut self, ack: &Ack, may_grow: bool) {
-        let (Some(base), rtt) = (self.base.get().map(Span::seconds), self.round_rtt(ack.now).seconds()) else {
+        let (Some(base), rtt) = (self.base.get().map(Span::seconds), self.round_rtt(ack.now).seconds())
+        else {
             return;
         };
         let window = &mut self.window;
