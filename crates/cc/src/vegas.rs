@@ -367,10 +367,8 @@ impl Vegas {
     }
 
     fn decide_linux(&mut self, ack: &Ack, may_grow: bool) {
-        let (Some(base), rtt) = (self.base.get().map(Span::seconds), self.round_rtt(ack.now).seconds())
-        else {
-            return;
-        };
+        let Some(base) = self.base.get().map(Span::seconds) else { return };
+        let rtt = self.round_rtt(ack.now).seconds();
         let window = &mut self.window;
         let cwnd = window.cwnd;
         self.backlog = self.assumed_backlog.unwrap_or((cwnd * (rtt - base) / base).floor());
