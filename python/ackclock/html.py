@@ -33,6 +33,11 @@ def interval(e: stats.Estimate | None, significant: int = 3) -> str:
     return f"[{value(e.low, significant)}, {value(e.high, significant)}]"
 
 
+def estimate(e: stats.Estimate, significant: int = 3) -> str:
+    """A value with its interval."""
+    return f"{value(e.value, significant)} {interval(e, significant)}".rstrip()
+
+
 def signed(e: stats.Estimate | None) -> str:
     """A difference with its sign."""
     return "-" if e is None else f"{'+' if e.value > 0 else ''}{value(e.value)}"

@@ -55,14 +55,11 @@ def prediction(values: Sequence[float], level: float = LEVEL) -> tuple[float, fl
 
     Infinite for fewer than two values.
     """
-    n = len(values)
-    if n < 2:
+    e = mean(values, level)
+    if e.half_width is None:
         return -math.inf, math.inf
-    from scipy.stats import t
-
-    centre, spread = float(np.mean(values)), float(np.std(values, ddof=1))
-    half = float(t.ppf((1 + level) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
-    return centre - half, centre + half
+    half = e.half_width * math.sqrt(e.n + 1)  # that of the mean is t s / sqrt(n)
+    return e.value - half, e.value + half
 
 
 def within(values: Sequence[float], least: float = -math.inf, most: float = math.inf, level: float = LEVEL) -> Estimate:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ackclock.files import BadInput
-from ackclock.papers.folder import ControlCells, Paper, Parameter, Part, Table, call
+from ackclock.papers.folder import ControlCells, Paper, Part, Table, call
 from ackclock.papers.readings import Reading, combination, inline
 from ackclock.papers.tables import cells_of
 
@@ -100,13 +100,8 @@ class Fit:
     @property
     def unidentified(self) -> list[str]:
         """The parameters of which every candidate is in a reading that is not distinguished from the best."""
-        rows = self.profile()
-        open_ids = {p.id: all(row["open"] for row in rows if row["parameter"] is p) for p in self._parameters}
-        return [p.what for p in self._parameters if open_ids[p.id]]
-
-    @property
-    def _parameters(self) -> list[Parameter]:
-        return self.paper.calibration.parameter
+        decided = {row["parameter"].id for row in self.profile() if not row["open"]}
+        return [p.what for p in self.paper.calibration.parameter if p.id not in decided]
 
     @cached_property
     def networks(self) -> list[str]:
@@ -138,11 +133,12 @@ class Fit:
         from scipy.stats import t
 
         count, networks = len(self.cells), len(self.networks)
-        differences = (self.distances - self.distances[self.best]).sum(axis=1) / max(1, count)
+        farther = self.distances - self.distances[self.best]
+        differences = farther.sum(axis=1) / max(1, count)
         spread = np.zeros(len(self.readings))
         if networks > 1:
             sizes = self._members.sum(axis=0)
-            sums = (self.distances - self.distances[self.best]) @ self._members - np.outer(differences, sizes)
+            sums = farther @ self._members - np.outer(differences, sizes)
             error = np.sqrt((sums**2).sum(axis=1) * networks / (networks - 1)) / count
             spread = float(t.ppf(0.975, networks - 1)) * error
         limits = np.hypot(NORMAL * self.noise, spread)
@@ -264,7 +260,7 @@ def fit(results: Results) -> Fit:
         if any([cell for cell, _ in found] != own for found in measured.values()):
             raise BadInput(f"{paper.folder / 'calibration.toml'}: {name}: readings give different control cells")
         if near := _near(measured) if seeds > 1 else set():
-            measured |= _measure(results, name, groups, {text: variants[text] for text in near}, seeds)
+            measured |= _measure(results, name, groups, {text: variants[text] for text in near}, seeds, counted=1)
         distances = {t: _distances(found) for t, found in measured.items()}
         variances = {t: [cell.variance(x) for cell, x in found] for t, found in measured.items()}
         parts.append(np.array([distances[text] for text in written]))
@@ -283,16 +279,21 @@ Measured = dict[str, list[tuple[ControlCell, Sequence[float]]]]
 
 
 def _measure(
-    results: Results, name: str, groups: list[ControlCells], variants: Mapping[str, Reading], seeds: int
+    results: Results,
+    name: str,
+    groups: list[ControlCells],
+    variants: Mapping[str, Reading],
+    seeds: int,
+    counted: int = 0,
 ) -> Measured:
-    """Run variants of a study at the control cells."""
-    ran = results.run_variants(name, list(variants.values()), seeds, [group.keep for group in groups])
+    """Run variants of a study at the control cells; the runs of the first `counted` seeds are in the count already."""
+    ran = results.run_variants(name, list(variants.values()), seeds, [group.keep for group in groups], counted)
     _refuse_proposed(results.paper, name, ran.tables)
-    found = {}
+    measured = {}
     for text, reading in variants.items():
         view = results.at_points(reading, {name: ran}, seeds)
-        found[text] = [pair for group in groups for pair in _measured(view, group)]
-    return found
+        measured[text] = [pair for group in groups for pair in _measured(view, group)]
+    return measured
 
 
 def _distances(cells: Sequence[tuple[ControlCell, Sequence[float]]]) -> list[float]:

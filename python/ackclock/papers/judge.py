@@ -226,11 +226,11 @@ def _one_size(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult]) -
 
     Other readings have fewer seeds: the scatter of single runs around their values is that of the calibrated reading.
     """
-    found = {taken.size}
+    sizes = {taken.size}
     for j in others:
         if j.affected and j.equivalent and j.value is not None:
-            found.add(size(claim, j.direction, j.value, (j.value, j.value), _around_value(claim, taken, j.value)))
-    return len({"consistent" if one == "reproduced" else one for one in found if one}) <= 1
+            sizes.add(size(claim, j.direction, j.value, (j.value, j.value), _around_value(claim, taken, j.value)))
+    return len({"consistent" if one == "reproduced" else one for one in sizes if one}) <= 1
 
 
 def _around_value(claim: Claim, taken: ClaimResult, value: float) -> tuple[float, float]:

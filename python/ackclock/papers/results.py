@@ -120,6 +120,7 @@ class Results:
         self._own_seeds: int | None = None
         self._tables: dict[str, dict[str, pl.DataFrame]] = {}
         self._studies: dict[str, Study] = {}
+        self._changes: dict[str, bool] = {}
 
     def with_reading(self, reading: Reading, others: Sequence[Reading]) -> Results:
         """The results under the calibrated reading; the others are run in addition. All share the run counts."""
@@ -238,11 +239,13 @@ class Results:
 
     def changes(self, name: str) -> bool:
         """Whether the reading changes an outcome of this study at the points and seeds that both have."""
-        if not self.differs(name):
-            return False
+        if name not in self._changes:
+            self._changes[name] = self.differs(name) and self._compare(name)
+        return self._changes[name]
+
+    def _compare(self, name: str) -> bool:
         ours, theirs = self._frames(name), self._calibrated._frames(name)
-        axes = {c for point in range(self.study(name).points) for c in expand_labels(self.study(name).labels(point))}
-        keys = ["seed", "name", *sorted(axes)]
+        keys = ["seed", "name", *expand_labels(self.study(name).labels(0))]
         return any(_changed(ours[kind], theirs[kind], keys) for kind in ours)
 
     def _table_of(self, name: str, owner: str) -> pl.DataFrame:
@@ -281,8 +284,13 @@ class Results:
         changed = [r for r in self._shared.others if self._differs(name, r)]
         return self.run_variants(name, changed, seeds, [spec.keep])
 
-    def run_variants(self, name: str, readings: Sequence[Reading], seeds: int, keep: Sequence[Keep]) -> Variants:
-        """Run a study under several readings at the points that one of `keep` has, into one store."""
+    def run_variants(
+        self, name: str, readings: Sequence[Reading], seeds: int, keep: Sequence[Keep], counted: int = 0
+    ) -> Variants:
+        """Run a study under several readings at the points that one of `keep` has, into one store.
+
+        `counted`: for how many of the seeds these runs are in the count of runs already.
+        """
         studies = {reading.label: self.load(name, reading, seeds) for reading in readings}
         variants = {
             label: (study, sorted({point for one in keep for point in kept(study, one)}))
@@ -293,7 +301,7 @@ class Results:
             advance = self._advance(f"{name}.{purpose}")
             summary = sweep_variants(variants, store, self._shared.executor, axis=READING, progress=advance)
             self._shared.failed += store.failures()
-            self._shared.runs += summary.runs - summary.kept * (purpose == "calibration" and seeds > 1)
+            self._shared.runs += summary.runs * (seeds - counted) // seeds
             return Variants(studies, _tables(store.outcomes()))
 
     def _advance(self, name: str) -> Progress | None:

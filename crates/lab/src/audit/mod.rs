@@ -112,6 +112,9 @@ impl LinkState {
 
     /// Forgets the dropped copies of a packet if no other copy is in the queue.
     fn settle(&mut self, id: Id) {
+        if !self.dropped_copies.contains(&id) {
+            return;
+        }
         let copies = self.queue.iter().filter(|(other, _)| *other == id).count();
         let dropped = self.dropped_copies.iter().filter(|other| **other == id).count();
         if copies == dropped {
