@@ -3,7 +3,7 @@
 use units::{Rate, Span, Time};
 
 /// The kind of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PacketKind {
     /// TCP data or SYN, from sender to receiver.

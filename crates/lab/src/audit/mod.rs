@@ -9,7 +9,7 @@ mod radio;
 pub(crate) use radio::RadioAuditor;
 
 use net::{DropReason, NodeId, PacketEvent, PacketKind, PacketStep};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use units::{Limit, PS_PER_S, Rate, Span, Time};
@@ -65,7 +65,7 @@ pub struct AuditedLink {
 }
 
 /// The identity of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Id {
     flow: u32,
     seq: u32,
@@ -79,9 +79,12 @@ struct Id {
 struct LinkState {
     /// Packets accepted and not departed, with the times of acceptance; the first one is in transmission.
     queue: VecDeque<(Id, Time)>,
-    /// Packets that the discipline has dropped while a copy of them was in the queue. Which of the two it was shows when
-    /// one departs; until then both are in `queue`.
-    dropped_copies: Vec<Id>,
+    /// Of the packets in the queue of a scheduled link: the number of their copies.
+    copies: BTreeMap<Id, Copies>,
+    /// Of the packets in the queue of a scheduled link: how many have a size, in bytes.
+    sizes: BTreeMap<u32, u32>,
+    /// Number of dropped copies in `queue`.
+    dropped: usize,
     /// Bytes of all packets in the queue.
     bytes: u64,
     last_depart: Time,
@@ -91,20 +94,64 @@ struct LinkState {
     totals: (u64, u64, u64),
 }
 
+/// The copies of a packet in a queue.
+#[derive(Default)]
+struct Copies {
+    /// Number in the queue.
+    queued: u32,
+    /// How many of them the discipline has dropped. Which ones shows when one departs; until then all are in the queue.
+    dropped: u32,
+}
+
 impl LinkState {
     /// Number of packets in the queue, with the one in transmission.
     fn packets(&self) -> usize {
-        self.queue.len() - self.dropped_copies.len()
+        self.queue.len() - self.dropped
+    }
+
+    /// Bytes of the packet in transmission. Of a scheduled link any packet can be that: the largest is the weakest rule.
+    fn in_transmission(&self, scheduled: bool) -> u64 {
+        match scheduled {
+            false => self.queue.front().map_or(0, |(first, _)| first.size as u64),
+            true => self.sizes.last_key_value().map_or(0, |(size, _)| *size as u64),
+        }
+    }
+
+    /// Adds a packet.
+    fn accept(&mut self, id: Id, at: Time, scheduled: bool) {
+        self.queue.push_back((id, at));
+        self.bytes += id.size as u64;
+        self.totals.0 += 1;
+        if scheduled {
+            self.copies.entry(id).or_default().queued += 1;
+            *self.sizes.entry(id.size).or_default() += 1;
+        }
+    }
+
+    /// Removes the packet at a place of the queue.
+    fn remove(&mut self, place: usize) -> Option<(Id, Time)> {
+        let (id, at) = self.queue.remove(place)?;
+        if let Some(copies) = self.copies.get_mut(&id) {
+            copies.queued -= 1;
+            if copies.queued == 0 {
+                self.copies.remove(&id);
+            }
+            let same_size = self.sizes.get_mut(&id.size).expect("the size of a queued packet");
+            *same_size -= 1;
+            if *same_size == 0 {
+                self.sizes.remove(&id.size);
+            }
+        }
+        Some((id, at))
     }
 
     /// Removes a packet that the discipline drops. Returns whether it waited.
     fn discard(&mut self, id: Id) -> bool {
-        let copies = self.queue.iter().filter(|(other, _)| *other == id).count();
-        let dropped = self.dropped_copies.iter().filter(|other| **other == id).count();
-        if copies == dropped {
+        let Some(copies) = self.copies.get_mut(&id).filter(|copies| copies.dropped < copies.queued) else {
             return false;
-        }
-        self.dropped_copies.push(id);
+        };
+        copies.dropped += 1;
+        self.dropped += 1;
         self.bytes -= id.size as u64;
         self.settle(id);
         true
@@ -112,14 +159,13 @@ impl LinkState {
 
     /// Forgets the dropped copies of a packet if no other copy is in the queue.
     fn settle(&mut self, id: Id) {
-        if !self.dropped_copies.contains(&id) {
+        let Some(copies) = self.copies.get(&id).filter(|copies| copies.queued == copies.dropped) else {
             return;
-        }
-        let copies = self.queue.iter().filter(|(other, _)| *other == id).count();
-        let dropped = self.dropped_copies.iter().filter(|other| **other == id).count();
-        if copies == dropped {
-            self.queue.retain(|(other, _)| *other != id);
-            self.dropped_copies.retain(|other| *other != id);
+        };
+        for _ in 0..copies.queued {
+            let place = self.queue.iter().position(|(other, _)| *other == id);
+            self.remove(place.expect("as many copies as were counted"));
+            self.dropped -= 1;
         }
     }
 
@@ -131,17 +177,19 @@ impl LinkState {
         if spec.scheduled && spec.keeps_flow_order {
             let same_flow = |(other, _): &(Id, Time)| other.flow == id.flow && other.kind == id.kind;
             place = self.queue.iter().position(same_flow).unwrap_or(0);
-            while let Some(dropped) = self.queue.get(place).filter(|(first, _)| *first != id)
-                && let Some(copy) = self.dropped_copies.iter().position(|other| *other == dropped.0)
+            while let Some(first) =
+                self.queue.get(place).map(|(first, _)| *first).filter(|first| *first != id)
+                && let Some(copies) = self.copies.get_mut(&first).filter(|copies| copies.dropped > 0)
             {
-                self.dropped_copies.swap_remove(copy);
-                self.queue.remove(place);
+                copies.dropped -= 1;
+                self.dropped -= 1;
+                self.remove(place);
                 place = self.queue.iter().position(same_flow).unwrap_or(0);
             }
         } else if spec.scheduled {
             place = self.queue.iter().position(|(other, _)| *other == id).unwrap_or(0);
         }
-        let first = self.queue.remove(place);
+        let first = self.remove(place);
         if let Some((first, _)) = first {
             self.bytes -= first.size as u64;
             self.settle(first);
@@ -313,13 +361,8 @@ impl Auditor {
     fn enqueue(&mut self, at: Time, link: usize, id: Id) {
         let spec = &self.links[link];
         let state = &mut self.link_states[link];
-        // The first packet is in transmission. At equal times the departure is counted first, which is the weaker
-        // rule.
-        let in_service = match spec.scheduled {
-            false => state.queue.front().map_or(0, |(first, _)| first.size as u64),
-            // Any of them can be in transmission: the largest is the weakest rule.
-            true => state.queue.iter().map(|(packet, _)| packet.size as u64).max().unwrap_or(0),
-        };
+        // At equal times the departure is counted first, which is the weaker rule.
+        let in_service = state.in_transmission(spec.scheduled);
         let (packets, bytes) = (state.packets().saturating_sub(1) as u64, state.bytes - in_service);
         let over = match spec.limit {
             _ if state.packets() == 0 => false,
@@ -329,9 +372,7 @@ impl Auditor {
             _ => false,
         };
         self.accepted = Some((at, link, id));
-        state.queue.push_back((id, at));
-        state.bytes += id.size as u64;
-        state.totals.0 += 1;
+        state.accept(id, at, spec.scheduled);
         if over {
             let what =
                 format!("{} holds {} packets, {} bytes", spec.name, packets + 1, bytes + id.size as u64);
