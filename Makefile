@@ -10,17 +10,31 @@ PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.conf
 KERNEL := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h)),--features kernel)
 
 .PHONY: build kernel bpf web page run test test-times test-install test-rust-build test-rust test-python test-page \
-        test-instructions nightly clippy lint format bench validate live fuzz docs reference baselines wheel clean
+        test-instructions nightly clippy lint format bench validate live fuzz docs site reference baselines wheel \
+        locks clean
 
 build: $(VENV)/.built
 	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
 
-# What is pinned in requirements.lock, with hashes.
+# What a build and a run need, pinned with hashes.
 $(VENV)/.installed: requirements.lock
-	@echo "installing the pinned Python packages into $(VENV): a minute or two"
+	@echo "installing the pinned Python packages into $(VENV): about a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
-	$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
 	@touch $@
+
+# What tests, lints and the site need as well.
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.installed
+	@echo "installing the pinned Python packages of tests and documentation into $(VENV): about a minute"
+	@$(BIN)/python -m pip install -q --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Pins newer versions; needs uv.
+locks:
+	uv pip compile --quiet --upgrade pyproject.toml --group dev --python-version 3.11 --generate-hashes \
+	    --custom-compile-command "make locks" -o requirements-dev.lock
+	uv pip compile --quiet pyproject.toml --group build --python-version 3.11 --generate-hashes \
+	    --custom-compile-command "make locks" --constraint requirements-dev.lock -o requirements.lock
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
 	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
@@ -40,9 +54,9 @@ bpf:
 	clang -O2 -g -Wall -target bpf -I/usr/include/$(shell uname -m)-linux-gnu -c crates/reach/bpf/ccbridge.bpf.c -o $(BPF_OBJECT)
 	llvm-strip -g $(BPF_OBJECT)
 
-# The main job, the quick form: all five papers and every controller over their networks, one index.
-run: build
-	@echo "reproducing the papers, quick form, into out: three to six minutes on two cores; can be interrupted and repeated"
+# The main job, the quick form: the laboratory's page, all papers, every controller over their networks, one index.
+run: build page
+	@echo "reproducing the papers, quick form, into out: two to three minutes on two cores; can be interrupted and repeated"
 	@$(BIN)/ackclock paper all --out out --quick
 
 # Everything that must hold, in parts (tests/run.py): formats, lints, types, Rust tests, the page, Python tests with the
@@ -54,7 +68,7 @@ test:
 test-times:
 	@$(PYTHON) tests/run.py --fresh
 
-test-install: $(VENV)/.installed web/node_modules/.installed
+test-install: $(VENV)/.dev web/node_modules/.installed
 
 test-rust-build:
 	cargo test --locked --quiet --features ackclock-quic/tls --no-run
@@ -62,21 +76,22 @@ test-rust-build:
 test-rust:
 	cargo test --locked --features ackclock-quic/tls
 
-test-python: build page
+test-python: build page $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --junitxml=out/test/python.xml
 
 test-page: page
 	cd web && npm run --silent types && npm run --silent unit && npm run --silent page
 
-test-instructions: build
+test-instructions: build $(VENV)/.dev
 	$(BIN)/python benches/instructions.py
 
 # What takes long and guards little: long forms of tests, mutants, fuzzers. Can be interrupted and repeated.
-nightly: build page
+nightly: build page $(VENV)/.dev
 	@$(BIN)/python tests/nightly.py
 
 # The laboratory in one HTML file, which the wheel ships. Needs Node.
 web page: $(PAGE)
+	@echo "the laboratory's page: $(abspath $(PAGE)); next: $(BIN)/ackclock view @dumbbell"
 
 web/node_modules/.installed: web/package-lock.json
 	@echo "installing the pinned Node packages into web/node_modules"
@@ -84,14 +99,15 @@ web/node_modules/.installed: web/package-lock.json
 	@touch $@
 
 $(PAGE): web/ackclock.wasm web/node_modules/.installed $(PAGES)
-	cd web && npm run --silent build
+	@echo "building the laboratory's page: half a minute"
+	@cd web && npm run --silent build
 
 # The simulator as WebAssembly, for browsers.
 web/ackclock.wasm: $(CRATES) Cargo.toml Cargo.lock web/wasm.sh
 	@echo "building the core as WebAssembly: two to five minutes on two cores"
 	web/wasm.sh $@
 
-lint: build
+lint: build $(VENV)/.dev
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(shell find crates/cc/src -name '*.rs')
 	$(BIN)/ruff check
@@ -101,7 +117,7 @@ lint: build
 clippy:
 	cargo clippy --locked --quiet --workspace --all-targets -- --deny warnings
 
-format: build
+format: build $(VENV)/.dev
 	cargo fmt --all
 	rustfmt --edition 2024 $(shell find crates/cc/src -name '*.rs')
 	$(BIN)/ruff check --fix
@@ -127,7 +143,7 @@ fuzz:
 
 # The site: guides, tutorials and a gallery with their outputs, the reference from the docstrings, into out/site. A
 # warning fails it. What the tutorials and the gallery run is kept in out/site-cache.
-docs: build $(PAGE)
+docs: build $(PAGE) $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(abspath out/site)
 	@echo "The site: $(abspath out/site/index.html)"
 
@@ -148,5 +164,8 @@ wheel: build $(PAGE)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --quiet --out out/wheels
 	validation/wheel.sh out/wheels/ackclock-*.whl
 
+# Removes everything that make made; the compiler for WebAssembly stays in the cache folder (web/wasm.sh).
 clean:
-	rm -rf $(VENV) target fuzz/target out
+	rm -rf $(VENV) target fuzz/target out web/node_modules web/ackclock.wasm \
+	    python/ackclock/web python/ackclock/scenarios python/ackclock/examples python/ackclock/_core*.so
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the simulator as WebAssembly: wasm.sh FILE. With rustup's target where it is installed (`rustup target add
-# wasm32-unknown-unknown`), otherwise with Debian's compiler, unpacked below the cache folder and not installed. The cache
-# folder keeps the compiler and the last builds; a build is used again if sources, dependencies and compiler are the same.
+# Builds the simulator as WebAssembly: wasm.sh FILE. With rustup's target, which is installed where rustup is there;
+# otherwise with Debian's compiler, unpacked below the cache folder and not installed. The cache folder keeps that compiler
+# and the last builds; a build is used again if sources, dependencies and compiler are the same.
 set -euo pipefail
 out=$(realpath -m "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -11,6 +11,11 @@ build=${CARGO_TARGET_DIR:-$root/target}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ackclock
 sysroot=$(rustc --print sysroot)
 mkdir -p "$(dirname "$out")" "$cache/wasm"
+debian=$cache/debian-rust
+if [ ! -d "$sysroot/lib/rustlib/$target" ] && [ ! -f "$debian/complete" ] && command -v rustup >/dev/null; then
+    echo "installing the compiler's target for WebAssembly with rustup (25 MB)"
+    rustup --quiet target add "$target" || echo "rustup cannot; Debian's compiler is the other way"
+fi
 
 # Everything that decides the result: the build contains a hash of the sources of all crates (crates/lab/build.rs).
 key=$({ find crates/*/src crates/*/build.rs crates/*/Cargo.toml Cargo.toml Cargo.lock web/wasm.sh -type f -print0 |
@@ -27,18 +32,17 @@ options=(--locked --quiet --profile web --target $target -p ackclock-web)
 if [ -d "$sysroot/lib/rustlib/$target" ]; then
     RUSTFLAGS="$flags" cargo build "${options[@]}"
 else
-    debian=$cache/debian-rust
     if [ ! -f "$debian/complete" ]; then
-        if ! command -v apt-get >/dev/null; then
-            echo "error: no compiler for WebAssembly; run \`rustup target add $target\`" >&2
+        if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
+            echo "error: no compiler for WebAssembly; run \`rustup target add $target\`, or as root on Debian this again" >&2
             exit 2
         fi
-        echo "fetching Debian's compiler for WebAssembly (138 MB)"
+        echo "fetching Debian's compiler for WebAssembly: 138 MB, once for this user"
         rm -rf "$debian"
         mkdir -p "$debian/archives/partial"
         apt-get update -qq || true # an older list may do
-        apt-get install -y -qq --download-only --no-install-recommends -o Dir::Cache::archives="$debian/archives" \
-            rustc-web rust-web-src >/dev/null
+        apt-get install -y -q --download-only --no-install-recommends -o Dir::Cache::archives="$debian/archives" \
+            rustc-web rust-web-src
         for package in "$debian"/archives/*.deb; do
             dpkg -x "$package" "$debian"
             rm "$package"

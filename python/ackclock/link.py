@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, TypedDict
 from ackclock.files import BadInput
 
 PREFIX = "#s="
+PREFIXES = (PREFIX, "#compare=")
+"""What the content of a link follows: in the laboratory, and in its page Compare."""
 PAGE = "lab.html"
 LONGEST = 8_000
 """Characters of a link that chat programs and mail keep whole."""
@@ -36,7 +38,7 @@ class Shared(TypedDict, total=False):
 
 def is_link(text: str) -> bool:
     """Whether a text is a link and not the name of a file."""
-    return PREFIX in text
+    return any(prefix in text for prefix in PREFIXES)
 
 
 def share(path: str | Path, text: str, overrides: Sequence[str] = (), seed: int | None = None) -> Shared:
@@ -140,7 +142,7 @@ def pack(shared: Shared) -> str:
 
 def unpack(link: str) -> Shared:
     """The content of a link. Raises BadInput."""
-    packed = link.partition(PREFIX)[2]
+    packed = next(link.partition(prefix)[2] for prefix in PREFIXES if prefix in link)
     try:
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         data = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)

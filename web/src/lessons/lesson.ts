@@ -4,10 +4,10 @@ import { type Measure, parseMeasure } from './measure';
 export interface Knob { key: string; label: string; least: number; most: number; step: number; unit: string; initial: number }
 /** A piece of a line. */
 export type Piece = { kind: 'text' | 'bold' | 'code' | 'measure'; text: string };
-export type Block = { kind: 'p' | 'h' | 'li' | 'question'; pieces: Piece[] };
+export type Block = { kind: 'p' | 'h' | 'li' | 'question' | 'answer'; pieces: Piece[] };
 export interface Lesson {
   id: string; title: string; blocks: Block[]; scenario: string;
-  /** Names of other runs with their changes; '' is the scenario itself. */
+  /** Names of other runs with their changes; '' is the scenario itself. A run without a label only gives numbers of the text. */
   runs: Map<string, { label: string; set: string[] }>;
   knobs: Knob[]; measures: Measure[];
 }
@@ -29,6 +29,7 @@ export function parse(id: string, source: string): Lesson {
   for (const part of prose.replace(/^# .+$/m, '').split(/\n\s*\n/).map((p) => p.trim()).filter(Boolean)) {
     if (part.startsWith('## ')) blocks.push({ kind: 'h', pieces: pieces(part.slice(3)) });
     else if (part.startsWith('- ')) for (const item of part.split(/\n- /)) blocks.push({ kind: 'li', pieces: pieces(item.replace(/^- /, '').replace(/\n/g, ' ')) });
+    else if (part.startsWith('> Answer: ')) blocks.push({ kind: 'answer', pieces: pieces(part.slice('> Answer: '.length).replace(/\n> ?/g, ' ')) });
     else if (part.startsWith('> ')) blocks.push({ kind: 'question', pieces: pieces(part.replace(/^> ?/gm, '').replace(/\n/g, ' ')) });
     else blocks.push({ kind: 'p', pieces: pieces(part.replace(/\n/g, ' ')) });
   }

@@ -14,7 +14,6 @@ export interface Shared {
 export const LONGEST_LINK = 8_000;
 /** Bytes after inflation. */
 export const LARGEST = 1_000_000;
-export const PREFIX = '#s=';
 
 export class BadLink extends Error {}
 
