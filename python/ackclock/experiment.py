@@ -459,19 +459,28 @@ class Result:
         from_s: float | None = None,
         to_s: float | None = None,
         title: str = "",
+        width: float | str | None = None,
+        height: float | None = None,
+        font_size: float | None = None,
+        show_title: bool = True,
     ) -> Figure:
         """Draw values over time, a panel for each: by default window, round-trip time, queue and goodput.
 
+        `width` and `height` are in inches ("column": 3.5, "page": 7.16), `font_size` in points.
         `y` names columns of the trace (`cwnd`, `rtt`, internals of controllers) or `queue` and `goodput`, which need
         packet events. The run must have been made with `trace="ack"`, and `packets=True` for those two. Raises
         BadInput for an unknown name, and for a run without a trace.
         """
         from ackclock import notebook
         from ackclock.plot.runs import timelines
+        from ackclock.plot.style import chosen_size, fitted
 
         notebook.show_figures()
         columns = [y] if isinstance(y, str) else list(y)
-        return timelines(self, title=title, columns=columns, flows=flows, links=links, start_s=from_s, end_s=to_s)
+        return fitted(
+            lambda: timelines(self, title=title, columns=columns, flows=flows, links=links, start_s=from_s, end_s=to_s),
+            chosen_size(width, height, font_size, title=show_title),
+        )
 
     def _repr_html_(self) -> str:
         """The flows, the links, and a figure."""

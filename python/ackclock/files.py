@@ -103,7 +103,8 @@ def save_figure(figure: Figure, path: Path, *, name: str = "ackclock", **options
 
     check_picture(path)
     kind = path.suffix
-    with mpl.rc_context({"svg.hashsalt": name, "svg.id": name}):
+    # Type 42 fonts: publishers refuse matplotlib's default, Type 3.
+    with mpl.rc_context({"svg.hashsalt": name, "svg.id": name, "pdf.fonttype": 42}):
         write(path, lambda file: figure.savefig(file, format=kind[1:], metadata=PICTURES[kind], **options))
 
 

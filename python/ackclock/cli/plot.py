@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,10 +13,11 @@ from ackclock.cli.options import AllowCode, seconds
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.link import is_link
+from ackclock.plot.style import NAMED_WIDTHS, chosen_size, fitted
 from ackclock.text import advise, say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from matplotlib.figure import Figure
 
@@ -40,6 +42,11 @@ def command(
     log_x: Annotated[bool | None, Parameter(name="--log-x", negative="--linear-x")] = None,
     log_y: bool = False,
     title: str = "",
+    no_title: Annotated[bool, Parameter(name="--no-title")] = False,
+    width: str | None = None,
+    height: str | None = None,
+    font_size: float | None = None,
+    format_: Annotated[Literal["svg", "pdf", "png"] | None, Parameter(name="--format")] = None,
     out: Path | None = None,
     allow_code: AllowCode = False,
 ) -> int:
@@ -79,6 +86,17 @@ def command(
         Study: logarithmic y axis.
     title
         Title of the figure. Default: that of the study.
+    no_title
+        No title, for a figure with a caption.
+    width
+        Width of the figure: a length in inches or centimetres, such as 3.5in or 9cm, or that of a column (3.5in) or a
+        page (7.16in) of a journal. A figure narrower than 5in has one column of panels. Default: 9.2in.
+    height
+        Height of the figure, such as 2.5in. Default: by its panels.
+    font_size
+        Size of the labels, points. Default: 8 in a figure narrower than the default, otherwise 9.
+    format_
+        Format of the figure, if --out does not say it. Default: svg.
     out
         File of the figure (.svg, .pdf or .png). Default: plot.svg in the study's folder, beside the first trace or the
         scenario's file, or here for @NAME and links.
@@ -87,23 +105,39 @@ def command(
 
     """
     study = not _is_scenario(target) and target.is_dir()
-    file = out or _beside(target, study=study)
+    file = out or _beside(target, study=study).with_suffix(f".{format_ or 'svg'}")
     check_picture(file, "--out")
+    if out is not None and format_ is not None and out.suffix != f".{format_}":
+        raise BadInput(f"--format {format_}: the name of --out ends in {out.suffix}")
+    size = chosen_size(_width(width), _inches(height, "--height"), font_size, title=not no_title)
     check_targets([file])
     if study:
         of_traces = {"more files": targets or None, "--from": from_, "--to": to}
         _refuse(f"{target}: is a study", of_traces, "; it belongs to traces")
-        figure = _study(
-            target, x, y or [], by, kind or "lines", where or [], flow or [], link or [], log_x, log_y, title
-        )
+        make = _study(target, x, y or [], by, kind or "lines", where or [], flow or [], link or [], log_x, log_y, title)
     else:
         of_studies = {"--x": x, "--by": by, "--kind": kind, "--where": where, "--log-x": log_x}
         _refuse(f"{_short(target)}: is no folder of a study", of_studies)
         what = (y or [], flow or [], link or [], *_interval(from_, to))
-        figure = _over_time([target, *targets], what, title, allow_code=allow_code)
-    save_figure(figure, file)
+        make = _over_time([target, *targets], what, title, allow_code=allow_code)
+    save_figure(fitted(make, size), file)
     say(f"written: {file}")
     return 0
+
+
+def _width(text: str | None) -> float | str | None:
+    """The value of --width: inches, or a name. Raises BadInput."""
+    return text if text in NAMED_WIDTHS else _inches(text, "--width", f", {' or '.join(NAMED_WIDTHS)}")
+
+
+def _inches(text: str | None, option: str, names: str = "") -> float | None:
+    """A length in inches. Raises BadInput."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm)", text)
+    if found is None:
+        raise BadInput(f"{option} {text}: must be a length such as 3.5in or 9cm{names}")
+    return float(found[1]) / (2.54 if found[2] == "cm" else 1.0)
 
 
 What = tuple[list[str], list[str], list[str], float | None, float | None]
@@ -148,7 +182,8 @@ def _study(
     log_x: bool | None,
     log_y: bool,
     title: str,
-) -> Figure:
+) -> Callable[[], Figure]:
+    """What draws a study."""
     from ackclock.plot.studies import Choice, study_figure
     from ackclock.plot.table import StudyTable
     from ackclock.study import Store
@@ -157,10 +192,10 @@ def _study(
         raise BadInput("--link: a figure of a study has one link")
     choice = Choice(x, y, by, kind, flows, links[0] if links else "", log_x, log_y, title)
     with Store.open(folder) as store:
-        figure = study_figure(StudyTable.read(store, where), choice)
+        table = StudyTable.read(store, where)
         for note in store.notes:
             say(f"ackclock: {folder}: {note}", error=True)
-    return figure
+    return lambda: study_figure(table, choice)
 
 
 def _refuse(what: str, options: Mapping[str, object], more: str = "") -> None:
@@ -170,8 +205,8 @@ def _refuse(what: str, options: Mapping[str, object], more: str = "") -> None:
             raise BadInput(f"{what}, so {option} has no meaning{more}")
 
 
-def _over_time(targets: list[Path], what: What, title: str, *, allow_code: bool) -> Figure:
-    """Draw values over time: of traces, or of a scenario, which is run."""
+def _over_time(targets: list[Path], what: What, title: str, *, allow_code: bool) -> Callable[[], Figure]:
+    """What draws values over time: of traces, or of a scenario, which is run."""
     from ackclock.plot.runs import timelines
 
     if not _is_scenario(targets[0]):
@@ -185,14 +220,16 @@ def _over_time(targets: list[Path], what: What, title: str, *, allow_code: bool)
     with progress("simulating", quiet=False) as advance:
         result = scenario.run(trace="ack", packets=True, progress=advance)
     columns, flows, links, start_s, end_s = what
-    return timelines(result, title=title, columns=columns, flows=flows, links=links, start_s=start_s, end_s=end_s)
+    return lambda: timelines(
+        result, title=title, columns=columns, flows=flows, links=links, start_s=start_s, end_s=end_s
+    )
 
 
-def _traces(files: list[Path], what: What, title: str) -> Figure:
+def _traces(files: list[Path], what: What, title: str) -> Callable[[], Figure]:
     from ackclock.plot.runs import Selection, time_series
     from ackclock.plot.traces import read_recordings
 
     recordings = read_recordings(files)
     names = ", ".join(recording.label for recording in recordings)
     heading = title or (names if len(names) < 80 else f"{len(recordings)} recordings")
-    return time_series(recordings, Selection(*what), heading=heading)
+    return lambda: time_series(recordings, Selection(*what), heading=heading)

@@ -107,6 +107,7 @@ def draw(comparison: ControllerComparison) -> str:
     for panel in axes[len(situations) :]:
         panel.set_visible(False)
     legend(figure, axes)
+    settle(figure)
     label_points(figure, dict(zip(axes, best, strict=False)))
     return svg_text(figure, "comparison")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.plot.style import BAND, INK, SOFT, curve, key, panels, tidy, wrapped
+from ackclock.plot.style import BAND, INK, SOFT, curve, key, panels, pt, tidy, wrapped
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def forest(document: Mapping[str, Any]) -> Figure:
     limit = _limit(controllers)
     for i, (panel, controller) in enumerate(zip(axes, controllers, strict=False)):
         draw_forest(panel, document, controller, metrics, limit, names=i % columns == 0)
-        panel.set_title(drawn(controller["control"]), fontsize=10, loc="left")
-        panel.set_xlabel(wrapped(f"ratio to {document['reference']}", columns), fontsize=9)
+        panel.set_title(drawn(controller["control"]), fontsize=pt(10), loc="left")
+        panel.set_xlabel(wrapped(f"ratio to {document['reference']}", columns), fontsize=pt(9))
     key(figure, *_verdict_key(document), "")
     return figure
 
@@ -67,7 +67,7 @@ def windows(document: Mapping[str, Any]) -> Figure:
     figure, axes = panels(1, max(1, len(shown)), 2.3, share=False)
     for panel, controller in zip(axes, shown, strict=False):
         draw_windows(panel, document, controller)
-        panel.set_title(drawn(controller["control"]), fontsize=10, loc="left")
+        panel.set_title(drawn(controller["control"]), fontsize=pt(10), loc="left")
     key(figure, *_line_key(document), "")
     return figure
 
@@ -82,7 +82,7 @@ def distributions(document: Mapping[str, Any]) -> Figure:
         spare.set_visible(False)
     for i, (panel, controller) in enumerate(zip(axes, shown, strict=False)):
         draw_distribution(panel, document, controller)
-        panel.set_title(drawn(controller["control"]), fontsize=10, loc="left")
+        panel.set_title(drawn(controller["control"]), fontsize=pt(10), loc="left")
         if i % columns:
             panel.set_ylabel("")
     key(figure, *_line_key(document), "")
@@ -105,9 +105,9 @@ def overview(document: Mapping[str, Any]) -> Figure:
         draw_windows(row[0], document, controller)
         draw_distribution(row[1], document, controller)
         draw_forest(row[2], document, controller, metrics, limit, names=True)
-        row[0].set_title(drawn(f"{controller['control']}: congestion window"), fontsize=10, loc="left")
-        row[1].set_title("distribution over all runs", fontsize=10, loc="left")
-        row[2].set_title(f"ratio to {document['reference']}, 90 % intervals", fontsize=10, loc="left")
+        row[0].set_title(drawn(f"{controller['control']}: congestion window"), fontsize=pt(10), loc="left")
+        row[1].set_title("distribution over all runs", fontsize=pt(10), loc="left")
+        row[2].set_title(f"ratio to {document['reference']}, 90 % intervals", fontsize=pt(10), loc="left")
     names = (
         " and ".join(c["control"] for c in controllers) if len(controllers) < 4 else f"{len(controllers)} controllers"
     )
@@ -138,10 +138,10 @@ def draw_forest(
     axes.set_xscale("log")
     axes.set_xlim(1 / limit, limit)
     ticks = next(ticks for most, ticks in TICKS if limit <= most)
-    axes.set_xticks(ticks, [f"{x:g}" for x in ticks], fontsize=8)
+    axes.set_xticks(ticks, [f"{x:g}" for x in ticks], fontsize=pt(8))
     axes.minorticks_off()
     axes.set_yticks(
-        range(len(metrics)), [label(metric) for metric in metrics] if names else [""] * len(metrics), fontsize=8.5
+        range(len(metrics)), [label(metric) for metric in metrics] if names else [""] * len(metrics), fontsize=pt(8.5)
     )
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(metrics) - 0.4, -0.6)
@@ -160,7 +160,7 @@ def _draw_row(axes: Axes, row: Mapping[str, Any] | None, y: float, height: float
             xycoords=("axes fraction", "data"),
             ha="center",
             va="center",
-            fontsize=7.5,
+            fontsize=pt(7.5),
             color=colour,
         )
         return
@@ -187,7 +187,7 @@ def _draw_row(axes: Axes, row: Mapping[str, Any] | None, y: float, height: float
             textcoords="offset points",
             ha=side,
             va="center",
-            fontsize=7.5,
+            fontsize=pt(7.5),
             color=colour,
         )
 
@@ -214,8 +214,8 @@ def draw_windows(axes: Axes, document: Mapping[str, Any], controller: Mapping[st
     after = min(after, longest)
     axes.set_xlim(max(before, -0.25 * after), after)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("time since the first cut (s)" if aligned else "time since the flow's start (s)", fontsize=9)
-    axes.set_ylabel("window (segments)", fontsize=9)
+    axes.set_xlabel("time since the first cut (s)" if aligned else "time since the flow's start (s)", fontsize=pt(9))
+    axes.set_ylabel("window (segments)", fontsize=pt(9))
 
 
 def draw_distribution(axes: Axes, document: Mapping[str, Any], controller: Mapping[str, Any]) -> None:
@@ -232,8 +232,8 @@ def draw_distribution(axes: Axes, document: Mapping[str, Any], controller: Mappi
     axes.set_ylim(0, 1)
     if found:  # the overshoot of slow start would take most of the panel
         axes.set_xlim(0, 1.25 * max(own["quantiles"][-4] for own in found.values()))
-    axes.set_xlabel("window (segments)", fontsize=9)
-    axes.set_ylabel("part of the time below", fontsize=9)
+    axes.set_xlabel("window (segments)", fontsize=pt(9))
+    axes.set_ylabel("part of the time below", fontsize=pt(9))
 
 
 def label(metric: str) -> str:

@@ -13,7 +13,7 @@ from ackclock import stats
 from ackclock.html import value as number_text
 from ackclock.plot.labels import End
 from ackclock.plot.means import estimates
-from ackclock.plot.style import COLOURS, INK, SOFT, curve, point
+from ackclock.plot.style import COLOURS, INK, SOFT, curve, point, pt
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def _throughput_delay(panel: Panel) -> Drawing:
         panel.axes.set_xlim(1.08 * max(delays), 0)
     panel.axes.set_ylim(0, 1.12 * y_factor * max(panel.table.values(panel.metric)))
     if panel.facet is None:
-        panel.axes.set_title("better: up and to the right ↗", fontsize=8.5, loc="right", color=SOFT)
+        panel.axes.set_title("better: up and to the right ↗", fontsize=pt(8.5), loc="right", color=SOFT)
     several = panel.by is not None
     return Drawing(
         notes=[
@@ -378,6 +378,6 @@ def _heatmap(panel: Panel) -> Drawing:
         if e.half_width:
             text += f"\n±{number_text(e.half_width, 2)}"
         colour = "white" if dark else INK
-        panel.axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour, linespacing=1.05)
+        panel.axes.text(column, row, text, ha="center", va="center", fontsize=pt(8), color=colour, linespacing=1.05)
     said = ["Means over the seeds ± half of the 95 % interval."] if any(e.half_width for e in found.values()) else []
     return Drawing(notes=said, image=shown, words=drawn(words))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.plot.style import short
+from ackclock.plot.style import pt, short
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def label_ends(figure: Figure, ends: Mapping[Axes, Sequence[End]]) -> None:
         return
     figure.draw_without_rendering()  # the layout, with room for the labels
     for axes, labels in texts.items():
-        gap = SPACING * SIZE / (axes.get_window_extent().height * 72 / figure.dpi)
+        gap = SPACING * pt(SIZE) / (axes.get_window_extent().height * 72 / figure.dpi)
         to_fraction = axes.transData + axes.transAxes.inverted()
         places = [to_fraction.transform((end.x, end.y)) for end in ends[axes]]
         early = [bool(x < EARLY) for x, _ in places]
@@ -92,7 +92,7 @@ def _end_text(axes: Axes, end: End) -> Any:
         xy=(end.x, end.y),
         xytext=(RIGHT, 0.5),
         textcoords="axes fraction",
-        fontsize=SIZE,
+        fontsize=pt(SIZE),
         color=end.colour,
         va="center",
         annotation_clip=False,
@@ -118,7 +118,7 @@ def _label_panel(axes: Axes, points: Sequence[End], scale: float) -> None:
     taken: list[Box] = []
     for p, dot in sorted(zip(points, dots, strict=True), key=lambda pair: -pair[1][1]):
         text = short(drawn(p.text))
-        width, height = 0.6 * SIZE * len(text) * scale, 1.15 * SIZE * scale
+        width, height = 0.6 * pt(SIZE) * len(text) * scale, 1.15 * pt(SIZE) * scale
         best = None
         for distance in (8, 14, 24, 38, 55):
             for angle in (20, -20, 160, -160, 70, -70, 110, -110):
@@ -138,7 +138,7 @@ def _label_panel(axes: Axes, points: Sequence[End], scale: float) -> None:
             xy=(p.x, p.y),
             xytext=((cx - dot[0]) / scale, (cy - dot[1]) / scale),
             textcoords="offset points",
-            fontsize=SIZE,
+            fontsize=pt(SIZE),
             color=p.colour,
             ha="center",
             va="center",

@@ -14,7 +14,7 @@ from ackclock.files import BadInput
 from ackclock.plot import series
 from ackclock.plot.labels import End, label_ends
 from ackclock.plot.series import Recording, Series
-from ackclock.plot.style import BAND, COLOURS, MOST_CURVES, SOFT, curve, note, panels, short, title
+from ackclock.plot.style import BAND, COLOURS, MOST_CURVES, SOFT, curve, note, panels, pt, short, title
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def goodputs(outcome: Mapping[str, Any]) -> Figure:
     rates = [flow["goodput_bps"] / 1e6 for flow in flows]
     axes.barh(range(len(flows)), rates, height=0.66, color=COLOURS[0], alpha=0.75)
     for place, mbps in enumerate(rates):
-        axes.annotate(f"{mbps:.3g}", (mbps, place), (4, 0), textcoords="offset points", va="center", fontsize=8.5)
+        axes.annotate(f"{mbps:.3g}", (mbps, place), (4, 0), textcoords="offset points", va="center", fontsize=pt(8.5))
     axes.set_yticks(range(len(flows)), [drawn(short(flow["name"])) for flow in flows])
     axes.grid(visible=False, axis="y")
     axes.invert_yaxis()
@@ -382,7 +382,7 @@ class Scene:
         _floor(axes, 0.0)
         if dropped:
             said = f"ticks: {dropped:,} drop{'s' if dropped > 1 else ''} by the queue"
-            axes.set_title(said, fontsize=8, loc="right", pad=3, color=SOFT)
+            axes.set_title(said, fontsize=pt(8), loc="right", pad=3, color=SOFT)
         return ends
 
     def _links(self, recording: Recording) -> list[str]:

@@ -11,7 +11,7 @@ from ackclock.plot import kinds
 from ackclock.plot.kinds import Kind, Panel
 from ackclock.plot.labels import label_ends, label_points
 from ackclock.plot.metrics import metric
-from ackclock.plot.style import key, note, panels, title, wrapped
+from ackclock.plot.style import key, most_columns, note, panels, pt, title, wrapped
 from ackclock.plot.table import StudyTable
 from ackclock.text import drawn
 
@@ -71,7 +71,7 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
     if len(metrics) > 1 and len(facets) > 1:
         _too_many(layout.facet, "with several --y")
     grid = [(one, facet) for one in metrics for facet in facets]
-    columns = 2 if len(facets) == 4 else min(3, len(facets))
+    columns = min(most_columns(), 2 if len(facets) == 4 else len(facets))
     deep = -(-len(grid) // columns)
     height = 3.9 if len(grid) == 1 else 3.0
     if choice.kind == "heatmap" and layout.by is not None:
@@ -85,11 +85,11 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
         drawings.append(kinds.draw(choice.kind, panel))
         if facet is not None and layout.facet is not None:
             name = layout.facet.words.partition(" (")[0]
-            axes[place].set_title(drawn(f"{name}: {facet[1]}"), fontsize=9, loc="left")
+            axes[place].set_title(drawn(f"{name}: {facet[1]}"), fontsize=pt(9), loc="left")
         low = len(facets) == 1 or place + columns >= len(grid)
         _label(axes[place], columns, deep, left=place % columns == 0, low=low)
     for empty in [panel for panel, found in zip(axes, drawings, strict=False) if found.empty]:
-        empty.text(0.5, 0.5, "no value", transform=empty.transAxes, ha="center", fontsize=9)
+        empty.text(0.5, 0.5, "no value", transform=empty.transAxes, ha="center", fontsize=pt(9))
     if all(found.empty for found in drawings):
         names = ", ".join(one.name for one in metrics)
         raise BadInput(f"--y {names}: no run has a value; it does not apply to this study")
@@ -104,7 +104,9 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
     if drawings[0].image is not None:
         explained = [axes[: len(grid)]] if len(facets) > 1 else [[panel] for panel in axes]
         for own, found in zip(explained, drawings, strict=False):
-            figure.colorbar(found.image, ax=own, pad=0.015, aspect=25).set_label(found.words, fontsize=9)
+            bar = figure.colorbar(found.image, ax=own, pad=0.015, aspect=25)
+            bar.ax.tick_params(labelsize=pt(9))
+            bar.set_label(wrapped(found.words, 3 if len(own) == 1 else 1), fontsize=pt(9))
     label_points(figure, {panel: found.points for panel, found in zip(axes, drawings, strict=False)})
     return figure
 

@@ -85,21 +85,29 @@ class Study(StudyPlan):
         log_x: bool | None = None,
         log_y: bool = False,
         title: str = "",
+        width: float | str | None = None,
+        height: float | None = None,
+        font_size: float | None = None,
+        show_title: bool = True,
     ) -> Figure:
         """Draw metrics of the study, as `ackclock plot` does (docs/plots.md).
 
+        `width` and `height` are in inches ("column": 3.5, "page": 7.16), `font_size` in points.
         Axes may be named by a part of their names. Raises BadInput before `run`, for an unknown axis or metric, and
         if the study has more axes than the figure can show.
         """
         from ackclock.notebook import show_figures
         from ackclock.plot.studies import Choice, study_figure
+        from ackclock.plot.style import chosen_size, fitted
         from ackclock.plot.table import StudyTable
 
         show_figures()
         metrics = [y] if isinstance(y, str) else list(y)
         with self._store() as store:
             found = StudyTable.read(store, where)
-        return study_figure(found, Choice(x, metrics, by, kind, flows, link, log_x, log_y, title))
+        choice = Choice(x, metrics, by, kind, flows, link, log_x, log_y, title)
+        size = chosen_size(width, height, font_size, title=show_title)
+        return fitted(lambda: study_figure(found, choice), size)
 
     def _repr_html_(self) -> str:
         """Axes and, after `run`, means and the default figure."""
