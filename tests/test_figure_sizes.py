@@ -113,7 +113,7 @@ def test_sizes_are_checked_and_chosen() -> None:
     assert chosen_size(None, None, None) is None
     for wrong in ((0.1, None, None), ("wide", None, None), (3.5, 100, None), (3.5, None, 2)):
         with pytest.raises(BadInput, match="must be"):
-            chosen_size(*wrong)  # type: ignore[arg-type]
+            chosen_size(*wrong)
 
 
 def test_overlapping_ticks_are_separated() -> None:

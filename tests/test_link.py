@@ -134,5 +134,5 @@ def test_a_page_holds_its_scenario(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def test_without_a_built_page_the_message_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("ackclock.view.resources.files", lambda _package: tmp_path)
-    with pytest.raises(BadInput, match="npm run build"):
+    with pytest.raises(BadInput, match="make web"):
         view.page()

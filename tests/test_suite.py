@@ -30,7 +30,8 @@ id = "one"
 title = "One"
 place = "here"
 question = "How much?"
-metrics = ["goodput", "utilisation", "p95_queueing", "loss", "share", "harm", "completion", "finished", "timeouts"]
+metrics = ["goodput", "utilisation", "p95_queueing", "loss", "share", "rivals_kept", "completion", "finished",
+    "timeouts"]
 seeds = 4
 quick = 3
 bottleneck = "a->b"
@@ -89,8 +90,8 @@ def test_a_controller_through_a_suite(folder: Path, tmp_path: Path) -> None:
     e = made.estimates()
     assert made.metadata.runs == 2 * 4 * 2 + 4
     small, large = "droptail limit=5p", "droptail limit=40p"
-    # The tested controller is the standard one: harm is 1, and the share is near 1.
-    assert e["one", small, "harm"].value == 1
+    # The tested controller is the standard one: rivals_kept is 1, and the share is near 1.
+    assert e["one", small, "rivals_kept"].value == 1
     assert e["one", large, "share"].value == pytest.approx(1, abs=0.5)
     # Forty packets of 1,040 bytes and the one being sent, at 2 Mb/s.
     assert 0.7 * 170 < e["one", large, "p95_queueing"].value < 171

@@ -231,7 +231,7 @@ def test_an_outcome_with_a_number_that_json_has_not_is_refused(
 def test_a_recording_that_is_too_large_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main(["run", "two.toml", "--trace", "t.parquet", "--trace-every", "ack"])
     monkeypatch.setattr(recording, "MOST_TEXT", 4000)
-    with pytest.raises(BadInput, match=r"t\.parquet.*--trace-every change"):
+    with pytest.raises(BadInput, match=r"t\.parquet.*--trace-every changes"):
         recorded.of_file(folder / "t.parquet")
     found = recording.record(Scenario.load("two.toml", ["duration=1s"]), None)
     assert found["packets"] is None

@@ -144,7 +144,9 @@ impl std::error::Error for ScenarioError {}
 /// The name among `known` that is probably meant by `name`.
 pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |known: &str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
-    let (far, best) = known.into_iter().map(|known| (distance(known), known)).min()?;
+    // Of names at one distance, one of the same length: `bbr2` is nearer to `bbr3` than to `bbr`.
+    let near = known.into_iter().map(|known| (distance(known), known.len().abs_diff(name.len()), known));
+    let (far, _, best) = near.min()?;
     (far <= (best.len().max(name.chars().count()) / 3).max(1)).then_some(best)
 }
 
@@ -167,6 +169,7 @@ mod tests {
     fn finds_the_nearest() {
         assert_eq!(nearest("vegsa", ["reno", "vegas", "cubic"]), "did you mean \"vegas\"?");
         assert_eq!(nearest("delya", ["rate", "delay"]), "did you mean \"delay\"?");
+        assert_eq!(nearest("bbr2", ["bbr", "bbr3"]), "did you mean \"bbr3\"?");
         assert_eq!(nearest("xyzzy", ["reno", "vegas"]), "known: reno, vegas");
         assert_eq!(nearest("bbr", ["bic", "reno"]), "known: bic, reno");
         assert_eq!(nearest("bbr", []), "there is none yet");

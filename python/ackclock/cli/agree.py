@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ackclock.agree.document import Document
     from ackclock.agree.execute import Order
 
-EXAMPLE = "ackclock agree @dumbbell --on tcp,quic --seeds 12 --out out/agree"
+EXAMPLE = "ackclock agree @bufferbloat --on tcp,quic --seeds 12 --out out/agree"
 MOST_SEEDS = 1000
 PRINTED = ("utilisation", "throughput", "cwnd", "queueing", "cuts", "retransmissions")
 """Metrics of the printed table."""

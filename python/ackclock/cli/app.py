@@ -6,6 +6,7 @@ Status 3 means that this machine or this build cannot do it, status 4 that a run
 from __future__ import annotations
 
 import io
+import re
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -71,6 +72,17 @@ def application(arguments: Sequence[str]) -> App:
     return app
 
 
+def _hint(message: str) -> str:
+    """How a key of the scenario is set, if an unknown option has its name."""
+    name = re.match(r"Unknown option: --([a-z_]+)", message)
+    if name is None:
+        return ""
+    from ackclock.models import models
+
+    keys = {key["name"] for entry in models("keys")[:1] for key in entry["params"]}
+    return f" {name[1]} is a key of scenarios: write --set {name[1]}=..." if name[1] in keys else ""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -81,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:
-        return fail(" ".join(str(error).split()), 2)
+        return fail(" ".join(str(error).split()) + _hint(str(error)), 2)
     except ScenarioError as error:
         for other in (str(error), *error.others):
             fail(other, 2)

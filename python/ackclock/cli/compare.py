@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,16 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.cli.console import wide_console
-from ackclock.cli.options import percent
+from ackclock.cli.console import counted_progress, wide_console
+from ackclock.cli.options import AllowCode, Jobs, Overrides, percent
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.html import value
+from ackclock.plot.quantities import prefixed
 from ackclock.suite.measures import METRICS
-from ackclock.text import say
+from ackclock.text import fail, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ackclock.comparison import Comparison, Row
     from ackclock.stats import Estimate
     from ackclock.suite.difference import Change
     from ackclock.suite.result import SuiteResult
@@ -32,47 +36,85 @@ BAR = 6
 NARROW = 100
 """In narrower terminals, intervals and bars are omitted."""
 
-EXAMPLE = "ackclock compare out/suites/tcpeval/reno out/suites/tcpeval/cubic --tolerance 2%"
+EXAMPLE = "ackclock compare --control bbr,cubic --on @cellular,@bufferbloat"
 
 
 def command(
-    a: Path,
-    b: Path,
-    /,
-    *,
+    *targets: Path,
+    control: list[str] | None = None,
+    on: list[str] | None = None,
+    seeds: int = 10,
+    metric: list[str] | None = None,
+    set_: Overrides = None,
+    out: Path | None = None,
+    jobs: Jobs = None,
     tolerance: str = "1%",
     any_change: Annotated[bool, Parameter(name="--any")] = False,
     every: Annotated[bool, Parameter(name="--all")] = False,
     plot: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
 ) -> int:
-    """Compare two result folders of `ackclock suite`: the largest differences first. Exit status 1 if one is worse.
+    """Compare controllers on several networks, or two result folders of `ackclock suite`.
+
+    With --control, the first controller is compared with each other one on every network, by runs with the same seeds.
+    With two folders, the largest differences come first; the exit status is 1 if one is worse.
 
     Parameters
     ----------
-    a
-        Folder with the earlier results, or with those of the reference controller.
-    b
-        Folder with the later results, or with those of the compared controller.
+    targets
+        With --control: scenario files (or @NAME). Otherwise two folders: the earlier results, or those of the reference
+        controller, and the later ones.
+    control
+        Controllers, separated by commas or the option repeated: names, FILE.py:CLASS, or tables of TOML. Every TCP flow
+        gets the controller.
+    on
+        With --control: more scenario files (or @NAME), separated by commas or the option repeated.
+    seeds
+        With --control: number of seeds.
+    metric
+        With --control: metrics, separated by commas or the option repeated. Default: goodput, 95th percentile of the
+        queueing delay (or the round-trip time where the path changes), retransmissions.
+    set_
+        With --control: replace one value in every scenario first: KEY=VALUE. May be repeated.
+    out
+        With --control: folder of the runs, which are kept. Default: out/compare/CONTROLLERS.
+    jobs
+        With --control: number of threads, or of processes for controllers in Python. Default: all cores.
     tolerance
         Largest relative change of the mean that is ignored.
     any_change
-        Exit with status 1 for any change, including an improvement.
+        Folders: exit with status 1 for any change, including an improvement.
     every
-        Print every changed metric.
+        Folders: print every changed metric.
     plot
-        Draw the ten largest differences with 95 % intervals to this file (.svg, .png or .pdf).
+        Draw the differences with 95 % intervals to this file (.svg, .png or .pdf): of folders, the ten largest.
     as_json
         Print every metric as a JSON list and nothing else.
+    allow_code
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock.suite.difference import changes_between, largest
-    from ackclock.suite.result import read
-
-    part = percent(tolerance, "--tolerance")
     if plot is not None:
         check_picture(plot)
         check_targets([plot])
+    if control is not None:
+        files = [*map(str, targets), *_parts(on)]
+        part = percent(tolerance, "--tolerance")
+        what = (files, _parts(control), _parts(metric), seeds, set_ or [], out, jobs, plot, part)
+        return _networks(*what, as_json=as_json, allow_code=allow_code)
+    if on is not None or len(targets) != 2:
+        raise BadInput("compare needs two folders of suites, or --control CONTROLLER,CONTROLLER and networks (--on)")
+    return _folders(
+        *targets, percent(tolerance, "--tolerance"), plot, any_change=any_change, every=every, as_json=as_json
+    )
+
+
+def _folders(a: Path, b: Path, part: float, plot: Path | None, *, any_change: bool, every: bool, as_json: bool) -> int:
+    """Compare two result folders of suites."""
+    from ackclock.suite.difference import changes_between, largest
+    from ackclock.suite.result import read
+
     made = (read(a), read(b))
     found = changes_between(*made, tolerance=part)
     if plot is not None:
@@ -91,6 +133,102 @@ def command(
         changes(made, found, every=every)
     wrong = {"worse", "missing", "better", "other"} if any_change else {"worse", "missing"}
     return 1 if any(change.verdict in wrong for change in found) else 0
+
+
+def _parts(texts: Sequence[str] | None) -> list[str]:
+    """Values that commas separate; a comma inside braces separates none."""
+    return [part.strip() for text in texts or [] for part in re.split(r",(?![^{]*})", text) if part.strip()]
+
+
+def _networks(
+    files: list[str],
+    named: list[str],
+    metrics: list[str],
+    seeds: int,
+    overrides: Sequence[str],
+    out: Path | None,
+    jobs: int | None,
+    plot: Path | None,
+    tolerance: float,
+    *,
+    as_json: bool,
+    allow_code: bool,
+) -> int:
+    """Compare controllers on networks."""
+    from ackclock import comparison, shipped
+    from ackclock.files import check_folder
+    from ackclock.plot.style import fitted
+    from ackclock.study.executors import Local
+    from ackclock.suite.run import folder_name
+
+    if not files:
+        raise BadInput("--control: needs networks: scenario files, or --on @cellular,@bufferbloat")
+    target = out or Path("out") / "compare" / "-".join(folder_name(name) for name in named)
+    check_folder(target)
+    try:
+        with counted_progress("network", len(files)) as progress:
+            found = comparison.compare(
+                [shipped.locate(name) for name in files],
+                named,
+                target,
+                Local(jobs),
+                seeds=seeds,
+                metrics=metrics or comparison.METRICS,
+                overrides=overrides,
+                tolerance=tolerance,
+                allow_code=allow_code,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
+    if plot is not None:
+        save_figure(fitted(lambda: comparison.draw(found), None), plot)
+        say(f"written: {plot}", error=True)
+    if as_json:
+        print(json.dumps([_row(row) for row in found.rows], allow_nan=False))
+        return 0
+    console = wide_console()
+    console.print(_networks_table(found))
+    for reason in found.refused:
+        say(reason)
+    say(
+        f"{seeds} seeds; ratio: {found.first} over the other, paired, with its 95 % interval; runs are kept in {target}"
+    )
+    return 0
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """A row as JSON data, in SI units."""
+    return {
+        "network": row.network,
+        "metric": row.metric.name,
+        "other": row.other,
+        "first_mean": row.first_mean,
+        "other_mean": row.other_mean,
+        "ratio": [row.ratio.value, row.ratio.low, row.ratio.high] if math.isfinite(row.ratio.value) else None,
+        "p": row.p,
+        "verdict": row.verdict,
+    }
+
+
+def _networks_table(found: Comparison) -> Table:
+    """One line for each network, metric and other controller."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for head in ("network", "metric", found.first, "other", "", "ratio [95 %]", ""):
+        table.add_column(head, justify="right" if head in {found.first, ""} else "left", no_wrap=head != "metric")
+    seen: tuple[str, str] = ("", "")
+    for row in found.rows:
+        factor, unit = prefixed(row.metric.unit, [row.first_mean, row.other_mean])
+        place = (row.network, row.metric.name)
+        first = (row.network, row.metric.name.replace("_", " "), f"{factor * row.first_mean:.3g} {unit}".rstrip())
+        shown = first if place != seen else ("", "", "")
+        e = row.ratio
+        ratio = "-"
+        if math.isfinite(e.value):
+            ratio = f"{e.value:.3g}" + ("" if e.low is None else f" [{e.low:.3g}, {e.high:.3g}]")
+        table.add_row(*shown, row.other, f"{factor * row.other_mean:.3g} {unit}".rstrip(), ratio, row.verdict)
+        seen = place
+    return table
 
 
 def _names(a: SuiteResult, b: SuiteResult) -> tuple[str, str]:

@@ -141,8 +141,12 @@ def papers_progress(names: Sequence[str]) -> Iterator[PaperLines]:
         yield PaperLines(bars, names)
 
 
+Begin = Callable[[str], Callable[[int, int], None] | None]
+"""Begins to show the progress of a part with this name; returns a function of the runs that have ended and of all."""
+
+
 @contextmanager
-def named_progress() -> Iterator[Callable[[str], Callable[[int, int], None] | None]]:
+def named_progress() -> Iterator[Begin]:
     """Show a progress bar for each study, or a line every 30 s if standard error is not a terminal."""
     console = PlainConsole(stderr=True)
     if not console.is_terminal:
@@ -154,5 +158,55 @@ def named_progress() -> Iterator[Callable[[str], Callable[[int, int], None] | No
         def begin(name: str) -> Callable[[int, int], None]:
             task = bar.add_task(name, total=None)
             return lambda ended, total: bar.update(task, completed=ended, total=total)
+
+        yield begin
+
+
+@contextmanager
+def counted_progress(what: str, count: int) -> Iterator[Begin]:
+    """Show which of `count` parts runs, how many of its runs have ended, and the time left, on one line.
+
+    Without a terminal, a line every 30 s.
+    """
+    console = PlainConsole(stderr=True)
+    began = last = time.monotonic()
+    names: dict[str, None] = {}
+
+    def line(name: str, ended: int, total: int) -> str:
+        part = ended / total if total else 0.0
+        done = len(names) - 1 + part
+        elapsed = time.monotonic() - began
+        left = ""
+        if elapsed > 2 and done > 0:
+            minutes = elapsed * (count - done) / done / 60
+            left = f", about {minutes:.0f} min left" if minutes >= 1.5 else f", about {60 * minutes:.0f} s left"
+        return f"{what} {len(names)} of {count}: {name}, {ended} of {total} runs{left}"
+
+    if not console.is_terminal:
+
+        def begin_lines(name: str) -> Callable[[int, int], None]:
+            names[name.removesuffix("-standard")] = None
+
+            def advance(ended: int, total: int) -> None:
+                nonlocal last
+                if time.monotonic() - last >= LINES_EVERY_S:
+                    last = time.monotonic()
+                    say(f"ackclock: {line(name, ended, total)}", error=True)
+
+            return advance
+
+        yield begin_lines
+        return
+    with Progress(TextColumn("{task.description}"), BarColumn(bar_width=20), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=count)
+
+        def begin(name: str) -> Callable[[int, int], None]:
+            names[name.removesuffix("-standard")] = None
+
+            def advance(ended: int, total: int) -> None:
+                done = len(names) - 1 + (ended / total if total else 0.0)
+                bar.update(task, completed=done, description=line(name, ended, total))
+
+            return advance
 
         yield begin

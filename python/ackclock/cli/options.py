@@ -38,7 +38,16 @@ def _file(_type: object, tokens: Sequence[object]) -> Path:
 File = Annotated[Path, Parameter(allow_leading_hyphen=False, converter=_file)]
 """A scenario file; `@NAME` is a shipped scenario. As a Path it is completed by shells."""
 Seed = Annotated[int | None, Parameter(converter=_seed)]
-Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
+
+
+def _assigned_once(_type: object, values: list[str] | None) -> None:
+    """Raise BadInput if two assignments have the same key."""
+    keys = [text.partition("=")[0].strip() for text in values or []]
+    if twice := next((key for key in keys if keys.count(key) > 1), None):
+        raise BadInput(f"--set {twice}: is written twice; write it once")
+
+
+Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True, validator=_assigned_once)]
 
 
 AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,10 +9,11 @@ from cyclopts import Parameter
 
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, seconds
+from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.experiment import Scenario
-from ackclock.files import BadInput, check_picture, check_targets, save_figure
+from ackclock.files import BadInput, save_figure
 from ackclock.link import is_link
-from ackclock.plot.style import NAMED_WIDTHS, chosen_size, fitted
+from ackclock.plot.style import fitted
 from ackclock.text import advise, say
 
 if TYPE_CHECKING:
@@ -42,11 +42,7 @@ def command(
     log_x: Annotated[bool | None, Parameter(name="--log-x", negative="--linear-x")] = None,
     log_y: bool = False,
     title: str = "",
-    no_title: Annotated[bool, Parameter(name="--no-title")] = False,
-    width: str | None = None,
-    height: str | None = None,
-    font_size: float | None = None,
-    format_: Annotated[Literal["svg", "pdf", "png"] | None, Parameter(name="--format")] = None,
+    print_: Print = NO_CHOICE,
     out: Path | None = None,
     allow_code: AllowCode = False,
 ) -> int:
@@ -86,17 +82,8 @@ def command(
         Study: logarithmic y axis.
     title
         Title of the figure. Default: that of the study.
-    no_title
-        No title, for a figure with a caption.
-    width
-        Width of the figure: a length in inches or centimetres, such as 3.5in or 9cm, or that of a column (3.5in) or a
-        page (7.16in) of a journal. A figure narrower than 5in has one column of panels. Default: 9.2in.
-    height
-        Height of the figure, such as 2.5in. Default: by its panels.
-    font_size
-        Size of the labels, points. Default: 8 in a figure narrower than the default, otherwise 9.
-    format_
-        Format of the figure, if --out does not say it. Default: svg.
+    print_
+        How the figure is printed.
     out
         File of the figure (.svg, .pdf or .png). Default: plot.svg in the study's folder, beside the first trace or the
         scenario's file, or here for @NAME and links.
@@ -105,12 +92,7 @@ def command(
 
     """
     study = not _is_scenario(target) and target.is_dir()
-    file = out or _beside(target, study=study).with_suffix(f".{format_ or 'svg'}")
-    check_picture(file, "--out")
-    if out is not None and format_ is not None and out.suffix != f".{format_}":
-        raise BadInput(f"--format {format_}: the name of --out ends in {out.suffix}")
-    size = chosen_size(_width(width), _inches(height, "--height"), font_size, title=not no_title)
-    check_targets([file])
+    file, size = print_.file(out, _beside(target, study=study)), print_.size
     if study:
         of_traces = {"more files": targets or None, "--from": from_, "--to": to}
         _refuse(f"{target}: is a study", of_traces, "; it belongs to traces")
@@ -123,21 +105,6 @@ def command(
     save_figure(fitted(make, size), file)
     say(f"written: {file}")
     return 0
-
-
-def _width(text: str | None) -> float | str | None:
-    """The value of --width: inches, or a name. Raises BadInput."""
-    return text if text in NAMED_WIDTHS else _inches(text, "--width", f", {' or '.join(NAMED_WIDTHS)}")
-
-
-def _inches(text: str | None, option: str, names: str = "") -> float | None:
-    """A length in inches. Raises BadInput."""
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm)", text)
-    if found is None:
-        raise BadInput(f"{option} {text}: must be a length such as 3.5in or 9cm{names}")
-    return float(found[1]) / (2.54 if found[2] == "cm" else 1.0)
 
 
 What = tuple[list[str], list[str], list[str], float | None, float | None]

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from ackclock import scenario_check
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, Captures, File, Overrides, Seed
 from ackclock.cli.summary import summary
@@ -32,7 +33,7 @@ def command(
     set_: Overrides = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     trace: Path | None = None,
-    trace_every: Literal["change", "ack"] = "change",
+    trace_every: Literal["changes", "ack"] = "changes",
     packets: Path | None = None,
     pcap: Captures = None,
     qlog: Path | None = None,
@@ -58,7 +59,7 @@ def command(
     trace
         Write the window trace to this Parquet file.
     trace_every
-        Write one trace row for each change of a window (change) or for each ACK (ack).
+        Write one trace row for each change of a window (changes) or for each ACK (ack).
     packets
         Write every packet event to this Parquet file.
     pcap
@@ -131,6 +132,8 @@ def _load(
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
+    for warning in scenario_check.describe(scenario)["warnings"]:
+        say("ackclock: warning: {key}: {message}; {remedy}".format(**warning), error=True)
     if needs_quic and all(flow["kind"] != "quic" for flow in scenario.network["flows"]):
         raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --over quic")
     return scenario
@@ -197,7 +200,7 @@ def _write_all(
     result: Result,
     seed: int | None,
     trace: Path | None,
-    trace_every: Literal["change", "ack"],
+    trace_every: Literal["changes", "ack"],
     packets: Path | None,
     plot: Path | None,
     captures: Mapping[str, Path],

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock.cli.compare import changes_table
-from ackclock.cli.console import named_progress, wide_console
+from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs
 from ackclock.suite.measures import METRICS
 from ackclock.text import fail
@@ -63,7 +63,7 @@ def command(
     found = find(name)
     target = out or Path("out") / "suites" / found.key / folder_name(control)
     try:
-        with named_progress() as progress:
+        with counted_progress("situation", len(found.situations)) as progress:
             executor = ENGINES[engine](jobs)
             made = run(found, control, target, executor, quick=quick, progress=progress, allow_code=allow_code)
     except KeyboardInterrupt:

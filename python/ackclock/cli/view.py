@@ -64,8 +64,10 @@ def command(
         code.
 
     """
+    from ackclock.view import check_built
     from ackclock.view.opening import Target
 
+    check_built()
     target = Target(file, seed, set_ or (), point, run, record, allow_code)
     if watch:
         if out is not None:

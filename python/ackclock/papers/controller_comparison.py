@@ -11,7 +11,7 @@ from ackclock import stats
 from ackclock.files import UnmetNeed, svg_text, write_text
 from ackclock.models import models
 from ackclock.plot.labels import End, label_points
-from ackclock.plot.style import legend, panels, point
+from ackclock.plot.style import legend, panels, point, settle
 from ackclock.study.executors import Executor
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite

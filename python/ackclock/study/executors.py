@@ -19,6 +19,7 @@ from ackclock.experiment import Source
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.store import Finished
+from ackclock.study.workers import in_processes, serve
 
 Batch = list[Finished]
 
@@ -32,7 +33,7 @@ class Executor(Protocol):
 
 
 class Local:
-    """All cores of this machine, as threads of this process."""
+    """All cores of this machine, as threads of this process, or as processes for controllers in Python."""
 
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
@@ -40,7 +41,10 @@ class Local:
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         if study.core.has_external:
-            yield from ([finished] for finished, _ in _one_by_one(study, runs))
+            if self.jobs > 1 and len(runs) >= 2 * self.jobs:
+                yield from in_processes(as_data(study), runs, self.jobs)
+            else:
+                yield from ([finished] for finished, _ in _one_by_one(study, runs))
             return
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
         stopped = False
@@ -82,11 +86,7 @@ class Ray:
             return
         ray = self._connect()
         remote = ray.remote(max_retries=3)(_ray_task)
-        # This process has checked what the study names.
-        source = study.source if study.source.files is not None else replace(study.source, code="anywhere")
-        if Path(study.file).exists():
-            source = replace(source, file=str(Path(study.file).resolve()))
-        what = ray.put((source, study.overrides, study.engine))
+        what = ray.put(as_data(study))
         cpus = int(ray.cluster_resources().get("CPU", 1))
         # The duration of a run is unknown at first: the first tasks are one run each, then the batches grow.
         size, rest, seconds, counted = 1, list(reversed(runs)), 0.0, 0
@@ -166,13 +166,28 @@ def _one_by_one(study: StudyPlan, runs: Sequence[Run]) -> Iterator[tuple[Finishe
             yield Finished(run.run_id, None, str(error)), 0.0
 
 
-def _ray_task(what: tuple[Source, list[str], str], runs: list[Run]) -> tuple[Batch, float]:
-    """Run a batch on one CPU of the cluster. Returns the finished runs and their CPU seconds."""
-    source, overrides, engine = what
+StudyData = tuple[Source, list[str], str]
+"""What another process needs to read a study: source, assignments, engine."""
+
+
+def as_data(study: StudyPlan) -> StudyData:
+    """A study for another process. This process has checked what the study names."""
+    source = study.source if study.source.files is not None else replace(study.source, code="anywhere")
+    if Path(study.file).exists():
+        source = replace(source, file=str(Path(study.file).resolve()))
+    return source, study.overrides, study.engine
+
+
+def read_study(data: StudyData) -> StudyPlan:
+    """The study of `as_data`. Raises RuntimeError in a process with another engine."""
+    source, overrides, engine = data
     if engine != _core.ENGINE:
-        reason = f"a worker has the engine {_core.ENGINE}, not {engine}; install the same version everywhere"
-        return [Finished(run.run_id, None, reason) for run in runs], 0.0
-    study = StudyPlan.read(source, overrides)
+        raise RuntimeError(f"a worker has the engine {_core.ENGINE}, not {engine}; install the same version everywhere")
+    return StudyPlan.read(source, overrides)
+
+
+def run_batch(study: StudyPlan, runs: list[Run]) -> tuple[Batch, float]:
+    """Run a batch on one CPU. Returns the finished runs and their CPU seconds."""
     finished, seconds = [], 0.0
     if study.core.has_external:
         for one, cpu_s in _one_by_one(study, runs):
@@ -184,6 +199,20 @@ def _ray_task(what: tuple[Source, list[str], str], runs: list[Run]) -> tuple[Bat
         finished += [Finished(runs[i].run_id, outcome, error) for i, outcome, error, _ in done]
         seconds += sum(cpu_s for _, _, _, cpu_s in done)
     return finished, seconds
+
+
+def serve_runs() -> None:
+    """The process of a worker."""
+    serve(run_batch, read_study)
+
+
+def _ray_task(data: StudyData, runs: list[Run]) -> tuple[Batch, float]:
+    """Run a batch on one CPU of the cluster."""
+    try:
+        study = read_study(data)
+    except RuntimeError as error:
+        return [Finished(run.run_id, None, str(error)) for run in runs], 0.0
+    return run_batch(study, runs)
 
 
 ENGINES: dict[str, type[Local] | type[Ray]] = {"local": Local, "ray": Ray}

@@ -38,7 +38,7 @@ class Suite:
                 raise BadInput(f"{file}: {key} is missing")
         self.title, self.source, self.summary = about["title"], about["source"], about["summary"].strip()
         self.standard: str = about["standard"]
-        """The controller that `harm` is measured against."""
+        """The controller that `rivals_kept` is measured against."""
         self.situations = [
             read_record(Situation, item, f"{file}: situation[{i}]") for i, item in enumerate(about.get("situation", []))
         ]

@@ -26,7 +26,7 @@ class RunData:
     base: Mapping[str, float]
     """The smallest delay of each flow over all runs of this point, seconds."""
     standard: Row | None
-    """The outcome of the same run with the standard controller, if the situation has the metric `harm`."""
+    """The outcome of the same run with the standard controller, if the situation has the metric `rivals_kept`."""
 
     def flows(self, prefix: str) -> list[Row]:
         """The flows whose names begin with `prefix`; none if it is empty."""
@@ -109,7 +109,7 @@ def _share(view: RunData) -> float | None:
     return _ratio(_sum(mine, "goodput_bps") / len(mine), fair)
 
 
-def _harm(view: RunData) -> float | None:
+def _rivals_kept(view: RunData) -> float | None:
     """Goodput of the rivals against the tested controller, divided by that against the standard controller."""
     if view.standard is None:
         return None
@@ -182,7 +182,13 @@ METRICS: dict[str, Metric] = {
         least=0.05,
     ),
     "share": Metric("", 0, "a tested flow's goodput over the mean of all flows", _share, least=0.05),
-    "harm": Metric("", 1, "other flows' goodput, relative to that against the standard controller", _harm, least=0.05),
+    "rivals_kept": Metric(
+        "",
+        1,
+        "part of the other flows' goodput beside the standard controller that they keep beside this one",
+        _rivals_kept,
+        least=0.05,
+    ),
     "completion": Metric(
         "s",
         -1,

@@ -34,7 +34,7 @@ ASPECTS = (
     Aspect(
         "fairness, others",
         "ratio; of completion times, the ratio of speeds",
-        ("harm", "rivals_completion", "rivals_p95_queueing", "jain", "share"),
+        ("rivals_kept", "rivals_completion", "rivals_p95_queueing", "jain", "share"),
     ),
 )
 SPEEDS = {"completion", "rivals_completion"}

@@ -109,7 +109,7 @@ def _studies(
                 refused[situation.id] = error.message
                 continue
             raise
-        if "harm" in situation.metrics:
+        if "rivals_kept" in situation.metrics:
             studies["-standard"] = _study(suite, situation, suite.standard, quick, allow_code)
         found.append((situation, studies))
     return found, refused

@@ -18,6 +18,7 @@ ELEMENT = "ackclock-scenario"
 RECORDING = "ackclock-recording"
 """The identifier of the element that holds a recorded run; `web/src/state/recording.svelte.ts` reads it."""
 START = '<div id="app">'
+MISSING = "this installation has no page of the laboratory; run make web in its folder"
 
 
 def page(shared: Shared | None = None, recording: Recording | None = None) -> str:
@@ -29,11 +30,11 @@ def page(shared: Shared | None = None, recording: Recording | None = None) -> st
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise BadInput("this installation has no page; build it with: cd web && npm ci && npm run build") from None
+        raise BadInput(MISSING) from None
     if shared is None and recording is None:
         return text
     if text.count(START) != 1:
-        raise BadInput("the page of this installation is damaged; build it with: cd web && npm run build")
+        raise BadInput("the page of this installation is damaged; build it again with: make web")
     inside = _element(ELEMENT, shared) if recording is None else _element(RECORDING, recording)
     return text.replace(START, inside + START)
 
@@ -41,6 +42,12 @@ def page(shared: Shared | None = None, recording: Recording | None = None) -> st
 def is_built() -> bool:
     """Whether the package has the page."""
     return (resources.files("ackclock") / "web" / PAGE).is_file()
+
+
+def check_built() -> None:
+    """Raise BadInput if the package has no page."""
+    if not is_built():
+        raise BadInput(MISSING)
 
 
 def place(folder: Path) -> None:

@@ -200,7 +200,7 @@ def recording(
 def _too_large(size: str) -> BadInput:
     return BadInput(
         f"the recording takes {size}; record less: a shorter run (--set duration=...), changes of the windows instead "
-        "of every ACK (--trace-every change), or no packets (omit --packets)"
+        "of every ACK (--trace-every changes), or no packets (omit --packets)"
     )
 
 

@@ -127,6 +127,13 @@ fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
     }
     let warmup: Span = top.quantity("warmup", "20s")?.unwrap_or(Span::ZERO);
     if warmup >= duration {
+        let assigned = top.error(
+            "duration",
+            format!("{duration} must be longer than the warm-up, {warmup}; set that too: --set warmup=..."),
+        );
+        if assigned.line.is_none() {
+            return Err(assigned);
+        }
         return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
     }
     Ok((duration, warmup))

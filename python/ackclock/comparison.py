@@ -1,0 +1,275 @@
+"""Controllers compared on several networks with the same seeds, without a suite: `ackclock compare --control`.
+
+Every TCP flow of a network gets the controller. Each seed adds a random time to the start of the flows, up to one base
+round-trip time, so that also a network without random elements gives a sample. Runs with the same seed are a pair.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock import stats
+from ackclock.agree.controls import Control, controls
+from ackclock.agree.perturb import START_S, key
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+from ackclock.plot.metrics import Metric, metric
+from ackclock.study import Store, Study, sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ackclock.study.executors import Executor
+    from ackclock.study.sweep import Progress
+
+METRICS = ("goodput", "p95_queueing", "retransmissions")
+"""The metrics that are compared by default."""
+HIGHER = {"goodput", "throughput", "utilisation", "jain", "delivery"}
+"""Metrics of which more is better; of the others, less."""
+CONTROL = "control"
+"""The axis of the studies."""
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric of the first controller and of another one in a network: means, and their ratio over the seeds."""
+
+    network: str
+    asked: str
+    """The metric that was asked for."""
+    metric: Metric
+    """That metric, or the round-trip time instead of a queueing delay where the path changes."""
+    other: str
+    first_mean: float
+    other_mean: float
+    ratio: stats.Estimate
+    """First over other, paired by seed; 95 % interval."""
+    p: float | None
+    """p-value of the difference, after Benjamini and Hochberg's correction over all rows; None for equal values."""
+    tolerance: float
+    """The largest relative difference of the means that is ignored."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the first controller is better, worse or not different here."""
+        small = abs(self.first_mean - self.other_mean) <= self.tolerance * max(self.first_mean, self.other_mean)
+        if self.p is None or self.p >= LEVEL or small:
+            return "no difference"
+        more = self.first_mean > self.other_mean
+        return "better" if more == (self.metric.name in HIGHER) else "worse"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The first controller beside the others, in every network."""
+
+    first: str
+    others: list[str]
+    rows: list[Row]
+    refused: list[str]
+    """Why a controller was run in no network, or a metric does not apply."""
+
+
+def compare(
+    files: Sequence[str | Path],
+    named: Sequence[str],
+    out: Path,
+    executor: Executor,
+    *,
+    seeds: int = 10,
+    metrics: Sequence[str] = METRICS,
+    overrides: Sequence[str] = (),
+    tolerance: float = 0.01,
+    allow_code: bool = False,
+    progress: Callable[[str], Progress | None] | None = None,
+) -> Comparison:
+    """Run the controllers on the networks and compare the first one with each other one.
+
+    Finished runs are kept in `out`. A controller is a name, `FILE.py:CLASS` or a table of TOML. Raises BadInput for
+    less than two controllers or seeds, for a file that is a study or has no TCP flow, and ScenarioError.
+    """
+    if len(named) < 2:
+        raise BadInput("--control: needs two controllers or more, such as --control mine.py:Mine,cubic")
+    if seeds < 2:
+        raise BadInput("--seeds: must be at least 2")
+    labels: list[str] = []
+    found: list[Measured] = []
+    refused: list[str] = []
+    for file in files:
+        scenario = Scenario.load(file, overrides, allow_code=allow_code)
+        chosen = controls(scenario, named)
+        labels = [control.label for control in chosen]
+        network = _name(file)
+        rows, impossible = _run(scenario, chosen, out / network, seeds, executor, progress and progress(network))
+        refused += [f"{network}: {label} was not run: {reason}" for label, reason in impossible.items()]
+        for name in metrics if rows else ():
+            one = _metric(name, rows)
+            values = _values(one, rows)
+            if lacking := [label for label in labels if not values.get(label) and label not in impossible]:
+                refused.append(f"{network}: {one.words}: no value with {', '.join(lacking)}")
+            found.append(Measured(network, name, one, values))
+    return Comparison(labels[0], labels[1:], _compared(labels, found, tolerance), refused)
+
+
+def _name(file: str | Path) -> str:
+    """The name of a network: that of its file."""
+    return re.sub(r"[^\w.+-]+", "-", Path(str(file).removeprefix("@")).name.removesuffix(".toml"))
+
+
+def _run(
+    scenario: Scenario,
+    chosen: Sequence[Control],
+    folder: Path,
+    seeds: int,
+    executor: Executor,
+    advance: Progress | None,
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Run a network with every controller; returns the outcomes, and why controllers cannot be run in it."""
+    if scenario.is_study:
+        raise BadInput(f"{scenario.file}: is a study; name a scenario without [sweep]")
+    steps = {one.label: dict(text.split("=", 1) for text in one.overrides) for one in chosen}
+    inside = ", ".join(
+        f"{json.dumps(label)} = {{ {', '.join(f'{json.dumps(at)} = {value}' for at, value in set_.items())} }}"
+        for label, set_ in steps.items()
+    )
+    starts = [
+        f'{key("flow", flow["name"], "start_jitter")}="{round(1e9 * (flow["base_rtt_s"] or START_S))}ns"'
+        for flow in scenario.resolved["flows"]
+    ]
+    wanted = ["delays=true", *starts, f'sweep.seed="1..{seeds}"', f"sweep.{CONTROL}={{ {inside} }}"]
+    study = Study.read(scenario.source, [*scenario.overrides, *wanted])
+    impossible = {
+        study.labels(point)[CONTROL]: reason.rpartition("congestion_control: ")[2] for point, reason in study.refused
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    with Store.create(folder) as store:
+        sweep(study, store, executor, progress=advance, replace=True)
+        ids = {run.run_id: study.labels(run.point)[CONTROL] for run in study.runs()}
+        broken = [(ids[run_id], error) for run_id, error in store.failures() if ids[run_id] not in impossible]
+        if broken:
+            label, error = broken[0]
+            raise BadInput(f"{scenario.file}: {len(broken)} runs failed; the first, with {label}: {error}")
+        return store.outcomes().to_dicts(), impossible
+
+
+def _metric(name: str, rows: Sequence[dict[str, Any]]) -> Metric:
+    """A metric; where the path changes, so that there is no queueing delay, the round-trip time."""
+    wanted = metric(name, rows)
+    if "queueing" in name and not any(wanted.each(row) for row in rows):
+        return metric("rtt", rows)
+    return wanted
+
+
+def _values(one: Metric, rows: Sequence[dict[str, Any]]) -> dict[str, dict[int, float]]:
+    """The values of a metric by controller and seed."""
+    found: dict[str, dict[int, float]] = {}
+    for row in rows:
+        if (value := one.value(row)) is not None:
+            found.setdefault(json.loads(row["axes"])[CONTROL], {})[row["seed"]] = value
+    return found
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric in a network: its values by controller and seed."""
+
+    network: str
+    asked: str
+    metric: Metric
+    values: dict[str, dict[int, float]]
+
+    def pairs(self, first: str, other: str) -> tuple[list[float], list[float]]:
+        """The values of two controllers at the seeds that both have."""
+        x, y = self.values.get(first, {}), self.values.get(other, {})
+        seeds = sorted(x.keys() & y.keys())
+        return [x[seed] for seed in seeds], [y[seed] for seed in seeds]
+
+
+def _compared(labels: Sequence[str], found: Sequence[Measured], tolerance: float) -> list[Row]:
+    first, *others = labels
+    samples = [(one, other, *one.pairs(first, other)) for one in found for other in others]
+    samples = [sample for sample in samples if sample[2]]
+    raw = [stats.p_value([a - b for a, b in zip(x, y, strict=True)], 0.0) for *_, x, y in samples]
+    corrected = iter(stats.false_discovery([p for p in raw if p is not None]))
+    rows = []
+    for (one, other, x, y), p in zip(samples, raw, strict=True):
+        means = sum(x) / len(x), sum(y) / len(y)
+        own_p = None if p is None else next(corrected)
+        rows.append(Row(one.network, one.asked, one.metric, other, *means, _ratio(x, y), own_p, tolerance))
+    return rows
+
+
+def _ratio(x: Sequence[float], y: Sequence[float]) -> stats.Estimate:
+    """The ratio of the means over pairs; 1 where both are zero."""
+    return stats.Estimate(1.0, None, None, len(x)) if not any(y) and not any(x) else stats.ratio(x, y)
+
+
+def draw(comparison: Comparison) -> Figure:
+    """Ratios of the first controller to the others with 95 % intervals: panels are metrics, rows are networks."""
+    from ackclock.plot.style import SOFT, most_columns, panels, point, pt, title, wrapped
+    from ackclock.text import drawn
+
+    metrics = list(dict.fromkeys(row.asked for row in comparison.rows))
+    networks = list(dict.fromkeys(row.network for row in comparison.rows))
+    columns = min(most_columns(), len(metrics))
+    height = 1.3 + 0.32 * len(networks) * max(1.0, 0.6 * len(comparison.others))
+    figure, axes = panels(columns, -(-len(metrics) // columns), height, share=False)
+    for spare in axes[len(metrics) :]:
+        spare.set_visible(False)
+    for panel, name in zip(axes, metrics, strict=False):
+        ends: list[float] = []
+        for number, other in enumerate(comparison.others):
+            shift = 0.6 * ((number + 0.5) / len(comparison.others) - 0.5)
+            for row in comparison.rows:
+                e = row.ratio
+                if (row.asked, row.other) != (name, other) or not 0 < e.value < float("inf"):
+                    continue
+                low, high = (e.value if x is None or x <= 0 else x for x in (e.low, e.high))
+                at = networks.index(row.network) + shift
+                panel.plot([low, high], [at, at], color=point(number)["color"], linewidth=1.4)
+                panel.plot([e.value], [at], linestyle="none", markersize=5, **point(number))
+                ends += [low, high]
+        panel.axvline(1, color=SOFT, linewidth=0.9)
+        panel.set_xscale("log")
+        _ratio_ticks(panel, ends)
+        panel.set_yticks(range(len(networks)), [drawn(name) for name in networks])
+        panel.set_ylim(len(networks) - 0.4, -0.6)
+        better = "more is better" if name in HIGHER else "less is better"
+        panel.set_title(drawn(f"{name.replace('_', ' ')}: {better}"), fontsize=pt(9), loc="left")
+        panel.set_xlabel(wrapped(drawn(f"{comparison.first} over the other: ratio"), columns), fontsize=pt(9))
+    heading = drawn(f"{comparison.first} beside {', '.join(comparison.others)}")
+    if len(comparison.others) > 1:
+        _key(figure, comparison.others, heading)
+    else:
+        title(figure, heading)
+    return figure
+
+
+def _ratio_ticks(panel: Any, ends: Sequence[float]) -> None:
+    """Ticks of a logarithmic axis of ratios that includes 1 and these values."""
+    low, high = min([*ends, 0.8]) / 1.15, max([*ends, 1.25]) * 1.15
+    panel.set_xlim(low, high)
+    steps = (1, 2, 5) if high / low < 200 else (1,)
+    ticks = [s * 10.0**k for k in range(-6, 7) for s in steps]
+    if high / low < 3:
+        ticks = [0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2]
+    ticks = [x for x in ticks if low <= x <= high]
+    panel.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    panel.minorticks_off()
+
+
+def _key(figure: Figure, others: Sequence[str], heading: str) -> None:
+    from matplotlib.lines import Line2D
+
+    from ackclock.plot.style import key as legend_above
+    from ackclock.plot.style import point
+    from ackclock.text import drawn
+
+    samples = [Line2D([], [], markersize=5, linewidth=1.4, **point(number)) for number in range(len(others))]
+    legend_above(figure, samples, [drawn(f"over {name}") for name in others], heading)

@@ -1,0 +1,107 @@
+"""Processes that run controllers written in Python: threads of one process would wait for each other.
+
+A worker is a Python process that calls `serve`. It receives a study and then batches of runs as pickles from standard
+input, and answers each batch with its finished runs. What a controller prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ackclock.study.plan import Run
+    from ackclock.study.store import Finished
+
+BATCH_S = 1.0
+"""CPU seconds that a batch should take."""
+COMMAND = "from ackclock.study.executors import serve_runs; serve_runs()"
+Batch = tuple[list["Finished"], float]
+"""Finished runs and their CPU seconds."""
+
+
+class Worker:
+    """One process."""
+
+    def __init__(self, study: Any) -> None:
+        self._process = subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._send(study)
+
+    def _send(self, value: Any) -> None:
+        assert self._process.stdin is not None
+        pickle.dump(value, self._process.stdin)
+        self._process.stdin.flush()
+
+    def run(self, runs: Sequence[Run]) -> Batch:
+        """Run a batch. Raises RuntimeError if the process has ended, which a controller can cause."""
+        assert self._process.stdout is not None
+        try:
+            self._send(list(runs))
+            return pickle.load(self._process.stdout)  # type: ignore[no-any-return]
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            status = self._process.wait()
+            raise RuntimeError(f"a process that ran the controller ended with exit status {status}") from None
+
+    def end(self) -> None:
+        """End the process, also in the middle of a run."""
+        self._process.kill()
+        self._process.wait()
+
+
+def in_processes(study: Any, runs: Sequence[Run], jobs: int) -> Iterator[list[Finished]]:
+    """Yield every run once, in batches, in any order; `study` is for `read_study`. Closing ends the processes."""
+    workers = [Worker(study) for _ in range(jobs)]
+    free: SimpleQueue[Worker] = SimpleQueue()
+    for worker in workers:
+        free.put(worker)
+
+    def task(batch: Sequence[Run]) -> Batch:
+        worker = free.get()
+        try:
+            return worker.run(batch)
+        finally:
+            free.put(worker)
+
+    rest, size, seconds, counted = list(reversed(runs)), 1, 0.0, 0
+    flying: set[Future[Batch]] = set()
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        while rest or flying:
+            while rest and len(flying) < jobs:
+                flying.add(pool.submit(task, [rest.pop() for _ in range(min(size, len(rest)))]))
+            done, flying = wait(flying, timeout=0.2, return_when=FIRST_COMPLETED)
+            if not done:
+                yield []
+            for future in done:
+                finished, cpu_s = future.result()
+                seconds, counted = seconds + cpu_s, counted + len(finished)
+                yield finished
+            if seconds > 0:
+                size = max(1, min(round(BATCH_S * counted / seconds), len(rest) // (2 * jobs)))
+    finally:
+        for worker in workers:
+            worker.end()
+        pool.shutdown()
+
+
+def serve(run: Callable[[Any, Any], Batch], read: Callable[[Any], Any]) -> None:
+    """Answer batches until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reads the answers ends this one
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests = sys.stdin.buffer
+    study = read(pickle.load(requests))
+    while True:
+        try:
+            runs = pickle.load(requests)
+        except EOFError:
+            return
+        pickle.dump(run(study, runs), answers)
+        answers.flush()
