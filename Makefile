@@ -147,6 +147,11 @@ docs: build $(PAGE) $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(abspath out/site)
 	@echo "The site: $(abspath out/site/index.html)"
 
+# The same as a folder that any web server serves, with the laboratory in it: links (ackclock link --at ADDRESS) open there.
+site: docs
+	@test -f out/site/lab.html
+	@echo "next: copy $(abspath out/site) to a web server; links: $(BIN)/ackclock link @dumbbell --at https://SERVER/FOLDER"
+
 # The JSON Schemas that the package ships, and the reference pages made from them.
 reference: build
 	for of in scenario outcome; do \

@@ -141,7 +141,7 @@ def test_the_command_has_the_same_sizes(root: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b"/MediaBox [ 0 0 255.118" in (tmp_path / "plot.pdf").read_bytes()
     for options, said in (
-        (["--width", "wide"], "9cm, column or page"),
+        (["--width", "wide"], "9cm, column, page"),
         (["--format", "pdf", "--out", "a.svg"], ".svg"),
     ):
         done = plot(*options)

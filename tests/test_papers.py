@@ -255,9 +255,12 @@ def check_verdicts(folder: Path) -> dict[str, dict[str, Any]]:
         assert v["direction"] in DIRECTIONS
         assert v["size"] in {None, *SIZES}
         assert v["size"] is None or v["expected"] is not None
-        if v["direction"] not in {"impossible"}:
+        assert v["readings_run"] >= len(v["readings"])
+        assert v["readings_run"] >= v["readings_near"] >= 0
+        assert all(one["affected"] for one in v["readings"])
+        if v["direction"] not in {"impossible", "contradicts itself"}:
             assert v["reading"] == calibration["chosen"]
-            assert v["readings"] or not calibration["parameters"], "every claim is judged under every reading"
+            assert v["readings_run"] or not calibration["parameters"], "every claim is judged under every reading"
         for one in v["readings"]:
             assert set(one) == READING_KEYS
             if one["low"] is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import commands
 import gallery
+import lessons
 import tutorials
 from made import ROOT, make
 from mkdocs.structure.files import File, Files
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 DOCS = ROOT / "docs"
+LABORATORY = ROOT / "python" / "ackclock" / "web" / "lab.html"
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -54,6 +56,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     def follow(match: re.Match[str]) -> str:
         target, anchor = match[1], match[2] or ""
         path = (here / target).resolve()
+        if path == LABORATORY:
+            return f"]({up}lab.html{anchor})"
         if path in tutorials.sources():
             return f"]({up}{_page_of(path)})"
         if path.is_file() and path.is_relative_to(DOCS):
@@ -76,7 +80,9 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
     Returns the pages of the tutorials, each with the folder from which its links lead.
     """
     sources, pictures = tutorials.sources(), gallery.entries()
-    made = make([tutorials.job(source) for source in sources] + [gallery.job(entry) for entry in pictures])
+    taught = lessons.lessons()
+    jobs = [tutorials.job(source) for source in sources] + [gallery.job(entry) for entry in pictures]
+    made = make(jobs + [lessons.job(lesson) for lesson in taught])
     pages = []
     for source in sources:
         page, figures = tutorials.page(source, made[source.stem])
@@ -88,6 +94,12 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
         name = gallery.picture_name(entry)
         path = made[f"gallery-{entry['name']}"] / name
         files.append(File.generated(config, f"gallery/{name}", abs_src_path=str(path)))
+    for lesson in taught:
+        files.append(File.generated(config, lesson.page, content=lessons.page(lesson)))
+        drawn = made[f"lesson-{lesson.name}"] / lessons.FIGURE
+        files.append(File.generated(config, f"lessons/{lesson.name}.svg", abs_src_path=str(drawn)))
+    files.append(File.generated(config, "lessons/index.md", content=lessons.overview()))
+    files.append(File.generated(config, "lab.html", abs_src_path=str(LABORATORY)))
     files.append(File.generated(config, "reference/commands.md", content=commands.page()))
     return pages
 

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypedDict
+from urllib.parse import urlsplit
 
 from ackclock.files import BadInput
 
@@ -138,6 +139,18 @@ def pack(shared: Shared) -> str:
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = deflate.compress(text) + deflate.flush()
     return f"{PAGE}{PREFIX}{base64.urlsafe_b64encode(packed).decode('ascii').rstrip('=')}"
+
+
+def at_site(link: str, address: str) -> str:
+    """A link to the laboratory below an address; the link itself if the address is empty. Raises BadInput."""
+    if not address:
+        return link
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise BadInput(f"{address}: must be the address of a folder or page, such as https://example.org/ackclock")
+    if parts.path.endswith(".html"):
+        return address + link.removeprefix(PAGE)
+    return f"{address.rstrip('/')}/{link}"
 
 
 def unpack(link: str) -> Shared:

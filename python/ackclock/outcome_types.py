@@ -43,6 +43,10 @@ class FlowOutcome(TypedDict):
     connection_error: NotRequired[str | None]
     """How and when the connection was lost (RFC 9000 section 10), of the whole run also with a warm-up; null if it
     was not; absent for flows without QUIC."""
+    connection_lost: NotRequired[bool | None]
+    """True if the connection was lost; absent otherwise."""
+    connection_lost_s: NotRequired[float | None]
+    """When the connection was lost, seconds since the start of the run; absent if it was not."""
     mean_cwnd: float | None
     """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
     small for a flow that starts late."""
@@ -219,6 +223,9 @@ class Outcome(TypedDict):
     up."""
     version: str
     """Version of engine and models."""
+    substrate: str
+    """What carried the flows: `tcp` (simulated, as the scenario describes them), `quic` (simulated; every flow with
+    a controller is a QUIC flow); in real time `udp`, `linux`, `kernel`."""
     flows: list[FlowOutcome]
     """One per flow, in the order of the scenario."""
     links: list[LinkOutcome]

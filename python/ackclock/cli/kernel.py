@@ -7,14 +7,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock.cli.live import finish
+from ackclock.cli.live import OWN, real_time
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.experiment import Scenario
-from ackclock.files import BadInput, check_targets
+from ackclock.files import BadInput
+from ackclock.text import say
 
 EXAMPLE = "ackclock kernel @dumbbell --control linux:cubic --set duration=10s"
-OWN = "linux:"
-"""What the names of the kernel's own algorithms begin with."""
 
 
 def command(
@@ -56,17 +55,13 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    check_targets([] if trace is None else [trace])
-    own = None
+    on = control if control is not None and control.startswith(OWN) else "kernel"
+    say(f"ackclock: advice: ackclock run FILE --on {on} does the same", error=True)
     overrides = list(set_ or ())
-    if control is not None and control.startswith(OWN):
-        own = control.removeprefix(OWN)
-        if not own:
-            raise BadInput("--control linux: must be followed by the name of an algorithm, such as linux:cubic")
-    elif control is not None:
+    if control is not None and on == "kernel":
         overrides.append(f'flow."{_first_flow(file, overrides, allow_code)}".tcp.congestion_control={control}')
     scenario = Scenario.load(file, overrides, allow_code=allow_code)
-    return finish("kernel" if own is None else "linux", scenario, own, seed, as_json, trace)
+    return real_time(on, scenario, seed, as_json, trace)
 
 
 def _first_flow(file: Path, overrides: list[str], allow_code: bool) -> str:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import os
+
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.experiment import Scenario
 from ackclock.text import say
 
-EXAMPLE = "ackclock link scenarios/dumbbell.toml --seed 7"
+EXAMPLE = "ackclock link scenarios/dumbbell.toml --seed 7 --at https://example.org/ackclock"
 
 
-def command(file: File, /, *, seed: Seed = None, set_: Overrides = None, allow_code: AllowCode = False) -> None:
+def command(
+    file: File,
+    /,
+    *,
+    at: str | None = None,
+    seed: Seed = None,
+    set_: Overrides = None,
+    allow_code: AllowCode = False,
+) -> None:
     """Print a link that opens a scenario in the laboratory's page. `ackclock run` and `ackclock why` take it too.
 
     Parameters
     ----------
     file
         Scenario file (TOML). The files that it names become part of the link.
+    at
+        Address of a web server that has the laboratory, such as https://example.org/ackclock (`make site` makes the
+        folder that it serves). Default: the environment variable ACKCLOCK_SITE, or none: the link is then relative.
     seed
         Seed of all random streams, instead of the file's.
     set_
@@ -29,7 +42,7 @@ def command(file: File, /, *, seed: Seed = None, set_: Overrides = None, allow_c
     scenario = Scenario.load(
         file, set_ or (), allow_code=allow_code
     )  # a link to a scenario that cannot run helps nobody
-    found = scenario.link(seed=seed)
+    found = link.at_site(scenario.link(seed=seed), at if at is not None else os.environ.get("ACKCLOCK_SITE", ""))
     print(found)
     if len(found) > link.LONGEST:
         say(

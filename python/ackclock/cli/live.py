@@ -52,8 +52,23 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
+    say("ackclock: advice: ackclock run FILE --on udp does the same", error=True)
+    return real_time("udp", Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, trace)
+
+
+OWN = "linux:"
+"""What the names of the kernel's own algorithms begin with."""
+
+
+def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trace: Path | None) -> int:
+    """Run a scenario on `udp`, `linux:NAME` or `kernel`; returns the exit status."""
     check_targets([] if trace is None else [trace])
-    return finish("udp", Scenario.load(file, set_ or (), allow_code=allow_code), None, seed, as_json, trace)
+    if not on.startswith(OWN):
+        return finish("udp" if on == "udp" else "kernel", scenario, None, seed, as_json, trace)
+    own = on.removeprefix(OWN)
+    if not own:
+        raise BadInput("linux: must be followed by the name of an algorithm, such as linux:cubic")
+    return finish("linux", scenario, own, seed, as_json, trace)
 
 
 def finish(

@@ -51,7 +51,6 @@ Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hy
 
 
 AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="")]
-Captures = Annotated[list[str] | None, Parameter(name="--pcap", consume_multiple=False)]
 Jobs = Annotated[int | None, Parameter(validator=_jobs)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
@@ -11,7 +12,9 @@ from cyclopts import Parameter
 
 from ackclock import scenario_check
 from ackclock.cli.console import progress
-from ackclock.cli.options import AllowCode, Captures, File, Overrides, Seed
+from ackclock.cli.live import OWN, real_time
+from ackclock.cli.options import AllowCode, File, Overrides, Seed
+from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.summary import summary
 from ackclock.experiment import Result, Scenario, Trace
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes, write_table
@@ -20,9 +23,43 @@ from ackclock.text import advise, ascii_json, lost_connections, say
 if TYPE_CHECKING:
     import polars as pl
 
+    from ackclock.plot.style import Size
+
 MOST_ROWS = 40
 """Flows and links that are shown by default."""
+PCAP_HELP = (
+    "Write a packet capture to this pcapng file. FILE captures at all hosts that send data, PLACE=FILE at a node or on "
+    "a link (a->b, or a-b for both directions). May be repeated."
+)
 EXAMPLE = "ackclock run @dumbbell --set link.bottleneck.rate=5Mbps --plot run.svg"
+
+
+@Parameter(name="*", show_default=False)
+@dataclass(frozen=True)
+class Files:
+    """What a run writes."""
+
+    trace: Path | None = None
+    """Write the window trace to this Parquet file."""
+    trace_every: Literal["changes", "ack"] = "changes"
+    """Write one trace row for each change of a window (changes, the default) or for each ACK (ack)."""
+    packets: Path | None = None
+    """Write every packet event to this Parquet file."""
+    pcap: Annotated[list[str] | None, Parameter(consume_multiple=False, help=PCAP_HELP)] = None
+    qlog: Path | None = None
+    """Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis."""
+    plot: Path | None = None
+    """Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf)."""
+
+    @property
+    def rows(self) -> Trace:
+        """Which rows of the window trace are recorded. The figure shows round-trip times, so it needs each ACK."""
+        if self.trace is None and self.plot is None:
+            return "off"
+        return "ack" if self.trace_every == "ack" or self.plot is not None else "changes"
+
+
+NO_FILES = Files()
 
 
 def command(
@@ -31,13 +68,10 @@ def command(
     *,
     seed: Seed = None,
     set_: Overrides = None,
+    on: str = "tcp",
     as_json: Annotated[bool, Parameter(name="--json")] = False,
-    trace: Path | None = None,
-    trace_every: Literal["changes", "ack"] = "changes",
-    packets: Path | None = None,
-    pcap: Captures = None,
-    qlog: Path | None = None,
-    plot: Path | None = None,
+    files: Files = NO_FILES,
+    print_: Print = NO_CHOICE,
     audit: bool = False,
     fingerprint: bool = False,
     over: Literal["quic"] | None = None,
@@ -54,50 +88,53 @@ def command(
         Seed of all random streams, instead of the file's.
     set_
         Replace one value first: KEY=VALUE, such as link.bottleneck.rate=5Mbps. May be repeated.
+    on
+        What carries the flows: tcp (simulated, as the scenario says), quic (simulated; every TCP flow becomes a QUIC
+        flow with its controller, and TCP options without counterpart are named and ignored), or in real time, for the
+        first flow: udp (QUIC over UDP sockets), linux:NAME (TCP of this kernel with its own algorithm), kernel (TCP of
+        this kernel with the flow's controller). Real time: exit status 4 if the run did not follow the wall clock.
     as_json
         Print the outcome as one JSON object and nothing else.
-    trace
-        Write the window trace to this Parquet file.
-    trace_every
-        Write one trace row for each change of a window (changes) or for each ACK (ack).
-    packets
-        Write every packet event to this Parquet file.
-    pcap
-        Write a packet capture to this pcapng file. FILE captures at all hosts that send data, PLACE=FILE at a node
-        or on a link (a->b, or a-b for both directions). May be repeated.
-    qlog
-        Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis.
-    plot
-        Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf).
+    files
+        What the run writes.
+    print_
+        How the figure of --plot is printed.
     audit
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
     fingerprint
         Print the hash of every packet event and nothing else: equal runs give equal hashes, in a browser too.
     over
-        Run every TCP flow as a QUIC flow with its controller. TCP options without counterpart are named and ignored.
+        Older name of --on quic.
     all_
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    captures = _captures(pcap or ())
-    targets = _targets(plot, trace, packets, *captures.values())
-    scenario = _load(file, set_ or (), over, needs_quic=qlog is not None, allow_code=allow_code)
+    if over is not None:
+        say("ackclock: advice: --over quic is now --on quic", error=True)
+        on = over
+    if on not in {"tcp", "quic"}:
+        _check_real_time(on, files, audit=audit, fingerprint=fingerprint)
+        return real_time(on, Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, files.trace)
+    captures = _captures(files.pcap or ())
+    targets = _targets(files.plot, files.trace, files.packets, *captures.values())
+    size = print_.size
+    scenario = _load(file, set_ or (), on, needs_quic=files.qlog is not None, allow_code=allow_code)
     with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,
-            trace=_rows(trace, trace_every, plot),
-            packets=packets is not None or plot is not None,
+            trace=files.rows,
+            packets=files.packets is not None or files.plot is not None,
             audit=audit,
             fingerprint=fingerprint,
-            qlog=qlog is not None,
+            qlog=files.qlog is not None,
             captures=list(captures),
             progress=advance,
         )
-    _write_all(scenario, result, seed, trace, trace_every, packets, plot, captures)
-    if qlog is not None:
-        targets += _write_qlogs(result, qlog)
+    _write_all(scenario, result, seed, files, captures, size)
+    if files.qlog is not None:
+        targets += _write_qlogs(result, files.qlog)
     if fingerprint:
         print(result.fingerprint)
     elif as_json:
@@ -105,6 +142,17 @@ def command(
     else:
         _summarise(scenario, result, targets, all_)
     return _report_faults(result)
+
+
+def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool) -> None:
+    """Raise BadInput for an unknown substrate, and for options that runs in real time do not have."""
+    if on not in {"udp", "kernel"} and not on.startswith(OWN):
+        raise BadInput(f"--on {on}: there are tcp, quic, udp, linux:NAME (such as linux:cubic) and kernel")
+    options: dict[str, object] = {"--packets": files.packets, "--pcap": files.pcap, "--qlog": files.qlog}
+    options |= {"--plot": files.plot, "--audit": audit or None, "--fingerprint": fingerprint or None}
+    for option, value in options.items():
+        if value is not None:
+            raise BadInput(f"--on {on}: runs in real time, which has no {option}")
 
 
 def _summarise(scenario: Scenario, result: Result, written: Sequence[Path], complete: bool) -> None:
@@ -122,28 +170,19 @@ def _targets(plot: Path | None, *others: Path | None) -> list[Path]:
     return targets
 
 
-def _load(
-    file: Path, overrides: Sequence[str], over: Literal["quic"] | None, *, needs_quic: bool, allow_code: bool
-) -> Scenario:
+def _load(file: Path, overrides: Sequence[str], on: str, *, needs_quic: bool, allow_code: bool) -> Scenario:
     """Read a scenario of one run and print the advice on it. Raises BadInput for a study, or if `needs_quic` fails."""
     scenario = Scenario.load(file, overrides, allow_code=allow_code)
-    if over is not None:
-        scenario = scenario.over(over)
+    if on == "quic":
+        scenario = scenario.over("quic")
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
     for warning in scenario_check.describe(scenario)["warnings"]:
         say("ackclock: warning: {key}: {message}; {remedy}".format(**warning), error=True)
     if needs_quic and all(flow["kind"] != "quic" for flow in scenario.network["flows"]):
-        raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --over quic")
+        raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --on quic")
     return scenario
-
-
-def _rows(trace: Path | None, trace_every: str, plot: Path | None) -> Trace:
-    """Which rows of the window trace are recorded. The figure shows round-trip times, so it needs each ACK."""
-    if trace is None and plot is None:
-        return "off"
-    return "ack" if trace_every == "ack" or plot is not None else "changes"
 
 
 def _traffic(scenario: Scenario, result: Result) -> list[str]:
@@ -199,28 +238,26 @@ def _write_all(
     scenario: Scenario,
     result: Result,
     seed: int | None,
-    trace: Path | None,
-    trace_every: Literal["changes", "ack"],
-    packets: Path | None,
-    plot: Path | None,
+    files: Files,
     captures: Mapping[str, Path],
+    size: Size | None,
 ) -> None:
-    if trace is not None or packets is not None:
+    if files.trace is not None or files.packets is not None:
         from ackclock import frames
         from ackclock.view.recorded import metadata
         from ackclock.view.recording import about
 
         said = about(scenario, result, seed)
-    if trace is not None:
-        frame = result.trace if trace_every == "ack" else frames.changes(result.trace)
-        _parquet(frame, trace, metadata(said, "ack" if trace_every == "ack" else "changes"))
-    if packets is not None:
-        _parquet(result.packets, packets, metadata(said))
-    if plot is not None:
+    if files.trace is not None:
+        frame = result.trace if files.trace_every == "ack" else frames.changes(result.trace)
+        _parquet(frame, files.trace, metadata(said, files.trace_every))
+    if files.packets is not None:
+        _parquet(result.packets, files.packets, metadata(said))
+    if files.plot is not None:
         from ackclock.plot.runs import overview
+        from ackclock.plot.style import fitted
 
-        figure = overview(result, title=scenario.title)
-        save_figure(figure, plot)
+        save_figure(fitted(lambda: overview(result, title=scenario.title), size), files.plot)
     for place, path in captures.items():
         write_bytes(path, result.captures[place])
 

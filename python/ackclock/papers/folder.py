@@ -151,12 +151,20 @@ class Claim:
     to: Where = field(default_factory=dict)
     where: Where = field(default_factory=dict)
     impossible: str = ""
+    contradiction: str = ""
     remark: str = ""
     scale: str = "linear"
     n_unit: str = "seeds"
     swept: list[str] = field(default_factory=list)
     averaged: bool = False
     also: list[str] = field(default_factory=list)
+
+    @property
+    def settled(self) -> tuple[str, str] | None:
+        """The direction of a claim that no run can decide, and why; None for the others."""
+        if self.contradiction:
+            return "contradicts itself", self.contradiction
+        return ("impossible", self.impossible) if self.impossible else None
 
     @property
     def is_ratio(self) -> bool:
@@ -386,7 +394,7 @@ class Paper:
             return (self.folder / "studies" / f"{name}.toml").is_file()
 
         used = [(f"table {t.id}", p.study) for t in self.tables for p in t.part if not p.code]
-        taken = [c for c in self.claims if not c.impossible]
+        taken = [c for c in self.claims if c.settled is None]
         used += [(f"claim {c.id}", c.study) for c in taken if c.measure in {"ratio", "difference", "mean"}]
         used += [(f"comparison {c.title}", c.study) for c in self.comparisons]
         used += [("calibration.toml", cells.study) for cells in self.calibration.cells]

@@ -14,7 +14,7 @@ from ackclock.papers.folder import Claim, call
 from ackclock.papers.readings import Reading
 from ackclock.papers.results import Results, UndefinedRatio
 
-DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible")
+DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible", "contradicts itself")
 MAX_RATIO_DEVIATION = 0.1
 """Maximum relative deviation at which a ratio reproduces the printed one, however large the effect."""
 SIZES = ("reproduced", "consistent", "smaller", "larger", "excluded")
@@ -129,7 +129,9 @@ class Verdict:
             "p": self.taken.p,
             "p_holm": self.p_holm,
             "wilcoxon": self.taken.wilcoxon,
-            "readings": [j.to_dict() for j in self.readings],
+            "readings_run": len(self.readings),
+            "readings_near": sum(j.equivalent for j in self.readings),
+            "readings": [j.to_dict() for j in self.affected],
         }
 
 
@@ -208,7 +210,7 @@ def judge(
     found = []
     for claim in claims:
         taken = evaluate_claim(results, claim)
-        others = [] if claim.impossible else [_other(view, claim, taken) for view in views]
+        others = [] if claim.settled else [_other(view, claim, taken) for view in views]
         if claim.swept:
             taken = _swept(claim, taken, others, readings)
         if not sizes:
@@ -245,15 +247,15 @@ def _around_value(claim: Claim, taken: ClaimResult, value: float) -> tuple[float
 def _other(view: Results, claim: Claim, taken: ClaimResult) -> ClaimResult:
     """The judgement under another reading; the calibrated one if it changes no outcome of the claim's studies."""
     if not any(view.changes(study) for study in (claim.study, *claim.also)):
-        return replace(taken, reading=view.reading.label, affected=False)
+        return replace(taken, reading=view.reading.label, affected=False, equivalent=view.reading.equivalent)
     return replace(evaluate_claim(view, claim), equivalent=view.reading.equivalent)
 
 
 def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     """Judge a claim under the reading of these results."""
     label = results.reading.label
-    if claim.impossible and not claim.study:
-        return ClaimResult(label, "impossible", note=claim.impossible)
+    if claim.settled and not claim.study:
+        return ClaimResult(label, claim.settled[0], note=claim.settled[1])
     try:
         values = _measure(results, claim)
     except UndefinedRatio as error:
@@ -267,8 +269,8 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
         e = stats.mean(values)
     if not values:
         raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the reading {label}")
-    if claim.impossible:
-        return ClaimResult(label, "impossible", None, e.value, e.low, e.high, e.n, note=claim.impossible)
+    if claim.settled:
+        return ClaimResult(label, claim.settled[0], None, e.value, e.low, e.high, e.n, note=claim.settled[1])
     if len(values) == 1:
         return ClaimResult(label, "undecided", value=e.value, n=1, note="one run gives no interval")
     if stats.same(values):  # all seeds give the same value: there is no interval

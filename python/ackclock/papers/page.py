@@ -28,7 +28,8 @@ DIRECTIONS = {
     "opposite": "the interval lies on the other side",
     "undecided": "the interval lies on both sides",
     "not testable": "an unstated property of the network decides it",
-    "impossible": "the paper's experiment could not have shown it, or its numbers contradict each other",
+    "impossible": "the paper's experiment could not have shown it",
+    "contradicts itself": "numbers or statements of the paper contradict each other",
 }
 SIZE_WORDS = {
     "reproduced": "the interval contains the printed number, and lies within a quarter of the printed effect of it",
@@ -67,7 +68,7 @@ def render(
         size_words=SIZE_WORDS,
         counts=Counter(v.counted for v in verdicts),
         sizes=Counter(v.size for v in verdicts if v.size),
-        printed=sum(v.claim.expected is not None and not v.claim.impossible for v in verdicts),
+        printed=sum(v.claim.expected is not None and v.claim.settled is None for v in verdicts),
         verdicts=verdicts,
         sized=sized,
         calibration=calibration,
@@ -137,6 +138,7 @@ SIGNS = {
     "undecided": "?",
     "not testable": "-",
     "impossible": "∅",
+    "contradicts itself": "≠",
 }
 
 
@@ -169,12 +171,12 @@ def _verdict_counts(verdicts: list[Verdict]) -> dict[str, int]:
     return {
         "claims": len(verdicts),
         "confirmed": directions["confirmed"],
-        "printed": sum(v.claim.expected is not None and not v.claim.impossible for v in verdicts),
+        "printed": sum(v.claim.expected is not None and v.claim.settled is None for v in verdicts),
         "reproduced": sizes["reproduced"] + sizes["consistent"],
         "other": sizes["smaller"] + sizes["larger"],
         "refuted": directions["opposite"],
         "none": directions["no difference"],
         "excluded": sizes["excluded"],
         "undecided": directions["undecided"],
-        "untestable": directions["not testable"] + directions["impossible"],
+        "untestable": sum(directions[name] for name in ("not testable", "impossible", "contradicts itself")),
     }

@@ -22,7 +22,7 @@ DEFAULT_METRICS = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
 """Metrics of a flow that are shown by default."""
 MOST_FLOWS = 6
 """Flows that are shown by default."""
-TEXT_COLUMNS = {"name", "kind", "control", "recovery", "connection_error"}
+TEXT_COLUMNS = {"name", "kind", "control", "recovery", "connection_error", "connection_lost", "connection_lost_s"}
 COST_COLUMNS = {"cpu_s", "wall_s"}
 """Numbers that differ between executions of the same run and are not part of its result."""
 

@@ -144,7 +144,8 @@ impl RadioAuditor {
         let holds = until + Span::from_ps(2) < at && at + Span::from_ps(2) < until + sent.duration;
         // The power that can be decoded where no other signal arrives. A capture model without noise decodes less power, and
         // then the rule is weaker.
-        let least = self.propagation.receive_threshold.max(self.propagation.capture_ratio * self.propagation.noise);
+        let least =
+            self.propagation.receive_threshold.max(self.propagation.capture_ratio * self.propagation.noise);
         if !holds || power < least * (1.0 + 1e-9) {
             return false;
         }

@@ -35,7 +35,7 @@ pub fn outcome_schema() -> Value {
 }
 
 /// Keys of an outcome that are absent where they do not apply.
-const ABSENT: [&str; 8] = [
+const ABSENT: [&str; 10] = [
     "warmup_s",
     "low_latency",
     "p95_sojourn_s",
@@ -44,11 +44,14 @@ const ABSENT: [&str; 8] = [
     "persistent_congestion",
     "ce_marks",
     "connection_error",
+    "connection_lost",
+    "connection_lost_s",
 ];
 
 /// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`, a link
 /// without DualPI2 no `low_latency`; quantiles of waiting times need `delays = true`; `transport`,
-/// `persistent_congestion`, `ce_marks` and `connection_error` are of QUIC flows.
+/// `persistent_congestion`, `ce_marks` and `connection_error` are of QUIC flows, `connection_lost` and `connection_lost_s` of
+/// those that lost their connection.
 fn require_all(object: &mut Value) {
     if let Some(properties) = object["properties"].as_object() {
         object["required"] =

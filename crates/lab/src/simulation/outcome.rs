@@ -21,6 +21,9 @@ pub struct Outcome {
     pub warmup_s: Option<f64>,
     /// Version of engine and models.
     pub version: &'static str,
+    /// What carried the flows: `tcp` (simulated, as the scenario describes them), `quic` (simulated; every flow with a
+    /// controller is a QUIC flow); in real time `udp`, `linux`, `kernel`.
+    pub substrate: &'static str,
     /// One per flow, in the order of the scenario.
     pub flows: Vec<FlowOutcome>,
     /// Two per link, forward then back, in the order of the scenario.
@@ -76,6 +79,12 @@ pub struct FlowOutcome {
     #[schemars(with = "Option<String>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_error: Option<Option<String>>,
+    /// True if the connection was lost; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_lost: Option<bool>,
+    /// When the connection was lost, seconds since the start of the run; absent if it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_lost_s: Option<f64>,
     /// Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments: small for a
     /// flow that starts late.
     pub mean_cwnd: Option<f64>,

@@ -115,6 +115,11 @@ impl QuicEndpoints {
         ::quic::connection_error(sender, receiver)
     }
 
+    /// When the end that knew first lost the connection.
+    pub fn connection_lost(&self) -> Option<Time> {
+        self.ends.iter().filter_map(|end| end.connection_error()).map(|error| error.at).min()
+    }
+
     /// What a finished transfer or a lost connection must not show, if anything.
     pub fn check(&self) -> Result<(), String> {
         if let Some(error) = self.connection_error() {

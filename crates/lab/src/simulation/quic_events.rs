@@ -202,6 +202,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             persistent_congestion: Some(stats.persistent_congestion),
             ce_marks: Some(stats.ce_marks),
             connection_error: Some(flow.connection_error()),
+            connection_lost: flow.connection_lost().map(|_| true),
+            connection_lost_s: flow.connection_lost().map(Time::seconds),
             mean_cwnd: mean(flow.areas[0]),
             mean_ssthresh: mean(flow.areas[1]),
             final_cwnd: finite(state.cwnd()),

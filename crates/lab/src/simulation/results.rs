@@ -96,6 +96,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let flows: Vec<FlowOutcome> =
             self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
         let compared = compared_goodputs(&flows);
+        let has = |kind: &str| flows.iter().any(|flow| flow.kind == kind);
+        let substrate = if has("quic") && !has("tcp") { "quic" } else { "tcp" };
         let names = self.link_names();
         let links = names.into_iter().zip(&accounts).map(|(name, account)| self.link_outcome(name, account));
         let links: Vec<LinkOutcome> = links.collect();
@@ -105,6 +107,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             duration_s: duration,
             warmup_s: None,
             version: crate::VERSION,
+            substrate,
             flows,
             radio: self.radio_outcome(),
             satellite: self.satellites.as_ref().map(|satellites| satellites.outcome.clone()),

@@ -1,0 +1,106 @@
+"""The lessons of the laboratory as pages of the site: text, figure, exercise, and a button that opens the lesson."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from made import ROOT, Job, run
+from mkdocs.exceptions import PluginError
+from tutorials import figure
+
+FOLDER = ROOT / "web" / "lessons"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n?", re.S | re.M)
+MEASURE = re.compile(r"^(\w+)(?: @\w+)? = .* -> (\S+)$", re.M)
+LAB = "../lab.html"
+FIGURE = "figure.svg"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson: its number, title, text, question, answer and scenario."""
+
+    number: int
+    name: str
+    title: str
+    text: str
+    question: str
+    answer: str
+    scenario: str
+
+    @property
+    def page(self) -> str:
+        """Its page."""
+        return f"lessons/{self.name}.md"
+
+
+@cache
+def lessons() -> list[Lesson]:
+    """All lessons, in their order. Raises PluginError for one that is not complete."""
+    return [_read(number, path) for number, path in enumerate(sorted(FOLDER.glob("*.md")), 1)]
+
+
+def _read(number: int, path: Path) -> Lesson:
+    source = path.read_text(encoding="utf-8")
+    fences = dict(FENCE.findall(source))
+    values = dict(MEASURE.findall(fences.get("measures", "")))
+    prose = re.sub(r"\{(\w+)\}", lambda name: values[name[1]], FENCE.sub("", source)).strip()
+    title, _, text = prose.removeprefix("# ").partition("\n")
+    question = re.search(r"^> (?!Answer: )(.*)$", text, re.M)
+    answer = re.search(r"^> Answer: (.*)$", text, re.M)
+    if question is None or answer is None or "scenario" not in fences:
+        raise PluginError(f"{path}: a lesson needs a question, an answer and a scenario")
+    text = re.sub(r"^> .*\n?", "", text, flags=re.M).strip()
+    return Lesson(number, path.stem, title, text, question[1], answer[1], fences["scenario"].rstrip())
+
+
+def job(lesson: Lesson) -> Job:
+    """Runs the scenario of a lesson and draws it."""
+
+    def build(folder: Path) -> None:
+        work = folder / "work"
+        work.mkdir()
+        (work / "scenario.toml").write_text(lesson.scenario + "\n", encoding="utf-8")
+        options = ["--width", "7.5in", "--no-title", "--out", str(folder / FIGURE)]
+        run(["-m", "ackclock.cli", "plot", "scenario.toml", *options], work, f"{FOLDER}/{lesson.name}.md")
+
+    return Job(f"lesson-{lesson.name}", lesson.scenario, build)
+
+
+def page(lesson: Lesson) -> str:
+    """A lesson as Markdown."""
+    body = "\n".join(f"    {line}".rstrip() for line in ["```toml", *lesson.scenario.splitlines(), "```"])
+    parts = [
+        f"# {lesson.title}",
+        f"[Open lesson {lesson.number} in the laboratory]({LAB}#lesson={lesson.number})"
+        "{ .md-button .md-button--primary } its knobs change the run, and the numbers of the text are measured again.",
+        lesson.text,
+        figure(f"{lesson.name}.svg", f"{lesson.title}: the run as described"),
+        f'!!! question "Exercise"\n    {lesson.question}',
+        f'??? success "Answer"\n    {lesson.answer}',
+        f'??? abstract "The scenario"\n{body}',
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def overview() -> str:
+    """The list of the lessons, and the exercise sheet for teachers."""
+    rows = [f"{one.number}. [{one.title}]({Path(one.page).name})" for one in lessons()]
+    sheet = [
+        f"**{one.number}. {one.title}** ([lesson]({LAB}#lesson={one.number}))\n\n{one.question}" for one in lessons()
+    ]
+    answers = [f"**{one.number}.** {one.answer}" for one in lessons()]
+    parts = [
+        "# Lessons",
+        "Each lesson has a run, knobs and questions, and opens in the laboratory, which computes in the browser. A course "
+        "page can link to a lesson: the address ends with `#lesson=` and its number.",
+        *rows,
+        "## Exercise sheet",
+        "For teachers: the questions of all lessons. Students predict first, then turn the knobs.",
+        *sheet,
+        "## Answers",
+        *answers,
+    ]
+    return "\n\n".join(parts) + "\n"
