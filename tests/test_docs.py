@@ -23,12 +23,15 @@ TUTORIALS = {
     "explain_a_reduction": ("cwnd fell", []),
     "compare_two_controllers": ("CUBIC over Reno: 1.", []),
     "add_a_controller": ("share beside CUBIC: 0.", []),
+    "should_we_turn_on_bbr": ("times that of CUBIC: ", []),
+    "what_does_the_buffer_cost": ("FQ-CoDel", []),
     "reproduce_a_figure": ("times Reno's goodput (claimed: 1.711)", ["sarbe_fig5.svg"]),
 }
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SHOWN = (
     *("index.html", "learn.html", "tutorials/first_steps.html", "gallery.html", "scenarios.html", "scenario-keys.html"),
     *("validation-linux.html", "validation.html", "speed.html", "reference/index.html", "reference/control.html"),
+    *("lessons/index.html", "lessons/03-bufferbloat.html", "tutorials/should_we_turn_on_bbr.html"),
     *("reference/commands.html", "specs/tcp-sender.html", "tree/CONTRIBUTING.html"),
 )
 MEASURE = """<!doctype html><body><script>
@@ -280,10 +283,47 @@ def test_tutorials_run_as_programs(root: Path, tmp_path: Path, name: str) -> Non
 def test_guides_name_commands_and_files_that_exist(root: Path) -> None:
     """Every `ackclock COMMAND` in the guides is a command, every option of it is one of its own."""
 
-    known = subprocess.run([sys.executable, "-m", "ackclock.cli", "--help"], capture_output=True, text=True, check=True)
-    commands = set(re.findall(r"^\s*│?\s*([a-z]+)\s{2,}", known.stdout, flags=re.M))
+    commands = _commands()
     used = set()
     for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]:
-        used |= set(re.findall(r"(?:^|bin/)ackclock ([a-z]+)", page.read_text(), flags=re.M))
+        used |= set(re.findall(r"(?:^|bin/|`)ackclock ([a-z]+)", page.read_text(), flags=re.M))
     assert used
     assert used <= commands, used - commands
+
+
+def _commands() -> set[str]:
+    """The commands that `ackclock --help` lists."""
+    known = subprocess.run([sys.executable, "-m", "ackclock.cli", "--help"], capture_output=True, text=True, check=True)
+    return set(re.findall(r"^\s*│?\s*([a-z]+)\s{2,}", known.stdout, flags=re.M))
+
+
+SPOKEN = {
+    "ca_artt": "CA-ARTT",
+    "bic_awi": "BIC_AWI",
+    "bic_dpe": "BIC_DPE",
+    "hstcp": "HighSpeed TCP",
+    "rcp_plus": "RCP+",
+}
+SPOKEN |= {"westwood_plus": "Westwood+", "enhanced_rcp": "Enhanced RCP", "bbr3": "BBR versions 1 and 3"}
+SPOKEN |= {"droptail": "drop-tail", "fq_codel": "FQ-CoDel", "fq_pie": "FQ-PIE", "dualpi2": "DualPI2"}
+"""Names of models as the README writes them; the others are written alike but for capital letters."""
+
+
+def test_the_first_pages_name_what_there_is(root: Path) -> None:
+    """README and docs/index name every command, controller, queue discipline and substrate that there is."""
+    readme, index = ((root / name).read_text(encoding="utf-8") for name in ("README.md", "docs/index.md"))
+    named = set(re.findall(r"`ackclock ([a-z]+)", readme + index)) | set(
+        re.findall(r"`(results|plot|compare)`", readme)
+    )
+    # `live` and `kernel` are older names of `run --on`; `schema`, `completion` and `bench` are for tools.
+    assert _commands() - named <= {"live", "kernel", "schema", "completion", "bench", "replay", "identify"}
+    implemented = readme.partition("| implemented | not implemented |")[2]
+    left = " ".join(line.split(" | ")[0] for line in implemented.splitlines())
+    for kind in ("controllers", "queues"):
+        listed = [sys.executable, "-m", "ackclock.cli", "list", kind, "--json"]
+        entries = json.loads(subprocess.run(listed, capture_output=True, text=True, check=True).stdout)
+        for entry in entries:
+            name = SPOKEN.get(entry["name"], entry["name"])
+            assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", left, flags=re.I), entry["name"]
+    for substrate in ("quic", "udp", "linux:cubic"):
+        assert f"--on {substrate}`" in readme or f"--on {substrate} " in readme, substrate
