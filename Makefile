@@ -35,6 +35,8 @@ locks:
 	    --custom-compile-command "make locks" -o requirements-dev.lock
 	uv pip compile --quiet pyproject.toml --group build --python-version 3.11 --generate-hashes \
 	    --custom-compile-command "make locks" --constraint requirements-dev.lock -o requirements.lock
+	echo ziglang | uv pip compile --quiet --upgrade - --python-version 3.11 --generate-hashes --no-annotate \
+	    --custom-compile-command "make locks" -o requirements-wheel.lock
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
 	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
@@ -164,10 +166,24 @@ reference: build
 baselines: build
 	$(BIN)/python -m ackclock.suite.ship
 
-# A wheel for Python 3.11 and later (abi3), into out/wheels; tried in an empty environment without a compiler.
-wheel: build $(PAGE)
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --quiet --out out/wheels
-	validation/wheel.sh out/wheels/ackclock-*.whl
+# Wheels for Python 3.11 and later (abi3), x86-64 and aarch64, glibc 2.28 and later, into out/wheels. Zig links them. The one
+# of this machine is tried in an empty environment without a compiler.
+WHEELS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+wheel: build $(PAGE) $(VENV)/.wheel
+	rm -rf out/wheels
+	for target in $(WHEELS); do \
+	    rustup --quiet target add $$target && \
+	    PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --quiet --zig --target $$target \
+	        --compatibility manylinux_2_28 --out out/wheels || exit 1; \
+	done
+	@ls -l out/wheels
+	validation/wheel.sh out/wheels/ackclock-*_$(shell uname -m).whl
+
+# The linker of the wheels.
+$(VENV)/.wheel: requirements-wheel.lock $(VENV)/.installed
+	@echo "installing the linker for wheels (90 MB)"
+	@$(BIN)/python -m pip install -q --require-hashes -r requirements-wheel.lock
+	@touch $@
 
 # Removes everything that make made; the compiler for WebAssembly stays in the cache folder (web/wasm.sh).
 clean:

@@ -28,7 +28,7 @@ def outcome_schema() -> pl.Schema:
     import polars as pl
 
     outcome = schema("outcome")
-    types = {"integer": pl.Int64, "number": pl.Float64, "string": pl.String}
+    types = {"integer": pl.Int64, "number": pl.Float64, "string": pl.String, "boolean": pl.Boolean}
 
     def column(form: dict[str, Any]) -> Any:
         if "$ref" in form:

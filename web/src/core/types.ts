@@ -47,7 +47,7 @@ export interface Outcome {
   satellite: { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] } | null;
   fairness: { jain: number | null }; engine: { events: number; packet_hops: number; cpu_s: number; wall_s: number };
 }
-export type PanelName = 'percentile' | 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'queue' | 'goodput' | 'internal' | 'drops';
+export type PanelName = 'percentile' | 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'delay' | 'queue' | 'goodput' | 'internal' | 'drops';
 export interface SeriesInfo { panel: PanelName; flow: number | null; link: number | null; name: string; unit: string; start: number; points: number }
 export interface Curves { series: SeriesInfo[]; data: Float64Array }
 /** Rows of `FLIGHT.width` numbers; `arrive` is NaN for a packet that does not arrive. */

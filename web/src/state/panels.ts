@@ -19,7 +19,7 @@ export function curveOf(curves: Curves, info: SeriesInfo): Curve {
   const x = curves.data.subarray(start, start + points), raw = curves.data.subarray(start + points, start + 2 * points);
   const y = new Float64Array(points);
   for (let i = 0; i < points; i++) y[i] = Math.abs(raw[i]!) > FAR && info.panel !== 'internal' && info.panel !== 'goodput' ? NaN : raw[i]! * factor;
-  const kind = info.panel === 'rtt' ? 'dots' : info.panel === 'goodput' ? 'step' : 'step';
+  const kind = info.panel === 'rtt' || info.panel === 'delay' ? 'dots' : info.panel === 'goodput' ? 'step' : 'step';
   return { label: info.name, flow: info.flow, kind, role: info.panel, x, y };
 }
 
@@ -39,6 +39,10 @@ export function panels(curves: Curves, wanted: Wanted): PanelData[] {
   }
   const rtt = of('rtt');
   if (rtt.some((s) => s.points > 0)) out.push({ id: 'rtt', title: 'Round-trip time', unit: 'ms', curves: make(rtt), ticks: none, top: null });
+  // Beside the round-trip times of TCP flows: a flow without a window, such as a call, has only this one.
+  const delay = of('delay');
+  const windows = new Set(of('cwnd').map((s) => s.flow));
+  if (delay.some((s) => !windows.has(s.flow))) out.push({ id: 'delay', title: 'One-way delay', unit: 'ms', curves: make(delay), ticks: none, top: null });
   const queue = curves.series.filter((s) => s.panel === 'queue' && s.link === wanted.link);
   if (queue.length) {
     const drops = curves.series.filter((s) => s.panel === 'drops' && s.link === wanted.link);

@@ -150,7 +150,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             Arrival::Dropped => self.release_stored(packet),
             Arrival::Delivered => {
                 if PACKETS {
-                    self.recorder.arrived(packet);
+                    self.recorder.arrived(packet, self.event_queue.now());
                 }
                 let flow = packet.flow as usize;
                 match packet.kind {

@@ -109,6 +109,8 @@ pub(crate) struct Overview {
     pub range: Range,
     /// Of the first flows, by number.
     pub flows: Vec<FlowOverview>,
+    /// One-way delays of data at their arrivals, of the first flows, those without a window included.
+    pub delays: Vec<Decimator>,
     /// Of the links that had a queue or a drop.
     pub links: Vec<LinkOverview>,
     /// With many flows: times, and the 10th, 50th and 90th percentile of their windows.
@@ -127,6 +129,7 @@ impl Overview {
         Overview {
             range,
             flows: internals.iter().take(MOST_FLOWS).map(|names| FlowOverview::new(range, names)).collect(),
+            delays: Vec::new(),
             links: Vec::new(),
             percentiles: Vec::new(),
             held: Vec::new(),
@@ -144,6 +147,18 @@ impl Overview {
         for ((_, curve), value) in flow.internals.iter_mut().zip(internals) {
             curve.push(at, *value);
         }
+    }
+
+    /// Adds the arrival of a data packet that was under way for `delay` seconds.
+    pub fn arrival(&mut self, flow: u32, at: f64, delay: f64) {
+        let flow = flow as usize;
+        if flow >= MOST_FLOWS {
+            return;
+        }
+        if flow >= self.delays.len() {
+            self.delays.resize(flow + 1, Decimator::new(self.range, false));
+        }
+        self.delays[flow].push(at, delay);
     }
 
     /// Adds a packet event that changes the number of packets that its link holds by `change`.
@@ -221,7 +236,8 @@ impl Overview {
                 .sum::<usize>()
         };
         let link = |link: &LinkOverview| link.queue.len() + link.drops.len();
-        self.flows.iter().map(flow).sum::<usize>() + self.links.iter().map(link).sum::<usize>()
+        let delays = self.delays.iter().map(Decimator::len).sum::<usize>();
+        self.flows.iter().map(flow).sum::<usize>() + delays + self.links.iter().map(link).sum::<usize>()
     }
 
     /// Halves the number of columns.
@@ -231,6 +247,7 @@ impl Overview {
             flow.each().for_each(|curve| *curve = curve.thinned(self.range));
             flow.acked = flow.acked.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
+        self.delays.iter_mut().for_each(|curve| *curve = curve.thinned(self.range));
         for link in &mut self.links {
             link.queue = link.queue.thinned(self.range);
             let (mut column, mut listed) = (usize::MAX, 0);

@@ -428,7 +428,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     /// A packet has reached the end of its path.
-    pub fn arrived(&mut self, packet: &Packet) {
+    pub fn arrived(&mut self, packet: &Packet, now: Time) {
+        if let Some(overview) = &mut self.overview
+            && !packet.kind.is_reverse()
+        {
+            overview.arrival(packet.flow, now.seconds(), now.since(packet.sent).seconds());
+        }
         if let Some(captures) = &mut self.captures {
             captures.arrived(packet);
         }

@@ -13,7 +13,7 @@ const DROPS_PER_COLUMN: usize = 4;
 /// One curve.
 #[derive(Debug, Serialize)]
 pub struct Series {
-    /// What it shows: `cwnd`, `ssthresh`, `in_flight`, `rtt`, `goodput`, `internal`, `queue`, `drops`, or
+    /// What it shows: `cwnd`, `ssthresh`, `in_flight`, `rtt`, `delay`, `goodput`, `internal`, `queue`, `drops`, or
     /// `percentile`: of the windows of all flows.
     pub panel: &'static str,
     /// Number of the flow; none for a link.
@@ -77,6 +77,9 @@ impl Run {
         let rows = match self.overview() {
             Some(overview) if range.from < range.to => {
                 percentiles(&mut curves, overview, range);
+                for (number, (delay, name)) in overview.delays.iter().zip(&flows).enumerate() {
+                    curves.of_flow(("delay", "s"), number as u32, name, &delay.thinned(range).finish());
+                }
                 let ([begin, end], _) = self.recorded();
                 let within = self.recording().packets_within;
                 let complete = self.has_ended() || within.is_some_and(|(_, until)| self.now() > until);
