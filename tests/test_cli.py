@@ -86,6 +86,7 @@ def test_json_is_the_outcome_and_nothing_else(ackclock: Run) -> None:
         "seed",
         "duration_s",
         "version",
+        "substrate",
         "flows",
         "links",
         "radio",

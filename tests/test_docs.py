@@ -185,6 +185,24 @@ def test_pages_fit_their_window_and_request_nothing_elsewhere(site: Path, tmp_pa
         assert [address for address in page["requests"] if not address.startswith(origin)] == [], page
 
 
+@pytest.mark.skipif(BROWSER is None or shutil.which("node") is None, reason="needs Chromium and Node")
+def test_axe_calls_nothing_serious(root: Path, site: Path) -> None:
+    """The ten pages that are read most, in the light and in the dark scheme."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    pages = ["index.html", "learn.html", "tutorials/first_steps.html", "lessons/index.html", "gallery.html"]
+    pages += ["scenarios.html", "reference/commands.html", "trust.html", "suites.html", "python-controllers.html"]
+    command = ["node", "tests/page/site.mjs", f"http://127.0.0.1:{server.server_port}", *pages]
+    try:
+        done = subprocess.run(
+            command, cwd=root / "web", capture_output=True, text=True, env=os.environ | {"CHROMIUM": str(BROWSER)}
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_module_has_a_page(site: Path) -> None:
     for page, names in {
         "ackclock": ("Scenario.load", "Result", "ScenarioError", "files.BadInput"),

@@ -73,7 +73,7 @@ def test_mistakes_are_told(ackclock: Run, tmp_path: Path) -> None:
         ((IRIDIUM,), "name two terminals"),
         ((IRIDIUM, *ENDS, "--every", "0s"), "--every: must be more than zero"),
         ((IRIDIUM, *ENDS, "--until", "10"), '"10" is not a'),
-        ((IRIDIUM, *ENDS, "--plot", str(tmp_path / "sky.jpg")), "must end in one of .svg, .png, .pdf"),
+        ((IRIDIUM, *ENDS, "--plot", str(tmp_path / "sky.jpg")), "must end in .svg, .png or .pdf"),
         (("scenarios/dumbbell.toml", *ENDS), "constellation: is missing"),
         ((IRIDIUM, *ENDS, "--set", "constellation.planes=0"), "0 is not between 1 and 1000"),
     ]:
@@ -84,19 +84,11 @@ def test_mistakes_are_told(ackclock: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_maps_and_films(ackclock: Run, tmp_path: Path) -> None:
-    target, animation = tmp_path / "sky.svg", tmp_path / "sky.gif"
-    done = ackclock(
-        "orbit", IRIDIUM, *ENDS, "--until", "20s", "--every", "10s", "--plot", target, "--animate", animation
-    )
+def test_equal_maps_are_equal_files(ackclock: Run, tmp_path: Path) -> None:
+    target, again = tmp_path / "sky.svg", tmp_path / "again.svg"
+    done = ackclock("orbit", IRIDIUM, *ENDS, "--until", "20s", "--every", "10s", "--plot", target)
     assert done.returncode == 0, done.stderr
     assert target.read_text().count("<path") > 100
-    assert animation.read_bytes()[:6] == b"GIF89a"
-    page = tmp_path / "map.html"
-    ackclock("orbit", IRIDIUM, *ENDS, "--until", "20s", "--every", "10s", "--animate", page)
-    assert "<title>Satellites of iridium · Ackclock</title>" in page.read_text()
-    assert page.read_text().count('"source": "data:image/png') == 3
-    again = tmp_path / "again.svg"
     ackclock("orbit", IRIDIUM, *ENDS, "--until", "0s", "--plot", again)
     strip = [line for line in target.read_text().splitlines() if "dc:date" not in line]
     assert strip == [line for line in again.read_text().splitlines() if "dc:date" not in line]

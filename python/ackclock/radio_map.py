@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ackclock import _core
-from ackclock.animation import save
 from ackclock.experiment import read_source
 from ackclock.files import BadInput
 from ackclock.plot.style import COLOURS
@@ -153,18 +152,3 @@ def draw(recording: RadioRecording, at_s: float, span_s: float) -> Figure:
     figure, axes = _figure(recording)
     _draw(axes, recording, at_s, span_s)
     return figure
-
-
-def animate(
-    recording: RadioRecording,
-    from_s: float,
-    until_s: float,
-    every_s: float,
-    target: Path,
-    progress: Callable[[float], object] | None = None,
-) -> None:
-    """Write an animation of the recording between two times, with one frame for every `every_s` seconds."""
-    figure, axes = _figure(recording)
-    frames = max(1, int((until_s - from_s) / every_s + 1e-9))
-    title = recording.title or "Radio network"
-    save(figure, lambda i: _draw(axes, recording, from_s + i * every_s, every_s), frames, target, progress, title=title)

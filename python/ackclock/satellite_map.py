@@ -6,19 +6,15 @@ import json
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.animation import save
 from ackclock.satellites import SatelliteView
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -171,18 +167,3 @@ def draw(satellites: SatelliteView, at_s: float) -> Figure:
     _draw(axes, seen)
     axes.set_title(drawn(_title(seen)), fontsize=11)
     return figure
-
-
-def animate(
-    satellites: SatelliteView, every_s: float, target: Path, progress: Callable[[float], object] | None = None
-) -> None:
-    """Write an animation to a .gif, .mp4 (needs ffmpeg) or .html file, with one frame for every `every_s` seconds."""
-    figure, axes = _figure()
-
-    def frame(i: int) -> list[Any]:
-        seen = satellites.snapshot(i * every_s)
-        axes.set_title(drawn(_title(seen)), fontsize=11)
-        return _draw(axes, seen)
-
-    frames = int(satellites.until_s / every_s + 1e-9) + 1
-    save(figure, frame, frames, target, progress, title=f"Satellites of {satellites.name}")

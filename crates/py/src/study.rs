@@ -87,12 +87,23 @@ impl PyStudy {
     }
 }
 
+/// Parses a study. With `most`, of a study with more points only about so many are read.
 #[pyfunction]
-pub(crate) fn parse_study(py: Python<'_>, source: PySource, assignments: Vec<String>) -> PyResult<PyStudy> {
+#[pyo3(signature = (source, assignments, most=None))]
+pub(crate) fn parse_study(
+    py: Python<'_>,
+    source: PySource,
+    assignments: Vec<String>,
+    most: Option<usize>,
+) -> PyResult<PyStudy> {
     let text = source.text()?;
     let told = |error| scenario_error(py, error);
     let read = || -> PyResult<Study> {
         let mut study = py.detach(|| guarded(|| Study::begin(&text, &assignments)))?.map_err(told)?;
+        if let Some(most) = most.filter(|most| *most < study.points()) {
+            py.detach(|| guarded(|| study.read_sample(most)))?.map_err(told)?;
+            return Ok(study);
+        }
         while !py.detach(|| guarded(|| study.read_points(POINTS)))?.map_err(told)? {
             py.check_signals()?;
         }

@@ -77,6 +77,8 @@ def _hint(message: str) -> str:
     name = re.match(r"Unknown option: --([a-z_]+)", message)
     if name is None:
         return ""
+    if name[1] == "animate":
+        return " ackclock view FILE plays it in the laboratory."
     from ackclock.models import models
 
     keys = {key["name"] for entry in models("keys")[:1] for key in entry["params"]}

@@ -13,6 +13,7 @@ from rich.table import Table
 from ackclock._core import ScenarioError
 from ackclock.cli.console import wide_console
 from ackclock.cli.options import AllowCode, File
+from ackclock.experiment import read_source
 from ackclock.files import BadInput, check_picture, save_figure
 from ackclock.si import quantity
 from ackclock.text import advise, say
@@ -26,6 +27,10 @@ MOST_REFUSED = 10
 """Points of a study that `check` reports one by one."""
 MOST_ROWS = 12
 """Flows and links that `check` shows."""
+
+
+MOST_POINTS = 20_000
+"""Points of a study that are checked; of larger studies a sample, so that the answer takes seconds."""
 
 
 def command(
@@ -91,7 +96,7 @@ def _check(name: Path, *, allow_code: bool) -> tuple[dict[str, Any], Study | Non
 
     about: dict[str, Any] = {"file": str(name), "valid": False, "errors": [], "warnings": []}
     try:
-        study = Study.load(name, allow_code=allow_code)
+        study = Study.read(read_source(name, allow_code=allow_code), most=MOST_POINTS)
     except ScenarioError as error:
         return about | {"errors": [str(error), *error.others]}, None
     advise(study.advice)
@@ -100,7 +105,9 @@ def _check(name: Path, *, allow_code: bool) -> tuple[dict[str, Any], Study | Non
         about["errors"].append(f"at {labels}: {message}")
     if study.refused:
         few = f"; the first {MOST_REFUSED} are listed above" if len(study.refused) > MOST_REFUSED else ""
-        about["errors"].append(f"{study.file}: {len(study.refused)} of {study.points} points cannot be run{few}")
+        read = min(study.points, MOST_POINTS)
+        every = f"{study.points} points" if read == study.points else f"about {read} points that were checked"
+        about["errors"].append(f"{study.file}: {len(study.refused)} of {every} cannot be run{few}")
         return about, study
     scenario = study.scenario(0)
     runs = study.points * len(study.seeds) if study.is_sweep else 1
@@ -111,6 +118,8 @@ def _check(name: Path, *, allow_code: bool) -> tuple[dict[str, Any], Study | Non
 def _show(about: dict[str, Any], study: Study, *, details: bool) -> None:
     """Print the result of a valid file: one line, then the derived values if `details`, then the warnings."""
     many = f"; {about['runs']} runs" if study.is_sweep else ""
+    if study.points > MOST_POINTS:
+        many += f"; {MOST_POINTS} of {study.points} points were checked, with every label"
     say(f"{study.file}: valid ({about['title'] or 'no title'}; {about['duration_s']:g} s{many})")
     if details:
         console = wide_console()

@@ -56,11 +56,11 @@ def command(
 
     """
     on = control if control is not None and control.startswith(OWN) else "kernel"
-    say(f"ackclock: advice: ackclock run FILE --on {on} does the same", error=True)
     overrides = list(set_ or ())
     if control is not None and on == "kernel":
         overrides.append(f'flow."{_first_flow(file, overrides, allow_code)}".tcp.congestion_control={control}')
     scenario = Scenario.load(file, overrides, allow_code=allow_code)
+    say(f"ackclock: advice: ackclock run FILE --on {on} does the same", error=True)
     return real_time(on, scenario, seed, as_json, trace)
 
 

@@ -52,8 +52,9 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
+    scenario = Scenario.load(file, set_ or (), allow_code=allow_code)
     say("ackclock: advice: ackclock run FILE --on udp does the same", error=True)
-    return real_time("udp", Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, trace)
+    return real_time("udp", scenario, seed, as_json, trace)
 
 
 OWN = "linux:"

@@ -62,6 +62,14 @@ def seconds(text: str, what: str) -> float:
         raise BadInput(f"{what}: {error}") from None
 
 
+def interval(text: str, what: str) -> float:
+    """Convert a time that is above zero to seconds. Raises BadInput."""
+    found = seconds(text, what)
+    if found <= 0:
+        raise BadInput(f"{what}: must be more than zero")
+    return found
+
+
 def percent(text: str, what: str) -> float:
     """Convert a percentage such as "1%" to a fraction. Messages name the option as `what`. Raises BadInput."""
     try:

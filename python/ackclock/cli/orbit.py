@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.cli.console import progress, wide_console
-from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
-from ackclock.cli.pictures import check_pictures, interval_s, report_written
-from ackclock.files import BadInput, save_figure
+from ackclock.cli.console import wide_console
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, interval, seconds
+from ackclock.files import BadInput, check_picture, check_targets, save_figure
+from ackclock.text import say
 
 if TYPE_CHECKING:
     from ackclock.satellites import SatelliteView
@@ -33,12 +32,13 @@ def command(
     positions: bool = False,
     plot: Path | None = None,
     at: str | None = None,
-    animate: Path | None = None,
     set_: Overrides = None,
     seed: Seed = None,
     allow_code: AllowCode = False,
 ) -> int:
     """Show the satellite paths of a scenario without traffic: path, propagation delay and hand-offs over time.
+
+    `ackclock view FILE` plays the movement on a globe.
 
     Parameters
     ----------
@@ -60,8 +60,6 @@ def command(
         Draw a map to this file (.svg, .png or .pdf).
     at
         Time of the map. Default: the start.
-    animate
-        Write an animation of the map, one frame per sample (.gif, .html, or .mp4 where ffmpeg is installed).
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     seed
@@ -72,14 +70,18 @@ def command(
     """
     from ackclock.satellites import SatelliteView
 
-    check_pictures(plot, animate)
+    if plot is not None:
+        check_picture(plot)
+        check_targets([plot])
+    if at is not None and plot is None:
+        raise BadInput("--at: needs --plot; it is the time of the map")
     if (start is None) != (end is None):
         raise BadInput("--from and --to: both or neither must be given")
-    if start is None and not positions and plot is None and animate is None:
-        raise BadInput("name two terminals with --from and --to, or give --positions, --plot or --animate")
+    if start is None and not positions and plot is None:
+        raise BadInput("name two terminals with --from and --to, or give --positions or --plot")
     if positions and not as_json:
         raise BadInput("--positions: needs --json")
-    every_s, until_s, at_s = interval_s(every, at, plot), seconds(until, "--until"), seconds(at or "0s", "--at")
+    every_s, until_s, at_s = interval(every, "--every"), seconds(until, "--until"), seconds(at or "0s", "--at")
     ends = (start, end) if start is not None and end is not None else None
     satellites = SatelliteView(
         file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed, allow_code=allow_code
@@ -89,17 +91,13 @@ def command(
         from ackclock.satellite_map import draw
 
         save_figure(draw(satellites, at_s), plot)
-    if animate is not None:
-        from ackclock import satellite_map
-
-        with progress("drawing", quiet=as_json) as advance:
-            satellite_map.animate(satellites, every_s, animate, advance)
     if as_json:
         for sample in satellites.samples(every_s, positions=positions):
             print(json.dumps(sample))
     elif ends is not None:
         print_paths(satellites, every_s)
-    report_written(plot, animate, sys.stderr if as_json else sys.stdout)
+    if plot is not None:
+        say(f"written: {plot}", error=as_json)
     return 0
 
 

@@ -111,9 +111,7 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    if over is not None:
-        say("ackclock: advice: --over quic is now --on quic", error=True)
-        on = over
+    on = on if over is None else over
     if on not in {"tcp", "quic"}:
         _check_real_time(on, files, audit=audit, fingerprint=fingerprint)
         return real_time(on, Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, files.trace)
@@ -121,6 +119,8 @@ def command(
     targets = _targets(files.plot, files.trace, files.packets, *captures.values())
     size = print_.size
     scenario = _load(file, set_ or (), on, needs_quic=files.qlog is not None, allow_code=allow_code)
+    if over is not None:
+        say("ackclock: advice: --over quic is now --on quic", error=True)
     with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,

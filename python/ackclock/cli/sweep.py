@@ -64,6 +64,8 @@ def command(
         raise BadInput("--most: must be a whole number of at least 2")
     study = Study.load(file, set_ or (), allow_code=allow_code)
     advise(study.advice)
+    if not study.is_sweep:
+        say(f"ackclock: {study.file} has no [sweep]: this is one run; ackclock run prints its outcome", error=True)
     stop = None if until is None else Until.parse(until, most)
     with Store.create(out) as store:
         for note in store.notes:

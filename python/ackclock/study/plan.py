@@ -58,10 +58,10 @@ class StudyPlan:
         return cls.read(Source(file, text, "anywhere" if allow_code else "folder"), overrides)
 
     @classmethod
-    def read(cls, source: Source, overrides: Sequence[str] = ()) -> Self:
-        """Create a study from its source."""
+    def read(cls, source: Source, overrides: Sequence[str] = (), *, most: int | None = None) -> Self:
+        """Create a study from its source. With `most`, of a study with more points only about so many are checked."""
         utf8(*overrides)
-        return cls(_core.parse_study(source, list(overrides)), source, overrides)
+        return cls(_core.parse_study(source, list(overrides), most), source, overrides)
 
     @classmethod
     def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Self:

@@ -96,7 +96,7 @@ impl Study {
             let found = match self.scenario(point) {
                 Ok(scenario) => {
                     self.has_external |= scenario.has_external();
-                    digest(&scenario)
+                    digest_of(&scenario)
                 }
                 Err(error) => {
                     let found = blake3::hash(format!("{:?}{error}", self.labels(point)).as_bytes());
@@ -111,6 +111,29 @@ impl Study {
             return Err(self.refused.swap_remove(0).1);
         }
         Ok(done)
+    }
+
+    /// Reads about `most` points of a study with more: of each axis every label beside the first ones of the others, then
+    /// points at equal distances. Returns their number. Errors as [`Study::read_points`].
+    pub fn read_sample(&mut self, most: usize) -> Result<usize> {
+        let mut chosen = std::collections::BTreeSet::new();
+        let mut stride = self.points();
+        for axis in &self.axes {
+            stride /= axis.steps.len();
+            chosen.extend((0..axis.steps.len()).map(|step| step * stride));
+        }
+        let rest = most.saturating_sub(chosen.len());
+        chosen.extend((0..rest).map(|n| n * self.points() / rest));
+        for point in &chosen {
+            match self.scenario(*point) {
+                Ok(scenario) => self.has_external |= scenario.has_external(),
+                Err(error) => self.refused.push((*point, error)),
+            }
+        }
+        if self.refused.len() == chosen.len() {
+            return Err(self.refused.swap_remove(0).1);
+        }
+        Ok(chosen.len())
     }
 
     fn read_sweep(&mut self) -> Result<()> {
@@ -162,7 +185,10 @@ impl Study {
     /// the result. Titles, comments, the order of keys and the notation of quantities are not part of it.
     pub fn run_id(&self, point: usize, seed: u64) -> String {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(self.digests[point].as_bytes());
+        // Without a digest only the first points of a sample are named.
+        let digest = self.digests.get(point).copied();
+        let digest = digest.or_else(|| self.scenario(point).ok().map(|scenario| digest_of(&scenario)));
+        hasher.update(digest.unwrap_or(blake3::hash(b"refused")).as_bytes());
         hasher.update(&seed.to_le_bytes());
         hasher.finalize().to_hex()[..32].to_string()
     }
@@ -305,7 +331,7 @@ fn label(item: &TomlItem) -> String {
     }
 }
 
-fn digest(scenario: &Scenario) -> blake3::Hash {
+fn digest_of(scenario: &Scenario) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(crate::ENGINE.as_bytes());
     // The derived `Debug` format contains every field and prints floats exactly.
@@ -424,5 +450,26 @@ seed = "1..4"
         let ids: std::collections::BTreeSet<String> = (0..3).map(|point| study.run_id(point, 1)).collect();
         assert_eq!(ids.len(), 3);
         assert!(study.scenario(1).is_err() && study.scenario(2).is_ok());
+    }
+
+    #[test]
+    fn a_sample_has_every_label_and_the_identities_of_the_whole() {
+        let axis = |name: &str, unit: &str| {
+            let labels: Vec<String> = (1..=40).map(|n| format!("\"{n}{unit}\"")).collect();
+            format!("\"link.l.{name}\" = [{}]\n", labels.join(", "))
+        };
+        let text = format!(
+            "duration = \"1s\"\n[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n\
+             [[flow]]\nfrom = \"a\"\nto = \"b\"\n[sweep]\n{}{}",
+            axis("rate", "Mbps"),
+            axis("delay", "ms")
+        );
+        let mut sample =
+            Study::begin(&ScenarioText { file: "s", text: &text, ..ScenarioText::default() }, &[]).unwrap();
+        assert_eq!(sample.points(), 1600);
+        let read = sample.read_sample(100).unwrap();
+        assert!((79..=101).contains(&read), "{read}");
+        let whole = Study::parse("s", &text, &[]).unwrap();
+        assert_eq!(sample.run_id(1234, 2), whole.run_id(1234, 2));
     }
 }
