@@ -83,6 +83,7 @@ def jobs() -> list[Job]:
     ]
     return [
         Job("long tests", [*PYTEST, "-m", "nightly"], {}, last_line),
+        Job("fingerprints on aarch64", ["validation/aarch64.sh"], {}, last_line),
         Job("generated", [*PYTEST, "tests/test_generated.py"], {"ACKCLOCK_GENERATED": "20000"}, last_line),
         *(Job(f"fuzz {target}", [*fuzz, target, *limits], {}, fuzz_words) for target in targets),
         *mutants,

@@ -73,18 +73,22 @@ def test_reno_in_python_is_reno_on_quic(root: Path) -> None:
 
 def test_tcp_flows_run_over_quic(tmp_path: Path, ackclock: Command) -> None:
     file = scenario(tmp_path, TCP)
-    done = ackclock("run", file, "--over", "quic", "--json")
+    done = ackclock("run", file, "--on", "quic", "--json")
     assert done.returncode == 0, done.stderr
     assert "which are ignored: recovery, timestamps" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     outcome = json.loads(done.stdout)
     [flow] = outcome["flows"]
     assert (flow["kind"], flow["transport"], flow["control"]) == ("quic", "quic", "reno")
-    tcp = Scenario.load(file).run().outcome["flows"][0]
+    simulated = Scenario.load(file).run().outcome
+    assert (outcome["substrate"], simulated["substrate"]) == ("quic", "tcp")
+    tcp = simulated["flows"][0]
     assert "transport" not in tcp
     assert flow["throughput_bps"] == pytest.approx(tcp["throughput_bps"], rel=0.05)
     assert set(flow) - set(tcp) == {"transport", "persistent_congestion", "ce_marks", "connection_error"}
-    assert "reno/quic" in ackclock("run", file, "--over", "quic").stdout
+    older = ackclock("run", file, "--over", "quic")
+    assert "reno/quic" in older.stdout
+    assert "advice: --over quic is now --on quic" in older.stderr
     with pytest.raises(ValueError, match='the transport is "quic", not "sctp"'):
         Scenario.load(file).over("sctp")
 

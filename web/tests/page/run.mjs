@@ -236,6 +236,43 @@ await test('a lesson runs, and its knob changes its figures', async () => {
   await access(other, 'lessons');
   await other.close();
 });
+await test('addresses name lessons, and Back and Forward follow them', async () => {
+  const other = await open('#lesson=3');
+  await ended(other);
+  const title = () => other.locator('article h2').innerText();
+  expect('lesson 3', /Bufferbloat/.test(await title()), await title());
+  expect('a chart of the small flow', await other.locator('[data-panel=delay]').count() === 1);
+  expect('no answer before a prediction', await other.getByTestId('answer').count() === 0);
+  await other.getByRole('button', { name: 'show the answer' }).click();
+  expect('the answer', /CoDel/.test(await other.getByTestId('answer').innerText()));
+  await other.getByRole('button', { name: 'Next lesson' }).click();
+  await other.waitForFunction(() => location.hash === '#lesson=4');
+  await other.goBack();
+  await other.waitForFunction(() => /Bufferbloat/.test(document.querySelector('article h2')?.textContent ?? ''));
+  await other.getByRole('button', { name: 'Laboratory', exact: true }).click();
+  await other.waitForFunction(() => location.hash === '');
+  await other.goBack();
+  await other.waitForFunction(() => location.hash === '#lesson=3' && document.querySelector('article h2'));
+  await other.getByRole('button', { name: 'Share' }).click();
+  expect('the page says that its address is local', await other.getByText('works on this computer only').isVisible());
+  expect('a link to the lesson', (await other.getByTestId('link').inputValue()).endsWith('#lesson=3'));
+  await other.close();
+});
+await test('on a phone a knob stays in view beside the charts', async () => {
+  const other = await open('#lesson=3', { viewport: { width: 390, height: 844 } });
+  await ended(other);
+  await other.locator('[data-panel=delay]').scrollIntoViewIfNeeded();
+  const box = await other.locator('.knob input').first().boundingBox();
+  expect('the knob', box && box.y > 0 && box.y + box.height <= 844, JSON.stringify(box));
+  await other.close();
+});
+await test('four charts and the network fit a screen of 1440 x 900', async () => {
+  const other = await open();
+  await ended(other);
+  const lowest = await other.evaluate(() => Math.max(...[...document.querySelectorAll('[data-panel], .network')].map((e) => e.getBoundingClientRect().bottom)));
+  expect('lowest edge', lowest <= 900, lowest);
+  await other.close();
+});
 for (const [name, selector, least] of [['iridium', '[data-satellites]', 66], ['manet', '[data-nodes]', 30]]) {
   await test(`${name} shows its network`, async () => {
     const other = await open();
