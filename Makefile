@@ -1,4 +1,4 @@
-# Every target works as the first command in a fresh clone of a machine with Rust, Python 3.11 and gcc.
+# Every target works as the first command in a fresh clone of a machine with Rust, Python 3.11, Node and gcc.
 PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -57,7 +57,8 @@ bpf:
 	llvm-strip -g $(BPF_OBJECT)
 
 # The main job, the quick form: the laboratory's page, all papers, every controller over their networks, one index.
-run: build page
+run: build
+	@$(MAKE) --no-print-directory page || echo "the laboratory's page could not be built (see above): papers have no links to runs"
 	@echo "reproducing the papers, quick form, into out: two to three minutes on two cores; can be interrupted and repeated"
 	@$(BIN)/ackclock paper all --out out --quick
 
@@ -88,7 +89,7 @@ test-instructions: build $(VENV)/.dev
 	$(BIN)/python benches/instructions.py
 
 # What takes long and guards little: long forms of tests, mutants, fuzzers. Can be interrupted and repeated.
-nightly: build page $(VENV)/.dev
+nightly: build page $(VENV)/.dev $(VENV)/.wheel
 	@$(BIN)/python tests/nightly.py
 
 # The laboratory in one HTML file, which the wheel ships. Needs Node.
@@ -167,7 +168,7 @@ baselines: build
 	$(BIN)/python -m ackclock.suite.ship
 
 # Wheels for Python 3.11 and later (abi3), x86-64 and aarch64, glibc 2.28 and later, into out/wheels. Zig links them. The one
-# of this machine is tried in an empty environment without a compiler.
+# of this machine is tried in an empty environment without a compiler. Needs rustup, for the targets.
 WHEELS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 wheel: build $(PAGE) $(VENV)/.wheel
 	rm -rf out/wheels
@@ -189,4 +190,6 @@ $(VENV)/.wheel: requirements-wheel.lock $(VENV)/.installed
 clean:
 	rm -rf $(VENV) target fuzz/target out web/node_modules web/ackclock.wasm \
 	    python/ackclock/web python/ackclock/scenarios python/ackclock/examples python/ackclock/_core*.so
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis callgrind.out.* fuzz/artifacts
 	find . -name __pycache__ -prune -exec rm -rf {} +
+	@du -sh "$${XDG_CACHE_HOME:-$$HOME/.cache}/ackclock" 2>/dev/null | sed 's/^/kept for the next build: /' || true

@@ -122,6 +122,29 @@ def test_processes_give_what_one_thread_gives(folder: Path, capfd: pytest.Captur
     assert [c for c in tables[0].columns if not tables[0][c].equals(tables[1][c]) and "engine" not in c] == []
 
 
+def test_processes_run_no_file_of_the_folder(folder: Path) -> None:
+    """A file with the name of a module of the standard library is not that module."""
+    (folder / "signal.py").write_text("raise SystemExit('executed')")
+    mine = 'tcp = { congestion_control = { python = "mine.py:Mine" } }\n[sweep]\nseed = "1..4"\n'
+    (folder / "study.toml").write_text(NETWORK.replace("LOSS", "0.01") + mine)
+    assert Study.load(folder / "study.toml").run(folder / "out", jobs=2).table().height == 4
+
+
+def test_networks_with_one_name_and_metrics_of_either_direction(folder: Path) -> None:
+    (folder / "b").mkdir()
+    (folder / "b" / "clean.toml").write_text(NETWORK.replace("LOSS", "0.03"))
+    files = [folder / "clean.toml", folder / "b" / "clean.toml"]
+    metrics = ["goodput_bps", "utilization", "cwnd"]
+    found = compare(files, ["westwood_plus", "reno"], folder / "out", Local(2), seeds=8, metrics=metrics)
+    assert {row.network for row in found.rows} == {"clean", "clean-2"}
+    lossy = {row.asked: row.verdict for row in found.rows if row.network == "clean-2"}
+    assert lossy == {"goodput_bps": "better", "utilization": "better", "cwnd": "larger"}
+    titles = [panel.get_title(loc="left") for panel in draw(found).axes]
+    assert titles == ["goodput bps: more is better", "utilization: more is better", "cwnd"]
+    with pytest.raises(BadInput, match="did you mean goodput"):
+        compare(files, ["cubic", "reno"], folder / "other", Local(2), metrics=["godput"])
+
+
 def test_an_error_of_a_controller_in_a_process_is_that_of_its_run(folder: Path) -> None:
     text = MINE.replace('print("reduced")', "raise ValueError('no window')")
     (folder / "mine.py").write_text(text)

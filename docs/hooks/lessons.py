@@ -75,7 +75,7 @@ def page(lesson: Lesson) -> str:
     parts = [
         f"# {lesson.title}",
         f"[Open lesson {lesson.number} in the laboratory]({LAB}#lesson={lesson.number})"
-        "{ .md-button .md-button--primary } its knobs change the run, and the numbers of the text are measured again.",
+        "{ .md-button .md-button--primary } There, knobs change the run, and its numbers are measured again.",
         lesson.text,
         figure(f"{lesson.name}.svg", f"{lesson.title}: the run as described"),
         f'!!! question "Exercise"\n    {lesson.question}',
@@ -94,8 +94,8 @@ def overview() -> str:
     answers = [f"**{one.number}.** {one.answer}" for one in lessons()]
     parts = [
         "# Lessons",
-        "Each lesson has a run, knobs and questions, and opens in the laboratory, which computes in the browser. A course "
-        "page can link to a lesson: the address ends with `#lesson=` and its number.",
+        "Each lesson has a run, knobs and questions, and opens in the laboratory, which computes in the browser. A "
+        "course page can link to a lesson: the address ends with `#lesson=` and its number.",
         *rows,
         "## Exercise sheet",
         "For teachers: the questions of all lessons. Students predict first, then turn the knobs.",

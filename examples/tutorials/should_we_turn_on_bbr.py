@@ -9,6 +9,7 @@
 import tempfile
 from pathlib import Path
 
+from ackclock import stats
 from ackclock.comparison import compare, draw
 from ackclock.plot.style import fitted
 from ackclock.study import Study
@@ -19,9 +20,9 @@ FOLDER = Path(tempfile.mkdtemp())
 # %% [markdown]
 # ## Alone: goodput, delay, retransmissions
 #
-# Four networks that ship with the laboratory: a cellular trace, a line with a long buffer, a pass
-# of Starlink satellites, and a shallow buffer. BBR and CUBIC run with the same seeds. A ratio of
-# 2 means that BBR has twice the value of CUBIC.
+# Four networks: a cellular trace, a line with a long buffer, a pass of Starlink satellites, and
+# a shallow buffer. BBR and CUBIC run with the same seeds. A ratio of 2 means that BBR has twice
+# the value of CUBIC; the brackets are 95 % intervals.
 
 # %%
 SHALLOW = """
@@ -41,9 +42,14 @@ to   = "client"
 SCENARIOS = Path("scenarios")
 files = [SCENARIOS / f"{name}.toml" for name in ("cellular", "bufferbloat", "starlink_pass")]
 files.append(FOLDER / "shallow.toml")
-found = compare(files, ["bbr", "cubic"], FOLDER / "alone", Local(), seeds=5, overrides=["duration=30s"])
+both, short = ["bbr", "cubic"], ["duration=30s"]
+found = compare(files, both, FOLDER / "alone", Local(), seeds=5, overrides=short)
 for row in found.rows:
-    print(f"{row.network:14} {row.metric.name:16} {row.ratio.value:6.3g} times that of CUBIC: {row.verdict}")
+    e = row.ratio
+    times = "both 0, not"
+    if e.low is not None:
+        times = f"{e.value:.3g} [{e.low:.3g}, {e.high:.3g}] times"
+    print(f"{row.network:14} {row.metric.name:16} {times} that of CUBIC: {row.verdict}")
 
 # %%
 figure = fitted(lambda: draw(found), None)
@@ -52,8 +58,8 @@ figure
 # %% [markdown]
 # ## Beside CUBIC: who gets the line?
 #
-# The users of a line share it with other servers. The depth of its buffer decides what BBR takes
-# from CUBIC: much where the buffer is short, little where it is long.
+# The users of a line share it with other servers. The depth of its buffer decides what BBR
+# takes from CUBIC: much where the buffer is short, little where it is long.
 
 # %%
 SHARED = """
@@ -90,21 +96,22 @@ seed = "1..4"
 shared = Study.load(FOLDER / "shared.toml").run(FOLDER / "shared")
 table = shared.table()
 for (buffer,), rows in table.group_by(["buffer"], maintain_order=True):
-    part = rows["bbr.goodput_bps"].mean() / (rows["bbr.goodput_bps"] + rows["cubic.goodput_bps"]).mean()
-    print(f"{buffer:8} BBR has {100 * part:.0f} % of the line")
+    part = rows["bbr.goodput_bps"] / (rows["bbr.goodput_bps"] + rows["cubic.goodput_bps"])
+    e = stats.within(part.to_list(), 0, 1)
+    share, low, high = (100 * x for x in (e.value, e.low, e.high))
+    print(f"{buffer:8} BBR has {share:.0f} % [{low:.0f}, {high:.0f}] of both goodputs")
 
 # %% [markdown]
 # ## A part of the servers: what do the others lose?
 #
 # Eight downloads share the line, with a buffer of one bandwidth-delay product. One of them uses
-# BBR, then two, and so on. If a change is good for those who make it and bad for the others, both
-# columns say so.
+# BBR, then two, and so on. If a change is good for those who make it and bad for the others,
+# both columns say so. Means over three seeds.
 
 # %%
 FLOWS = 8
-LIST = "".join(
-    f'[[flow]]\nname = "f{i}"\nfrom = "server"\nto = "client"\nstart_jitter = "1s"\n' for i in range(FLOWS)
-)
+ONE = '[[flow]]\nname = "f{}"\nfrom = "server"\nto = "client"\nstart_jitter = "1s"\n'
+LIST = "".join(ONE.format(i) for i in range(FLOWS))
 MANY = SHARED.partition("[[flow]]")[0] + LIST + '[sweep]\nseed = "1..3"\n[sweep.changed]\n'
 for count in (0, 1, 2, 4, 8):
     changes = ", ".join(f'"flow.f{i}.tcp.congestion_control" = "bbr"' for i in range(count))
@@ -116,8 +123,10 @@ for (changed,), rows in many.group_by(["changed"], maintain_order=True):
     count = int(changed)
     goodputs = [rows[f"f{i}.goodput_bps"].mean() / 1e6 for i in range(FLOWS)]
     bbr = f"{sum(goodputs[:count]) / count:5.1f} Mb/s" if count else "-"
-    cubic = f"{sum(goodputs[count:]) / (FLOWS - count):5.1f} Mb/s" if count < FLOWS else "-"
-    print(f"{changed:>7}   {bbr:>13}   {cubic:>15}   {100 * rows['server->client.drop_rate'].mean():14.2f} %")
+    left = FLOWS - count
+    cubic = f"{sum(goodputs[count:]) / left:5.1f} Mb/s" if left else "-"
+    dropped = 100 * rows["server->client.drop_rate"].mean()
+    print(f"{changed:>7}   {bbr:>13}   {cubic:>15}   {dropped:14.2f} %")
 
 # %% [markdown]
 # ## What follows
@@ -131,4 +140,5 @@ for (changed,), rows in many.group_by(["changed"], maintain_order=True):
 # ackclock compare --control bbr,cubic --on @cellular,@bufferbloat,@starlink_pass --plot bbr.svg
 # ```
 #
-# How near the model is to the kernel's BBR: [queues, BBR and L4S](../../docs/validation-queues.md).
+# How near the model is to the kernel's BBR:
+# [queues, BBR and L4S](../../docs/validation-queues.md).

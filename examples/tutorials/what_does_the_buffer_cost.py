@@ -2,8 +2,8 @@
 # # What does the shaper's buffer cost?
 #
 # Internet access is often limited by a shaper: a token bucket with a queue. A long queue looks
-# generous, because fewer packets are dropped. What do the users pay for it, and what does a queue
-# with CoDel change?
+# generous, because fewer packets are dropped. What do the users pay for it, and what does a
+# queue with CoDel change?
 
 # %%
 import tempfile
@@ -46,7 +46,8 @@ udp  = { rate = "100kbps", packet = 200 }
 # %%
 result = Scenario.parse(TEXT, ["duration=15s"]).run(trace="ack", packets=True)
 for flow in result.outcome["flows"]:
-    print(f"{flow['name']:9} {flow['goodput_bps'] / 1e6:6.2f} Mb/s, mean delay {1e3 * flow['mean_delay_s']:.0f} ms")
+    rate, delay = flow["goodput_bps"] / 1e6, 1e3 * flow["mean_delay_s"]
+    print(f"{flow['name']:9} {rate:6.2f} Mb/s, mean delay {delay:.0f} ms")
 result.plot(["cwnd", "queue"])
 
 # %% [markdown]
@@ -66,7 +67,8 @@ SWEEP += '"FQ-CoDel" = { "link.line.queue" = { kind = "fq_codel" } }\n'
 study = Study.load(FOLDER / "queues.toml").run(FOLDER / "queues")
 print("queue      download   call: 95 % of packets within   dropped")
 for (queue,), rows in study.table().group_by(["queue"], maintain_order=True):
-    goodput, delay = rows["download.goodput_bps"].mean() / 1e6, 1e3 * rows["call.p95_delay_s"].mean()
+    goodput = rows["download.goodput_bps"].mean() / 1e6
+    delay = 1e3 * rows["call.p95_delay_s"].mean()
     dropped = (rows["server->home.dropped_queue"] + rows["server->home.dropped_aqm"]).mean()
     print(f"{queue:9} {goodput:5.1f} Mb/s {delay:22.0f} ms {dropped:19.0f}")
 
@@ -77,8 +79,8 @@ study.plot(y=["goodput", "p95_delay"], kind="bars", flows=["call", "download"])
 # ## What follows
 #
 # From some length on the download gains nothing, and each further packet of queue is delay for
-# everybody on the line. CoDel limits the time in the queue instead of its length, so it needs no
-# choice of a length for each rate. FQ-CoDel also separates the call from the download. With
+# everybody on the line. CoDel limits the time in the queue instead of its length, so it needs
+# no choice of a length for each rate. FQ-CoDel also separates the call from the download. With
 # another rate, another controller or a trace of your own line the same script answers again.
 #
 # The same run in the laboratory, where a click on a fall of the window shows its cause:

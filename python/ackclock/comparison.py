@@ -6,7 +6,9 @@ round-trip time, so that also a network without random elements gives a sample. 
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,8 @@ from ackclock.agree.controls import Control, controls
 from ackclock.agree.perturb import START_S, key
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.plot.metrics import Metric, metric
+from ackclock.link import is_link
+from ackclock.plot.metrics import Metric, check_name, metric
 from ackclock.study import Store, Study, sweep
 
 if TYPE_CHECKING:
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
 
 METRICS = ("goodput", "p95_queueing", "retransmissions")
 """The metrics that are compared by default."""
-HIGHER = {"goodput", "throughput", "utilisation", "jain", "delivery"}
-"""Metrics of which more is better; of the others, less."""
 CONTROL = "control"
 """The axis of the studies."""
 LEVEL = 0.05
@@ -51,18 +52,26 @@ class Row:
     ratio: stats.Estimate
     """First over other, paired by seed; 95 % interval."""
     p: float | None
-    """p-value of the difference, after Benjamini and Hochberg's correction over all rows; None for equal values."""
+    """p-value of the ratio (of the difference, where a value is zero), after Benjamini and Hochberg's correction over
+    all rows; None for fewer than two pairs."""
     tolerance: float
     """The largest relative difference of the means that is ignored."""
 
     @property
     def verdict(self) -> str:
-        """Whether the first controller is better, worse or not different here."""
+        """Whether the first controller is better, worse or not different here.
+
+        "larger" or "smaller" for a metric of which neither is better, "too few" for fewer than two pairs.
+        """
+        if self.p is None:
+            return "too few"
         small = abs(self.first_mean - self.other_mean) <= self.tolerance * max(self.first_mean, self.other_mean)
-        if self.p is None or self.p >= LEVEL or small:
+        if self.p >= LEVEL or small:
             return "no difference"
         more = self.first_mean > self.other_mean
-        return "better" if more == (self.metric.name in HIGHER) else "worse"
+        if self.metric.better == 0:
+            return "larger" if more else "smaller"
+        return "better" if more == (self.metric.better > 0) else "worse"
 
 
 @dataclass(frozen=True)
@@ -98,28 +107,38 @@ def compare(
         raise BadInput("--control: needs two controllers or more, such as --control mine.py:Mine,cubic")
     if seeds < 2:
         raise BadInput("--seeds: must be at least 2")
+    for name in metrics:
+        check_name(name)
     labels: list[str] = []
     found: list[Measured] = []
     refused: list[str] = []
-    for file in files:
+    networks = _names(files)
+    for file, network in zip(files, networks, strict=True):
         scenario = Scenario.load(file, overrides, allow_code=allow_code)
         chosen = controls(scenario, named)
         labels = [control.label for control in chosen]
-        network = _name(file)
         rows, impossible = _run(scenario, chosen, out / network, seeds, executor, progress and progress(network))
         refused += [f"{network}: {label} was not run: {reason}" for label, reason in impossible.items()]
         for name in metrics if rows else ():
             one = _metric(name, rows)
             values = _values(one, rows)
-            if lacking := [label for label in labels if not values.get(label) and label not in impossible]:
-                refused.append(f"{network}: {one.words}: no value with {', '.join(lacking)}")
+            for label in labels:
+                count = len(values.get(label, ()))
+                if label not in impossible and count < seeds:
+                    refused.append(f"{network}: {one.words}: a value in {count} of {seeds} runs with {label}")
             found.append(Measured(network, name, one, values))
     return Comparison(labels[0], labels[1:], _compared(labels, found, tolerance), refused)
 
 
-def _name(file: str | Path) -> str:
-    """The name of a network: that of its file."""
-    return re.sub(r"[^\w.+-]+", "-", Path(str(file).removeprefix("@")).name.removesuffix(".toml"))
+def _names(files: Sequence[str | Path]) -> list[str]:
+    """A name for each network: that of its file, with a number where several have one name."""
+    names: list[str] = []
+    for file in files:
+        text = str(file)
+        own = "link" if is_link(text) else Path(text.removeprefix("@")).name.removesuffix(".toml")
+        own = re.sub(r"[^\w.+-]+", "-", own)
+        names.append(next(name for n in itertools.count(1) if (name := own if n == 1 else f"{own}-{n}") not in names))
+    return names
 
 
 def _run(
@@ -138,10 +157,15 @@ def _run(
         f"{json.dumps(label)} = {{ {', '.join(f'{json.dumps(at)} = {value}' for at, value in set_.items())} }}"
         for label, set_ in steps.items()
     )
-    starts = [
-        f'{key("flow", flow["name"], "start_jitter")}="{round(1e9 * (flow["base_rtt_s"] or START_S))}ns"'
-        for flow in scenario.resolved["flows"]
-    ]
+    written = "start_jitter" in " ".join([scenario.text, *scenario.overrides])
+    starts = (
+        []
+        if written
+        else [
+            f'{key("flow", flow["name"], "start_jitter")}="{round(1e9 * (flow["base_rtt_s"] or START_S))}ns"'
+            for flow in scenario.resolved["flows"]
+        ]
+    )
     wanted = ["delays=true", *starts, f'sweep.seed="1..{seeds}"', f"sweep.{CONTROL}={{ {inside} }}"]
     study = Study.read(scenario.source, [*scenario.overrides, *wanted])
     impossible = {
@@ -154,7 +178,7 @@ def _run(
         broken = [(ids[run_id], error) for run_id, error in store.failures() if ids[run_id] not in impossible]
         if broken:
             label, error = broken[0]
-            raise BadInput(f"{scenario.file}: {len(broken)} runs failed; the first, with {label}: {error}")
+            raise RuntimeError(f"{scenario.file}: {len(broken)} runs failed; the first, with {label}: {error}")
         return store.outcomes().to_dicts(), impossible
 
 
@@ -195,7 +219,7 @@ def _compared(labels: Sequence[str], found: Sequence[Measured], tolerance: float
     first, *others = labels
     samples = [(one, other, *one.pairs(first, other)) for one in found for other in others]
     samples = [sample for sample in samples if sample[2]]
-    raw = [stats.p_value([a - b for a, b in zip(x, y, strict=True)], 0.0) for *_, x, y in samples]
+    raw = [stats.p_value(_contrasts(x, y), 0.0) for *_, x, y in samples]
     corrected = iter(stats.false_discovery([p for p in raw if p is not None]))
     rows = []
     for (one, other, x, y), p in zip(samples, raw, strict=True):
@@ -205,6 +229,13 @@ def _compared(labels: Sequence[str], found: Sequence[Measured], tolerance: float
     return rows
 
 
+def _contrasts(x: Sequence[float], y: Sequence[float]) -> list[float]:
+    """What is tested against zero: the logarithms of the ratios; differences where a value is zero."""
+    if min(*x, *y) > 0:
+        return [math.log(a / b) for a, b in zip(x, y, strict=True)]
+    return [a - b for a, b in zip(x, y, strict=True)]
+
+
 def _ratio(x: Sequence[float], y: Sequence[float]) -> stats.Estimate:
     """The ratio of the means over pairs; 1 where both are zero."""
     return stats.Estimate(1.0, None, None, len(x)) if not any(y) and not any(x) else stats.ratio(x, y)
@@ -212,10 +243,13 @@ def _ratio(x: Sequence[float], y: Sequence[float]) -> stats.Estimate:
 
 def draw(comparison: Comparison) -> Figure:
     """Ratios of the first controller to the others with 95 % intervals: panels are metrics, rows are networks."""
-    from ackclock.plot.style import SOFT, most_columns, panels, point, pt, title, wrapped
+    from ackclock.plot.style import SOFT, most_columns, note, panels, point, pt, title, wrapped
     from ackclock.text import drawn
 
-    metrics = list(dict.fromkeys(row.asked for row in comparison.rows))
+    if not comparison.rows:
+        raise BadInput("there is nothing to draw: no network has values of two controllers")
+    metrics = {row.asked: row.metric for row in reversed(comparison.rows) if row.metric.name == row.asked}
+    metrics = {row.asked: metrics.get(row.asked, row.metric) for row in comparison.rows}
     networks = list(dict.fromkeys(row.network for row in comparison.rows))
     columns = min(most_columns(), len(metrics))
     height = 1.3 + 0.32 * len(networks) * max(1.0, 0.6 * len(comparison.others))
@@ -233,16 +267,19 @@ def draw(comparison: Comparison) -> Figure:
                 low, high = (e.value if x is None or x <= 0 else x for x in (e.low, e.high))
                 at = networks.index(row.network) + shift
                 panel.plot([low, high], [at, at], color=point(number)["color"], linewidth=1.4)
-                panel.plot([e.value], [at], linestyle="none", markersize=5, **point(number))
+                style = point(number) | ({} if row.metric.name == name else {"markerfacecolor": "white"})
+                panel.plot([e.value], [at], linestyle="none", markersize=5, **style)
                 ends += [low, high]
         panel.axvline(1, color=SOFT, linewidth=0.9)
         panel.set_xscale("log")
         _ratio_ticks(panel, ends)
         panel.set_yticks(range(len(networks)), [drawn(name) for name in networks])
         panel.set_ylim(len(networks) - 0.4, -0.6)
-        better = "more is better" if name in HIGHER else "less is better"
-        panel.set_title(drawn(f"{name.replace('_', ' ')}: {better}"), fontsize=pt(9), loc="left")
+        better = {1: ": more is better", -1: ": less is better"}.get(metrics[name].better, "")
+        panel.set_title(drawn(f"{name.replace('_', ' ')}{better}"), fontsize=pt(9), loc="left")
         panel.set_xlabel(wrapped(drawn(f"{comparison.first} over the other: ratio"), columns), fontsize=pt(9))
+    if any(row.metric.name != row.asked for row in comparison.rows):
+        note(figure, "Hollow marks: mean round-trip time; the path changes and has no delay without a queue.")
     heading = drawn(f"{comparison.first} beside {', '.join(comparison.others)}")
     if len(comparison.others) > 1:
         _key(figure, comparison.others, heading)

@@ -9,6 +9,7 @@ import io
 import re
 import sys
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING
 
 from cyclopts import App, CycloptsError, Parameter
@@ -72,13 +73,15 @@ def application(arguments: Sequence[str]) -> App:
     return app
 
 
-def _hint(message: str) -> str:
-    """How a key of the scenario is set, if an unknown option has its name."""
+def _hint(message: str, command: str) -> str:
+    """How a key of the scenario is set, if an unknown option of a command with --set has its name."""
     name = re.match(r"Unknown option: --([a-z_]+)", message)
     if name is None:
         return ""
     if name[1] == "animate":
         return " ackclock view FILE plays it in the laboratory."
+    if command not in COMMANDS or "set_" not in signature(import_module(f"ackclock.cli.{command}").command).parameters:
+        return ""
     from ackclock.models import models
 
     keys = {key["name"] for entry in models("keys")[:1] for key in entry["params"]}
@@ -95,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:
-        return fail(" ".join(str(error).split()) + _hint(str(error)), 2)
+        return fail(" ".join(str(error).split()) + _hint(str(error), arguments[0] if arguments else ""), 2)
     except ScenarioError as error:
         for other in (str(error), *error.others):
             fail(other, 2)

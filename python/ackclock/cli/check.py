@@ -111,7 +111,8 @@ def _check(name: Path, *, allow_code: bool) -> tuple[dict[str, Any], Study | Non
         return about, study
     scenario = study.scenario(0)
     runs = study.points * len(study.seeds) if study.is_sweep else 1
-    values = {"title": study.title, "duration_s": scenario.duration_s, "runs": runs}
+    values = {"title": study.title, "duration_s": scenario.duration_s, "runs": runs, "points": study.points}
+    values["points_checked"] = min(study.points, MOST_POINTS)
     return about | values | {"valid": True} | scenario_check.describe(scenario), study
 
 
@@ -119,7 +120,7 @@ def _show(about: dict[str, Any], study: Study, *, details: bool) -> None:
     """Print the result of a valid file: one line, then the derived values if `details`, then the warnings."""
     many = f"; {about['runs']} runs" if study.is_sweep else ""
     if study.points > MOST_POINTS:
-        many += f"; {MOST_POINTS} of {study.points} points were checked, with every label"
+        many += f"; {MOST_POINTS:,} of {study.points:,} points were checked; each value of each axis is among them"
     say(f"{study.file}: valid ({about['title'] or 'no title'}; {about['duration_s']:g} s{many})")
     if details:
         console = wide_console()

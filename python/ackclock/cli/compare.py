@@ -187,13 +187,13 @@ def _networks(
     if as_json:
         print(json.dumps([_row(row) for row in found.rows], allow_nan=False))
         return 0
-    console = wide_console()
-    console.print(_networks_table(found))
     for reason in found.refused:
-        say(reason)
-    say(
-        f"{seeds} seeds; ratio: {found.first} over the other, paired, with its 95 % interval; runs are kept in {target}"
-    )
+        say(reason, error=not found.rows)
+    if not found.rows:
+        return fail("nothing was compared: no network has values of two controllers", 1)
+    wide_console().print(_networks_table(found))
+    say(f"{seeds} seeds; ratio: {found.first} over the other, paired by seed, with 95 % interval (not corrected).")
+    say(f"Verdicts: at most 5 % of the differences are false over {len(found.rows)} comparisons. The runs: {target}")
     return 0
 
 
@@ -206,6 +206,7 @@ def _row(row: Row) -> dict[str, Any]:
         "first_mean": row.first_mean,
         "other_mean": row.other_mean,
         "ratio": [row.ratio.value, row.ratio.low, row.ratio.high] if math.isfinite(row.ratio.value) else None,
+        "pairs": row.ratio.n,
         "p": row.p,
         "verdict": row.verdict,
     }

@@ -43,6 +43,11 @@ class Print:
         width = self.width if self.width in NAMED_WIDTHS else _inches(self.width, "--width", NAMED_WIDTHS)
         return chosen_size(width, _inches(self.height, "--height"), self.font_size, title=not self.no_title)
 
+    def size_of(self, file: Path) -> Size | None:
+        """The size of a figure in this file. Raises BadInput."""
+        self.file(file, file)
+        return self.size
+
     def file(self, out: Path | None, default: Path) -> Path:
         """The file of the figure. Raises BadInput if it cannot be written, or has not the name of the format."""
         file = default.with_suffix(f".{self.format_ or 'svg'}") if out is None else out

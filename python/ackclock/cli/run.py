@@ -111,13 +111,13 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    on = on if over is None else over
+    on = _substrate(on, over)
     if on not in {"tcp", "quic"}:
         _check_real_time(on, files, audit=audit, fingerprint=fingerprint)
         return real_time(on, Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, files.trace)
     captures = _captures(files.pcap or ())
     targets = _targets(files.plot, files.trace, files.packets, *captures.values())
-    size = print_.size
+    size = None if files.plot is None else print_.size_of(files.plot)
     scenario = _load(file, set_ or (), on, needs_quic=files.qlog is not None, allow_code=allow_code)
     if over is not None:
         say("ackclock: advice: --over quic is now --on quic", error=True)
@@ -142,6 +142,13 @@ def command(
     else:
         _summarise(scenario, result, targets, all_)
     return _report_faults(result)
+
+
+def _substrate(on: str, over: str | None) -> str:
+    """What carries the flows. Raises BadInput for two different substrates."""
+    if over is not None and on not in {"tcp", over}:
+        raise BadInput(f"--over {over} and --on {on}: choose one")
+    return on if over is None else over
 
 
 def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool) -> None:

@@ -19,12 +19,16 @@ Find = Callable[[Row], float | None]
 
 @dataclass(frozen=True)
 class Known:
-    """A short name: what it says in a figure, its unit, how several flows are combined, and its value for one."""
+    """A short name: what it says in a figure, its unit, how several flows are combined, and its value for one.
+
+    `better`: 1 if more is better, -1 if less is, 0 if neither.
+    """
 
     words: str
     unit: str
     combine: str
     find: Find
+    better: int = 0
 
 
 def _key(name: str) -> Find:
@@ -42,31 +46,31 @@ def _above_base(name: str) -> Find:
 
 
 FLOW: dict[str, Known] = {
-    "goodput": Known("goodput", "b/s", "sum", _key("goodput_bps")),
-    "throughput": Known("throughput", "b/s", "sum", _key("throughput_bps")),
-    "queueing": Known("mean queueing delay", "s", "mean", _above_base("mean_delay_s")),
-    "p95_queueing": Known("95th percentile of the queueing delay", "s", "mean", _above_base("p95_delay_s")),
-    "delay": Known("mean one-way delay", "s", "mean", _key("mean_delay_s")),
-    "p95_delay": Known("95th percentile of the one-way delay", "s", "mean", _key("p95_delay_s")),
-    "rtt": Known("mean round-trip time", "s", "mean", _key("mean_rtt_s")),
-    "completion": Known("completion time", "s", "mean", _key("completion_s")),
+    "goodput": Known("goodput", "b/s", "sum", _key("goodput_bps"), 1),
+    "throughput": Known("throughput", "b/s", "sum", _key("throughput_bps"), 1),
+    "queueing": Known("mean queueing delay", "s", "mean", _above_base("mean_delay_s"), -1),
+    "p95_queueing": Known("95th percentile of the queueing delay", "s", "mean", _above_base("p95_delay_s"), -1),
+    "delay": Known("mean one-way delay", "s", "mean", _key("mean_delay_s"), -1),
+    "p95_delay": Known("95th percentile of the one-way delay", "s", "mean", _key("p95_delay_s"), -1),
+    "rtt": Known("mean round-trip time", "s", "mean", _key("mean_rtt_s"), -1),
+    "completion": Known("completion time", "s", "mean", _key("completion_s"), -1),
     "cwnd": Known("mean cwnd", "segments", "mean", _key("mean_cwnd")),
-    "retransmissions": Known("retransmitted packets", "", "sum", _key("retransmitted_packets")),
-    "timeouts": Known("retransmission timeouts", "", "sum", _key("timeouts")),
+    "retransmissions": Known("retransmitted packets", "", "sum", _key("retransmitted_packets"), -1),
+    "timeouts": Known("retransmission timeouts", "", "sum", _key("timeouts"), -1),
     "reductions": Known("reductions of cwnd", "", "sum", _key("window_cuts")),
-    "jitter": Known("mean change of delay between packets", "s", "mean", _key("jitter2_s")),
-    "delivery": Known("delivery ratio", "", "mean", _key("delivery_ratio")),
+    "jitter": Known("mean change of delay between packets", "s", "mean", _key("jitter2_s"), -1),
+    "delivery": Known("delivery ratio", "", "mean", _key("delivery_ratio"), 1),
 }
 LINK: dict[str, Known] = {
-    "utilisation": Known("utilisation", "", "one", _key("utilisation")),
-    "queue": Known("mean queue", "packets", "one", _key("mean_queue_packets")),
-    "wait": Known("mean wait in the queue", "s", "one", _key("mean_sojourn_s")),
-    "drops": Known("packets dropped by the queue", "", "one", _key("queue_drops")),
-    "drop_rate": Known("fraction of packets dropped by the queue", "", "one", _key("drop_rate")),
+    "utilisation": Known("utilisation", "", "one", _key("utilisation"), 1),
+    "queue": Known("mean queue", "packets", "one", _key("mean_queue_packets"), -1),
+    "wait": Known("mean wait in the queue", "s", "one", _key("mean_sojourn_s"), -1),
+    "drops": Known("packets dropped by the queue", "", "one", _key("queue_drops"), -1),
+    "drop_rate": Known("fraction of packets dropped by the queue", "", "one", _key("drop_rate"), -1),
     "marks": Known("packets marked", "", "one", _key("marked_packets")),
 }
 WHOLE: dict[str, Known] = {
-    "jain": Known("Jain's fairness index", "", "one", lambda row: row["fairness"]["jain"]),
+    "jain": Known("Jain's fairness index", "", "one", lambda row: row["fairness"]["jain"], 1),
 }
 ALIASES = {
     "queueing_delay": "queueing",
@@ -98,6 +102,8 @@ class Metric:
     """Bounds of the possible values."""
     of: str = "runs"
     """What `each` lists: flows or runs."""
+    better: int = 0
+    """1 if more is better, -1 if less is, 0 if neither."""
 
     def value(self, row: Row) -> float | None:
         """The metric of a run; None if it does not apply."""
@@ -126,7 +132,7 @@ def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: s
         return _of_flows(short, FLOW.get(short) or _plain(name), rows, flows)
     if short in WHOLE:
         known = WHOLE[short]
-        return Metric(short, known.words, known.unit, _one(known.find), "one", _limits(short))
+        return Metric(short, known.words, known.unit, _one(known.find), "one", _limits(short), better=known.better)
     if short in LINK or name in link_keys - {"name", "dropped_packets", "low_latency"}:
         if first["links"]:
             return _of_links(short, LINK.get(short) or _plain(name), rows, link)
@@ -148,7 +154,19 @@ def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: s
         value = numbers(row).get(name)
         return None if value is None else float(value)
 
-    return Metric(name, words, plain.unit, _one(found), "one", bounds(name))
+    return Metric(name, words, plain.unit, _one(found), "one", bounds(name), better=plain.better)
+
+
+def check_name(name: str) -> None:
+    """Raise BadInput for a name that no outcome can have. A name with a dot is checked when there are runs."""
+    from ackclock.models import schema
+
+    found = schema("outcome")["$defs"]
+    known = {*FLOW, *LINK, *WHOLE, *ALIASES, *found["FlowOutcome"]["properties"], *found["LinkOutcome"]["properties"]}
+    if name not in known and "." not in name:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join([*FLOW, *LINK, *WHOLE])}"
+        raise BadInput(f"there is no metric {name}; {hint}")
 
 
 def _one(find: Find) -> Callable[[Row], list[float]]:
@@ -168,7 +186,8 @@ def _plain(key: str) -> Known:
     unit = "b/s" if key.endswith("_bps") else "s" if key.endswith("_s") else "B" if key.endswith("_bytes") else ""
     words = key.removesuffix("_bps").removesuffix("_s").removesuffix("_bytes").replace("_", " ")
     total = key.endswith(("_bps", "_packets", "_bytes")) and not key.startswith("mean_")
-    return Known(words, unit, "sum" if total else "mean", _key(key))
+    better = {"goodput_bps": 1, "throughput_bps": 1, "delivered_bytes": 1, "delivery_ratio": 1}.get(key, 0)
+    return Known(words, unit, "sum" if total else "mean", _key(key), better)
 
 
 def _of_flows(name: str, known: Known, rows: Sequence[Row], flows: Sequence[str]) -> Metric:
@@ -197,7 +216,8 @@ def _of_flows(name: str, known: Known, rows: Sequence[Row], flows: Sequence[str]
         number = f"{next(iter(counts))} " if len(counts) == 1 else ""
         words = f"{'total' if known.combine == 'sum' else 'mean'} {known.words.removeprefix('mean ')} of {number}{what}"
     lower = -math.inf if name == "jitter1_s" else 0.0
-    return Metric(name, words, known.unit, each, known.combine, (lower, _limits(name)[1]), of="flows")
+    limits = (lower, _limits(name)[1])
+    return Metric(name, words, known.unit, each, known.combine, limits, of="flows", better=known.better)
 
 
 def _of_links(name: str, known: Known, rows: Sequence[Row], link: str) -> Metric:
@@ -215,4 +235,5 @@ def _of_links(name: str, known: Known, rows: Sequence[Row], link: str) -> Metric
         there = next((one for one in row["links"] if one["name"] == chosen), None)
         return None if there is None else known.find(there)
 
-    return Metric(name, f"{known.words} of {chosen}", known.unit, _one(find), "one", _limits(name))
+    words = f"{known.words} of {chosen}"
+    return Metric(name, words, known.unit, _one(find), "one", _limits(name), better=known.better)

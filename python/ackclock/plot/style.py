@@ -162,8 +162,17 @@ def _shorten(axes: Axes) -> bool:
 
 
 def _separate(axis: Axis, side: int) -> bool:
-    """Separate the tick labels of an axis along x (0) or y (1). Returns whether labels were turned."""
-    labels = [label for label in axis.get_ticklabels(which="both") if label.get_visible() and label.get_text()]
+    """Separate the tick labels of an axis along x (0) or y (1). Returns whether labels were turned.
+
+    Names along y stay as they are.
+    """
+    shown = [label for label in axis.get_ticklabels(minor=False) if label.get_visible() and label.get_text()]
+    small = [label for label in axis.get_ticklabels(minor=True) if label.get_visible() and label.get_text()]
+    if small and overlapping([*shown, *small], side):
+        for label in small:
+            label.set_visible(False)
+        small = []
+    labels = sorted([*shown, *small], key=lambda label: float(label.get_window_extent().min[side]))
     numbers = all(_is_number(label.get_text()) for label in labels)
     while numbers and len(labels) > 2 and overlapping(labels, side):
         for label in labels[1::2]:

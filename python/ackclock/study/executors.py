@@ -41,8 +41,9 @@ class Local:
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         if study.core.has_external:
-            if self.jobs > 1 and len(runs) >= 2 * self.jobs:
-                yield from in_processes(as_data(study), runs, self.jobs)
+            workers = min(self.jobs, len(runs) // 2)  # a process is worth its start with two runs
+            if workers > 1:
+                yield from in_processes(as_data(study), runs, workers)
             else:
                 yield from ([finished] for finished, _ in _one_by_one(study, runs))
             return
@@ -190,7 +191,9 @@ def run_batch(study: StudyPlan, runs: list[Run]) -> tuple[Batch, float]:
     """Run a batch on one CPU. Returns the finished runs and their CPU seconds."""
     finished, seconds = [], 0.0
     if study.core.has_external:
-        for one, cpu_s in _one_by_one(study, runs):
+        changed = [run for run in runs if study.core.run_ids(run.point, [run.seed]) != [run.run_id]]
+        finished += [Finished(run.run_id, None, "a file of the study was changed while it ran") for run in changed]
+        for one, cpu_s in _one_by_one(study, [run for run in runs if run not in changed]):
             finished.append(one)
             seconds += cpu_s
         return finished, seconds

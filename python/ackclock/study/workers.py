@@ -31,7 +31,9 @@ class Worker:
     """One process."""
 
     def __init__(self, study: Any) -> None:
-        self._process = subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         self._send(study)
 
     def _send(self, value: Any) -> None:

@@ -185,7 +185,7 @@ METRICS: dict[str, Metric] = {
     "rivals_kept": Metric(
         "",
         1,
-        "part of the other flows' goodput beside the standard controller that they keep beside this one",
+        "goodput of the other flows beside this controller, divided by their goodput beside the standard controller",
         _rivals_kept,
         least=0.05,
     ),

@@ -36,6 +36,9 @@ export function load(name: string): void {
 export function take(text: string, files: Files = {}, name = ''): void {
   Object.assign(scenario, { name, text, set: [], seed: null, files, problem: null, checked: null, controlled: [] });
 }
+/** What `restore` brings back. */
+export const keep = () => ({ name: scenario.name, text: scenario.text, set: $state.snapshot(scenario.set), seed: scenario.seed, files: $state.snapshot(scenario.files), controlled: $state.snapshot(scenario.controlled) });
+export function restore(kept: ReturnType<typeof keep>): void { Object.assign(scenario, kept, { problem: null, checked: null }); }
 export function takeShared(shared: Shared): void {
   Object.assign(scenario, { name: '', text: shared.text, set: shared.set ?? [], seed: shared.seed ?? null, files: shared.files ?? {}, problem: null, checked: null });
   scenario.code = shared.law?.code ?? '';
