@@ -462,13 +462,11 @@ def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(quick_pages: Path) 
 
 @pytest.mark.nightly
 def test_bic_over_iridium_gains_nothing(quick_pages: Path) -> None:
-    """Every controller fills the link; DPE as printed differs from BIC only in the freeze during a hand-off."""
+    """Every controller fills the link, and none gains a tenth over BIC."""
     found = verdicts_of(quick_pages, "bic-iridium")
     assert found["S3e"]["direction"] == "confirmed"
     assert all(found[name]["high"] < 1.1 for name in ("S3a", "S3a-awi"))
     assert found["S3a"]["n_unit"] == "places"
-    printed = next(r for r in found["S3a"]["readings"] if "always 0" in r["reading"])
-    assert abs(printed["value"] - 1) < 0.02
 
 
 def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
