@@ -10,7 +10,7 @@ from typing import Any
 
 from made import ROOT, Job, run
 from mkdocs.exceptions import PluginError
-from tutorials import figure
+from tutorials import figure, folded
 
 DATA = ROOT / "docs" / "gallery.toml"
 KEYS = {"name", "title", "text", "commands", "file", "sources", "guide"}
@@ -81,9 +81,7 @@ def _card(entry: dict[str, Any]) -> str:
 
 
 def _source(path: str) -> str:
-    text = (ROOT / path).read_text(encoding="utf-8").rstrip()
-    body = "\n".join(f"    {line}".rstrip() for line in ["```toml", *text.splitlines(), "```"])
-    return f'??? abstract "{path}"\n{body}'
+    return folded(path, (ROOT / path).read_text(encoding="utf-8"))
 
 
 def _title(page: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from made import ROOT, Job, run
 from mkdocs.exceptions import PluginError
-from tutorials import figure
+from tutorials import figure, folded
 
 FOLDER = ROOT / "web" / "lessons"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n?", re.S | re.M)
@@ -71,7 +71,6 @@ def job(lesson: Lesson) -> Job:
 
 def page(lesson: Lesson) -> str:
     """A lesson as Markdown."""
-    body = "\n".join(f"    {line}".rstrip() for line in ["```toml", *lesson.scenario.splitlines(), "```"])
     parts = [
         f"# {lesson.title}",
         f"[Open lesson {lesson.number} in the laboratory]({LAB}#lesson={lesson.number})"
@@ -80,7 +79,7 @@ def page(lesson: Lesson) -> str:
         figure(f"{lesson.name}.svg", f"{lesson.title}: the run as described"),
         f'!!! question "Exercise"\n    {lesson.question}',
         f'??? success "Answer"\n    {lesson.answer}',
-        f'??? abstract "The scenario"\n{body}',
+        folded("The scenario", lesson.scenario),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -29,7 +29,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what is made at build, and whatever is linked to outside `docs`, as often as new pages link to more."""
     waiting = [(path.read_text(encoding="utf-8"), path.parent) for path in sorted(DOCS.rglob("*.md"))]
     waiting += _add_made(files, config)
-    seen = set(tutorials.sources())
+    seen = {LABORATORY, *tutorials.sources()}
     for path in tutorials.sources():
         files.append(File.generated(config, f"tree/{path.relative_to(ROOT)}", abs_src_path=str(path)))
     while waiting:

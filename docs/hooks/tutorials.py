@@ -56,6 +56,12 @@ def figure(file: str, words: str) -> str:
     return f"[![{safe}]({file}){{ .figure loading=lazy }}]({file}){{ .zoom }}"
 
 
+def folded(title: str, scenario: str) -> str:
+    """A scenario that opens by a click."""
+    body = "\n".join(f"    {line}".rstrip() for line in ["```toml", *scenario.rstrip().splitlines(), "```"])
+    return f'??? abstract "{title}"\n{body}'
+
+
 def _origin(source: Path) -> str:
     path = source.relative_to(ROOT)
     return (

@@ -58,6 +58,11 @@ class Row:
     """The largest relative difference of the means that is ignored."""
 
     @property
+    def replaced(self) -> bool:
+        """Whether the metric is the round-trip time instead of the queueing delay that was asked for."""
+        return self.metric.name == "rtt" != self.asked
+
+    @property
     def verdict(self) -> str:
         """Whether the first controller is better, worse or not different here.
 
@@ -110,7 +115,7 @@ def compare(
     for name in metrics:
         check_name(name)
     labels: list[str] = []
-    found: list[Measured] = []
+    measured: list[Measured] = []
     refused: list[str] = []
     networks = _names(files)
     for file, network in zip(files, networks, strict=True):
@@ -126,8 +131,8 @@ def compare(
                 count = len(values.get(label, ()))
                 if label not in impossible and count < seeds:
                     refused.append(f"{network}: {one.words}: a value in {count} of {seeds} runs with {label}")
-            found.append(Measured(network, name, one, values))
-    return Comparison(labels[0], labels[1:], _compared(labels, found, tolerance), refused)
+            measured.append(Measured(network, name, one, values))
+    return Comparison(labels[0], labels[1:], _compared(labels, measured, tolerance), refused)
 
 
 def _names(files: Sequence[str | Path]) -> list[str]:
@@ -158,14 +163,10 @@ def _run(
         for label, set_ in steps.items()
     )
     written = "start_jitter" in " ".join([scenario.text, *scenario.overrides])
-    starts = (
-        []
-        if written
-        else [
-            f'{key("flow", flow["name"], "start_jitter")}="{round(1e9 * (flow["base_rtt_s"] or START_S))}ns"'
-            for flow in scenario.resolved["flows"]
-        ]
-    )
+    starts = [
+        f'{key("flow", flow["name"], "start_jitter")}="{round(1e9 * (flow["base_rtt_s"] or START_S))}ns"'
+        for flow in (() if written else scenario.resolved["flows"])
+    ]
     wanted = ["delays=true", *starts, f'sweep.seed="1..{seeds}"', f"sweep.{CONTROL}={{ {inside} }}"]
     study = Study.read(scenario.source, [*scenario.overrides, *wanted])
     impossible = {
@@ -185,18 +186,18 @@ def _run(
 def _metric(name: str, rows: Sequence[dict[str, Any]]) -> Metric:
     """A metric; where the path changes, so that there is no queueing delay, the round-trip time."""
     wanted = metric(name, rows)
-    if "queueing" in name and not any(wanted.each(row) for row in rows):
+    if "queueing" in wanted.name and not any(wanted.each(row) for row in rows):
         return metric("rtt", rows)
     return wanted
 
 
 def _values(one: Metric, rows: Sequence[dict[str, Any]]) -> dict[str, dict[int, float]]:
     """The values of a metric by controller and seed."""
-    found: dict[str, dict[int, float]] = {}
+    values: dict[str, dict[int, float]] = {}
     for row in rows:
         if (value := one.value(row)) is not None:
-            found.setdefault(json.loads(row["axes"])[CONTROL], {})[row["seed"]] = value
-    return found
+            values.setdefault(json.loads(row["axes"])[CONTROL], {})[row["seed"]] = value
+    return values
 
 
 @dataclass(frozen=True)
@@ -215,9 +216,9 @@ class Measured:
         return [x[seed] for seed in seeds], [y[seed] for seed in seeds]
 
 
-def _compared(labels: Sequence[str], found: Sequence[Measured], tolerance: float) -> list[Row]:
+def _compared(labels: Sequence[str], measured: Sequence[Measured], tolerance: float) -> list[Row]:
     first, *others = labels
-    samples = [(one, other, *one.pairs(first, other)) for one in found for other in others]
+    samples = [(one, other, *one.pairs(first, other)) for one in measured for other in others]
     samples = [sample for sample in samples if sample[2]]
     raw = [stats.p_value(_contrasts(x, y), 0.0) for *_, x, y in samples]
     corrected = iter(stats.false_discovery([p for p in raw if p is not None]))
@@ -248,8 +249,7 @@ def draw(comparison: Comparison) -> Figure:
 
     if not comparison.rows:
         raise BadInput("there is nothing to draw: no network has values of two controllers")
-    metrics = {row.asked: row.metric for row in reversed(comparison.rows) if row.metric.name == row.asked}
-    metrics = {row.asked: metrics.get(row.asked, row.metric) for row in comparison.rows}
+    metrics = {row.asked: row.metric.better for row in comparison.rows}
     networks = list(dict.fromkeys(row.network for row in comparison.rows))
     columns = min(most_columns(), len(metrics))
     height = 1.3 + 0.32 * len(networks) * max(1.0, 0.6 * len(comparison.others))
@@ -267,7 +267,7 @@ def draw(comparison: Comparison) -> Figure:
                 low, high = (e.value if x is None or x <= 0 else x for x in (e.low, e.high))
                 at = networks.index(row.network) + shift
                 panel.plot([low, high], [at, at], color=point(number)["color"], linewidth=1.4)
-                style = point(number) | ({} if row.metric.name == name else {"markerfacecolor": "white"})
+                style = point(number) | ({"markerfacecolor": "white"} if row.replaced else {})
                 panel.plot([e.value], [at], linestyle="none", markersize=5, **style)
                 ends += [low, high]
         panel.axvline(1, color=SOFT, linewidth=0.9)
@@ -275,10 +275,10 @@ def draw(comparison: Comparison) -> Figure:
         _ratio_ticks(panel, ends)
         panel.set_yticks(range(len(networks)), [drawn(name) for name in networks])
         panel.set_ylim(len(networks) - 0.4, -0.6)
-        better = {1: ": more is better", -1: ": less is better"}.get(metrics[name].better, "")
+        better = {1: ": more is better", -1: ": less is better"}.get(metrics[name], "")
         panel.set_title(drawn(f"{name.replace('_', ' ')}{better}"), fontsize=pt(9), loc="left")
         panel.set_xlabel(wrapped(drawn(f"{comparison.first} over the other: ratio"), columns), fontsize=pt(9))
-    if any(row.metric.name != row.asked for row in comparison.rows):
+    if any(row.replaced for row in comparison.rows):
         note(figure, "Hollow marks: mean round-trip time; the path changes and has no delay without a queue.")
     heading = drawn(f"{comparison.first} beside {', '.join(comparison.others)}")
     if len(comparison.others) > 1:

@@ -100,19 +100,19 @@ def _check(name: Path, *, allow_code: bool) -> tuple[dict[str, Any], Study | Non
     except ScenarioError as error:
         return about | {"errors": [str(error), *error.others]}, None
     advise(study.advice)
+    checked = min(study.points, MOST_POINTS)
     for point, message in study.refused[:MOST_REFUSED]:
         labels = ", ".join(f"{axis}={label}" for axis, label in study.labels(point).items())
         about["errors"].append(f"at {labels}: {message}")
     if study.refused:
         few = f"; the first {MOST_REFUSED} are listed above" if len(study.refused) > MOST_REFUSED else ""
-        read = min(study.points, MOST_POINTS)
-        every = f"{study.points} points" if read == study.points else f"about {read} points that were checked"
+        every = f"{study.points} points" if checked == study.points else f"about {checked} points that were checked"
         about["errors"].append(f"{study.file}: {len(study.refused)} of {every} cannot be run{few}")
         return about, study
     scenario = study.scenario(0)
     runs = study.points * len(study.seeds) if study.is_sweep else 1
     values = {"title": study.title, "duration_s": scenario.duration_s, "runs": runs, "points": study.points}
-    values["points_checked"] = min(study.points, MOST_POINTS)
+    values["points_checked"] = checked
     return about | values | {"valid": True} | scenario_check.describe(scenario), study
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Jobs, Overrides, percent
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.html import value
+from ackclock.html import estimate, value
 from ackclock.plot.quantities import prefixed
 from ackclock.suite.measures import METRICS
 from ackclock.text import fail, say
@@ -223,10 +223,7 @@ def _networks_table(found: Comparison) -> Table:
         place = (row.network, row.metric.name)
         first = (row.network, row.metric.name.replace("_", " "), f"{factor * row.first_mean:.3g} {unit}".rstrip())
         shown = first if place != seen else ("", "", "")
-        e = row.ratio
-        ratio = "-"
-        if math.isfinite(e.value):
-            ratio = f"{e.value:.3g}" + ("" if e.low is None else f" [{e.low:.3g}, {e.high:.3g}]")
+        ratio = estimate(row.ratio) if math.isfinite(row.ratio.value) else "-"
         table.add_row(*shown, row.other, f"{factor * row.other_mean:.3g} {unit}".rstrip(), ratio, row.verdict)
         seen = place
     return table

@@ -172,41 +172,33 @@ def counted_progress(what: str, count: int) -> Iterator[Begin]:
     began = last = time.monotonic()
     names: dict[str, None] = {}
 
-    def line(name: str, ended: int, total: int) -> str:
-        part = ended / total if total else 0.0
-        done = len(names) - 1 + part
+    def line(name: str, ended: int, total: int) -> tuple[str, float]:
+        """What is shown, and how many parts have ended."""
+        done = len(names) - 1 + (ended / total if total else 0.0)
         elapsed = time.monotonic() - began
         left = ""
         if elapsed > 2 and done > 0:
             minutes = elapsed * (count - done) / done / 60
             left = f", about {minutes:.0f} min left" if minutes >= 1.5 else f", about {60 * minutes:.0f} s left"
-        return f"{what} {len(names)} of {count}: {name}, {ended} of {total} runs{left}"
+        return f"{what} {len(names)} of {count}: {name}, {ended} of {total} runs{left}", done
+
+    def counting(show: Callable[[str, float], None]) -> Begin:
+        def begin(name: str) -> Callable[[int, int], None]:
+            names[name.removesuffix("-standard")] = None
+            return lambda ended, total: show(*line(name, ended, total))
+
+        return begin
 
     if not console.is_terminal:
 
-        def begin_lines(name: str) -> Callable[[int, int], None]:
-            names[name.removesuffix("-standard")] = None
+        def print_line(text: str, _: float) -> None:
+            nonlocal last
+            if time.monotonic() - last >= LINES_EVERY_S:
+                last = time.monotonic()
+                say(f"ackclock: {text}", error=True)
 
-            def advance(ended: int, total: int) -> None:
-                nonlocal last
-                if time.monotonic() - last >= LINES_EVERY_S:
-                    last = time.monotonic()
-                    say(f"ackclock: {line(name, ended, total)}", error=True)
-
-            return advance
-
-        yield begin_lines
+        yield counting(print_line)
         return
     with Progress(TextColumn("{task.description}"), BarColumn(bar_width=20), console=console, transient=True) as bar:
         task = bar.add_task(what, total=count)
-
-        def begin(name: str) -> Callable[[int, int], None]:
-            names[name.removesuffix("-standard")] = None
-
-            def advance(ended: int, total: int) -> None:
-                done = len(names) - 1 + (ended / total if total else 0.0)
-                bar.update(task, completed=done, description=line(name, ended, total))
-
-            return advance
-
-        yield begin
+        yield counting(lambda text, done: bar.update(task, completed=done, description=text))

@@ -60,8 +60,7 @@ def command(
     if control is not None and on == "kernel":
         overrides.append(f'flow."{_first_flow(file, overrides, allow_code)}".tcp.congestion_control={control}')
     scenario = Scenario.load(file, overrides, allow_code=allow_code)
-    chosen = [text for text in overrides if text not in (set_ or ())]
-    more = "".join(f" --set '{text}'" for text in chosen)
+    more = "".join(f" --set '{text}'" for text in overrides[len(set_ or ()) :])
     say(f"ackclock: advice: ackclock run FILE --on {on}{more} does the same", error=True)
     return real_time(on, scenario, seed, as_json, trace)
 

@@ -64,10 +64,10 @@ def seconds(text: str, what: str) -> float:
 
 def interval(text: str, what: str) -> float:
     """Convert a time that is above zero to seconds. Raises BadInput."""
-    found = seconds(text, what)
-    if found <= 0:
+    length_s = seconds(text, what)
+    if length_s <= 0:
         raise BadInput(f"{what}: must be more than zero")
-    return found
+    return length_s
 
 
 def percent(text: str, what: str) -> float:

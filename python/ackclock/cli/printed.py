@@ -65,7 +65,7 @@ def _inches(text: str | None, option: str, names: dict[str, float] | None = None
     """A length in inches. Raises BadInput."""
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm)", text)
-    if found is None:
+    length = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm)", text)
+    if length is None:
         raise BadInput(f"{option} {text}: must be a length such as {', '.join(['3.5in', '9cm', *(names or ())])}")
-    return float(found[1]) / (2.54 if found[2] == "cm" else 1.0)
+    return float(length[1]) / (2.54 if length[2] == "cm" else 1.0)

@@ -161,8 +161,9 @@ def check_name(name: str) -> None:
     """Raise BadInput for a name that no outcome can have. A name with a dot is checked when there are runs."""
     from ackclock.models import schema
 
-    found = schema("outcome")["$defs"]
-    known = {*FLOW, *LINK, *WHOLE, *ALIASES, *found["FlowOutcome"]["properties"], *found["LinkOutcome"]["properties"]}
+    definitions = schema("outcome")["$defs"]
+    keys = (key for name in ("FlowOutcome", "LinkOutcome") for key in definitions[name]["properties"])
+    known = {*FLOW, *LINK, *WHOLE, *ALIASES, *keys}
     if name not in known and "." not in name:
         near = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join([*FLOW, *LINK, *WHOLE])}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
@@ -116,14 +116,10 @@ def sized(chosen: Size) -> Iterator[None]:
 
 def fitted(make: Callable[[], Figure], chosen: Size | None) -> Figure:
     """A figure of a chosen size, whose tick labels do not overlap; without one, the usual size."""
-    if chosen is None:
+    with sized(chosen) if chosen is not None else nullcontext():
         figure = make()
         settle(figure)
-        return figure
-    with sized(chosen):
-        figure = make()
-        settle(figure)
-        return figure
+    return figure
 
 
 def most_columns() -> int:
@@ -289,7 +285,7 @@ def key(figure: Figure, handles: Sequence[Any], labels: Sequence[str], heading: 
         frameon=False,
         handlelength=2.8,
         borderaxespad=0.3,
-        title=(_in_lines(figure, heading, 12) if size().title else None) or None,
+        title=_in_lines(figure, heading, 12) if heading and size().title else None,
         title_fontsize=pt(12),
         alignment="left",
     )
@@ -298,4 +294,4 @@ def key(figure: Figure, handles: Sequence[Any], labels: Sequence[str], heading: 
 
 def wrapped(text: str, columns: int) -> str:
     """A label in lines that fit a panel, if there are so many panels side by side."""
-    return textwrap.fill(text, max(12, int(78 * min(1.0, size().width / WIDTH) * 9 / pt(9)) // columns))
+    return textwrap.fill(text, max(12, int(78 * min(1.0, size().width / WIDTH) / pt(1)) // columns))

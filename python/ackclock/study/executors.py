@@ -19,7 +19,7 @@ from ackclock.experiment import Source
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.store import Finished
-from ackclock.study.workers import in_processes, serve
+from ackclock.study.workers import Batches, in_processes, serve
 
 Batch = list[Finished]
 
@@ -89,24 +89,19 @@ class Ray:
         remote = ray.remote(max_retries=3)(_ray_task)
         what = ray.put(as_data(study))
         cpus = int(ray.cluster_resources().get("CPU", 1))
-        # The duration of a run is unknown at first: the first tasks are one run each, then the batches grow.
-        size, rest, seconds, counted = 1, list(reversed(runs)), 0.0, 0
+        batches = Batches(runs, cpus, self.BATCH_S)
         flying: list[Any] = []
         try:
-            while rest or flying:
-                while rest and len(flying) < self.AHEAD * cpus:
-                    batch = [rest.pop() for _ in range(min(size, len(rest)))]
-                    flying.append(remote.remote(what, batch))
+            while batches.rest or flying:
+                while batches.rest and len(flying) < self.AHEAD * cpus:
+                    flying.append(remote.remote(what, batches.take()))
                 ready, flying = ray.wait(flying, timeout=0.5)
                 if not ready:
                     yield []
                 for task in ready:
                     result, cpu_s = ray.get(task)
-                    seconds, counted = seconds + cpu_s, counted + len(result)
+                    batches.count(len(result), cpu_s)
                     yield result
-                mean = seconds / counted if counted else 0.0
-                fair = max(1, len(rest) // (2 * cpus))
-                size = min(fair, max(1, round(self.BATCH_S / mean))) if mean > 0 else size
         except ray.exceptions.RayTaskError as error:
             raise BadInput(f"--engine ray: a worker failed: {str(error).strip().splitlines()[-1]}") from None
         finally:

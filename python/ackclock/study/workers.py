@@ -27,6 +27,30 @@ Batch = tuple[list["Finished"], float]
 """Finished runs and their CPU seconds."""
 
 
+class Batches:
+    """Runs in batches of about `batch_s` CPU seconds for a number of workers.
+
+    The duration of a run is unknown at first: the first batches are one run each, then they grow.
+    """
+
+    def __init__(self, runs: Sequence[Run], workers: int, batch_s: float) -> None:
+        self.rest = list(reversed(runs))
+        """The runs that no batch has, the next one last."""
+        self._workers, self._batch_s = workers, batch_s
+        self._ended, self._seconds = 0, 0.0
+
+    def take(self) -> list[Run]:
+        """The next batch."""
+        mean = self._seconds / self._ended if self._ended else 0.0
+        wanted = round(self._batch_s / mean) if mean > 0 else 1
+        size = max(1, min(wanted, len(self.rest) // (2 * self._workers)))
+        return [self.rest.pop() for _ in range(min(size, len(self.rest)))]
+
+    def count(self, runs: int, seconds: float) -> None:
+        """Count runs that have ended, with their CPU seconds."""
+        self._ended, self._seconds = self._ended + runs, self._seconds + seconds
+
+
 class Worker:
     """One process."""
 
@@ -71,22 +95,20 @@ def in_processes(study: Any, runs: Sequence[Run], jobs: int) -> Iterator[list[Fi
         finally:
             free.put(worker)
 
-    rest, size, seconds, counted = list(reversed(runs)), 1, 0.0, 0
+    batches = Batches(runs, jobs, BATCH_S)
     flying: set[Future[Batch]] = set()
     pool = ThreadPoolExecutor(jobs)
     try:
-        while rest or flying:
-            while rest and len(flying) < jobs:
-                flying.add(pool.submit(task, [rest.pop() for _ in range(min(size, len(rest)))]))
+        while batches.rest or flying:
+            while batches.rest and len(flying) < jobs:
+                flying.add(pool.submit(task, batches.take()))
             done, flying = wait(flying, timeout=0.2, return_when=FIRST_COMPLETED)
             if not done:
                 yield []
             for future in done:
                 finished, cpu_s = future.result()
-                seconds, counted = seconds + cpu_s, counted + len(finished)
+                batches.count(len(finished), cpu_s)
                 yield finished
-            if seconds > 0:
-                size = max(1, min(round(BATCH_S * counted / seconds), len(rest) // (2 * jobs)))
     finally:
         for worker in workers:
             worker.end()
