@@ -1,4 +1,4 @@
-//! UDP sources: constant bit rate, changed by a schedule.
+//! UDP sources: constant bit rate, changed by a schedule that can repeat.
 
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
@@ -12,8 +12,11 @@ pub struct UdpSource {
     flow: u32,
     route: u32,
     size: u32,
-    /// The rate from each time on, sorted by time; the first entry is at or before the start.
-    schedule: Vec<(Time, Rate)>,
+    /// The rate from each time after `from` on, sorted by time.
+    schedule: Vec<(Span, Rate)>,
+    from: Time,
+    /// The schedule begins again after every period.
+    period: Option<Span>,
     stop: Time,
     sent: u64,
     /// The relative jitter of the gaps, and its random stream.
@@ -21,9 +24,14 @@ pub struct UdpSource {
 }
 
 impl UdpSource {
-    /// Creates a source. `schedule` gives the rate from each time on; with rate zero it sends nothing.
-    pub fn new(flow: u32, route: u32, size: u32, schedule: Vec<(Time, Rate)>, stop: Time) -> UdpSource {
-        UdpSource { flow, route, size, schedule, stop, sent: 0, jitter: None }
+    /// Creates a source. `schedule` gives the rate from each time of the run on; with rate zero it sends nothing.
+    pub fn new(flow: u32, route: u32, size: u32, schedule: Vec<(Span, Rate)>, stop: Time) -> UdpSource {
+        UdpSource { flow, route, size, schedule, from: Time::ZERO, period: None, stop, sent: 0, jitter: None }
+    }
+
+    /// The schedule begins at `from`, and again after every period, which is more than zero.
+    pub fn repeating(self, from: Time, period: Span) -> UdpSource {
+        UdpSource { from, period: Some(period), ..self }
     }
 
     /// Adds uniform jitter: every gap is up to `part` of itself longer or shorter. ns-2's CBR with `random_` has 0.5.
@@ -42,9 +50,7 @@ impl UdpSource {
         if now >= self.stop {
             return;
         }
-        let step = self.schedule.partition_point(|(from, _)| *from <= now);
-        let rate = step.checked_sub(1).map_or(Rate::from_bps(0), |i| self.schedule[i].1);
-        let change = self.schedule.get(step).map_or(Time::NEVER, |(from, _)| *from);
+        let (rate, change) = self.rate_at(now);
         let next = if rate.bps() == 0 {
             change
         } else {
@@ -67,14 +73,29 @@ impl UdpSource {
         }
     }
 
+    /// The rate at a time, and the time of its next change; a source that repeats is not asked before its first period.
+    fn rate_at(&self, at: Time) -> (Rate, Time) {
+        let (since, begin, end) = match self.period {
+            None => (at.since(self.from), self.from, Time::NEVER),
+            Some(period) => {
+                let since = at.since(self.from).ps();
+                let within = since % period.ps();
+                let begin = self.from + Span::from_ps(since - within);
+                (Span::from_ps(within), begin, begin + period)
+            }
+        };
+        let step = self.schedule.partition_point(|(from, _)| *from <= since);
+        let rate = step.checked_sub(1).map_or(Rate::from_bps(0), |i| self.schedule[i].1);
+        (rate, self.schedule.get(step).map_or(end, |(from, _)| begin + *from))
+    }
+
     /// The time of the packet after one at `now`: its bits are sent at the rates of the schedule in between.
     fn after_gap(&self, now: Time) -> Time {
         let mut left = self.size as u128 * 8 * PS_PER_S as u128; // bits, times picoseconds in a second
         let mut at = now;
         loop {
-            let step = self.schedule.partition_point(|(from, _)| *from <= at);
-            let rate = step.checked_sub(1).map_or(0, |i| self.schedule[i].1.bps()) as u128;
-            let change = self.schedule.get(step).map_or(Time::NEVER, |(from, _)| *from);
+            let (rate, change) = self.rate_at(at);
+            let rate = rate.bps() as u128;
             let sent = rate * change.since(at).ps() as u128;
             if sent >= left && rate > 0 {
                 return at + Span::from_ps(left.div_ceil(rate).clamp(1, u64::MAX as u128) as u64);
@@ -97,9 +118,9 @@ mod tests {
         // 1,000 bytes at 1 kb/s take 8 s; after 1 s, 1 of 8 kbit is out and the rest leaves at 7 Mb/s.
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         let schedule = vec![
-            (at(0), Rate::from_bps(1_000)),
-            (at(1_000), Rate::from_bps(7_000_000)),
-            (at(2_000), Rate::from_bps(0)),
+            (Span::ZERO, Rate::from_bps(1_000)),
+            (Span::from_ms(1_000), Rate::from_bps(7_000_000)),
+            (Span::from_ms(2_000), Rate::from_bps(0)),
         ];
         let source = UdpSource::new(0, 0, 1000, schedule, Time::NEVER);
         assert_eq!(source.after_gap(at(0)), at(1_001));
@@ -107,13 +128,32 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_repeats_from_its_start() {
+        // 30 ms at 800 kb/s of every 100 ms, from 250 ms on: three packets of 1,000 bytes in each period.
+        use crate::recording::RecordingContext;
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let schedule = vec![(Span::ZERO, Rate::from_bps(800_000)), (Span::from_ms(30), Rate::from_bps(0))];
+        let source = UdpSource::new(0, 0, 1000, schedule, at(460));
+        let mut source = source.repeating(at(250), Span::from_ms(100));
+        let mut context = RecordingContext::default();
+        context.now = at(250);
+        source.on_timer(&mut context);
+        while let Some((_, when)) = context.take_timer() {
+            context.now = when;
+            source.on_timer(&mut context);
+        }
+        let sent: Vec<_> = context.sent.iter().map(|(packet, _)| packet.sent).collect();
+        assert_eq!(sent, [250, 260, 270, 350, 360, 370, 450].map(at));
+    }
+
+    #[test]
     fn sends_at_its_rate_until_it_stops() {
         use crate::recording::RecordingContext;
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         let schedule = vec![
-            (at(0), Rate::from_bps(80_000)),
-            (at(250), Rate::from_bps(0)),
-            (at(500), Rate::from_bps(40_000)),
+            (Span::ZERO, Rate::from_bps(80_000)),
+            (Span::from_ms(250), Rate::from_bps(0)),
+            (Span::from_ms(500), Rate::from_bps(40_000)),
         ];
         let mut source = UdpSource::new(3, 7, 1000, schedule, at(800));
         let mut context = RecordingContext::default();
@@ -127,7 +167,7 @@ mod tests {
             context.sent.iter().map(|(packet, _)| (packet.sent, packet.seq, packet.size)).collect();
         assert_eq!(sent, [(at(0), 0, 1000), (at(100), 1, 1000), (at(200), 2, 1000), (at(600), 3, 1000)]);
         assert_eq!((source.sent(), context.sent[0].0.flow, context.sent[0].0.route), (4, 3, 7));
-        let jittered = UdpSource::new(0, 0, 1000, vec![(at(0), Rate::from_bps(80_000))], at(10_000));
+        let jittered = UdpSource::new(0, 0, 1000, vec![(Span::ZERO, Rate::from_bps(80_000))], at(10_000));
         let mut jittered = jittered.with_jitter(0.5, Stream::new(1, "gaps", "f"));
         let mut context = RecordingContext::default();
         jittered.on_timer(&mut context);

@@ -74,6 +74,10 @@ impl Scenario {
             let label = match &flow.kind {
                 FlowKind::Tcp(tcp) => format!("{}, {}", tcp.control.name(), tcp.options.recovery.name()),
                 FlowKind::Quic(quic) => quic.control.name().into(),
+                FlowKind::Udp { schedule, period: Some(period), .. } => match schedule[..] {
+                    [(_, peak), (burst, _)] => format!("{peak} for {burst} of every {period}"),
+                    _ => String::new(),
+                },
                 FlowKind::Udp { schedule, .. } => {
                     schedule.iter().map(|(_, rate)| rate.to_string()).collect::<Vec<_>>().join(", ")
                 }

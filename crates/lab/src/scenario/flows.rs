@@ -98,19 +98,24 @@ fn read_udp(udp: TableReader<'_>) -> Result<FlowKind> {
     let packet = udp.bytes("packet", 1, 65_535)?.unwrap_or(1000) as u32;
     let rate: Option<Rate> = udp.quantity("rate", "20kbps")?;
     let mut schedule: Vec<(Span, Rate)> = rate.map(|rate| (Span::ZERO, rate)).into_iter().collect();
+    let bursts = read_bursts(&udp)?;
+    let square = read_square(&udp)?;
+    let period = square.map(|(period, ..)| period);
+    let forms = ["schedule", "bursts", "period"].into_iter().filter(|key| udp.get(key).is_some());
+    if let [_, other, ..] = forms.collect::<Vec<_>>()[..] {
+        return Err(udp.error(other, "a source has one of schedule, bursts and period"));
+    }
+    if let Some((_, burst, peak)) = square {
+        schedule = vec![(Span::ZERO, peak), (burst, rate.unwrap_or(Rate::from_bps(0)))];
+    }
+    if !bursts.is_empty() {
+        schedule = steps_of(&bursts, rate.unwrap_or(Rate::from_bps(0)));
+    }
+    let example = "must be pairs, such as [[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]";
     let mut last = None;
     for item in udp.list("schedule")?.unwrap_or(&[]) {
         let path = udp.path("schedule");
-        let TomlValue::List(pair) = &item.value else {
-            return Err(ScenarioError::new(
-                &item.origin,
-                &path,
-                "must be pairs, such as [[\"0s\", \"1Mbps\"], [\"30s\", \"2Mbps\"]]",
-            ));
-        };
-        let [at, rate] = &pair[..] else {
-            return Err(ScenarioError::new(&item.origin, &path, "each step is a time and a rate"));
-        };
+        let [at, rate] = pair(item, &path, example)?;
         let step: (Span, Rate) = (quantity(at, &path, "30s")?, quantity(rate, &path, "2Mbps")?);
         if last.is_some_and(|last| step.0 <= last) {
             return Err(ScenarioError::new(&item.origin, &path, "steps must come in the order of time"));
@@ -125,9 +130,67 @@ fn read_udp(udp: TableReader<'_>) -> Result<FlowKind> {
         return Err(udp.error("rate", format!("{rate} is more than {FASTEST}")));
     }
     if schedule.is_empty() {
-        return Err(udp.missing("rate", "give a rate such as \"20kbps\", or a schedule"));
+        let message = "give a rate such as \"20kbps\", a schedule, bursts, or a period";
+        return Err(udp.missing("rate", message));
     }
     let jitter = udp.number("jitter", 0.0, 1.0)?.unwrap_or(0.0);
     udp.finish()?;
-    Ok(FlowKind::Udp { packet, schedule, jitter })
+    Ok(FlowKind::Udp { packet, schedule, period, jitter })
+}
+
+/// Reads `bursts`: start, length and rate of each.
+fn read_bursts(udp: &TableReader<'_>) -> Result<Vec<(Span, Span, Rate)>> {
+    let path = udp.path("bursts");
+    let example = "must be lists of start, length and rate, such as [[\"4.5s\", \"120ms\", \"30Mbps\"]]";
+    let items = udp.list("bursts")?;
+    if items.is_some_and(<[_]>::is_empty) {
+        return Err(udp.error("bursts", example));
+    }
+    let read = |item: &TomlItem| {
+        let refuse = || ScenarioError::new(&item.origin, &path, example);
+        let TomlValue::List(entries) = &item.value else { return Err(refuse()) };
+        let [start, length, rate] = &entries[..] else { return Err(refuse()) };
+        let burst: (Span, Span, Rate) = (
+            quantity(start, &path, "4.5s")?,
+            quantity(length, &path, "120ms")?,
+            quantity(rate, &path, "30Mbps")?,
+        );
+        if burst.1 == Span::ZERO {
+            return Err(ScenarioError::new(&item.origin, &path, "the length must be more than zero"));
+        }
+        Ok(burst)
+    };
+    items.unwrap_or(&[]).iter().map(read).collect()
+}
+
+/// The rate in steps: `base`, and while bursts last the sum of their rates more.
+fn steps_of(bursts: &[(Span, Span, Rate)], base: Rate) -> Vec<(Span, Rate)> {
+    let ends = bursts.iter().flat_map(|(start, length, _)| [*start, *start + *length]);
+    let mut times: Vec<Span> = std::iter::once(Span::ZERO).chain(ends).collect();
+    times.sort();
+    times.dedup();
+    let rate_at = |at: Span| {
+        let lasting = bursts.iter().filter(|(start, length, _)| (*start..*start + *length).contains(&at));
+        lasting.fold(base.bps(), |sum, (.., rate)| sum.saturating_add(rate.bps()))
+    };
+    times.into_iter().map(|at| (at, Rate::from_bps(rate_at(at)))).collect()
+}
+
+/// Reads `period`, `burst` and `peak`.
+fn read_square(udp: &TableReader<'_>) -> Result<Option<(Span, Span, Rate)>> {
+    let period: Option<Span> = udp.quantity("period", "1s")?;
+    let burst: Option<Span> = udp.quantity("burst", "30ms")?;
+    let peak: Option<Rate> = udp.quantity("peak", "30Mbps")?;
+    let Some(period) = period else {
+        let alone = ["burst", "peak"].into_iter().find(|key| udp.get(key).is_some());
+        return alone.map_or(Ok(None), |key| Err(udp.error(key, "needs a period, such as period = \"1s\"")));
+    };
+    let burst = udp.need("burst", burst, "the length of a burst, such as burst = \"30ms\"")?;
+    let peak = udp.need("peak", peak, "the rate in a burst, such as peak = \"30Mbps\"")?;
+    if burst == Span::ZERO || burst >= period {
+        return Err(
+            udp.error("burst", format!("must be more than zero and less than the period of {period}"))
+        );
+    }
+    Ok(Some((period, burst, peak)))
 }

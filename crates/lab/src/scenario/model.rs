@@ -291,8 +291,10 @@ pub enum FlowKind {
     Udp {
         /// Bytes per packet.
         packet: u32,
-        /// From when on which rate holds.
+        /// From when on which rate holds: since the start of the run, or of each period.
         schedule: Vec<(Span, Rate)>,
+        /// The schedule begins with the flow, and again after each such time.
+        period: Option<Span>,
         /// Each gap is longer or shorter by up to this part of it, at random.
         jitter: f64,
     },

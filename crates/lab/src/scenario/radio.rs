@@ -400,6 +400,7 @@ fn read_traffic(
         _ => FlowKind::Udp {
             packet,
             schedule: vec![(Span::ZERO, Rate::from_bps(((rate * packet as f64 * 8.0) as u64).max(1)))],
+            period: None,
             jitter: 0.5,
         },
     };

@@ -213,6 +213,20 @@ pub(super) const UDP: &[Key] = &[
         "none",
         "times and the rates from then on",
     ),
+    key(
+        "bursts",
+        Array("[[\"4.5s\", \"120ms\", \"30Mbps\"]]"),
+        "none",
+        "start, length and rate of each burst, above `rate` (0 without it); where bursts overlap, their rates add up",
+    ),
+    key("period", Quantity("1s"), "none", "time from burst to burst; the first is at the start of the flow"),
+    key("burst", Quantity("30ms"), "needed with `period`", "length of a burst"),
+    key(
+        "peak",
+        Quantity("30Mbps"),
+        "needed with `period`",
+        "rate in a burst; between bursts it is `rate`, or 0",
+    ),
     key("jitter", Number(0.0, 1.0), "0", "each interval is random by this part of it, up or down"),
 ];
 

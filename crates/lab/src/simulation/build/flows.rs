@@ -12,7 +12,7 @@ use engine::Stream;
 use net::Network;
 use std::sync::Arc;
 use transport::{ArrivalDetail, Options, PacketNumbers, Receiver, ReceiverStats, Sender, Setup, UdpSource};
-use units::{Rate, Span, Time};
+use units::{Span, Time};
 
 /// The flows of a simulation, by number.
 pub(super) struct Flows {
@@ -68,10 +68,7 @@ pub(super) fn add_flows(
                 flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
             }
             FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, (routes, copied)),
-            FlowKind::Udp { packet, schedule, jitter } => {
-                let source = (*packet, &schedule[..], *jitter);
-                flows.add_udp(plan, number as u32, flow, source, (routes[0], copied));
-            }
+            FlowKind::Udp { .. } => flows.add_udp(plan, number as u32, flow, (routes[0], copied)),
         }
     }
     flows
@@ -219,19 +216,15 @@ impl Flows {
         self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats });
     }
 
-    fn add_udp(
-        &mut self,
-        plan: &Plan<'_>,
-        number: u32,
-        flow: &Flow,
-        (packet, schedule, jitter): (u32, &[(Span, Rate)], f64),
-        (route, copied): (u32, bool),
-    ) {
-        let schedule = schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate)).collect();
-        let stop = self.schedules[number as usize].stop;
-        let mut source = UdpSource::new(number, route, packet, schedule, stop);
-        if jitter > 0.0 {
-            source = source.with_jitter(jitter, Stream::new(plan.seed, "gaps", &flow.name));
+    fn add_udp(&mut self, plan: &Plan<'_>, number: u32, flow: &Flow, (route, copied): (u32, bool)) {
+        let FlowKind::Udp { packet, schedule, period, jitter } = &flow.kind else { return };
+        let times = &self.schedules[number as usize];
+        let mut source = UdpSource::new(number, route, *packet, schedule.clone(), times.stop);
+        if let Some(period) = period {
+            source = source.repeating(times.start, *period);
+        }
+        if *jitter > 0.0 {
+            source = source.with_jitter(*jitter, Stream::new(plan.seed, "gaps", &flow.name));
         }
         self.endpoints.push(Endpoints::Udp(self.udp.len()));
         self.udp.push((source, counters(plan, copied)));
