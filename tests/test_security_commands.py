@@ -32,6 +32,8 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "plot": ("s.toml", {"plot.svg"}, True),
     "suite": ("suite --control mine.py:X --quick", {"out"}, True),
     "compare": ("one two", set(), False),
+    "search": ("space.toml --control mine.py:X --budget 8 --out found", {"found"}, True),
+    "expect": ("known", set(), False),
     "agree": ("s.toml --on tcp,quic --seeds 2 --out agreed --plot f.svg", {"agreed", "f.svg"}, True),
     "identify": ("rtt.csv --fit fit.toml --plot f.svg", {"fit.toml", "f.svg"}, False),
     "replay": ("script.jsonl --out a.jsonl", {"a.jsonl"}, False),
@@ -40,6 +42,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "bench": ("1 --quick --repeat 1", set(), False),
     "completion": ("bash", set(), False),
 }
+SPACE = "[space]\n'link.l.delay' = { log = ['1ms', '9ms'], digits = 1 }\n[search]\nobjective = 'goodput >= 0'\n"
 SITUATION = "[[situation]]\nid = 'one'\ntitle = 'One'\nplace = 'p'\nquestion = 'q'\nseeds = 2\nquick = 2\n"
 
 
@@ -57,6 +60,10 @@ def inputs(place: Place, command: str) -> None:
     if command == "compare":
         for name in ("one", "two"):
             assert main(["suite", "suite", "--control", "reno", "--quick", "--out", name]) == 0
+    if command == "search":
+        place.write("space.toml", NETWORK.replace("0.5s", "1s") + SPACE)
+    if command == "expect":
+        place.write("known/regression.toml", "")
     if command == "identify":
         draw = random.Random(1)
         place.write("rtt.csv", "rtt_s\n" + "".join(f"{0.1 + 0.01 * draw.random()}\n" for _ in range(200)))

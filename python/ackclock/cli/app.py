@@ -42,6 +42,8 @@ COMMANDS = (
     "suite",
     "compare",
     "agree",
+    "search",
+    "expect",
     "paper",
     "identify",
     "replay",

@@ -85,7 +85,7 @@ class Ray:
         """See Executor."""
         if not runs:
             return
-        ray = self._connect()
+        ray = self.connect()
         remote = ray.remote(max_retries=3)(_ray_task)
         what = ray.put(as_data(study))
         cpus = int(ray.cluster_resources().get("CPU", 1))
@@ -109,7 +109,8 @@ class Ray:
                 ray.cancel(task, force=True)
             ray.shutdown()
 
-    def _connect(self) -> Any:
+    def connect(self) -> Any:
+        """Connect to the cluster. Returns the module. Raises BadInput if Ray or the cluster is missing."""
         try:
             import ray
         except ImportError:

@@ -365,7 +365,16 @@ class Store:
         rows = (_with_checksum((run.run_id, at, outcome, run.error)) for run, outcome in packed)
         self._write(("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?)", rows))
 
+    def set_about(self, **properties: str) -> None:
+        """Set properties."""
+        self._write((ABOUT, map(_with_checksum, properties.items())))
+
     # Reading.
+
+    def texts(self) -> dict[str, str]:
+        """The outcome of every undamaged run as text, by its identity."""
+        rows = self._read_runs(set()).items()
+        return {run_id: zlib.decompress(row[2]).decode() for run_id, row in rows if row[2] is not None}
 
     def _rows(self) -> Iterator[tuple[int, str, int, str, str, bytes]]:
         """Position, run, seed, axes, time and outcome of every undamaged run of the plan. Missing runs are noted."""

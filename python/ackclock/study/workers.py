@@ -52,11 +52,11 @@ class Batches:
 
 
 class Worker:
-    """One process."""
+    """One process, which runs a function of Python that calls `serve`."""
 
-    def __init__(self, study: Any) -> None:
+    def __init__(self, study: Any, command: str = COMMAND) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-P", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._send(study)
 
@@ -65,12 +65,12 @@ class Worker:
         pickle.dump(value, self._process.stdin)
         self._process.stdin.flush()
 
-    def run(self, runs: Sequence[Run]) -> Batch:
+    def run(self, runs: Sequence[Any]) -> Any:
         """Run a batch. Raises RuntimeError if the process has ended, which a controller can cause."""
         assert self._process.stdout is not None
         try:
             self._send(list(runs))
-            return pickle.load(self._process.stdout)  # type: ignore[no-any-return]
+            return pickle.load(self._process.stdout)
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             status = self._process.wait()
             raise RuntimeError(f"a process that ran the controller ended with exit status {status}") from None
@@ -91,7 +91,7 @@ def in_processes(study: Any, runs: Sequence[Run], jobs: int) -> Iterator[list[Fi
     def task(batch: Sequence[Run]) -> Batch:
         worker = free.get()
         try:
-            return worker.run(batch)
+            return worker.run(batch)  # type: ignore[no-any-return]
         finally:
             free.put(worker)
 
@@ -115,7 +115,7 @@ def in_processes(study: Any, runs: Sequence[Run], jobs: int) -> Iterator[list[Fi
         pool.shutdown()
 
 
-def serve(run: Callable[[Any, Any], Batch], read: Callable[[Any], Any]) -> None:
+def serve(run: Callable[[Any, Any], Any], read: Callable[[Any], Any]) -> None:
     """Answer batches until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reads the answers ends this one
     answers = os.fdopen(os.dup(1), "wb")

@@ -1,0 +1,164 @@
+"""`ackclock search`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from ackclock.cli.console import counted_progress, wide_console
+from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, interval
+from ackclock.files import BadInput, check_folder
+from ackclock.search.findings import BUDGET, Failure, Options, file_name
+from ackclock.search.search import Search, built_in, space_source, stored
+from ackclock.suite.run import folder_name
+from ackclock.text import fail, say
+
+EXAMPLE = "ackclock search @shrew --control reno"
+
+
+def _count(_type: object, value: int | None) -> None:
+    if value is not None and not 1 <= value <= 10_000_000:
+        raise BadInput("--budget is a number from 1 to 10,000,000")
+
+
+def _threads(_type: object, value: int | None) -> None:
+    if value is not None and not 1 <= value <= 1024:
+        raise BadInput("--threads is a number from 1 to 1024")
+
+
+def command(
+    space: str = "",
+    /,
+    *,
+    control: str | None = None,
+    against: str | None = None,
+    objective: str | None = None,
+    budget: Annotated[int | None, Parameter(validator=_count)] = None,
+    time: str | None = None,
+    seed: Seed = None,
+    threads: Annotated[int | None, Parameter(validator=_threads)] = None,
+    first: bool = False,
+    any_cause: bool = False,
+    set_: Overrides = None,
+    out: Path | None = None,
+    resume: Path | None = None,
+    engine: Engine = "local",
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
+) -> int:
+    """Search for a network that breaks a controller, make it small, and say why. Resumable.
+
+    The exit status is 0 if a failure was found, 1 if none was.
+
+    Parameters
+    ----------
+    space
+        A space file (docs/search.md), a scenario, or a built-in space: @shrew, @starvation, @scar, @hystart,
+        @quic-tcp, @policer, @reordering.
+    control
+        Tested controller: a name, FILE.py:CLASS, or a table of TOML. Default: that of the space.
+    against
+        Reference of a regret, in the same forms. Default: that of the objective.
+    objective
+        What a failure is, such as "regret(utilisation, reno) >= 0.3". Default: that of the space.
+    budget
+        Largest number of networks that are evaluated. Default: 1000.
+    time
+        End the exploration after this time, such as 60s. The result then depends on the machine.
+    seed
+        Seed of the exploration. Default: 1.
+    threads
+        Number of threads, or of processes for controllers in Python; no result depends on it. Default: all cores.
+    first
+        Stop at the first failure.
+    any_cause
+        Make failures small without regard to their cause.
+    set_
+        Replace one value of the base scenario first: KEY=VALUE. May be repeated.
+    out
+        Folder of the report. Default: out/search/SPACE-CONTROL.
+    resume
+        Resume the search of this folder, instead of a space and its options.
+    engine
+        Executor: this machine, or a Ray cluster.
+    as_json
+        Print one JSON object and nothing else.
+    allow_code
+        Allow the space file to name code and base files (`extends`) outside its own folder, and a resumed search to
+        name code.
+
+    """
+    if resume is not None:
+        if space or control or against or objective:
+            raise BadInput("--resume: the search has its space and its options; omit them")
+        source, options = stored(resume, allow_code=allow_code)
+        target = resume
+    else:
+        if not space:
+            raise BadInput(f"search needs a space: a file, or one of {', '.join(built_in())}")
+        source = space_source(space, allow_code=allow_code)
+        limit = None if time is None else interval(time, "--time")
+        most = budget if budget is not None else BUDGET if limit is None else 10_000_000
+        options = Options(
+            control, against, objective, most, limit, 1 if seed is None else seed, first, any_cause, tuple(set_ or ())
+        )
+        names = [space.removeprefix("@").removesuffix(".toml"), *([control] if control else [])]
+        name = "-".join(map(folder_name, names))
+        target = out or Path("out") / "search" / name
+    return _search(Search(source, options), check_folder(target), threads, engine, as_json=as_json)
+
+
+def _search(search: Search, target: Path, threads: int | None, engine: str, *, as_json: bool) -> int:
+    """Run a search, with progress, and print what it found."""
+    try:
+        with counted_progress("step", 2) as begin:
+            bars: dict[str, Any] = {}
+
+            def progress(what: str, done: int, total: int) -> None:
+                if what not in bars:
+                    bars[what] = begin(what)
+                bars[what](done, total)
+
+            search.run(target, jobs=threads, engine=engine, progress=progress)
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept: ackclock search --resume {target}", 130)
+    if as_json:
+        print(json.dumps(search.as_dict(), allow_nan=False))
+    else:
+        _print(search, target)
+    return 0 if search.failures else 1
+
+
+def _print(search: Search, target: Path) -> None:
+    console = wide_console()
+    for number, one in enumerate(search.failures):
+        console.print(one.why)
+        console.print(
+            f"  network {one.found.number} of {search.evaluations}, made small in {one.shrink_evaluations} more"
+        )
+        for line in one.diagnosis.lines[:6]:
+            console.print(f"  {line}")
+        console.print(_table(one))
+        console.print(f"the smallest network: ackclock run {os.path.join(target, file_name(number))}", soft_wrap=True)
+    if not search.failures:
+        worst = min((t.value.fitness for t in search.tried), default=float("inf"))
+        what = f"{search.objective.text}; the nearest misses it by {worst:.3g}"
+        console.print(f"no failure in {search.evaluations:,} networks ({what})")
+    cost = f"{search.evaluations:,} networks, {search.runs:,} runs, {search.cpu_s:.1f} CPU s"
+    say(f"{cost}; written: {target / 'report.html'}")
+
+
+def _table(one: Failure) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    table.add_column("changed")
+    table.add_column("objective", justify="right")
+    table.add_column("")
+    for row in one.ablations[:8]:
+        shown = "-" if row.objective is None else f"{row.objective:.3g}"
+        table.add_row(row.name, shown, "fails" if row.fails else "does not fail")
+    return table

@@ -1,0 +1,258 @@
+"""Why a network breaks a controller: what limited the flow, what would have helped, and how wide the failure is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ackclock import ControllerError, ScenarioError, why
+from ackclock.experiment import Result
+from ackclock.files import BadInput
+from ackclock.search.evaluate import Evaluator, Value
+from ackclock.search.lattice import Axis, toml
+from ackclock.search.objective import Role
+from ackclock.search.space import Genome
+
+NEIGHBOURS = ("reno", "cubic", "bbr")
+"""Controllers that stand in for the tested one."""
+TCP_OPTIONS: dict[str, Sequence[Any]] = {
+    "recovery": ("sack", "newreno"),
+    "delayed_ack": (False, True),
+    "ack_delay_max": ("40ms",),
+    "undo": (False, True),
+    "tail_loss_probe": (False, True),
+    "sack": (False,),
+    "min_rto": ("200ms", "1s"),
+    "profile": ("ns2", "linux"),
+}
+"""Options of TCP that are changed one by one."""
+VARIANTS: dict[str, Sequence[str]] = {"vegas": ("linux", "brakmo"), "ca_artt": ("linux",), "cubic": ("linux",)}
+"""Variants of a controller that are tried."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What kind of failure it is: the limit of the slowest tested flow in its longest time without growth."""
+
+    limit: str
+    """A limit of `ackclock why`, or "error" for a controller that raised an exception."""
+    phase: str
+    reference_fails: bool | None
+    """Whether the reference has less than half of what it has in the plain network; None without a reference."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"limit": self.limit, "phase": self.phase, "reference_fails": self.reference_fails}
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """The same network with one thing changed: its objective, and whether the failure is gone."""
+
+    name: str
+    objective: float | None
+    fails: bool
+    recovered: float
+    """By how much the objective moved away from the failure."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The interval of a value in which the failure holds; `open` ends reach the end of the space."""
+
+    name: str
+    value: Any
+    low: Any
+    high: Any
+    whole: bool
+    """Whether it holds over the whole range."""
+
+
+@dataclass
+class Diagnosis:
+    """The cause of a failure."""
+
+    sentence: str
+    lines: list[str]
+    """What `ackclock why` says in the middle of the longest time without growth."""
+    at_s: float | None
+    ablations: list[Ablation] = field(default_factory=list)
+    margins: list[Margin] = field(default_factory=list)
+
+
+def slowest(evaluator: Evaluator, genome: Genome, outcome: dict[str, Any]) -> str:
+    """The tested flow with the least goodput."""
+    flows = evaluator.space.flows_of(genome)
+    return min((f for f in outcome["flows"] if f["name"] in flows), key=lambda f: float(f["goodput_bps"]))["name"]  # type: ignore[no-any-return]
+
+
+def stagnation(result: Result, flow: str, start_s: float, end_s: float) -> tuple[float, float]:
+    """The longest time without growth of a flow's window within the measured time."""
+    import polars as pl
+
+    trace = result.trace.filter(pl.col("flow") == flow)
+    times, windows = trace["time_s"].to_list(), trace["cwnd"].to_list()
+    grows = [t for t, before, after in zip(times[1:], windows, windows[1:], strict=False) if after > before]
+    marks = [start_s, *(t for t in grows if start_s < t < end_s), end_s]
+    return max(itertools.pairwise(marks), key=lambda pair: pair[1] - pair[0])
+
+
+def signature(
+    evaluator: Evaluator, genome: Genome, value: Value
+) -> tuple[Signature, why.Explanation | None, float | None]:
+    """The signature of a failure, with the explanation that it is taken from and its time."""
+    if value.error:
+        return Signature("error", value.error.partition(":")[0], None), None, None
+    role = evaluator.objective.tested
+    scenario = evaluator.scenario(genome, role)
+    try:
+        result = scenario.run(seed=evaluator.seeds[0], trace="changes")
+    except (ControllerError, RuntimeError):
+        return Signature("error", "exception", None), None, None
+    start, end = evaluator.space.measured(genome)
+    flow = slowest(evaluator, genome, result.outcome)
+    quiet = stagnation(result, flow, start, end)
+    at = round((quiet[0] + quiet[1]) / 2, 3)
+    reference = _reference_fails(evaluator, value)
+    try:
+        found = why.explain(scenario, at, flow=flow, seed=evaluator.seeds[0])
+    except BadInput:
+        return Signature("handshake", "open", reference), None, at
+    limit = found.limit.kind if found.limit is not None else "growing"
+    return Signature(limit, found.phase, reference), found, at
+
+
+def _reference_fails(evaluator: Evaluator, value: Value) -> bool | None:
+    """Whether the reference does badly too: less than half of what it has in the plain network."""
+    if len(value.roles) < 2 or value.roles[1] is None:
+        return None
+    plain = evaluator.values([evaluator.space.simplest()])[0]
+    return len(plain.roles) > 1 and plain.roles[1] is not None and value.roles[1] < 0.5 * plain.roles[1]
+
+
+def diagnose(evaluator: Evaluator, genome: Genome, value: Value) -> Diagnosis:
+    """The cause of a small failure."""
+    _, found, at = signature(evaluator, genome, value)
+    lines = list(found.sentences()) if found is not None else [value.error] if value.error else []
+    # What changes nothing is left out.
+    ablations = sorted(_ablations(evaluator, genome, value), key=lambda a: (a.fails, -a.recovered, a.name))
+    sentence = _sentence(evaluator, genome, value, ablations)
+    return Diagnosis(sentence, lines, at, ablations, _margins(evaluator, genome))
+
+
+def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablation]:
+    made: list[tuple[str, Value]] = []
+    space = evaluator.space
+    for at, (p, events) in enumerate(space.pairs(genome)):
+        for n, event in enumerate(events):
+            lists = list(genome.events)
+            lists[at] = events[:n] + events[n + 1 :]
+            if len(lists[at]) >= p.least or p.kind == "square":
+                made.append((f"without: {p.words(event)}", evaluator.values([replace(genome, events=tuple(lists))])[0]))
+    simplest = space.simplest()
+    for n, one in enumerate(space.axes):
+        if genome.values[n] != simplest.values[n]:
+            values = (*genome.values[:n], simplest.values[n], *genome.values[n + 1 :])
+            name = f"{one.key} = {one.written(simplest.values[n])} instead of {one.written(genome.values[n])}"
+            made.append((name, evaluator.values([replace(genome, values=values)])[0]))
+    for name, role in _roles(evaluator, genome):
+        try:
+            evaluator.scenario(genome, role)
+        except (ScenarioError, BadInput):
+            continue  # the controller has no such variant, the transport no such option
+        made.append((name, evaluator.values([genome], roles=[role, *evaluator.objective.roles[1:]])[0]))
+    return [
+        Ablation(name, one.objective, one.fails, one.fitness - value.fitness)
+        for name, one in made
+        if (one.objective is not None or one.error) and one.fitness != value.fitness
+    ]
+
+
+def _roles(evaluator: Evaluator, genome: Genome) -> list[tuple[str, Role]]:
+    """The tested role with one option, another variant, or another controller."""
+    tested = evaluator.objective.tested
+    made = [(f"{name} = {toml(value)}", Role("", (*tested.set_, (name, toml(value))), tested.quic))
+            for name, values in TCP_OPTIONS.items() for value in values]  # fmt: skip
+    flows = evaluator.scenario(genome, tested).resolved["flows"]
+    name = next(one["control"] for one in flows if one["name"] in evaluator.space.flows_of(genome))
+    for variant in VARIANTS.get(name, ()):
+        table = toml({"kind": name, "variant": variant})
+        made.append((f'variant = "{variant}"', Role("", (("congestion_control", table),), tested.quic)))
+    for other in NEIGHBOURS:
+        if other != name:
+            made.append(
+                (f"controller {other}", Role("", (("congestion_control", toml({"kind": other})),), tested.quic))
+            )
+    return made
+
+
+def _sentence(evaluator: Evaluator, genome: Genome, value: Value, ablations: Sequence[Ablation]) -> str:
+    """The cause in a sentence, from the first ablation that is no other controller and no missing event."""
+    label, words = evaluator.objective.tested.label, evaluator.objective.metric.replace("_", " ")
+    if value.error:
+        return f"{label} raises an exception: {value.error}"
+    number = "-" if value.objective is None else f"{value.objective:.3g}"
+    helped = [a for a in ablations if not a.fails]
+    own = [a for a in helped if not a.name.startswith(("without", "controller"))]
+    events = [a for a in helped if a.name.startswith("without")]
+    start = f"{label} fails ({evaluator.objective.text}: {number})"
+    if own:
+        return f"{start}; with {own[0].name} it does not ({_number(own[0])})."
+    others = [a for a in helped if a.name.startswith("controller")]
+    if events and others:
+        return f"{start} only with what happens ({events[0].name.removeprefix('without: ')}), and {others[0].name.removeprefix('controller ')} does not fail there; no option of TCP changes it."  # noqa: E501
+    if others:
+        return f"{start}; {others[0].name.removeprefix('controller ')} does not ({_number(others[0])})."
+    return f"{start}; none of the {len(ablations)} changes that were tried ends the failure of {words}."
+
+
+def _number(ablation: Ablation) -> str:
+    return "-" if ablation.objective is None else f"{ablation.objective:.3g}"
+
+
+def _margins(evaluator: Evaluator, genome: Genome) -> list[Margin]:
+    """The interval in which the failure holds, for each value that is not the base's and each number of an event."""
+    space, found = evaluator.space, []
+
+    def held(make: Any, one: Axis, index: int, name: str) -> None:
+        if not one.ordered or len(one.values) < 2:
+            return
+        low, high = (_edge(evaluator, make, index, end) for end in (0, len(one.values) - 1))
+        whole = (low, high) == (0, len(one.values) - 1)
+        found.append(Margin(name, one.written(index), one.written(low), one.written(high), whole))
+
+    for n, one in enumerate(space.axes):
+        held(lambda i, n=n: replace(genome, values=(*genome.values[:n], i, *genome.values[n + 1:])),
+             one, genome.values[n], one.key)  # fmt: skip
+    for at, (p, events) in enumerate(space.pairs(genome)):
+        for n, event in enumerate(events):
+            for k, one in enumerate(p.axes):
+
+                def make(
+                    i: int, at: int = at, n: int = n, k: int = k, events: Any = events, event: Any = event
+                ) -> Genome:
+                    lists = list(genome.events)
+                    lists[at] = (*events[:n], (*event[:k], i, *event[k + 1 :]), *events[n + 1 :])
+                    return replace(genome, events=tuple(lists))
+
+                label = f"{p.name}: {one.key}" if len(events) == 1 else f"{p.name} {n + 1}: {one.key}"
+                held(make, one, event[k], label)
+    return found
+
+
+def _edge(evaluator: Evaluator, make: Any, inside: int, end: int) -> int:
+    """The value farthest towards `end` at which the failure still holds, by bisection."""
+    good, bad = inside, end
+
+    def fails(index: int) -> bool:
+        genome = make(index)
+        return evaluator.space.excess(genome) == 0 and evaluator.values([genome])[0].fails
+
+    if fails(end):
+        return end
+    while abs(bad - good) > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fails(middle) else (good, middle)
+    return good

@@ -1,0 +1,286 @@
+"""Runs networks of a space: threads, processes for controllers in Python, or a Ray cluster; finished runs are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from ackclock import ControllerError, ScenarioError
+from ackclock.experiment import Scenario, Source
+from ackclock.search.objective import Objective, Role, measure
+from ackclock.search.space import Genome, Space
+from ackclock.study.executors import Ray
+from ackclock.study.plan import ENGINE
+from ackclock.study.store import Finished, Store
+from ackclock.study.workers import Worker, serve
+
+COMMAND = "from ackclock.search.evaluate import serve_tasks; serve_tasks()"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run and the metric that is taken from it."""
+
+    source: Source
+    overrides: tuple[str, ...]
+    seed: int
+    quic: bool
+    metric: str
+    tested: tuple[str, ...]
+    link: str
+    rate_bps: float
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that determines the result."""
+        parts = [self.source.file, self.source.text, *self.overrides, str(self.seed), str(self.quic), self.metric]
+        parts += [*self.tested, self.link, str(self.rate_bps), ENGINE, *_files(self.overrides)]
+        return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def _files(overrides: Sequence[str]) -> list[str]:
+    """The contents of the controllers in Python that assignments name."""
+    paths = {path for text in overrides for path in re.findall(r'python"? = "([^"]+):\w+"', text)}
+    return [hashlib.blake2b(Path(path).read_bytes()).hexdigest() for path in sorted(paths) if Path(path).is_file()]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The metric of a run; None if it does not apply or if the network cannot be run."""
+
+    value: float | None
+    error: str = ""
+    """The exception of a controller, or of the simulator: a failure of its own."""
+    cpu_s: float = 0.0
+    refused: str = ""
+    """Why the network cannot be run."""
+
+
+def run_task(task: Task) -> Measured:
+    """Run one task."""
+    try:
+        scenario = Scenario.read(task.source, list(task.overrides))
+        outcome = (scenario.over("quic") if task.quic else scenario).run(seed=task.seed).outcome
+    except ControllerError as error:
+        return Measured(None, f"{type(error.__cause__).__name__}: {error.__cause__}" if error.__cause__ else str(error))
+    except ScenarioError as error:
+        return Measured(None, refused=str(error))
+    except RuntimeError as error:
+        return Measured(None, str(error))
+    value = measure(outcome, task.metric, task.tested, task.link, task.rate_bps)
+    return Measured(value, "", outcome["engine"]["cpu_s"])
+
+
+def run_tasks(tasks: Sequence[Task]) -> list[Measured]:
+    """Run tasks one after the other."""
+    return [run_task(task) for task in tasks]
+
+
+def serve_tasks() -> None:
+    """The process of a worker."""
+    serve(lambda _, tasks: run_tasks(tasks), lambda setup: setup)
+
+
+class Runner(Protocol):
+    """Runs tasks somewhere, and returns their results in the order of the tasks."""
+
+    def run(self, tasks: Sequence[Task]) -> list[Measured]:
+        """Run tasks."""
+
+    def close(self) -> None:
+        """End."""
+
+
+class Threads:
+    """Threads of this process; one for controllers in Python would wait for each other."""
+
+    def __init__(self, jobs: int) -> None:
+        self._pool = ThreadPoolExecutor(jobs)
+
+    def run(self, tasks: Sequence[Task]) -> list[Measured]:
+        """See Runner."""
+        return list(self._pool.map(run_task, tasks))
+
+    def close(self) -> None:
+        """See Runner."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+class Processes:
+    """Processes for controllers in Python, which live as long as the search."""
+
+    def __init__(self, jobs: int) -> None:
+        self._workers = [Worker(None, COMMAND) for _ in range(jobs)]
+        self._pool = ThreadPoolExecutor(jobs)
+        self._free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            self._free.put(worker)
+
+    def run(self, tasks: Sequence[Task]) -> list[Measured]:
+        """See Runner."""
+        parts = [tasks[n : n + 2] for n in range(0, len(tasks), 2)]
+        return [one for part in self._pool.map(self._part, parts) for one in part]
+
+    def _part(self, tasks: Sequence[Task]) -> list[Measured]:
+        worker = self._free.get()
+        try:
+            return worker.run(tasks)  # type: ignore[no-any-return]
+        finally:
+            self._free.put(worker)
+
+    def close(self) -> None:
+        """See Runner."""
+        for worker in self._workers:
+            worker.end()
+        self._pool.shutdown(cancel_futures=True)
+
+
+class Cluster:
+    """A Ray cluster."""
+
+    BATCH = 8
+
+    def __init__(self, jobs: int | None) -> None:
+        self._ray = Ray(jobs).connect()
+        self._remote = self._ray.remote(max_retries=3)(run_tasks)
+
+    def run(self, tasks: Sequence[Task]) -> list[Measured]:
+        """See Runner."""
+        parts = [self._remote.remote(tasks[n : n + self.BATCH]) for n in range(0, len(tasks), self.BATCH)]
+        return [one for part in self._ray.get(parts) for one in part]
+
+    def close(self) -> None:
+        """See Runner."""
+        self._ray.shutdown()
+
+
+def runner(engine: str, jobs: int | None, *, python: bool) -> Runner:
+    """The runner of an engine, "local" or "ray"."""
+    if engine == "ray":
+        return Cluster(jobs)
+    count = jobs or len(os.sched_getaffinity(0))
+    return Processes(count) if python else Threads(count)
+
+
+@dataclass(frozen=True)
+class Value:
+    """The objective of a network over some seeds: the one that is least of a failure."""
+
+    objective: float | None
+    fitness: float
+    """Smaller is worse for the controller; at most 0 is a failure. Infinite if the network cannot be run."""
+    fails: bool
+    roles: tuple[float | None, ...] = ()
+    """The metric of each role with that seed."""
+    error: str = ""
+
+
+class Evaluator(AbstractContextManager["Evaluator"]):
+    """Evaluates networks of a space. What was run once, also by an earlier process in the folder, is not run again."""
+
+    def __init__(self, space: Space, objective: Objective, seeds: Sequence[int], store: Store, runs: Runner) -> None:
+        self.space, self.objective, self.seeds = space, objective, list(seeds)
+        self._store, self._runner = store, runs
+        self._kept = {key: Measured(**json.loads(text)) for key, text in store.texts().items()}
+        self.runs, self.cpu_s = 0, 0.0
+        """Runs that were asked for, and the CPU seconds of all of them, also of those that an earlier process made."""
+        self._asked: set[str] = set()
+        self.refused = ""
+        """Why the last network that could not be run was refused."""
+        resolved = space.scenario(space.simplest()).resolved
+        self.link = next((one["name"] for one in resolved["links"] if one["given"] == space.bottleneck), "")
+        self._transports = {flow["name"]: flow["kind"] for flow in resolved["flows"]}
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.close()
+
+    def overrides(self, genome: Genome, role: Role) -> tuple[str, ...]:
+        """The assignments of a role in a network."""
+        more = ("delays=true",) if self.objective.metric.startswith(("p95", "queueing_p95", "p50", "p99")) else ()
+        return (*self.space.overrides(genome), *more, *role.overrides(self.space.flows_of(genome), self._transports))
+
+    def scenario(self, genome: Genome, role: Role, more: Sequence[str] = ()) -> Scenario:
+        """The scenario of a role in a network."""
+        made = Scenario.read(self.space.source_of(genome), [*self.overrides(genome, role), *more])
+        return made.over("quic") if role.quic else made
+
+    def _task(self, genome: Genome, role: Role, seed: int, more: Sequence[str]) -> Task:
+        rate = self.space.rate_bps(genome, self.space.bottleneck) if self.objective.metric == "residual" else 0.0
+        return Task(
+            self.space.source_of(genome),
+            (*self.overrides(genome, role), *more),
+            seed,
+            role.quic,
+            self.objective.metric,
+            tuple(self.space.flows_of(genome)),
+            self.link,
+            rate,
+        )
+
+    def measure(self, tasks: Sequence[Task]) -> list[Measured]:
+        """The results of tasks; those that are not kept are run, and then kept."""
+        keys = [task.identity for task in tasks]
+        new = {key: task for key, task in zip(keys, tasks, strict=True) if key not in self._kept}
+        if new:
+            results = self._runner.run(list(new.values()))
+            made = dict(zip(new, results, strict=True))
+            self._kept |= made
+            self._store.add([Finished(key, json.dumps(asdict(one))) for key, one in made.items()])
+        for key in keys:
+            if key not in self._asked:
+                self._asked.add(key)
+                self.runs += 1
+                self.cpu_s += self._kept[key].cpu_s
+        return [self._kept[key] for key in keys]
+
+    def values(
+        self,
+        genomes: Sequence[Genome],
+        *,
+        seeds: Iterable[int] | None = None,
+        roles: Sequence[Role] | None = None,
+        more: Sequence[str] = (),
+    ) -> list[Value]:
+        """The objective of each network, by default with the first seed. `more` are assignments for every role."""
+        wanted = list(self.seeds[:1] if seeds is None else seeds)
+        every = list(roles or self.objective.roles)
+        tasks = [self._task(g, role, seed, more) for g in genomes for seed in wanted for role in every]
+        results = iter(self.measure(tasks))
+        found = []
+        for _ in genomes:
+            each = [self._value([next(results) for _ in every]) for _ in wanted]
+            found.append(max(each, key=lambda one: (not one.fails, one.fitness)))
+        return found
+
+    def _value(self, measured: Sequence[Measured]) -> Value:
+        error = measured[0].error
+        self.refused = next((one.refused for one in measured if one.refused), self.refused)
+        numbers = tuple(one.value for one in measured)
+        if error:
+            return Value(None, -1e9, True, numbers, error)
+        value = self.objective.value(numbers)
+        return Value(value, self.objective.fitness(value), self.objective.fails(value), numbers)
+
+    def confirmed(self, genomes: Sequence[Genome], **what: Any) -> list[Value]:
+        """The same over all seeds; the other seeds are run only for those that fail with the first one."""
+        first = self.values(genomes, **what)
+        again = [genome for genome, one in zip(genomes, first, strict=True) if one.fails]
+        if len(self.seeds) > 1 and again:
+            all_of = iter(self.values(again, seeds=self.seeds, **what))
+            return [next(all_of) if one.fails else one for one in first]
+        return first
+
+
+def uses_python(space: Space, roles: Sequence[Role]) -> bool:
+    """Whether a controller in Python runs."""
+    named = any("python" in value for role in roles for _, value in role.set_)
+    return named or '"python"' in json.dumps(space.base)

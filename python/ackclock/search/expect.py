@@ -1,0 +1,98 @@
+"""Known failures as regression files: what a search found, run again."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ackclock.experiment import Scenario, read_source
+from ackclock.files import BadInput
+from ackclock.search.objective import Objective, Role, measure, parse
+
+CLOSE = 0.05
+"""Largest relative change of a value that counts as the same: a new version of the engine moves packets."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A known failure now: "as known", "fixed" (the objective does not hold for every seed), "worse" or "milder"."""
+
+    state: str
+    scenario: Path
+    text: str
+
+
+def entry(
+    scenario: str, objective: Objective, tested: Sequence[str], link: str, rate_bps: float, **more: Any
+) -> dict[str, Any]:
+    """An `[[expect]]` of a regression file: `more` has value, seeds, control and against."""
+    named = {"objective": objective.text, "tested": list(tested), "bottleneck": link, "rate_bps": rate_bps}
+    return {"scenario": scenario, **named, **more}
+
+
+def files(targets: Sequence[Path]) -> list[Path]:
+    """The regression files of files and folders. Raises BadInput if one has none."""
+    found: list[Path] = []
+    for target in targets:
+        here = sorted(target.rglob("*regression.toml")) if target.is_dir() else [target]
+        if not here or not here[0].is_file():
+            raise BadInput(f"{target}: there is no regression.toml; ackclock search writes one")
+        found += here
+    return found
+
+
+def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
+    """Run what a file expects. Raises BadInput with the place."""
+    try:
+        entries = tomllib.loads(file.read_text(encoding="utf-8")).get("expect", [])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{file}: {error}") from None
+    if not isinstance(entries, list):
+        raise BadInput(f"{file}: expect: must be tables [[expect]]")
+    for number, one in enumerate(entries):
+        try:
+            yield _state(file, one, allow_code)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{file}: expect[{number}]: is not as ackclock search writes it ({error})") from None
+
+
+def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:
+    place = f"{file}: objective"
+    objective = parse(one["objective"], one["control"], one.get("against"), place)
+    scenario = file.parent / one["scenario"]
+    source, value = read_source(scenario, allow_code=allow_code), one.get("value")
+    flows = {flow["name"]: flow["kind"] for flow in Scenario.read(source).resolved["flows"]}
+
+    def metric(role: Role, seed: int, tested: bool) -> float | None:
+        overrides = () if tested and not role.quic else role.overrides(one["tested"], flows)
+        made = Scenario.read(source, list(overrides))
+        try:
+            outcome = (made.over("quic") if role.quic else made).run(seed=seed).outcome
+        except RuntimeError:
+            if value is None:
+                return None
+            raise
+        return measure(outcome, objective.metric, one["tested"], one["bottleneck"], one["rate_bps"])
+
+    values = [
+        objective.value([metric(role, seed, role is objective.tested) for role in objective.roles])
+        for seed in one["seeds"]
+    ]
+    if value is None:
+        fails = None in values
+        return State(
+            "as known" if fails else "fixed",
+            scenario,
+            "the controller raises an exception" if fails else "no exception",
+        )
+    least = max(values, key=objective.fitness)
+    text = f"{one['objective']}: {value:.3g} known, {'-' if least is None else f'{least:.3g}'} now"
+    if not objective.fails(least):
+        return State("fixed", scenario, text)
+    moved = objective.fitness(least) - objective.fitness(value)
+    if abs(moved) <= CLOSE * max(abs(value), abs(objective.bound)):
+        return State("as known", scenario, text)
+    return State("worse" if moved < 0 else "milder", scenario, text)

@@ -1,0 +1,224 @@
+"""What a search writes: the smallest networks, the regression file, and the report, one self-contained page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock.files import BadInput, svg_text, write_text
+from ackclock.html import environment, value
+from ackclock.search.expect import entry
+from ackclock.search.findings import Failure, Findings, file_name
+from ackclock.search.lattice import document_text, toml
+from ackclock.search.map import COLUMNS, ROWS, Map
+from ackclock.text import drawn
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ackclock.search.evaluate import Evaluator
+
+
+def write(search: Findings, evaluator: Evaluator, folder: Path) -> None:
+    """Write everything into a folder; the files of an earlier result there are replaced."""
+    for old in folder.glob("minimal*.toml"):
+        old.unlink()
+    entries = []
+    for number, one in enumerate(search.failures):
+        name = file_name(number)
+        document = _with_files(one.document, folder)
+        write_text(folder / name, document_text(document, _comments(search, one)))
+        rate = (
+            search.space.rate_bps(one.genome, search.space.bottleneck) if search.objective.metric == "residual" else 0.0
+        )
+        about: dict[str, Any] = {"control": search.objective.tested.label, "seeds": evaluator.seeds}
+        if len(search.objective.roles) > 1 and search.objective.form != "ratio":
+            about["against"] = search.objective.roles[1].label
+        if one.objective is not None:
+            about["value"] = one.objective
+        tested = search.space.flows_of(one.genome)
+        entries.append(entry(name, search.objective, tested, evaluator.link, rate, **about))
+    text = "".join("[[expect]]\n" + "".join(f"{k} = {toml(v)}\n" for k, v in one.items()) + "\n" for one in entries)
+    write_text(folder / "regression.toml", text or "# no failure was found\n")
+    write_text(folder / "report.html", render(search, evaluator, folder))
+
+
+def _comments(search: Findings, one: Failure) -> list[str]:
+    """What a reader of the scenario wants to know first."""
+    return [
+        one.why,
+        f"Found by ackclock search {search.source.file}, network {one.found.number} of {search.evaluations}.",
+    ]
+
+
+def _with_files(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The document with its controllers in Python copied beside it: a scenario may run code of its own folder."""
+    text = toml(document)
+    found = set(re.findall(r'"?python"? = "([^"]+):(\w+)"', text))
+    if not found:
+        return document
+
+    def placed(item: Any) -> Any:
+        if isinstance(item, dict):
+            return {k: _copy(v, folder) if k == "python" else placed(v) for k, v in item.items()}
+        return [placed(one) for one in item] if isinstance(item, list) else item
+
+    return placed(document)  # type: ignore[no-any-return]
+
+
+def _copy(named: str, folder: Path) -> str:
+    path, _, name = named.rpartition(":")
+    target = folder / Path(path).name
+    if Path(path).resolve() != target.resolve():
+        shutil.copyfile(path, target)
+    return f"{target.name}:{name}"
+
+
+def render(search: Findings, evaluator: Evaluator, folder: Path) -> str:
+    """The report as HTML."""
+    failures = [_shown(search, evaluator, one, number) for number, one in enumerate(search.failures)]
+    nearest = min((t.value.fitness for t in search.tried), default=None)
+    return (
+        environment("ackclock.search")
+        .get_template("search.html")
+        .render(
+            search=search,
+            title=search.space.base.get("title") or search.source.file,
+            failures=failures,
+            hits=sum(one.value.fails for one in search.tried),
+            nearest=nearest,
+            map=svg_text(draw_map(search.map, search), "map"),
+            roles=[role.label for role in search.objective.roles],
+            value=value,
+        )
+    )
+
+
+def _shown(search: Findings, evaluator: Evaluator, one: Failure, number: int) -> dict[str, Any]:
+    """A failure for the template: the network, the two time series, the link."""
+    from ackclock import topology
+    from ackclock.experiment import Scenario
+
+    pictures: dict[str, str | None] = {"series": None}
+    network = Scenario.build(_plain(one.document))
+    pictures["network"] = svg_text(topology.draw(network, " "), f"network{number}")
+    if not one.error:
+        pictures["series"] = svg_text(_series(search, evaluator, one), f"series{number}")
+    try:
+        link = network.link()
+    except BadInput:
+        link = None
+    return {
+        "file": file_name(number),
+        "failure": one,
+        "text": document_text(one.document),
+        "pictures": pictures,
+        "link": link,
+    }
+
+
+def _plain(document: dict[str, Any]) -> dict[str, Any]:
+    """The document for a picture, in which controllers in Python are not loaded."""
+    text = document_text(document)
+    if "python" not in text:
+        return document
+    import tomllib
+
+    return tomllib.loads(re.sub(r'\{ python = "[^"]+"[^}]*\}', '"reno"', text))
+
+
+def _series(search: Findings, evaluator: Evaluator, one: Failure) -> Figure:
+    """Window and goodput of the slowest tested flow over time: tested and reference in the same network."""
+    from matplotlib.figure import Figure as Made
+
+    from ackclock.plot.style import COLOURS
+
+    roles = list(search.objective.roles)
+    start, end = search.space.measured(one.genome)
+    figure = Made(figsize=(9, 4.6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    flows = search.space.flows_of(one.genome)
+    for number, role in enumerate(roles):
+        result = evaluator.scenario(one.genome, role).run(seed=evaluator.seeds[0], trace="ack")
+        for k, flow in enumerate(flows):
+            trace = result.trace.filter(result.trace["flow"] == flow)
+            times = trace["time_s"].to_numpy()
+            label = role.label if len(flows) == 1 else f"{role.label}, {flow}"
+            style = {
+                "color": COLOURS[(number + k) % len(COLOURS)],
+                "linewidth": 1.1,
+                "linestyle": "-" if number == 0 else "--",
+            }
+            above.plot(times, trace["cwnd"].to_numpy(), label=drawn(label), **style)
+            _goodput(below, times, trace["ack"].to_numpy(), result.members, flow, end, style)
+    above.set_ylabel("cwnd (segments)")
+    above.set_ylim(bottom=0)
+    below.set_ylabel("acknowledged (Mb/s)")
+    below.set_xlabel("time (s)")
+    below.set_ylim(bottom=0)
+    for panel in (above, below):
+        for p, events in search.space.pairs(one.genome):
+            for event in events:
+                if p.end_s(event):
+                    panel.axvspan(p.number(event, "start"), p.end_s(event), color="#d9dee5", alpha=0.6, linewidth=0)
+        if start > 0:
+            panel.axvline(start, color="#5b6675", linewidth=0.8, linestyle=":")
+        panel.set_xlim(0, end)
+        panel.grid(visible=True, color="#e8ebef", linewidth=0.6)
+    above.legend(frameon=False, ncols=4, fontsize=9, loc="upper right")
+    return figure
+
+
+def _goodput(panel: Any, times: Any, acks: Any, members: Any, flow: str, end: float, style: dict[str, Any]) -> None:
+    """Segments that were acknowledged in each of 80 parts of the run, as a rate."""
+    import numpy as np
+
+    size = members["segment_bytes"][members["flows"].index(flow)] or 0
+    if len(times) < 2:
+        return
+    edges = np.linspace(0.0, end, 81)
+    highest = np.maximum.accumulate(acks.astype(float))
+    at = np.interp(edges, times, highest)
+    panel.plot((edges[1:] + edges[:-1]) / 2, np.diff(at) * size * 8 / np.diff(edges) / 1e6, **style)
+
+
+def draw_map(made: Map, search: Findings) -> Figure:
+    """The worst network of each cell over two descriptors; failures are outlined."""
+    from matplotlib.figure import Figure as Made
+    from matplotlib.patches import Rectangle
+
+    figure = Made(figsize=(7.2, 3.6), layout="constrained")
+    panel = figure.subplots()
+    x, y = made.descriptors
+    values = [t.value for t in made.cells.values()]
+    shown = [v.fitness for v in values if v.fitness > -1e6]
+    widest = max([abs(v) for v in shown] or [1.0])
+    for (column, row), one in sorted(made.cells.items()):
+        bad = one.value.fails
+        part = 1.0 if one.value.error else min(1.0, abs(one.value.fitness) / widest)
+        colour = (0.835, 0.369, 0.0, 0.25 + 0.7 * part) if bad else (0.0, 0.447, 0.698, 0.08 + 0.4 * part)
+        panel.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white"))
+        text = "error" if one.value.error else "-" if one.value.objective is None else f"{one.value.objective:.2g}"
+        panel.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7.5)
+    panel.set_xlim(0, COLUMNS)
+    panel.set_ylim(0, ROWS)
+    names = {
+        "period": "period of the square wave",
+        "start": "start of the first event",
+        "budget": "perturbation: part of the rate, or events",
+    }
+    for axis, descriptor, count in ((panel.xaxis, x, COLUMNS), (panel.yaxis, y, ROWS)):
+        ticks = range(0, count + 1, 2)
+        axis.set_ticks(list(ticks), [_tick(descriptor.edge(t / count), descriptor.unit) for t in ticks])
+        axis.set_label_text(drawn(names.get(descriptor.name, descriptor.name)))
+    return figure
+
+
+def _tick(number: float, unit: str) -> str:
+    from ackclock.si import quantity
+
+    if unit in {"s", "bps", "B"}:
+        return quantity(number, {"bps": "b/s"}.get(unit, unit), 2)
+    return f"{number:.2g}"

@@ -1,0 +1,188 @@
+"""Makes a failure small: fewer events, values that are the base's, fewer digits, less time, fewer flows.
+
+A smaller network is taken if it is a failure over all seeds with the same signature. The order of `Space.order`
+decreases with every step, so the result does not depend on the machine or on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ackclock.search.evaluate import Evaluator, Value
+from ackclock.search.lattice import Axis
+from ackclock.search.perturbation import FIELDS, Event
+from ackclock.search.space import Genome, Space
+
+MOST_RUNS = 400
+"""Networks that shrinking evaluates at most."""
+BATCH = 4
+"""Networks that are evaluated together: the first that fails is taken."""
+MOST_HALVINGS = 3
+LEAST_S = 4.0
+"""Seconds that are measured at least."""
+
+
+@dataclass
+class Shrunk:
+    """The smallest failure, its value, and the number of networks that were evaluated."""
+
+    genome: Genome
+    value: Value
+    evaluations: int
+
+
+class Shrinker:
+    """Shrinks one failure."""
+
+    def __init__(self, evaluator: Evaluator, same: Callable[[Genome], bool]) -> None:
+        self._evaluator, self._space = evaluator, evaluator.space
+        self._same = same
+        self._count = 0
+        self._known: dict[Genome, bool] = {}
+
+    def shrink(self, genome: Genome, value: Value) -> Shrunk:
+        """Shrink to a fixed point, or until the bound on evaluations."""
+        best = Shrunk(genome, value, 0)
+        steps = (_drop_events, _defaults, _drop_flows, _merge, _descend, _fewer_digits, _halve)
+        moved = True
+        while moved and self._count < MOST_RUNS:
+            moved = False
+            for step in steps:
+                while self._count < MOST_RUNS and (smaller := self._first(step(self._space, best.genome), best)):
+                    best, moved = smaller, True
+        best.evaluations = self._count
+        return best
+
+    def _first(self, candidates: Iterator[Genome], best: Shrunk) -> Shrunk | None:
+        """The first of the candidates that is smaller and still the same failure."""
+        order = self._space.order(best.genome)
+        batch: list[Genome] = []
+        seen: set[Genome] = set()
+        for one in candidates:
+            if one in seen or self._known.get(one) is False or self._space.order(one) >= order:
+                continue
+            seen.add(one)
+            if self._space.excess(one) == 0:
+                batch.append(one)
+            if len(batch) == BATCH:
+                if smaller := self._try(batch):
+                    return smaller
+                batch = []
+            if self._count >= MOST_RUNS:
+                return None
+        return self._try(batch)
+
+    def _try(self, batch: Sequence[Genome]) -> Shrunk | None:
+        if not batch:
+            return None
+        self._count += len(batch)
+        values = self._evaluator.confirmed(batch)
+        for genome, value in zip(batch, values, strict=True):
+            self._known[genome] = value.fails and self._same(genome)
+            if self._known[genome]:
+                return Shrunk(genome, value, 0)
+        return None
+
+
+def _with_events(genome: Genome, at: int, events: Sequence[Event]) -> Genome:
+    lists = list(genome.events)
+    lists[at] = tuple(sorted(events))
+    return replace(genome, events=tuple(lists))
+
+
+def _drop_events(space: Space, genome: Genome) -> Iterator[Genome]:
+    """All events of a list, then halves, then single ones."""
+    for at, (p, events) in enumerate(space.pairs(genome)):
+        size = len(events)
+        while size >= 1:
+            for start in range(0, len(events), size):
+                rest = events[:start] + events[start + size :]
+                if len(rest) >= p.least:
+                    yield _with_events(genome, at, rest)
+            size //= 2
+
+
+def _defaults(space: Space, genome: Genome) -> Iterator[Genome]:
+    """All values the base's, then single ones."""
+    simplest = space.simplest().values
+    yield replace(genome, values=simplest)
+    for at, index in enumerate(simplest):
+        yield replace(genome, values=(*genome.values[:at], index, *genome.values[at + 1 :]))
+
+
+def _drop_flows(space: Space, genome: Genome) -> Iterator[Genome]:
+    """Without single flows of the base; at least one flow under test stays."""
+    keys = {one.key.split(".")[1].strip('"') for one in space.axes if one.key.startswith("flow.")}
+    flows = [flow["name"] for flow in space.base["flow"] if flow["name"] not in {*genome.without, *keys}]
+    named = {p.flow for p in space.perturbations if p.kind in {"drops", "marks"}}
+    for name in flows:
+        if name not in named and (name not in space.tested or len(space.flows_of(genome)) > 1):
+            yield replace(genome, without=(*genome.without, name))
+
+
+def _merge(space: Space, genome: Genome) -> Iterator[Genome]:
+    """Two neighbouring events as one, from the begin of the first to the end of the second."""
+    for at, (p, events) in enumerate(space.pairs(genome)):
+        if "length" not in FIELDS[p.kind]:
+            continue
+        start, length = FIELDS[p.kind].index("start"), FIELDS[p.kind].index("length")
+        ordered = sorted(events, key=lambda e: p.number(e, "start"))
+        for n in range(len(ordered) - 1):
+            a, b = ordered[n : n + 2]
+            wanted = p.end_s(b) - p.number(a, "start")
+            lengths = p.axes[length]
+            merged = list(a)
+            merged[length] = min(range(len(lengths.values)), key=lambda i: abs(lengths.number(i) - wanted))
+            merged[start] = a[start]
+            yield _with_events(genome, at, [*ordered[:n], tuple(merged), *ordered[n + 2 :]])
+
+
+def _towards(one: Axis, index: int, goal: int) -> Iterator[int]:
+    """Values between a goal and a value: the goal first, then half of the way, then a quarter."""
+    if not one.ordered or index == goal:
+        return
+    step = index - goal
+    while step:
+        yield index - step
+        step = int(step / 2)
+
+
+def _descend(space: Space, genome: Genome) -> Iterator[Genome]:
+    """Times and sizes of events, then values, by binary descent towards the smallest, or the base's."""
+    for at, (p, events) in enumerate(space.pairs(genome)):
+        for n, event in enumerate(events):
+            for k, one in enumerate(p.axes):
+                for index in _towards(one, event[k], 0):
+                    changed = (*event[:k], index, *event[k + 1 :])
+                    yield _with_events(genome, at, [*events[:n], changed, *events[n + 1 :]])
+    for at, one in enumerate(space.axes):
+        for index in _towards(one, genome.values[at], one.simplest):
+            yield replace(genome, values=(*genome.values[:at], index, *genome.values[at + 1 :]))
+
+
+def _rounder(one: Axis, index: int) -> Iterator[int]:
+    """The nearest values with fewer digits."""
+    digits = one.digits(index)
+    for fewer in range(1, digits):
+        near = [i for i in range(len(one.values)) if one.digits(i) <= fewer]
+        yield from sorted(near, key=lambda i: (abs(i - index), i))[:2]
+
+
+def _fewer_digits(space: Space, genome: Genome) -> Iterator[Genome]:
+    for at, (p, events) in enumerate(space.pairs(genome)):
+        for n, event in enumerate(events):
+            for k, one in enumerate(p.axes):
+                for index in _rounder(one, event[k]):
+                    changed = (*event[:k], index, *event[k + 1 :])
+                    yield _with_events(genome, at, [*events[:n], changed, *events[n + 1 :]])
+    for at, one in enumerate(space.axes):
+        for index in _rounder(one, genome.values[at]):
+            yield replace(genome, values=(*genome.values[:at], index, *genome.values[at + 1 :]))
+
+
+def _halve(space: Space, genome: Genome) -> Iterator[Genome]:
+    """Half of the measured time."""
+    start, end = space.measured(genome)
+    if genome.halvings < MOST_HALVINGS and (end - start) / 2 >= LEAST_S:
+        yield replace(genome, halvings=genome.halvings + 1)

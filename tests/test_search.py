@@ -1,0 +1,229 @@
+"""The search for networks that break a controller."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ackclock.cli.app import main
+from ackclock.experiment import Source
+from ackclock.files import BadInput
+from ackclock.search import Search
+from ackclock.search.lattice import Quantity, axis
+from ackclock.search.objective import parse
+from ackclock.search.search import built_in, space_source
+from ackclock.search.space import read_space
+
+FILES = ("minimal.toml", "regression.toml", "report.html")
+
+
+def run(name: str, out: Path, jobs: int = 2, **options: object) -> Search:
+    return Search.load(name, first=True, **options).run(out, jobs=jobs)  # type: ignore[arg-type]
+
+
+def test_the_low_rate_attack_is_found_and_small(tmp_path: Path) -> None:
+    """Kuzmanovic and Knightly 2003: a square wave with a fifth of the rate takes two thirds of the rest."""
+    search = run("@shrew", tmp_path / "a", budget=300)
+    [failure, *_] = search.failures
+    assert failure.objective is not None
+    assert failure.objective <= 0.35
+    text = (tmp_path / "a" / "minimal.toml").read_text(encoding="utf-8")
+    assert len([line for line in text.splitlines() if not line.startswith("#")]) <= 15
+    assert main(["run", str(tmp_path / "a" / "minimal.toml"), "--json"]) == 0
+    assert main(["expect", str(tmp_path / "a")]) == 0
+
+
+def test_the_files_do_not_depend_on_threads(tmp_path: Path) -> None:
+    for jobs in (1, 3):
+        run("@shrew", tmp_path / str(jobs), jobs, budget=64)
+    for file in FILES:
+        assert (tmp_path / "1" / file).read_bytes() == (tmp_path / "3" / file).read_bytes()
+
+
+def test_a_killed_search_gives_the_same_files(tmp_path: Path) -> None:
+    command = [
+        str(Path(sys.executable).with_name("ackclock")),
+        "search",
+        "@shrew",
+        "--seed",
+        "2",
+        "--budget",
+        "400",
+        "--threads",
+        "1",
+    ]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*command, "--out", str(whole)], check=True, capture_output=True)
+    for wait in (1.2, 1.6, 2.0):
+        process = subprocess.Popen(
+            [*command, "--out", str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(wait)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert main(["search", "--resume", str(killed)] if (killed / "runs.sqlite").exists() else ["--version"]) == 0
+    subprocess.run([*command, "--out", str(killed)], check=True, capture_output=True)
+    for file in FILES:
+        assert (whole / file).read_bytes() == (killed / file).read_bytes()
+
+
+def test_starvation_is_a_difference_of_delays(tmp_path: Path) -> None:
+    """Two BBR flows: the one with the longer base delay takes nearly everything."""
+    search = run("@starvation", tmp_path / "s", budget=200, overrides=["duration=15s"])
+    first = search.failures[0]
+    assert first.objective is not None
+    assert first.objective <= 0.1
+    changed = {one.key for one, i in zip(search.space.axes, first.genome.values, strict=True) if i != one.simplest}
+    assert changed & {"link.access1.delay", "link.access2.delay"}
+
+
+def test_a_scar_of_vegas_is_one_burst(tmp_path: Path) -> None:
+    """The variant `ns2` with the receiver of Linux (docs/specs/vegas-veno.md): one disturbance, no recovery."""
+    search = run("@scar", tmp_path / "v", budget=400, control='{ kind = "vegas", variant = "ns2" }')
+    first = search.failures[0]
+    assert sum(map(len, first.genome.events)) <= 2
+    assert first.signature.limit == "window"
+    assert any(not one.fails and one.name.startswith(("recovery", "delayed_ack")) for one in first.ablations)
+
+
+def test_an_exception_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = """from ackclock import Controller
+
+
+class Bad(Controller):
+    def on_ack(self, ack):
+        self.cwnd += 1
+        if ack.now_s > 3:
+            raise ArithmeticError("three seconds")
+
+    def set_window(self, cwnd):
+        self.cwnd = cwnd
+
+    def on_congestion(self, event):
+        self.cwnd = self.ssthresh = max(2, self.cwnd / 2)
+
+    def on_rto(self, event):
+        self.cwnd = 1
+"""
+    (tmp_path / "bad.py").write_text(code)
+    out = tmp_path / "out"
+    assert (
+        main(["search", "@scar", "--control", f"{tmp_path}/bad.py:Bad", "--budget", "8", "--out", str(out), "--json"])
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert found["failures"][0]["signature"]["limit"] == "error"
+    assert "three seconds" in found["failures"][0]["error"]
+    assert (out / "bad.py").read_text() == code
+    assert main(["search", "--resume", str(out)]) == 2  # a stored search runs no code without --allow-code
+    assert main(["expect", str(out)]) == 0
+    (out / "bad.py").write_text(code.replace("> 3", "> 3000"))
+    assert main(["expect", str(out)]) == 1
+
+
+@pytest.mark.parametrize("name", built_in())
+def test_a_built_in_space_can_be_run(name: str, tmp_path: Path) -> None:
+    search = Search.load(name, budget=2).run(tmp_path / "o", jobs=2)
+    assert search.evaluations == 2
+    assert (tmp_path / "o" / "report.html").is_file()
+
+
+def space(tmp_path: Path, text: str, name: str = "s.toml") -> Path:
+    base = 'duration = "5s"\nlink = [{ name = "b", ends = ["x", "y"], rate = "5Mbps", delay = "10ms" }]\n'
+    file = tmp_path / name
+    file.write_text(f'{base}flow = [{{ name = "f", from = "x", to = "y" }}]\n{text}')
+    return file
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[space]\n'link.c.rate' = ['1Mbps', '2Mbps']\n", "there is no"),
+        ("[space]\n'link.b.foo' = ['1Mbps', '2Mbps']\n", "foo: unknown key"),
+        ("[space]\n'link.b.rate' = ['2Mbps', '1Mbps']\n", "is empty"),
+        ("[space]\n'link.b.rate' = ['2Mbps', '1s']\n", "different units"),
+        ("[space]\n'link.b.rate' = { log = ['0Mbps', '1Mbps'] }\n", "more than zero"),
+        ("[space]\n'link.b.rate' = ['1Mbps', '2Mbps']\n[search]\nobjective = 'speed <= 1'\n", "no metric speed"),
+        ("[space]\n'link.b.rate' = ['1Mbps', '2Mbps']\n[search]\nobjective = 'goodput'\n", "no objective such as"),
+        ("[space]\n'link.b.rate' = ['1Mbps', '2Mbps']\n[search]\nguard = ['x = 1']\n", "none of"),
+        ("[space.perturbation.p]\nkind = 'storm'\n", "must be one of cross"),
+        ("[space.perturbation.p]\nkind = 'cross'\nat = 'c'\n", "there is no link c"),
+        (
+            "[space.perturbation.p]\nkind = 'cross'\nleast = 1\nstart = ['1s', '2s']\nlength = ['1s', '2s']\n"
+            "peak = [1.0, 2.0]\n[search]\nbudget = { cross = 0.01 }\n",
+            "no network of the space keeps it",
+        ),
+    ],
+)
+def test_bad_spaces_are_refused(text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", str(space(tmp_path, text)), "--out", str(tmp_path / "o")]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_plain_scenario_has_a_default_space(tmp_path: Path) -> None:
+    made, table = read_space(space_source(space(tmp_path, "")))
+    assert [one.key for one in made.axes] == ["link.b.rate", "link.b.delay"]
+    assert {p.name for p in made.perturbations} == {"bursts", "drops"}
+    assert table == {}
+
+
+def test_values_are_written_as_scenarios_write_them() -> None:
+    for text in ("20ms", "1.5Mbps", "50p", "64kB", "1bdp", "250us"):
+        assert Quantity.read(text, "x").written() == text
+    log = axis("k", {"log": ["1Mbps", "200Mbps"], "digits": 2, "simplest": "20Mbps"}, "k")
+    assert (log.written(0), log.written(log.simplest), log.written(len(log.values) - 1)) == (
+        "1Mbps",
+        "20Mbps",
+        "200Mbps",
+    )
+    assert len(log.values) == 90 + 90 + 11
+    with pytest.raises(BadInput, match="no quantity"):
+        axis("k", {"range": ["fast", "1s"]}, "k")
+
+
+def test_objectives_compare_controllers_profiles_and_substrates() -> None:
+    plain = parse("residual <= 0.35", "reno", None, "x")
+    assert plain.fails(0.3)
+    assert not plain.fails(0.4)
+    regret = parse("regret(utilisation, cubic) >= 0.25", "vegas", None, "x")
+    assert [role.label for role in regret.roles] == ["vegas", "cubic"]
+    assert regret.value([0.5, 0.9]) == pytest.approx(0.4)
+    ratio = parse("ratio(goodput, quic, tcp) <= 0.8", "bbr", None, "x")
+    assert [role.quic for role in ratio.roles] == [True, False]
+    parameters = parse('ratio(rtt, { kind = "vegas", alpha = 1 }, vegas) >= 2', "reno", None, "x")
+    assert "alpha" in parameters.roles[0].set_[0][1]
+
+
+def test_events_become_assignments(tmp_path: Path) -> None:
+    text = "".join(
+        f"[space.perturbation.{kind}]\nkind = '{kind}'\nleast = 1\n{more}"
+        for kind, more in {
+            "drops": "packet = { log = [20, 99] }\n",
+            "delays": "start = ['1s', '2s']\nlength = ['1s', '2s']\nby = ['1ms', '9ms']\n",
+            "acks": "start = ['1s', '2s']\nlength = ['1s', '2s']\n",
+            "rates": "start = ['1s', '2s']\nlength = ['1s', '2s']\nfactor = [0.5, 1.0]\n",
+        }.items()
+    )
+    made, _ = read_space(Source("s", space(tmp_path, text).read_text()))
+    document = made.document(made.simplest())
+    [link] = document["link"]
+    assert [one["kind"] for one in link["loss"]] == ["scripted", "delay"]
+    assert [one["kind"] for one in link["back"]["loss"]] == ["blackout"]
+    assert link["rate"]["steps"] == [["0s", "5Mbps"], ["1s", "2.5Mbps"], ["2s", "5Mbps"]]
+
+
+def test_the_store_of_another_search_is_not_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "o"
+    assert main(["search", "@shrew", "--budget", "4", "--out", str(out)]) == 1
+    assert main(["search", "@shrew", "--budget", "4", "--seed", "3", "--out", str(out)]) == 2
+    assert "holds another search" in capsys.readouterr().err
+    shutil.rmtree(out)
