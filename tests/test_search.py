@@ -15,6 +15,7 @@ from ackclock.cli.app import main
 from ackclock.experiment import Source
 from ackclock.files import BadInput
 from ackclock.search import Search
+from ackclock.search.expect import check
 from ackclock.search.lattice import Quantity, axis
 from ackclock.search.objective import parse
 from ackclock.search.search import built_in, space_source
@@ -227,3 +228,42 @@ def test_the_store_of_another_search_is_not_used(tmp_path: Path, capsys: pytest.
     assert main(["search", "@shrew", "--budget", "4", "--seed", "3", "--out", str(out)]) == 2
     assert "holds another search" in capsys.readouterr().err
     shutil.rmtree(out)
+
+
+@pytest.mark.parametrize("kind", ["blackouts", "stalls", "delays", "drops", "acks"])
+def test_the_smallest_network_has_the_recorded_value(kind: str, tmp_path: Path) -> None:
+    """`expect` runs minimal.toml alone, and has the value that the search had."""
+    numbers = "packet = [20, 40]\n" if kind == "drops" else "start = ['1s', '2s']\nlength = ['1s', '2s']\n"
+    numbers += "by = ['5ms', '50ms']\n" if kind == "delays" else ""
+    text = f"[space.perturbation.p]\nkind = '{kind}'\nleast = 1\n{numbers}[search]\nobjective = 'goodput <= 1e9'\n"
+    out = tmp_path / "o"
+    assert main(["search", str(space(tmp_path, text)), "--control", "reno", "--budget", "4", "--out", str(out)]) == 0
+    [state, *_] = check(out / "regression.toml")
+    known, now = state.text.partition(": ")[2].split(" known, ")
+    assert (state.state, f"{known} now") == ("as known", now)
+
+
+def test_what_a_file_says_runs_no_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Controllers of `[search]`, of a store and of a regression file are not the user's."""
+    (tmp_path / "else").mkdir()
+    code = tmp_path / "else" / "evil.py"
+    code.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    axis = "[space]\n'link.b.rate' = ['1Mbps', '2Mbps']\n[search]\n"
+    for name, value in {
+        "control": f"{code}:Evil",
+        "against": f"{code}:Evil",
+        "objective": f"ratio(goodput, {code}:Evil, reno) >= 0",
+    }.items():
+        file = space(tmp_path, f"{axis}{name} = {json.dumps(value)}\n", f"{name}.toml")
+        assert main(["search", str(file), "--out", str(tmp_path / "o")]) == 2
+        assert f"search.{name}: names a controller in Python" in capsys.readouterr().err
+    known = tmp_path / "known"
+    known.mkdir()
+    shutil.copy(space(tmp_path, ""), known / "s.toml")
+    entry = f'[[expect]]\nscenario = "s.toml"\nobjective = "regret(goodput, {code}:Evil) >= 0"\ncontrol = "reno"\n'
+    (known / "regression.toml").write_text(f'{entry}tested = ["f"]\nbottleneck = "x->y"\nrate_bps = 0.0\nseeds = [1]\n')
+    assert main(["expect", str(known)]) == 2
+    outside = (known / "regression.toml").read_text().replace('"s.toml"', '"../s.toml"')
+    (known / "regression.toml").write_text(outside)
+    assert main(["expect", str(known)]) == 2
+    assert not (tmp_path / "ran").exists()

@@ -73,9 +73,12 @@ def command(
         about, study = _check(name, allow_code=allow_code)
         if as_json:
             print(json.dumps(about, allow_nan=False))
-        failed |= not about["valid"] or (strict and bool(about["warnings"]))
+        refused = len(about["warnings"]) if strict else 0
+        failed |= not about["valid"] or refused > 0
         for error in about["errors"]:
             say(f"ackclock: {error}", error=True)
+        if refused:
+            say(f"ackclock: {name}: --strict refuses {refused} warning{'' if refused == 1 else 's'}", error=True)
         if study is None or not about["valid"]:
             continue
         if plot is not None:

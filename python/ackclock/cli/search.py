@@ -94,7 +94,7 @@ def command(
 
     """
     if resume is not None:
-        if space or control or against or objective:
+        if any((space, control, against, objective, budget, time, seed is not None, first, any_cause, set_, out)):
             raise BadInput("--resume: the search has its space and its options; omit them")
         source, options = stored(resume, allow_code=allow_code)
         target = resume
@@ -144,11 +144,13 @@ def _print(search: Search, target: Path) -> None:
         for line in one.diagnosis.lines[:6]:
             console.print(f"  {line}")
         console.print(_table(one))
-        console.print(f"the smallest network: ackclock run {os.path.join(target, file_name(number))}", soft_wrap=True)
+        on = " --on quic" if search.objective.tested.quic else ""
+        console.print(
+            f"the smallest network: ackclock run {os.path.join(target, file_name(number))}{on}", soft_wrap=True
+        )
     if not search.failures:
-        worst = min((t.value.fitness for t in search.tried), default=float("inf"))
-        what = f"{search.objective.text}; the nearest misses it by {worst:.3g}"
-        console.print(f"no failure in {search.evaluations:,} networks ({what})")
+        nearest = "" if search.nearest is None else f"; the nearest misses it by {search.nearest:.3g}"
+        console.print(f"no failure in {search.evaluations:,} networks ({search.objective.text}{nearest})")
     cost = f"{search.evaluations:,} networks, {search.runs:,} runs, {search.cpu_s:.1f} CPU s"
     say(f"{cost}; written: {target / 'report.html'}")
 

@@ -142,6 +142,11 @@ def diagnose(evaluator: Evaluator, genome: Genome, value: Value) -> Diagnosis:
     return Diagnosis(sentence, lines, at, ablations, _margins(evaluator, genome))
 
 
+def _every_seed(evaluator: Evaluator, genome: Genome, roles: Sequence[Role] | None = None) -> Value:
+    """The value of a network over all seeds."""
+    return evaluator.values([genome], seeds=evaluator.seeds, roles=roles)[0]
+
+
 def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablation]:
     made: list[tuple[str, Value]] = []
     space = evaluator.space
@@ -150,19 +155,21 @@ def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablat
             lists = list(genome.events)
             lists[at] = events[:n] + events[n + 1 :]
             if len(lists[at]) >= p.least or p.kind == "square":
-                made.append((f"without: {p.words(event)}", evaluator.values([replace(genome, events=tuple(lists))])[0]))
+                made.append(
+                    (f"without: {p.words(event)}", _every_seed(evaluator, replace(genome, events=tuple(lists))))
+                )
     simplest = space.simplest()
     for n, one in enumerate(space.axes):
         if genome.values[n] != simplest.values[n]:
             values = (*genome.values[:n], simplest.values[n], *genome.values[n + 1 :])
             name = f"{one.key} = {one.written(simplest.values[n])} instead of {one.written(genome.values[n])}"
-            made.append((name, evaluator.values([replace(genome, values=values)])[0]))
+            made.append((name, _every_seed(evaluator, replace(genome, values=values))))
     for name, role in _roles(evaluator, genome):
         try:
             evaluator.scenario(genome, role)
         except (ScenarioError, BadInput):
             continue  # the controller has no such variant, the transport no such option
-        made.append((name, evaluator.values([genome], roles=[role, *evaluator.objective.roles[1:]])[0]))
+        made.append((name, _every_seed(evaluator, genome, [role, *evaluator.objective.roles[1:]])))
     return [
         Ablation(name, one.objective, one.fails, one.fitness - value.fitness)
         for name, one in made
@@ -248,7 +255,7 @@ def _edge(evaluator: Evaluator, make: Any, inside: int, end: int) -> int:
 
     def fails(index: int) -> bool:
         genome = make(index)
-        return evaluator.space.excess(genome) == 0 and evaluator.values([genome])[0].fails
+        return evaluator.space.excess(genome) == 0 and _every_seed(evaluator, genome).fails
 
     if fails(end):
         return end

@@ -71,13 +71,19 @@ def run_task(task: Task) -> Measured:
         scenario = Scenario.read(task.source, list(task.overrides))
         outcome = (scenario.over("quic") if task.quic else scenario).run(seed=task.seed).outcome
     except ControllerError as error:
-        return Measured(None, f"{type(error.__cause__).__name__}: {error.__cause__}" if error.__cause__ else str(error))
+        cause = error.__cause__
+        return Measured(None, _line(f"{type(cause).__name__}: {cause}" if cause else str(error)))
     except ScenarioError as error:
         return Measured(None, refused=str(error))
     except RuntimeError as error:
-        return Measured(None, str(error))
+        return Measured(None, _line(str(error)))
     value = measure(outcome, task.metric, task.tested, task.link, task.rate_bps)
     return Measured(value, "", outcome["engine"]["cpu_s"])
+
+
+def _line(text: str) -> str:
+    """A message on one line without addresses, which differ from run to run."""
+    return re.sub(r"0x[0-9a-f]+", "0x", " ".join("".join(c if c.isprintable() else " " for c in text).split()))
 
 
 def run_tasks(tasks: Sequence[Task]) -> list[Measured]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ackclock.experiment import Scenario, read_source
 from ackclock.files import BadInput
-from ackclock.search.objective import Objective, Role, measure, parse
+from ackclock.search.objective import Objective, Role, measure, names_code, parse
 
 CLOSE = 0.05
 """Largest relative change of a value that counts as the same: a new version of the engine moves packets."""
@@ -62,7 +62,12 @@ def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
 def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:
     place = f"{file}: objective"
     objective = parse(one["objective"], one["control"], one.get("against"), place)
+    if Path(one["scenario"]).name != one["scenario"]:
+        raise BadInput(f"{file}: scenario {one['scenario']}: must be a file of the same folder")
     scenario = file.parent / one["scenario"]
+    others = [role for role in objective.roles if role is not objective.tested or role.quic]
+    if not allow_code and any(map(names_code, others)):
+        raise BadInput(f"{file}: names a controller in Python besides that of the scenario; add --allow-code")
     source, value = read_source(scenario, allow_code=allow_code), one.get("value")
     flows = {flow["name"]: flow["kind"] for flow in Scenario.read(source).resolved["flows"]}
 

@@ -115,9 +115,13 @@ class Cma:
         if len(point) < 2:
             return False
         self._restarts += 1
+        stream = np.random.default_rng([self._seed, self._restarts])
         options = {
             "bounds": [0, 1],
-            "seed": self._seed + self._restarts,
+            # Its random numbers are its own, and it reads no file: the default reads `cma_signals.in`.
+            "seed": math.nan,
+            "randn": lambda *shape: stream.standard_normal(shape),
+            "signals_filename": None,
             "popsize": 2 * round(4 + 3 * math.log(len(point))),
             "verbose": -9,
         }

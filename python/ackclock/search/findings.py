@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,12 @@ class Findings:
     cpu_s: float
     tried: list[Tried]
     failures: list[Failure]
+
+    @property
+    def nearest(self) -> float | None:
+        """By how much the nearest network that is no failure misses the bound; None if there is none."""
+        misses = [t.value.fitness for t in self.tried if not t.value.fails and math.isfinite(t.value.fitness)]
+        return min(misses, default=None)
 
     def as_dict(self) -> dict[str, Any]:
         """The result for `--json`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +96,13 @@ def role(text: str) -> Role:
     return Role(text, (("congestion_control", control_table(text)),))
 
 
-def parse(text: str, control: str, against: str | None, place: str) -> Objective:
+def names_code(one: Role) -> bool:
+    """Whether a role names a controller in Python."""
+    tables = (tomllib.loads(f"x = {value}")["x"] for _, value in one.set_)
+    return any(isinstance(table, dict) and "python" in table for table in tables)
+
+
+def parse(text: str, control: str | Role, against: str | None, place: str) -> Objective:
     """Read an objective. `against` replaces the reference of a regret. Raises BadInput with the place."""
     match = re.fullmatch(r"\s*(?:(\w+)\((.*)\)|(\w+))\s*(<=|>=|<|>)\s*([-+0-9.eE]+)\s*", text)
     try:
@@ -115,7 +122,7 @@ def parse(text: str, control: str, against: str | None, place: str) -> Objective
             check_name(name)
         except BadInput as error:
             raise BadInput(f"{place}: {error}, or {' or '.join(OWN)}") from None
-    tested = role(control)
+    tested = role(control) if isinstance(control, str) else control
     if form == "plain":
         return Objective(text, form, name, (tested,), match[4], bound)
     if form == "ratio" and len(inside) == 3:
@@ -137,7 +144,7 @@ def measure(outcome: Mapping[str, Any], name: str, tested: Sequence[str], link: 
     if name in OWN:
         mine = [float(flow["goodput_bps"]) for flow in outcome["flows"] if flow["name"] in tested]
         if name == "starvation":
-            return min(mine) / max(mine) if any(mine) else 0.0
+            return min(mine) / max(mine) if any(mine) else None
         udp = sum(float(flow["goodput_bps"]) for flow in outcome["flows"] if flow["kind"] == "udp")
         return sum(mine) / (rate_bps - udp) if rate_bps > udp else None
     there = any(one["name"] == link for one in outcome["links"])

@@ -34,7 +34,7 @@ def write(search: Findings, evaluator: Evaluator, folder: Path) -> None:
             search.space.rate_bps(one.genome, search.space.bottleneck) if search.objective.metric == "residual" else 0.0
         )
         about: dict[str, Any] = {"control": search.objective.tested.label, "seeds": evaluator.seeds}
-        if len(search.objective.roles) > 1 and search.objective.form != "ratio":
+        if len(search.objective.roles) > 1:
             about["against"] = search.objective.roles[1].label
         if one.objective is not None:
             about["value"] = one.objective
@@ -47,10 +47,9 @@ def write(search: Findings, evaluator: Evaluator, folder: Path) -> None:
 
 def _comments(search: Findings, one: Failure) -> list[str]:
     """What a reader of the scenario wants to know first."""
-    return [
-        one.why,
-        f"Found by ackclock search {search.source.file}, network {one.found.number} of {search.evaluations}.",
-    ]
+    how = ["The tested flows run over QUIC: ackclock run FILE --on quic"] if search.objective.tested.quic else []
+    place = f"network {one.found.number} of {search.evaluations}"
+    return [one.why, *how, f"ackclock search {search.source.file}, {place}"]
 
 
 def _with_files(document: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -79,7 +78,7 @@ def _copy(named: str, folder: Path) -> str:
 def render(search: Findings, evaluator: Evaluator, folder: Path) -> str:
     """The report as HTML."""
     failures = [_shown(search, evaluator, one, number) for number, one in enumerate(search.failures)]
-    nearest = min((t.value.fitness for t in search.tried), default=None)
+    nearest = search.nearest
     return (
         environment("ackclock.search")
         .get_template("search.html")

@@ -17,7 +17,7 @@ from ackclock.search.evaluate import Evaluator, runner, uses_python
 from ackclock.search.explore import ROUND, Explorer, Tried
 from ackclock.search.findings import BUDGET, Failure, Findings, Options
 from ackclock.search.map import Map
-from ackclock.search.objective import Objective, parse
+from ackclock.search.objective import Objective, Role, names_code, parse, role
 from ackclock.search.report import write
 from ackclock.search.shrink import Shrinker
 from ackclock.search.space import Genome, Space, read_space
@@ -43,10 +43,11 @@ class Search(Findings):
     def __init__(self, source: Source, options: Options) -> None:
         self.source, self.options = source, options
         self.space, table = read_space(source, options.overrides)
-        control = options.control or table.get("control") or _control_of(self.space)
+        control: str | Role = options.control or str(table.get("control") or "") or _control_of(self.space)
         text = options.objective or table.get("objective") or DEFAULT_OBJECTIVE
         place = "--objective" if options.objective else f"{source.file}: search.objective"
-        self.objective: Objective = parse(str(text), str(control), options.against or table.get("against"), place)
+        self.objective: Objective = parse(str(text), control, options.against or table.get("against"), place)
+        _refuse_code(source.file, options, table)
         if self.objective.form == "scar":
             self.space.after_events = True
         self.seeds = _seeds(source.file, table.get("seeds", 3), self.space)
@@ -81,8 +82,8 @@ class Search(Findings):
     def _check(self) -> None:
         """Raise BadInput if no network keeps the budget, or if the controllers cannot be run."""
         evaluator = Evaluator(self.space, self.objective, self.seeds, _NoStore(), _NoRunner())  # type: ignore[arg-type]
-        for role in self.objective.roles:
-            evaluator.scenario(self.space.simplest(), role)
+        for one in self.objective.roles:
+            evaluator.scenario(self.space.simplest(), one)
         if not Explorer(self.space, self.options.seed, ["sobol"]).ask(1):
             raise BadInput(
                 f"{self.source.file}: search.budget: no network of the space keeps it; raise it, or shorten the events"
@@ -157,10 +158,9 @@ class Search(Findings):
 
     def _failure(self, evaluator: Evaluator, sign: Signature, one: Tried) -> Failure:
         def same(genome: Genome) -> bool:
-            if self.options.any_cause:
-                return True
             value = evaluator.values([genome])[0]
-            return signature(evaluator, genome, value)[0] == sign
+            found = signature(evaluator, genome, value)[0]
+            return found.limit != "handshake" if self.options.any_cause else found == sign
 
         small = Shrinker(evaluator, same).shrink(one.genome, one.value)
         document = small_document(
@@ -187,12 +187,12 @@ def stored(folder: Path, *, allow_code: bool = False) -> tuple[Source, Options]:
     try:
         about = json.loads(text or "")
         options = Options(**about["options"] | {"overrides": tuple(about["options"]["overrides"])})
-        source = Source(str(about["source"]), str(about["text"]), "folder")
+        source = Source(str(about["source"]), str(about["text"]), "anywhere" if allow_code else "none")
     except (ValueError, KeyError, TypeError):
         raise BadInput(f"{folder}: holds no search") from None
     if not allow_code:
         named = [options.control, options.against, options.objective, *options.overrides]
-        if any(one and (".py:" in one or "python" in one) for one in named) or "python" in source.text:
+        if any(sign in str(one or "") for one in named for sign in (":", "\\", "python")):
             raise BadInput(f"{folder}: the search has a controller in Python; repeat its command, or add --allow-code")
     return source, options
 
@@ -215,8 +215,20 @@ def built_in() -> list[str]:
     return [f"@{file.stem}" for file in sorted(SPACES.glob("*.toml"))]
 
 
-def _control_of(space: Space) -> str:
-    """The controller of the first tested flow as the base scenario has it."""
+def _refuse_code(file: str, options: Options, table: Mapping[str, Any]) -> None:
+    """Raise BadInput if the table `[search]` names a controller in Python: only the user does that."""
+    named = {name: table[name] for name in ("control", "against", "objective") if name in table}
+    for name, text in named.items():
+        if getattr(options, name):
+            continue
+        place = f"{file}: search.{name}"
+        roles = parse(str(text), "reno", None, place).roles if name == "objective" else (role(str(text)),)
+        if any(map(names_code, roles)):
+            raise BadInput(f"{place}: names a controller in Python; name it with --{name}")
+
+
+def _control_of(space: Space) -> Role:
+    """The controller of the first tested flow as the base scenario has it, which needs no assignment."""
     from ackclock.search.lattice import toml
 
     first = next(flow for flow in space.base["flow"] if flow.get("name") == space.tested[0])
@@ -224,8 +236,8 @@ def _control_of(space: Space) -> str:
         for transport in ("tcp", "quic"):
             there = owner.get(transport, {}).get("congestion_control")
             if there is not None:
-                return toml(there) if isinstance(there, Mapping) else str(there)
-    return next(one["control"] for one in space.scenario(space.simplest()).resolved["flows"])  # type: ignore[no-any-return]
+                return Role(toml(there) if isinstance(there, Mapping) else str(there))
+    return Role(next(one["control"] for one in space.scenario(space.simplest()).resolved["flows"]))
 
 
 def _seeds(file: str, count: Any, space: Space) -> list[int]:

@@ -107,14 +107,15 @@ class Space:
     def overrides(self, genome: Genome) -> list[str]:
         """The assignments that make this network of the base scenario."""
         start, end = self.measured(genome)
-        found = [one.assignment(index) for one, index in zip(self.axes, genome.values, strict=True)]
-        losses = {
-            p.at: (_list(self.links[p.at], "loss"), _list(self.links[p.at].get("back", self.links[p.at]), "loss"))
-            for p in self.perturbations
-            if p.kind not in {"cross", "square", "rates"}
-        }
-        found += assignments(self.pairs(genome), losses, lambda link: self.rate_bps(genome, link))
-        return [*found, f'warmup="{_ms(start)}"', f'duration="{_ms(end)}"']
+        pairs = self.pairs(genome)
+        changed = {p.at for p, events in pairs if events and p.kind not in {"cross", "square", "rates"}}
+        losses = {at: (_losses(self.links[at]), _losses(self.links[at], back=True)) for at in sorted(changed)}
+        events = assignments(pairs, losses, lambda link: self.rate_bps(genome, link))
+        values = [one.assignment(index) for one, index in zip(self.axes, genome.values, strict=True)]
+        # An axis can be a number of an impairment, and a change of the rate replaces the rate of an axis.
+        lists = [text for text in events if text.partition("=")[0].endswith(".loss")]
+        rest = [text for text in events if text not in lists]
+        return [*lists, *values, *rest, f'warmup="{_ms(start)}"', f'duration="{_ms(end)}"']
 
     def source_of(self, genome: Genome) -> Source:
         """The base scenario without the flows that shrinking removed."""
@@ -138,9 +139,10 @@ class Space:
         idle = {p.name for p, events in self.pairs(genome) if not events}
         document["flow"] = [flow for flow in document["flow"] if flow["name"] not in idle]
         for link in document["link"]:
-            for owner in (link.get("back", {}), link):
-                if not owner.get("loss", True) and not (owner is link and link.get("back", {}).get("loss")):
-                    del owner["loss"]
+            back = link.get("back", {})
+            if not link.get("loss") and not back.get("loss"):  # an empty list in `back` keeps it from having the link's
+                link.pop("loss", None)
+                back.pop("loss", None)
             if not link.get("back", True):
                 del link["back"]
         if document.get("warmup") in {"0ms", "0s"}:
@@ -190,13 +192,14 @@ class Space:
                 total += 1.0
             if p.kind in {"drops", "marks"} and any(p.number(e, "packet") < limits.no_loss_before for e in events):
                 total += 1.0
-            if limits.cross is not None:
-                total += max(0.0, p.mean_rate(events, end) / limits.cross - 1)
-            if limits.drops is not None and p.kind == "drops":
-                most = limits.drops * self.rate_bps(genome, p.at) * end / PACKET_BITS
-                total += max(0.0, len(events) / max(1.0, most) - 1)
             if limits.delay_s is not None and p.kind == "delays":
                 total += sum(max(0.0, p.number(e, "by") / limits.delay_s - 1) for e in events)
+        pairs = self.pairs(genome)
+        if limits.cross is not None:
+            total += max(0.0, sum(p.mean_rate(events, end) for p, events in pairs) / limits.cross - 1)
+        if limits.drops is not None:
+            most = limits.drops * self.rate_bps(genome, self.bottleneck) * end / PACKET_BITS
+            total += max(0.0, sum(len(events) for p, events in pairs if p.kind == "drops") / max(1.0, most) - 1)
         if limits.queue and not total:
             links = self.scenario(genome).resolved["links"]
             there = next((one["limit_packets"] for one in links if one["given"] == self.bottleneck), None)
@@ -204,8 +207,10 @@ class Space:
         return total
 
 
-def _list(owner: Mapping[str, Any], name: str) -> list[Any]:
-    there = owner.get(name, [])
+def _losses(link: Mapping[str, Any], *, back: bool = False) -> list[Any]:
+    """The impairments of a link as a list; the reverse direction has those of the link unless it has its own."""
+    own = link.get("back", {})
+    there = own["loss"] if back and "loss" in own else link.get("loss", [])
     return list(there) if isinstance(there, list) else [] if there.get("kind") == "none" else [there]
 
 
@@ -235,6 +240,8 @@ def read_space(source: Source, overrides: Sequence[str] = ()) -> tuple[Space, di
     if plain.is_study:
         raise BadInput(f"{source.file}: sweep: a search has no [sweep]; its values are in [space]")
     base, resolved = document_of(plain), plain.resolved
+    for number, flow in enumerate(base.get("flow", [])):
+        flow.setdefault("name", f"flow{number}")
     tested = _tested(source.file, resolved, str(search.get("tested", "")))
     links, bottleneck = _links(source.file, base, resolved, tested, search)
     if space is None:
@@ -250,6 +257,9 @@ def read_space(source: Source, overrides: Sequence[str] = ()) -> tuple[Space, di
     ]
     if not axes and not perturbations:
         raise BadInput(f"{source.file}: space: is empty; give a key with a range, or a perturbation")
+    rates = [p.at for p in perturbations if p.kind == "rates"]
+    if len(set(rates)) < len(rates):
+        raise BadInput(f"{source.file}: space.perturbation: a link has at most one perturbation of the kind rates")
     start, end = _window(source.file, search, plain.duration_s)
     full = dict(base)
     full["flow"] = [
@@ -358,7 +368,12 @@ def _limits(file: str, search: Mapping[str, Any]) -> Limits:
     for name, value in budget.items() if isinstance(budget, Mapping) else [("budget", budget)]:
         if name not in {"cross", "drops", "delay"}:
             raise BadInput(f"{file}: search.budget.{name}: unknown key; there are cross, drops, delay")
-        number = float(Quantity.read(value, f"{file}: search.budget.{name}").value)
+        quantity = Quantity.read(value, f"{file}: search.budget.{name}")
+        number = float(quantity.value)
+        if quantity.unit != ("s" if name == "delay" else ""):
+            raise BadInput(
+                f"{file}: search.budget.{name}: must be {'a time' if name == 'delay' else 'a part, such as 0.1'}"
+            )
         if number <= 0:
             raise BadInput(f"{file}: search.budget.{name}: must be more than zero; leave the perturbation out instead")
         found["delay_s" if name == "delay" else name] = number
