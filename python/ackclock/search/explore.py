@@ -121,7 +121,7 @@ class Cma:
             # Its random numbers are its own, and it reads no file: the default reads `cma_signals.in`.
             "seed": math.nan,
             "randn": lambda *shape: stream.standard_normal(shape),
-            "signals_filename": None,
+            "signals_filename": "",
             "popsize": 2 * round(4 + 3 * math.log(len(point))),
             "verbose": -9,
         }
