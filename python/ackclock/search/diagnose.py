@@ -202,14 +202,17 @@ def _sentence(evaluator: Evaluator, genome: Genome, value: Value, ablations: Seq
         return f"{label} raises an exception: {value.error}"
     number = "-" if value.objective is None else f"{value.objective:.3g}"
     helped = [a for a in ablations if not a.fails]
-    own = [a for a in helped if not a.name.startswith(("without", "controller"))]
+    most = max((a.recovered for a in helped), default=0.0)
+    own = [a for a in helped if not a.name.startswith(("without", "controller")) and a.recovered >= 0.5 * most]
     events = [a for a in helped if a.name.startswith("without")]
     start = f"{label} fails ({evaluator.objective.text}: {number})"
     if own:
         return f"{start}; with {own[0].name} it does not ({_number(own[0])})."
     others = [a for a in helped if a.name.startswith("controller")]
     if events and others:
-        return f"{start} only with what happens ({events[0].name.removeprefix('without: ')}), and {others[0].name.removeprefix('controller ')} does not fail there; no option of TCP changes it."  # noqa: E501
+        event, other = events[0].name.removeprefix("without: "), others[0].name.removeprefix("controller ")
+        rest = f"{other} does not ({_number(others[0])}); no option of TCP helps as much"
+        return f"{start} because of this: {event}. {rest}."
     if others:
         return f"{start}; {others[0].name.removeprefix('controller ')} does not ({_number(others[0])})."
     return f"{start}; none of the {len(ablations)} changes that were tried ends the failure of {words}."
