@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.given import tcp_options
 from ackclock.suite.run import control_table
+from ackclock.toml_text import inline
 
 PACKET = 1500
 """Bytes on the wire of a packet, if those of the scenario do not fit a substrate."""
@@ -105,7 +105,7 @@ def _written(text: str) -> dict[str, str]:
 def _of(tcp: Any) -> str | None:
     value = tcp.get("congestion_control", tcp.get("control")) if isinstance(tcp, Mapping) else None
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {json.dumps(item)}" for name, item in value.items()) + " }"
+        return inline(value)
     return None if value is None else control_table(str(value))
 
 

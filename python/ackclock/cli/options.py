@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,9 +22,14 @@ def _seed(_type: object, tokens: Sequence[object]) -> int:
     return int(text)
 
 
-def _jobs(_type: object, value: int | None) -> None:
-    if value is not None and not 1 <= value <= 1024:
-        raise BadInput("--jobs is a number from 1 to 1024")
+def at_most(option: str, most: int) -> Callable[[object, int | None], None]:
+    """A check that an option is a number from 1 to `most`. It raises BadInput."""
+
+    def check(_type: object, value: int | None) -> None:
+        if value is not None and not 1 <= value <= most:
+            raise BadInput(f"{option} is a number from 1 to {most:,}")
+
+    return check
 
 
 def _file(_type: object, tokens: Sequence[object]) -> Path:
@@ -51,7 +57,7 @@ Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hy
 
 
 AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="")]
-Jobs = Annotated[int | None, Parameter(validator=_jobs)]
+Jobs = Annotated[int | None, Parameter(validator=at_most("--jobs", 1024))]
 
 
 def seconds(text: str, what: str) -> float:

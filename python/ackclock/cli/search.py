@@ -5,30 +5,23 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock.cli.console import counted_progress, wide_console
-from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, interval
+from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, at_most, interval
 from ackclock.files import BadInput, check_folder
-from ackclock.search.findings import BUDGET, Failure, Options, file_name
-from ackclock.search.search import Search, built_in, space_source, stored
 from ackclock.suite.run import folder_name
 from ackclock.text import fail, say
 
 EXAMPLE = "ackclock search @shrew --control reno"
+MOST_NETWORKS = 10_000_000
 
-
-def _count(_type: object, value: int | None) -> None:
-    if value is not None and not 1 <= value <= 10_000_000:
-        raise BadInput("--budget is a number from 1 to 10,000,000")
-
-
-def _threads(_type: object, value: int | None) -> None:
-    if value is not None and not 1 <= value <= 1024:
-        raise BadInput("--threads is a number from 1 to 1024")
+if TYPE_CHECKING:
+    from ackclock.search.findings import Failure, Options
+    from ackclock.search.search import Search
 
 
 def command(
@@ -38,10 +31,10 @@ def command(
     control: str | None = None,
     against: str | None = None,
     objective: str | None = None,
-    budget: Annotated[int | None, Parameter(validator=_count)] = None,
+    budget: Annotated[int | None, Parameter(validator=at_most("--budget", MOST_NETWORKS))] = None,
     time: str | None = None,
     seed: Seed = None,
-    threads: Annotated[int | None, Parameter(validator=_threads)] = None,
+    threads: Annotated[int | None, Parameter(validator=at_most("--threads", 1024))] = None,
     first: bool = False,
     any_cause: bool = False,
     set_: Overrides = None,
@@ -93,24 +86,35 @@ def command(
         name code.
 
     """
-    if resume is not None:
-        if any((space, control, against, objective, budget, time, seed is not None, first, any_cause, set_, out)):
-            raise BadInput("--resume: the search has its space and its options; omit them")
-        source, options = stored(resume, allow_code=allow_code)
-        target = resume
-    else:
-        if not space:
-            raise BadInput(f"search needs a space: a file, or one of {', '.join(built_in())}")
-        source = space_source(space, allow_code=allow_code)
-        limit = None if time is None else interval(time, "--time")
-        most = budget if budget is not None else BUDGET if limit is None else 10_000_000
-        options = Options(
-            control, against, objective, most, limit, 1 if seed is None else seed, first, any_cause, tuple(set_ or ())
-        )
-        names = [space.removeprefix("@").removesuffix(".toml"), *([control] if control else [])]
-        name = "-".join(map(folder_name, names))
-        target = out or Path("out") / "search" / name
-    return _search(Search(source, options), check_folder(target), threads, engine, as_json=as_json)
+    from ackclock.search.findings import BUDGET, Options  # importing numpy takes 0.3 s
+
+    limit = None if time is None else interval(time, "--time")
+    most = budget if budget is not None else BUDGET if limit is None else MOST_NETWORKS
+    options = Options(
+        control, against, objective, most, limit, 1 if seed is None else seed, first, any_cause, tuple(set_ or ())
+    )
+    if resume is not None and (space or out or options != Options()):
+        raise BadInput("--resume: the search has its space and its options; omit them")
+    search, target = _resumed(resume, allow_code) if resume else _begun(space, options, out, allow_code)
+    return _search(search, target, threads, engine, as_json=as_json)
+
+
+def _resumed(folder: Path, allow_code: bool) -> tuple[Search, Path]:
+    """The search of a folder."""
+    from ackclock.search.search import Search, stored
+
+    return Search(*stored(folder, allow_code=allow_code)), check_folder(folder)
+
+
+def _begun(space: str, options: Options, out: Path | None, allow_code: bool) -> tuple[Search, Path]:
+    """A new search, with its folder."""
+    from ackclock.search.search import Search, built_in, space_source
+
+    if not space:
+        raise BadInput(f"search needs a space: a file, or one of {', '.join(built_in())}")
+    names = [space.removeprefix("@").removesuffix(".toml"), *([options.control] if options.control else [])]
+    folder = out or Path("out") / "search" / "-".join(map(folder_name, names))
+    return Search(space_source(space, allow_code=allow_code), options), check_folder(folder)
 
 
 def _search(search: Search, target: Path, threads: int | None, engine: str, *, as_json: bool) -> int:
@@ -135,6 +139,8 @@ def _search(search: Search, target: Path, threads: int | None, engine: str, *, a
 
 
 def _print(search: Search, target: Path) -> None:
+    from ackclock.search.findings import file_name
+
     console = wide_console()
     for number, one in enumerate(search.failures):
         console.print(one.why)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock import ControllerError, ScenarioError, why
 from ackclock.experiment import Result
 from ackclock.files import BadInput
 from ackclock.search.evaluate import Evaluator, Value
-from ackclock.search.lattice import Axis, toml
 from ackclock.search.objective import Role
-from ackclock.search.space import Genome
+from ackclock.search.space import Genome, Number
+from ackclock.toml_text import inline
 
 NEIGHBOURS = ("reno", "cubic", "bbr")
 """Controllers that stand in for the tested one."""
@@ -45,6 +45,10 @@ class Signature:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {"limit": self.limit, "phase": self.phase, "reference_fails": self.reference_fails}
+
+
+Explained = tuple[Signature, why.Explanation | None, float | None]
+"""A signature, the explanation that it is taken from, and the time of the explanation, seconds."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +103,15 @@ def stagnation(result: Result, flow: str, start_s: float, end_s: float) -> tuple
     return max(itertools.pairwise(marks), key=lambda pair: pair[1] - pair[0])
 
 
-def signature(
-    evaluator: Evaluator, genome: Genome, value: Value
-) -> tuple[Signature, why.Explanation | None, float | None]:
+def signature(evaluator: Evaluator, genome: Genome, value: Value) -> Explained:
     """The signature of a failure, with the explanation that it is taken from and its time."""
+    known: Explained | None = evaluator.explained.get((genome, value))
+    if known is None:
+        evaluator.explained[genome, value] = known = _signature(evaluator, genome, value)
+    return known
+
+
+def _signature(evaluator: Evaluator, genome: Genome, value: Value) -> Explained:
     if value.error:
         return Signature("error", value.error.partition(":")[0], None), None, None
     role = evaluator.objective.tested
@@ -117,11 +126,11 @@ def signature(
     at = round((quiet[0] + quiet[1]) / 2, 3)
     reference = _reference_fails(evaluator, value)
     try:
-        found = why.explain(scenario, at, flow=flow, seed=evaluator.seeds[0])
+        explanation = why.explain(scenario, at, flow=flow, seed=evaluator.seeds[0])
     except BadInput:
         return Signature("handshake", "open", reference), None, at
-    limit = found.limit.kind if found.limit is not None else "growing"
-    return Signature(limit, found.phase, reference), found, at
+    limit = explanation.limit.kind if explanation.limit is not None else "growing"
+    return Signature(limit, explanation.phase, reference), explanation, at
 
 
 def _reference_fails(evaluator: Evaluator, value: Value) -> bool | None:
@@ -134,11 +143,11 @@ def _reference_fails(evaluator: Evaluator, value: Value) -> bool | None:
 
 def diagnose(evaluator: Evaluator, genome: Genome, value: Value) -> Diagnosis:
     """The cause of a small failure."""
-    _, found, at = signature(evaluator, genome, value)
-    lines = list(found.sentences()) if found is not None else [value.error] if value.error else []
+    _, explanation, at = signature(evaluator, genome, value)
+    lines = list(explanation.sentences()) if explanation is not None else [value.error] if value.error else []
     # What changes nothing is left out.
     ablations = sorted(_ablations(evaluator, genome, value), key=lambda a: (a.fails, -a.recovered, a.name))
-    sentence = _sentence(evaluator, genome, value, ablations)
+    sentence = _sentence(evaluator, value, ablations)
     return Diagnosis(sentence, lines, at, ablations, _margins(evaluator, genome))
 
 
@@ -148,31 +157,27 @@ def _every_seed(evaluator: Evaluator, genome: Genome, roles: Sequence[Role] | No
 
 
 def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablation]:
-    made: list[tuple[str, Value]] = []
+    changed: list[tuple[str, Value]] = []
     space = evaluator.space
     for at, (p, events) in enumerate(space.pairs(genome)):
         for n, event in enumerate(events):
-            lists = list(genome.events)
-            lists[at] = events[:n] + events[n + 1 :]
-            if len(lists[at]) >= p.least or p.kind == "square":
-                made.append(
-                    (f"without: {p.words(event)}", _every_seed(evaluator, replace(genome, events=tuple(lists))))
-                )
+            rest = events[:n] + events[n + 1 :]
+            if len(rest) >= p.least or p.kind == "square":
+                changed.append((f"without: {p.words(event)}", _every_seed(evaluator, genome.with_events(at, rest))))
     simplest = space.simplest()
     for n, one in enumerate(space.axes):
         if genome.values[n] != simplest.values[n]:
-            values = (*genome.values[:n], simplest.values[n], *genome.values[n + 1 :])
             name = f"{one.key} = {one.written(simplest.values[n])} instead of {one.written(genome.values[n])}"
-            made.append((name, _every_seed(evaluator, replace(genome, values=values))))
+            changed.append((name, _every_seed(evaluator, genome.with_value(n, simplest.values[n]))))
     for name, role in _roles(evaluator, genome):
         try:
             evaluator.scenario(genome, role)
         except (ScenarioError, BadInput):
             continue  # the controller has no such variant, the transport no such option
-        made.append((name, _every_seed(evaluator, genome, [role, *evaluator.objective.roles[1:]])))
+        changed.append((name, _every_seed(evaluator, genome, [role, *evaluator.objective.roles[1:]])))
     return [
         Ablation(name, one.objective, one.fails, one.fitness - value.fitness)
-        for name, one in made
+        for name, one in changed
         if (one.objective is not None or one.error) and one.fitness != value.fitness
     ]
 
@@ -180,22 +185,22 @@ def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablat
 def _roles(evaluator: Evaluator, genome: Genome) -> list[tuple[str, Role]]:
     """The tested role with one option, another variant, or another controller."""
     tested = evaluator.objective.tested
-    made = [(f"{name} = {toml(value)}", Role("", (*tested.set_, (name, toml(value))), tested.quic))
+    roles = [(f"{name} = {inline(value)}", Role("", (*tested.set_, (name, inline(value))), tested.quic))
             for name, values in TCP_OPTIONS.items() for value in values]  # fmt: skip
     flows = evaluator.scenario(genome, tested).resolved["flows"]
     name = next(one["control"] for one in flows if one["name"] in evaluator.space.flows_of(genome))
     for variant in VARIANTS.get(name, ()):
-        table = toml({"kind": name, "variant": variant})
-        made.append((f'variant = "{variant}"', Role("", (("congestion_control", table),), tested.quic)))
+        table = inline({"kind": name, "variant": variant})
+        roles.append((f'variant = "{variant}"', Role("", (("congestion_control", table),), tested.quic)))
     for other in NEIGHBOURS:
         if other != name:
-            made.append(
-                (f"controller {other}", Role("", (("congestion_control", toml({"kind": other})),), tested.quic))
+            roles.append(
+                (f"controller {other}", Role("", (("congestion_control", inline({"kind": other})),), tested.quic))
             )
-    return made
+    return roles
 
 
-def _sentence(evaluator: Evaluator, genome: Genome, value: Value, ablations: Sequence[Ablation]) -> str:
+def _sentence(evaluator: Evaluator, value: Value, ablations: Sequence[Ablation]) -> str:
     """The cause in a sentence, from the first ablation that is no other controller and no missing event."""
     label, words = evaluator.objective.tested.label, evaluator.objective.metric.replace("_", " ")
     if value.error:
@@ -224,40 +229,22 @@ def _number(ablation: Ablation) -> str:
 
 def _margins(evaluator: Evaluator, genome: Genome) -> list[Margin]:
     """The interval in which the failure holds, for each value that is not the base's and each number of an event."""
-    space, found = evaluator.space, []
-
-    def held(make: Any, one: Axis, index: int, name: str) -> None:
-        if not one.ordered or len(one.values) < 2:
-            return
-        low, high = (_edge(evaluator, make, index, end) for end in (0, len(one.values) - 1))
-        whole = (low, high) == (0, len(one.values) - 1)
-        found.append(Margin(name, one.written(index), one.written(low), one.written(high), whole))
-
-    for n, one in enumerate(space.axes):
-        held(lambda i, n=n: replace(genome, values=(*genome.values[:n], i, *genome.values[n + 1:])),
-             one, genome.values[n], one.key)  # fmt: skip
-    for at, (p, events) in enumerate(space.pairs(genome)):
-        for n, event in enumerate(events):
-            for k, one in enumerate(p.axes):
-
-                def make(
-                    i: int, at: int = at, n: int = n, k: int = k, events: Any = events, event: Any = event
-                ) -> Genome:
-                    lists = list(genome.events)
-                    lists[at] = (*events[:n], (*event[:k], i, *event[k + 1 :]), *events[n + 1 :])
-                    return replace(genome, events=tuple(lists))
-
-                label = f"{p.name}: {one.key}" if len(events) == 1 else f"{p.name} {n + 1}: {one.key}"
-                held(make, one, event[k], label)
-    return found
+    margins = []
+    for one in sorted(evaluator.space.numbers(genome), key=lambda one: one.of_event):
+        last = len(one.axis.values) - 1
+        if one.axis.ordered and last:
+            low, high = (_edge(evaluator, one, end) for end in (0, last))
+            ends = (one.axis.written(low), one.axis.written(high))
+            margins.append(Margin(one.name, one.axis.written(one.index), *ends, (low, high) == (0, last)))
+    return margins
 
 
-def _edge(evaluator: Evaluator, make: Any, inside: int, end: int) -> int:
+def _edge(evaluator: Evaluator, number: Number, end: int) -> int:
     """The value farthest towards `end` at which the failure still holds, by bisection."""
-    good, bad = inside, end
+    good, bad = number.index, end
 
     def fails(index: int) -> bool:
-        genome = make(index)
+        genome = number.change(index)
         return evaluator.space.excess(genome) == 0 and _every_seed(evaluator, genome).fails
 
     if fails(end):

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Protocol
 
 from ackclock import ControllerError, ScenarioError
@@ -21,7 +20,7 @@ from ackclock.search.space import Genome, Space
 from ackclock.study.executors import Ray
 from ackclock.study.plan import ENGINE
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import Worker, serve
+from ackclock.study.workers import Workers, serve
 
 COMMAND = "from ackclock.search.evaluate import serve_tasks; serve_tasks()"
 
@@ -38,19 +37,24 @@ class Task:
     tested: tuple[str, ...]
     link: str
     rate_bps: float
+    code: str
+    """A hash of the controllers in Python."""
 
     @property
     def identity(self) -> str:
         """A hash of all that determines the result."""
         parts = [self.source.file, self.source.text, *self.overrides, str(self.seed), str(self.quic), self.metric]
-        parts += [*self.tested, self.link, str(self.rate_bps), ENGINE, *_files(self.overrides)]
+        parts += [*self.tested, self.link, str(self.rate_bps), ENGINE, self.code]
         return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
-def _files(overrides: Sequence[str]) -> list[str]:
-    """The contents of the controllers in Python that assignments name."""
-    paths = {path for text in overrides for path in re.findall(r'python"? = "([^"]+):\w+"', text)}
-    return [hashlib.blake2b(Path(path).read_bytes()).hexdigest() for path in sorted(paths) if Path(path).is_file()]
+def _code(space: Space, roles: Sequence[Role]) -> str:
+    """A hash of all modules in the folders of the controllers in Python that the roles and the base name."""
+    texts = [space.source.text, *(value for role in roles for _, value in role.set_)]
+    named = {path for text in texts for path in re.findall(r'"?python"? = "([^"]+):\w+"', text)}
+    folders = {(Path(space.source.file).parent / path).resolve().parent for path in named}
+    parts = [file.read_bytes() for folder in sorted(folders) for file in sorted(folder.glob("*.py"))]
+    return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest() if named else ""
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,16 @@ class Measured:
     """Why the network cannot be run."""
 
 
+def run_once(source: Source, overrides: Sequence[str], seed: int, *, quic: bool) -> dict[str, Any]:
+    """The outcome of a run over TCP or QUIC."""
+    scenario = Scenario.read(source, list(overrides))
+    return (scenario.over("quic") if quic else scenario).run(seed=seed).outcome
+
+
 def run_task(task: Task) -> Measured:
     """Run one task."""
     try:
-        scenario = Scenario.read(task.source, list(task.overrides))
-        outcome = (scenario.over("quic") if task.quic else scenario).run(seed=task.seed).outcome
+        outcome = run_once(task.source, task.overrides, task.seed, quic=task.quic)
     except ControllerError as error:
         cause = error.__cause__
         return Measured(None, _line(f"{type(cause).__name__}: {cause}" if cause else str(error)))
@@ -125,11 +134,8 @@ class Processes:
     """Processes for controllers in Python, which live as long as the search."""
 
     def __init__(self, jobs: int) -> None:
-        self._workers = [Worker(None, COMMAND) for _ in range(jobs)]
+        self._workers = Workers(None, jobs, COMMAND)
         self._pool = ThreadPoolExecutor(jobs)
-        self._free: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self._workers:
-            self._free.put(worker)
 
     def run(self, tasks: Sequence[Task]) -> list[Measured]:
         """See Runner."""
@@ -137,16 +143,17 @@ class Processes:
         return [one for part in self._pool.map(self._part, parts) for one in part]
 
     def _part(self, tasks: Sequence[Task]) -> list[Measured]:
-        worker = self._free.get()
+        """Results of tasks. A controller that ends its process fails in the task that it ran."""
         try:
-            return worker.run(tasks)  # type: ignore[no-any-return]
-        finally:
-            self._free.put(worker)
+            return self._workers.run(tasks)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            if len(tasks) == 1:
+                return [Measured(None, str(error))]
+            return [one for task in tasks for one in self._part([task])]
 
     def close(self) -> None:
         """See Runner."""
-        for worker in self._workers:
-            worker.end()
+        self._workers.end()
         self._pool.shutdown(cancel_futures=True)
 
 
@@ -193,10 +200,22 @@ class Value:
 class Evaluator(AbstractContextManager["Evaluator"]):
     """Evaluates networks of a space. What was run once, also by an earlier process in the folder, is not run again."""
 
-    def __init__(self, space: Space, objective: Objective, seeds: Sequence[int], store: Store, runs: Runner) -> None:
+    def __init__(
+        self,
+        space: Space,
+        objective: Objective,
+        seeds: Sequence[int],
+        store: Store | None = None,
+        runs: Runner | None = None,
+    ) -> None:
+        """Without a store nothing is kept; without a runner nothing can be run, which suffices to check a space."""
         self.space, self.objective, self.seeds = space, objective, list(seeds)
         self._store, self._runner = store, runs
-        self._kept = {key: Measured(**json.loads(text)) for key, text in store.texts().items()}
+        texts = store.texts() if store is not None else {}
+        self._kept = {key: Measured(**json.loads(text)) for key, text in texts.items()}
+        self._code = _code(space, objective.roles)
+        self.explained: dict[tuple[Genome, Value], Any] = {}
+        """The signatures of networks, which `diagnose.signature` keeps."""
         self.runs, self.cpu_s = 0, 0.0
         """Runs that were asked for, and the CPU seconds of all of them, also of those that an earlier process made."""
         self._asked: set[str] = set()
@@ -207,29 +226,38 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         self._transports = {flow["name"]: flow["kind"] for flow in resolved["flows"]}
 
     def __exit__(self, *_: object) -> None:
-        self._runner.close()
+        if self._runner is not None:
+            self._runner.close()
+
+    def role_overrides(self, genome: Genome, role: Role) -> tuple[str, ...]:
+        """The assignments of a role, without those of the network."""
+        delays = ("delays=true",) if self.objective.metric.startswith(("p95", "queueing_p95", "p50", "p99")) else ()
+        return (*delays, *role.overrides(self.space.flows_of(genome), self._transports))
 
     def overrides(self, genome: Genome, role: Role) -> tuple[str, ...]:
         """The assignments of a role in a network."""
-        more = ("delays=true",) if self.objective.metric.startswith(("p95", "queueing_p95", "p50", "p99")) else ()
-        return (*self.space.overrides(genome), *more, *role.overrides(self.space.flows_of(genome), self._transports))
+        return (*self.space.overrides(genome), *self.role_overrides(genome, role))
 
-    def scenario(self, genome: Genome, role: Role, more: Sequence[str] = ()) -> Scenario:
+    def scenario(self, genome: Genome, role: Role) -> Scenario:
         """The scenario of a role in a network."""
-        made = Scenario.read(self.space.source_of(genome), [*self.overrides(genome, role), *more])
-        return made.over("quic") if role.quic else made
+        scenario = Scenario.read(self.space.source_of(genome), self.overrides(genome, role))
+        return scenario.over("quic") if role.quic else scenario
 
-    def _task(self, genome: Genome, role: Role, seed: int, more: Sequence[str]) -> Task:
-        rate = self.space.rate_bps(genome, self.space.bottleneck) if self.objective.metric == "residual" else 0.0
+    def rate_bps(self, genome: Genome) -> float:
+        """The rate of the bottleneck, for a metric that needs it."""
+        return self.space.rate_bps(genome, self.space.bottleneck) if self.objective.metric == "residual" else 0.0
+
+    def _task(self, genome: Genome, role: Role, seed: int) -> Task:
         return Task(
             self.space.source_of(genome),
-            (*self.overrides(genome, role), *more),
+            self.overrides(genome, role),
             seed,
             role.quic,
             self.objective.metric,
             tuple(self.space.flows_of(genome)),
             self.link,
-            rate,
+            self.rate_bps(genome),
+            self._code,
         )
 
     def measure(self, tasks: Sequence[Task]) -> list[Measured]:
@@ -237,10 +265,11 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         keys = [task.identity for task in tasks]
         new = {key: task for key, task in zip(keys, tasks, strict=True) if key not in self._kept}
         if new:
-            results = self._runner.run(list(new.values()))
-            made = dict(zip(new, results, strict=True))
-            self._kept |= made
-            self._store.add([Finished(key, json.dumps(asdict(one))) for key, one in made.items()])
+            assert self._runner is not None
+            results = dict(zip(new, self._runner.run(list(new.values())), strict=True))
+            self._kept |= results
+            if self._store is not None:
+                self._store.add([Finished(key, json.dumps(asdict(one))) for key, one in results.items()])
         for key in keys:
             if key not in self._asked:
                 self._asked.add(key)
@@ -254,18 +283,17 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         *,
         seeds: Iterable[int] | None = None,
         roles: Sequence[Role] | None = None,
-        more: Sequence[str] = (),
     ) -> list[Value]:
-        """The objective of each network, by default with the first seed. `more` are assignments for every role."""
+        """The objective of each network, by default with the first seed."""
         wanted = list(self.seeds[:1] if seeds is None else seeds)
         every = list(roles or self.objective.roles)
-        tasks = [self._task(g, role, seed, more) for g in genomes for seed in wanted for role in every]
+        tasks = [self._task(g, role, seed) for g in genomes for seed in wanted for role in every]
         results = iter(self.measure(tasks))
-        found = []
+        values = []
         for _ in genomes:
             each = [self._value([next(results) for _ in every]) for _ in wanted]
-            found.append(max(each, key=lambda one: (not one.fails, one.fitness)))
-        return found
+            values.append(max(each, key=lambda one: (not one.fails, one.fitness)))
+        return values
 
     def _value(self, measured: Sequence[Measured]) -> Value:
         error = measured[0].error
@@ -276,12 +304,12 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         value = self.objective.value(numbers)
         return Value(value, self.objective.fitness(value), self.objective.fails(value), numbers)
 
-    def confirmed(self, genomes: Sequence[Genome], **what: Any) -> list[Value]:
+    def confirmed(self, genomes: Sequence[Genome]) -> list[Value]:
         """The same over all seeds; the other seeds are run only for those that fail with the first one."""
-        first = self.values(genomes, **what)
+        first = self.values(genomes)
         again = [genome for genome, one in zip(genomes, first, strict=True) if one.fails]
         if len(self.seeds) > 1 and again:
-            all_of = iter(self.values(again, seeds=self.seeds, **what))
+            all_of = iter(self.values(again, seeds=self.seeds))
             return [next(all_of) if one.fails else one for one in first]
         return first
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ackclock.experiment import Scenario, read_source
 from ackclock.files import BadInput
+from ackclock.search.evaluate import run_once
 from ackclock.search.objective import Objective, Role, measure, names_code, parse
 
 CLOSE = 0.05
@@ -35,13 +36,13 @@ def entry(
 
 def files(targets: Sequence[Path]) -> list[Path]:
     """The regression files of files and folders. Raises BadInput if one has none."""
-    found: list[Path] = []
+    every: list[Path] = []
     for target in targets:
         here = sorted(target.rglob("*regression.toml")) if target.is_dir() else [target]
         if not here or not here[0].is_file():
             raise BadInput(f"{target}: there is no regression.toml; ackclock search writes one")
-        found += here
-    return found
+        every += here
+    return every
 
 
 def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
@@ -73,9 +74,8 @@ def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:
 
     def metric(role: Role, seed: int, tested: bool) -> float | None:
         overrides = () if tested and not role.quic else role.overrides(one["tested"], flows)
-        made = Scenario.read(source, list(overrides))
         try:
-            outcome = (made.over("quic") if role.quic else made).run(seed=seed).outcome
+            outcome = run_once(source, overrides, seed, quic=role.quic)
         except RuntimeError:
             if value is None:
                 return None

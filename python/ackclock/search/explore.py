@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,7 @@ class Sobol:
         from scipy.stats import qmc
 
         self._space = space
-        size = len(space.axes) + sum(1 + p.count * len(p.axes) for p in space.perturbations)
-        self._sequence = qmc.Sobol(size, seed=seed)
+        self._sequence = qmc.Sobol(space.dimensions, seed=seed)
         self._points = self._stream()
 
     def _stream(self) -> Iterator[Any]:
@@ -166,8 +165,7 @@ class Genetic:
     def ask(self, best: Sequence[Tried]) -> Genome:
         """A child of two of the best networks; a random network while there are fewer than two."""
         if len(best) < 2:
-            size = len(self._space.axes) + sum(1 + p.count * len(p.axes) for p in self._space.perturbations)
-            return decode(self._space, list(self._rng.random(size)))
+            return decode(self._space, list(self._rng.random(self._space.dimensions)))
         a, b = self._parent(best), self._parent(best)
         values = tuple(x if self._rng.random() < 0.5 else y for x, y in zip(a.values, b.values, strict=True))
         lists = []
@@ -219,7 +217,6 @@ class Explorer:
     def __init__(self, space: Space, seed: int, arms: Sequence[str] = tuple(SHARES)) -> None:
         self._space = space
         rng = np.random.default_rng(seed)
-        self._rng = rng
         self._arms = list(arms)
         self._sobol, self._genetic = Sobol(space, seed), Genetic(space, rng)
         self._cma = Cma(space, rng, 1000 * seed + 1)
@@ -266,11 +263,12 @@ class Explorer:
 
     def ask(self, count: int) -> list[tuple[str, Genome, Any]]:
         """The next round: at most so many networks, with the arms that propose them."""
-        found: list[tuple[str, Genome, Any]] = []
-        if not self.tried and not found and self._space.excess(self._space.simplest()) == 0:
-            found.append(("simplest", self._space.simplest(), None))
-            self._seen.add(self._space.simplest())
-        while len(found) < count:
+        round_: list[tuple[str, Genome, Any]] = []
+        simplest = self._space.simplest()
+        if not self.tried and self._space.excess(simplest) == 0:
+            round_.append(("simplest", simplest, None))
+            self._seen.add(simplest)
+        while len(round_) < count:
             arm = self._arm()
             proposed = self._propose(arm)
             if proposed is None and arm == "cma":
@@ -280,30 +278,23 @@ class Explorer:
                 break
             self._runs[proposed[0]] += 1
             self._seen.add(proposed[1])
-            found.append(proposed)
-        return found
+            round_.append(proposed)
+        return round_
 
     def tell(self, proposed: Sequence[tuple[str, Genome, Any]], values: Sequence[Value]) -> list[Tried]:
         """The values of a round."""
-        made = []
+        new = []
         for (arm, genome, point), value in zip(proposed, values, strict=True):
             one = Tried(len(self.tried) + 1, arm, genome, value)
             self.tried.append(one)
-            made.append(one)
+            new.append(one)
             if arm in self._hits:
                 self._hits[arm] += value.fails
             if point is not None:
                 self._cma.tell(point, value.fitness)
-        self.best = sorted([*self.best, *(t for t in made if math.isfinite(t.value.fitness))], key=_worst_first)
+        self.best = sorted([*self.best, *(t for t in new if math.isfinite(t.value.fitness))], key=_worst_first)
         self.best = self.best[:POPULATION]
-        return made
-
-    def correct(self, one: Tried, value: Value) -> Tried:
-        """Replace the value of a network after more seeds."""
-        corrected = replace(one, value=value)
-        self.tried[one.number - 1] = corrected
-        self.best = sorted([corrected if t.number == one.number else t for t in self.best], key=_worst_first)
-        return corrected
+        return new
 
 
 def _worst_first(one: Tried) -> tuple[float, int]:

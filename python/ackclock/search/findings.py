@@ -67,11 +67,15 @@ class Findings:
     space: Space
     objective: Objective
     map: Map
-    evaluations: int
     runs: int
     cpu_s: float
     tried: list[Tried]
     failures: list[Failure]
+
+    @property
+    def evaluations(self) -> int:
+        """Networks that were evaluated."""
+        return len(self.tried)
 
     @property
     def nearest(self) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from ackclock.files import BadInput
+from ackclock.toml_text import inline
 
 UNITS: dict[str, tuple[str, Decimal]] = {
     **{name: ("s", Decimal(f"1e{e}")) for name, e in (("ns", -9), ("us", -6), ("ms", -3), ("s", 0))},
@@ -77,7 +77,7 @@ class Axis:
 
     def assignment(self, index: int) -> str:
         """The assignment that gives the value to the key."""
-        return f"{self.key}={toml(self.written(index))}"
+        return f"{self.key}={inline(self.written(index))}"
 
     def number(self, index: int) -> float:
         """The value as a number, in seconds, bits a second, bytes or packets; a choice as its index."""
@@ -178,28 +178,3 @@ def _nearest(grid: Sequence[Quantity], wanted: Any, place: str, *, required: boo
             raise BadInput(f"{place}.simplest: {wanted} has another unit than the range")
         return 0
     return min(range(len(grid)), key=lambda i: abs(grid[i].value - value.value))
-
-
-def toml(value: Any) -> str:
-    """A value as TOML on one line."""
-    if isinstance(value, Mapping):
-        inside = ", ".join(f"{_key(str(key))} = {toml(item)}" for key, item in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(toml, value))}]"
-    return json.dumps(value)
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
-
-
-def document_text(document: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
-    """A scenario as TOML with one line for each link and each flow."""
-    lines = [f"# {line}" for line in comments]
-    for key, value in document.items():
-        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
-            lines += [f"{_key(key)} = [", *(f"  {toml(one)}," for one in value), "]"]
-        else:
-            lines.append(f"{_key(key)} = {toml(value)}")
-    return "\n".join(lines) + "\n"

@@ -8,7 +8,8 @@ from typing import Any
 
 from ackclock.agree.perturb import key
 from ackclock.files import BadInput
-from ackclock.search.lattice import Axis, Quantity, axis, toml
+from ackclock.search.lattice import Axis, Quantity, axis
+from ackclock.toml_text import inline
 
 Event = tuple[int, ...]
 """Indices of the values of an event's numbers."""
@@ -59,6 +60,11 @@ class Perturbation:
     def end_s(self, event: Event) -> float:
         """When an event is over, seconds; of packets by number and of a square wave it is not known: 0."""
         return self.number(event, "start") + self.number(event, "length") if "length" in FIELDS[self.kind] else 0.0
+
+    @property
+    def sends_udp(self) -> bool:
+        """Whether its events are packets of UDP, which an additional flow of the scenario sends."""
+        return self.kind in {"cross", "square"}
 
     def mean_rate(self, events: Sequence[Event], duration_s: float) -> float:
         """The mean rate of the UDP traffic as a part of the link's rate."""
@@ -120,12 +126,12 @@ def _axis(place: str, field: str, table: Mapping[str, Any]) -> Axis:
         ends = [Quantity.read(end, place).value for end in form]
         wide = 0 < 20 * ends[0] <= ends[1]
         form = {"log": form} if wide else {"range": form}
-    made = axis(field, form, place)
-    unit = made.values[0].unit if isinstance(made.values[0], Quantity) else None
+    numbers = axis(field, form, place)
+    unit = numbers.values[0].unit if isinstance(numbers.values[0], Quantity) else None
     if unit != UNITS[field]:
         wanted = 'a time, such as "5ms"' if UNITS[field] == "s" else "a number without a unit"
         raise BadInput(f"{place}: must be {wanted}")
-    return made
+    return numbers
 
 
 def assignments(
@@ -138,20 +144,20 @@ def assignments(
     `losses` has the impairments of the base at each link that gets some, forward and back; `rate_bps` gives the rate
     of a link.
     """
-    found: list[str] = []
+    texts: list[str] = []
     added: dict[str, tuple[list[Any], list[Any]]] = {at: ([*there[0]], [*there[1]]) for at, there in losses.items()}
     for p, events in perturbations:
         if not events:
             continue
-        if p.kind in {"cross", "square"}:
-            found += _udp(p, events, rate_bps(p.at))
+        if p.sends_udp:
+            texts += _udp(p, events, rate_bps(p.at))
         elif p.kind == "rates":
-            found.append(f"{key('link', p.at, 'rate')}={_rates(p, events, rate_bps(p.at))}")
+            texts.append(f"{key('link', p.at, 'rate')}={_rates(p, events, rate_bps(p.at))}")
         else:
             added[p.at][p.kind == "acks"].append(_impairment(p, events))
     for at, (forward, back) in added.items():
-        found += [f"{key('link', at, 'loss')}={toml(forward)}", f"{key('link', at, 'back', 'loss')}={toml(back)}"]
-    return found
+        texts += [f"{key('link', at, 'loss')}={inline(forward)}", f"{key('link', at, 'back', 'loss')}={inline(back)}"]
+    return texts
 
 
 def _bps(rate: float) -> str:
@@ -162,13 +168,13 @@ def _udp(p: Perturbation, events: Sequence[Event], rate: float) -> list[str]:
     if p.kind == "square":
         (event,) = events
         wave = {name: p.text(event, name) for name in ("period", "burst")}
-        start = f"{key('flow', p.name, 'start')}={toml(p.text(event, 'start'))}"
-        return [start, f"{key('flow', p.name, 'udp')}={toml(wave | {'peak': _bps(p.number(event, 'peak') * rate)})}"]
+        start = f"{key('flow', p.name, 'start')}={inline(p.text(event, 'start'))}"
+        return [start, f"{key('flow', p.name, 'udp')}={inline(wave | {'peak': _bps(p.number(event, 'peak') * rate)})}"]
     bursts = [
         [p.text(e, "start"), p.text(e, "length"), _bps(p.number(e, "peak") * rate)]
         for e in sorted(events, key=lambda e: p.number(e, "start"))
     ]
-    return [f"{key('flow', p.name, 'udp')}={toml({'bursts': bursts})}"]
+    return [f"{key('flow', p.name, 'udp')}={inline({'bursts': bursts})}"]
 
 
 def _impairment(p: Perturbation, events: Sequence[Event]) -> dict[str, Any]:
@@ -218,4 +224,4 @@ def _steps(
 
 def _rates(p: Perturbation, events: Sequence[Event], rate: float) -> str:
     steps = _steps(p, events, "factor", _bps(rate), min, lambda factor: _bps(max(1.0, float(factor) * rate)))
-    return toml({"kind": "steps", "steps": steps})
+    return inline({"kind": "steps", "steps": steps})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ from ackclock.files import BadInput, svg_text, write_text
 from ackclock.html import environment, value
 from ackclock.search.expect import entry
 from ackclock.search.findings import Failure, Findings, file_name
-from ackclock.search.lattice import document_text, toml
 from ackclock.search.map import COLUMNS, ROWS, Map
 from ackclock.text import drawn
+from ackclock.toml_text import document_text, inline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,24 +25,26 @@ def write(search: Findings, evaluator: Evaluator, folder: Path) -> None:
     """Write everything into a folder; the files of an earlier result there are replaced."""
     for old in folder.glob("minimal*.toml"):
         old.unlink()
-    entries = []
-    for number, one in enumerate(search.failures):
-        name = file_name(number)
-        document = _with_files(one.document, folder)
-        write_text(folder / name, document_text(document, _comments(search, one)))
-        rate = (
-            search.space.rate_bps(one.genome, search.space.bottleneck) if search.objective.metric == "residual" else 0.0
-        )
-        about: dict[str, Any] = {"control": search.objective.tested.label, "seeds": evaluator.seeds}
-        if len(search.objective.roles) > 1:
-            about["against"] = search.objective.roles[1].label
-        if one.objective is not None:
-            about["value"] = one.objective
-        tested = search.space.flows_of(one.genome)
-        entries.append(entry(name, search.objective, tested, evaluator.link, rate, **about))
-    text = "".join("[[expect]]\n" + "".join(f"{k} = {toml(v)}\n" for k, v in one.items()) + "\n" for one in entries)
+    copies = _Copies(folder)
+    documents = [_with_controllers(one.document, copies.placed) for one in search.failures]
+    text = ""
+    for number, (one, document) in enumerate(zip(search.failures, documents, strict=True)):
+        write_text(folder / file_name(number), document_text(document, _comments(search, one)))
+        expected = _expectation(search, evaluator, one, number)
+        text += "[[expect]]\n" + "".join(f"{k} = {inline(v)}\n" for k, v in expected.items()) + "\n"
     write_text(folder / "regression.toml", text or "# no failure was found\n")
-    write_text(folder / "report.html", render(search, evaluator, folder))
+    write_text(folder / "report.html", render(search, evaluator, documents))
+
+
+def _expectation(search: Findings, evaluator: Evaluator, one: Failure, number: int) -> dict[str, Any]:
+    """The entry of a failure in the regression file."""
+    about: dict[str, Any] = {"control": search.objective.tested.label, "seeds": evaluator.seeds}
+    if len(search.objective.roles) > 1:
+        about["against"] = search.objective.roles[1].label
+    if one.objective is not None:
+        about["value"] = one.objective
+    tested, rate = search.space.flows_of(one.genome), evaluator.rate_bps(one.genome)
+    return entry(file_name(number), search.objective, tested, evaluator.link, rate, **about)
 
 
 def _comments(search: Findings, one: Failure) -> list[str]:
@@ -52,32 +54,37 @@ def _comments(search: Findings, one: Failure) -> list[str]:
     return [one.why, *how, f"ackclock search {search.source.file}, {place}"]
 
 
-def _with_files(document: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The document with its controllers in Python copied beside it: a scenario may run code of its own folder."""
-    text = toml(document)
-    found = set(re.findall(r'"?python"? = "([^"]+):(\w+)"', text))
-    if not found:
-        return document
-
-    def placed(item: Any) -> Any:
-        if isinstance(item, dict):
-            return {k: _copy(v, folder) if k == "python" else placed(v) for k, v in item.items()}
-        return [placed(one) for one in item] if isinstance(item, list) else item
-
-    return placed(document)  # type: ignore[no-any-return]
+def _with_controllers(item: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """A document with each table of a controller in Python changed."""
+    if isinstance(item, dict):
+        return change(item) if "python" in item else {k: _with_controllers(v, change) for k, v in item.items()}
+    return [_with_controllers(one, change) for one in item] if isinstance(item, list) else item
 
 
-def _copy(named: str, folder: Path) -> str:
-    path, _, name = named.rpartition(":")
-    target = folder / Path(path).name
-    if Path(path).resolve() != target.resolve():
-        shutil.copyfile(path, target)
-    return f"{target.name}:{name}"
+class _Copies:
+    """Controllers in Python that are copied beside the scenarios: a scenario may run code of its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names: dict[Path, str] = {}
+
+    def placed(self, table: dict[str, Any]) -> dict[str, Any]:
+        """The table of a controller with the copy of its file, which is made."""
+        file, _, name = table["python"].rpartition(":")
+        path = Path(file).resolve()
+        if path not in self._names:
+            same = [one for one in self._names if one.name == path.name]
+            copy = f"{path.stem}_{len(same) + 1}.py" if same else path.name
+            if path != (self._folder / copy).resolve():
+                shutil.copyfile(path, self._folder / copy)
+            self._names[path] = copy
+        return table | {"python": f"{self._names[path]}:{name}"}
 
 
-def render(search: Findings, evaluator: Evaluator, folder: Path) -> str:
-    """The report as HTML."""
-    failures = [_shown(search, evaluator, one, number) for number, one in enumerate(search.failures)]
+def render(search: Findings, evaluator: Evaluator, documents: Sequence[dict[str, Any]]) -> str:
+    """The report as HTML, with the scenarios of the failures."""
+    pairs = zip(search.failures, documents, strict=True)
+    failures = [_shown(search, evaluator, one, file_name(number), text) for number, (one, text) in enumerate(pairs)]
     nearest = search.nearest
     return (
         environment("ackclock.search")
@@ -88,44 +95,35 @@ def render(search: Findings, evaluator: Evaluator, folder: Path) -> str:
             failures=failures,
             hits=sum(one.value.fails for one in search.tried),
             nearest=nearest,
-            map=svg_text(draw_map(search.map, search), "map"),
+            map=svg_text(draw_map(search.map), "map"),
             roles=[role.label for role in search.objective.roles],
             value=value,
         )
     )
 
 
-def _shown(search: Findings, evaluator: Evaluator, one: Failure, number: int) -> dict[str, Any]:
+def _shown(search: Findings, evaluator: Evaluator, one: Failure, file: str, document: dict[str, Any]) -> dict[str, Any]:
     """A failure for the template: the network, the two time series, the link."""
     from ackclock import topology
     from ackclock.experiment import Scenario
 
     pictures: dict[str, str | None] = {"series": None}
-    network = Scenario.build(_plain(one.document))
-    pictures["network"] = svg_text(topology.draw(network, " "), f"network{number}")
+    # The picture needs no controller, so none in Python is loaded.
+    network = Scenario.build(_with_controllers(document, lambda _: "reno"))
+    pictures["network"] = svg_text(topology.draw(network, " "), f"network-{Path(file).stem}")
     if not one.error:
-        pictures["series"] = svg_text(_series(search, evaluator, one), f"series{number}")
+        pictures["series"] = svg_text(_series(search, evaluator, one), f"series-{Path(file).stem}")
     try:
         link = network.link()
     except BadInput:
         link = None
     return {
-        "file": file_name(number),
+        "file": file,
         "failure": one,
-        "text": document_text(one.document),
+        "text": document_text(document),
         "pictures": pictures,
         "link": link,
     }
-
-
-def _plain(document: dict[str, Any]) -> dict[str, Any]:
-    """The document for a picture, in which controllers in Python are not loaded."""
-    text = document_text(document)
-    if "python" not in text:
-        return document
-    import tomllib
-
-    return tomllib.loads(re.sub(r'\{ python = "[^"]+"[^}]*\}', '"reno"', text))
 
 
 def _series(search: Findings, evaluator: Evaluator, one: Failure) -> Figure:
@@ -183,18 +181,18 @@ def _goodput(panel: Any, times: Any, acks: Any, members: Any, flow: str, end: fl
     panel.plot((edges[1:] + edges[:-1]) / 2, np.diff(at) * size * 8 / np.diff(edges) / 1e6, **style)
 
 
-def draw_map(made: Map, search: Findings) -> Figure:
+def draw_map(cells: Map) -> Figure:
     """The worst network of each cell over two descriptors; failures are outlined."""
     from matplotlib.figure import Figure as Made
     from matplotlib.patches import Rectangle
 
     figure = Made(figsize=(7.2, 3.6), layout="constrained")
     panel = figure.subplots()
-    x, y = made.descriptors
-    values = [t.value for t in made.cells.values()]
+    x, y = cells.descriptors
+    values = [t.value for t in cells.cells.values()]
     shown = [v.fitness for v in values if v.fitness > -1e6]
     widest = max([abs(v) for v in shown] or [1.0])
-    for (column, row), one in sorted(made.cells.items()):
+    for (column, row), one in sorted(cells.cells.items()):
         bad = one.value.fails
         part = 1.0 if one.value.error else min(1.0, abs(one.value.fitness) / widest)
         colour = (0.835, 0.369, 0.0, 0.25 + 0.7 * part) if bad else (0.0, 0.447, 0.698, 0.08 + 0.4 * part)

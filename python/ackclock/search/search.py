@@ -23,6 +23,7 @@ from ackclock.search.shrink import Shrinker
 from ackclock.search.space import Genome, Space, read_space
 from ackclock.study.plan import ENGINE
 from ackclock.study.store import Store
+from ackclock.toml_text import inline
 
 SPACES = Path(__file__).parent / "spaces"
 MOST_FAILURES = 3
@@ -52,7 +53,7 @@ class Search(Findings):
             self.space.after_events = True
         self.seeds = _seeds(source.file, table.get("seeds", 3), self.space)
         self.map = Map(self.space, table.get("map"), f"{source.file}: search.map")
-        self.evaluations, self.runs, self.cpu_s = 0, 0, 0.0
+        self.runs, self.cpu_s = 0, 0.0
         self.tried: list[Tried] = []
         self.failures: list[Failure] = []
         self._check()
@@ -81,7 +82,7 @@ class Search(Findings):
 
     def _check(self) -> None:
         """Raise BadInput if no network keeps the budget, or if the controllers cannot be run."""
-        evaluator = Evaluator(self.space, self.objective, self.seeds, _NoStore(), _NoRunner())  # type: ignore[arg-type]
+        evaluator = Evaluator(self.space, self.objective, self.seeds, None, None)
         for one in self.objective.roles:
             evaluator.scenario(self.space.simplest(), one)
         if not Explorer(self.space, self.options.seed, ["sobol"]).ask(1):
@@ -133,7 +134,7 @@ class Search(Findings):
                 progress("networks", len(explorer.tried), budget)
             if self.options.first and any(self._real(evaluator, t) for t in explorer.tried[-len(proposed) :]):
                 break
-        self.tried, self.evaluations = explorer.tried, len(explorer.tried)
+        self.tried = explorer.tried
 
     def _real(self, evaluator: Evaluator, one: Tried) -> bool:
         """Whether a network is a failure that is not trivial: data was sent after the handshake."""
@@ -159,22 +160,15 @@ class Search(Findings):
     def _failure(self, evaluator: Evaluator, sign: Signature, one: Tried) -> Failure:
         def same(genome: Genome) -> bool:
             value = evaluator.values([genome])[0]
-            found = signature(evaluator, genome, value)[0]
-            return found.limit != "handshake" if self.options.any_cause else found == sign
+            now = signature(evaluator, genome, value)[0]
+            return now.limit != "handshake" if self.options.any_cause else now == sign
 
         small = Shrinker(evaluator, same).shrink(one.genome, one.value)
-        document = small_document(
-            self.space.document(small.genome, self._tested_overrides(evaluator, small.genome)), self.space.tested
-        )
-        made = diagnose(evaluator, small.genome, small.value)
+        document = self.space.document(small.genome, evaluator.role_overrides(small.genome, self.objective.tested))
+        cause = diagnose(evaluator, small.genome, small.value)
         return Failure(
-            small.genome, one, small.value.objective, sign, small.evaluations, made, small.value.error, document
+            small.genome, one, small.value.objective, sign, small.evaluations, cause, small.value.error, document
         )
-
-    def _tested_overrides(self, evaluator: Evaluator, genome: Genome) -> list[str]:
-        """The assignments of the tested controller, without those of the space."""
-        every = evaluator.overrides(genome, self.objective.tested)
-        return list(every[len(self.space.overrides(genome)) :])
 
 
 def stored(folder: Path, *, allow_code: bool = False) -> tuple[Source, Options]:
@@ -229,14 +223,12 @@ def _refuse_code(file: str, options: Options, table: Mapping[str, Any]) -> None:
 
 def _control_of(space: Space) -> Role:
     """The controller of the first tested flow as the base scenario has it, which needs no assignment."""
-    from ackclock.search.lattice import toml
-
     first = next(flow for flow in space.base["flow"] if flow.get("name") == space.tested[0])
     for owner in (first, space.base):
         for transport in ("tcp", "quic"):
             there = owner.get(transport, {}).get("congestion_control")
             if there is not None:
-                return Role(toml(there) if isinstance(there, Mapping) else str(there))
+                return Role(inline(there) if isinstance(there, Mapping) else str(there))
     return Role(next(one["control"] for one in space.scenario(space.simplest()).resolved["flows"]))
 
 
@@ -245,37 +237,3 @@ def _seeds(file: str, count: Any, space: Space) -> list[int]:
         raise BadInput(f"{file}: search.seeds: must be 1 to 100")
     first = int(space.base.get("seed", 1))
     return list(range(first, first + count))
-
-
-def small_document(document: dict[str, Any], tested: Sequence[str]) -> dict[str, Any]:
-    """The same scenario in fewer words: the controller of all TCP flows in `[tcp]`, and no value that has no effect."""
-    tcp = [flow for flow in document["flow"] if "udp" not in flow and "quic" not in flow]
-    for flow in document["flow"]:
-        if flow.get("start") in {"0s", "0ms"}:
-            del flow["start"]
-        control = flow.get("tcp", {}).get("congestion_control")
-        if isinstance(control, Mapping) and list(control) == ["kind"]:
-            flow["tcp"]["congestion_control"] = control["kind"]
-    tables = [flow.get("tcp", {}) for flow in tcp]
-    if tables and all(table == tables[0] for table in tables):
-        document["tcp"] = {**document.get("tcp", {}), **tables[0]}
-        for flow in tcp:
-            flow.pop("tcp", None)
-    for link in document["link"]:
-        loss = link.get("loss")
-        if isinstance(loss, Mapping) and loss.get("kind") == "jitter" and loss.get("max") in {"0s", "0ms"}:
-            del link["loss"]
-    order = ["title", "duration", "warmup", "seed", "tcp", "quic", "link", "flow"]
-    return {key: document[key] for key in sorted(document, key=lambda k: order.index(k) if k in order else 3)}
-
-
-class _NoStore:
-    """A store without runs, for checks before a search."""
-
-    def texts(self) -> dict[str, str]:
-        """Nothing."""
-        return {}
-
-
-class _NoRunner:
-    """Runs nothing."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ackclock.search.evaluate import Evaluator, Value
 from ackclock.search.lattice import Axis
-from ackclock.search.perturbation import FIELDS, Event
+from ackclock.search.perturbation import FIELDS
 from ackclock.search.space import Genome, Space
 
 MOST_RUNS = 400
@@ -85,12 +85,6 @@ class Shrinker:
         return None
 
 
-def _with_events(genome: Genome, at: int, events: Sequence[Event]) -> Genome:
-    lists = list(genome.events)
-    lists[at] = tuple(sorted(events))
-    return replace(genome, events=tuple(lists))
-
-
 def _drop_events(space: Space, genome: Genome) -> Iterator[Genome]:
     """All events of a list, then halves, then single ones."""
     for at, (p, events) in enumerate(space.pairs(genome)):
@@ -99,7 +93,7 @@ def _drop_events(space: Space, genome: Genome) -> Iterator[Genome]:
             for start in range(0, len(events), size):
                 rest = events[:start] + events[start + size :]
                 if len(rest) >= p.least:
-                    yield _with_events(genome, at, rest)
+                    yield genome.with_events(at, rest)
             size //= 2
 
 
@@ -108,7 +102,7 @@ def _defaults(space: Space, genome: Genome) -> Iterator[Genome]:
     simplest = space.simplest().values
     yield replace(genome, values=simplest)
     for at, index in enumerate(simplest):
-        yield replace(genome, values=(*genome.values[:at], index, *genome.values[at + 1 :]))
+        yield genome.with_value(at, index)
 
 
 def _drop_flows(space: Space, genome: Genome) -> Iterator[Genome]:
@@ -135,7 +129,7 @@ def _merge(space: Space, genome: Genome) -> Iterator[Genome]:
             merged = list(a)
             merged[length] = min(range(len(lengths.values)), key=lambda i: abs(lengths.number(i) - wanted))
             merged[start] = a[start]
-            yield _with_events(genome, at, [*ordered[:n], tuple(merged), *ordered[n + 2 :]])
+            yield genome.with_events(at, [*ordered[:n], tuple(merged), *ordered[n + 2 :]])
 
 
 def _towards(one: Axis, index: int, goal: int) -> Iterator[int]:
@@ -150,15 +144,9 @@ def _towards(one: Axis, index: int, goal: int) -> Iterator[int]:
 
 def _descend(space: Space, genome: Genome) -> Iterator[Genome]:
     """Times and sizes of events, then values, by binary descent towards the smallest, or the base's."""
-    for at, (p, events) in enumerate(space.pairs(genome)):
-        for n, event in enumerate(events):
-            for k, one in enumerate(p.axes):
-                for index in _towards(one, event[k], 0):
-                    changed = (*event[:k], index, *event[k + 1 :])
-                    yield _with_events(genome, at, [*events[:n], changed, *events[n + 1 :]])
-    for at, one in enumerate(space.axes):
-        for index in _towards(one, genome.values[at], one.simplest):
-            yield replace(genome, values=(*genome.values[:at], index, *genome.values[at + 1 :]))
+    for one in space.numbers(genome):
+        for index in _towards(one.axis, one.index, 0 if one.of_event else one.axis.simplest):
+            yield one.change(index)
 
 
 def _rounder(one: Axis, index: int) -> Iterator[int]:
@@ -170,15 +158,8 @@ def _rounder(one: Axis, index: int) -> Iterator[int]:
 
 
 def _fewer_digits(space: Space, genome: Genome) -> Iterator[Genome]:
-    for at, (p, events) in enumerate(space.pairs(genome)):
-        for n, event in enumerate(events):
-            for k, one in enumerate(p.axes):
-                for index in _rounder(one, event[k]):
-                    changed = (*event[:k], index, *event[k + 1 :])
-                    yield _with_events(genome, at, [*events[:n], changed, *events[n + 1 :]])
-    for at, one in enumerate(space.axes):
-        for index in _rounder(one, genome.values[at]):
-            yield replace(genome, values=(*genome.values[:at], index, *genome.values[at + 1 :]))
+    for one in space.numbers(genome):
+        yield from map(one.change, _rounder(one.axis, one.index))
 
 
 def _halve(space: Space, genome: Genome) -> Iterator[Genome]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import tomli_w
@@ -32,6 +32,32 @@ class Genome:
     """How often the measured time was halved."""
     without: tuple[str, ...] = ()
     """Flows that were removed."""
+
+    def with_value(self, at: int, index: int) -> Genome:
+        """The network with another value of an axis."""
+        return replace(self, values=(*self.values[:at], index, *self.values[at + 1 :]))
+
+    def with_events(self, at: int, events: Sequence[Event]) -> Genome:
+        """The network with other events of a perturbation."""
+        return replace(self, events=(*self.events[:at], tuple(sorted(events)), *self.events[at + 1 :]))
+
+    def with_number(self, at: int, n: int, k: int, index: int) -> Genome:
+        """The network with another number `k` of event `n` of a perturbation."""
+        events = list(self.events[at])
+        events[n] = (*events[n][:k], index, *events[n][k + 1 :])
+        return self.with_events(at, events)
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a network: the value of an axis, or a number of an event."""
+
+    name: str
+    axis: Axis
+    index: int
+    of_event: bool
+    change: Callable[[int], Genome]
+    """The network with another index."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +96,7 @@ class Space:
     after_events: bool = False
     """Whether the measurement begins after the last event, if that is later."""
     _admitted: dict[Genome, float] = field(default_factory=dict)
+    _sources: dict[tuple[str, ...], Source] = field(default_factory=dict)
 
     def simplest(self) -> Genome:
         """The network with the simplest values and the fewest events."""
@@ -104,11 +131,26 @@ class Space:
         """The perturbations with their events."""
         return list(zip(self.perturbations, genome.events, strict=True))
 
+    def numbers(self, genome: Genome) -> Iterator[Number]:
+        """All numbers of a network: those of its events, then its values."""
+        for at, (p, events) in enumerate(self.pairs(genome)):
+            for n, event in enumerate(events):
+                name = p.name if len(events) == 1 else f"{p.name} {n + 1}"
+                for k, (one, index) in enumerate(zip(p.axes, event, strict=True)):
+                    yield Number(f"{name}: {one.key}", one, index, True, partial(genome.with_number, at, n, k))
+        for at, (one, index) in enumerate(zip(self.axes, genome.values, strict=True)):
+            yield Number(one.key, one, index, False, partial(genome.with_value, at))
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers that describe any network: values, numbers of events and all events."""
+        return len(self.axes) + sum(1 + p.count * len(p.axes) for p in self.perturbations)
+
     def overrides(self, genome: Genome) -> list[str]:
         """The assignments that make this network of the base scenario."""
         start, end = self.measured(genome)
         pairs = self.pairs(genome)
-        changed = {p.at for p, events in pairs if events and p.kind not in {"cross", "square", "rates"}}
+        changed = {p.at for p, events in pairs if events and p.kind != "rates" and not p.sends_udp}
         losses = {at: (_losses(self.links[at]), _losses(self.links[at], back=True)) for at in sorted(changed)}
         events = assignments(pairs, losses, lambda link: self.rate_bps(genome, link))
         values = [one.assignment(index) for one, index in zip(self.axes, genome.values, strict=True)]
@@ -121,9 +163,11 @@ class Space:
         """The base scenario without the flows that shrinking removed."""
         if not genome.without:
             return self.source
-        document = tomllib.loads(self.source.text)
-        document["flow"] = [flow for flow in document["flow"] if flow.get("name") not in genome.without]
-        return self.source.with_text(tomli_w.dumps(document))
+        if genome.without not in self._sources:
+            document = tomllib.loads(self.source.text)
+            document["flow"] = [flow for flow in document["flow"] if flow.get("name") not in genome.without]
+            self._sources[genome.without] = self.source.with_text(tomli_w.dumps(document))
+        return self._sources[genome.without]
 
     def flows_of(self, genome: Genome) -> list[str]:
         """The flows under test that are there."""
@@ -134,7 +178,7 @@ class Space:
         return Scenario.read(self.source_of(genome), [*self.overrides(genome), *overrides])
 
     def document(self, genome: Genome, overrides: Sequence[str] = ()) -> dict[str, Any]:
-        """The same as a document without flows that send nothing and without empty tables."""
+        """The same as a document in few words: no flow that sends nothing, no table that is empty or repeated."""
         document = document_of(self.scenario(genome, overrides))
         idle = {p.name for p, events in self.pairs(genome) if not events}
         document["flow"] = [flow for flow in document["flow"] if flow["name"] not in idle]
@@ -147,7 +191,7 @@ class Space:
                 del link["back"]
         if document.get("warmup") in {"0ms", "0s"}:
             del document["warmup"]
-        return document
+        return _in_fewer_words(document)
 
     def order(self, genome: Genome) -> tuple[Any, ...]:
         """The order that shrinking descends: events, values that are not the simplest ones, flows, digits, time."""
@@ -174,7 +218,7 @@ class Space:
         """The part of the run's capacity that its UDP traffic takes, or the number of events if it has none."""
         _, end = self.measured(genome)
         udp = sum(p.mean_rate(events, end) for p, events in self.pairs(genome))
-        return udp or float(sum(len(e) for p, e in self.pairs(genome) if p.kind not in {"cross", "square"}))
+        return udp or float(sum(len(e) for p, e in self.pairs(genome) if not p.sends_udp))
 
     def excess(self, genome: Genome) -> float:
         """By how much a network exceeds the limits; 0 if it keeps them. Nothing is run."""
@@ -207,6 +251,28 @@ class Space:
         return total
 
 
+def _in_fewer_words(document: dict[str, Any]) -> dict[str, Any]:
+    """The same scenario in fewer words: the controller of all TCP flows in `[tcp]`, and no value that has no effect."""
+    tcp = [flow for flow in document["flow"] if "udp" not in flow and "quic" not in flow]
+    for flow in document["flow"]:
+        if flow.get("start") in {"0s", "0ms"}:
+            del flow["start"]
+        control = flow.get("tcp", {}).get("congestion_control")
+        if isinstance(control, Mapping) and list(control) == ["kind"]:
+            flow["tcp"]["congestion_control"] = control["kind"]
+    tables = [flow.get("tcp", {}) for flow in tcp]
+    if tables and all(table == tables[0] for table in tables):
+        document["tcp"] = {**document.get("tcp", {}), **tables[0]}
+        for flow in tcp:
+            flow.pop("tcp", None)
+    for link in document["link"]:
+        loss = link.get("loss")
+        if isinstance(loss, Mapping) and loss.get("kind") == "jitter" and loss.get("max") in {"0s", "0ms"}:
+            del link["loss"]
+    order = ["title", "duration", "warmup", "seed", "tcp", "quic", "link", "flow"]
+    return {key: document[key] for key in sorted(document, key=lambda k: order.index(k) if k in order else 3)}
+
+
 def _losses(link: Mapping[str, Any], *, back: bool = False) -> list[Any]:
     """The impairments of a link as a list; the reverse direction has those of the link unless it has its own."""
     own = link.get("back", {})
@@ -227,10 +293,10 @@ SEARCH_KEYS = (
 def read_space(source: Source, overrides: Sequence[str] = ()) -> tuple[Space, dict[str, Any]]:
     """Read a space file: a scenario with tables `[space]` and `[search]`. Returns the space and the table `[search]`.
 
-    A scenario without them has the default space of `DEFAULT` at the slowest link of its first flow. Raises BadInput
-    and ScenarioError with the place.
+    A scenario without them has `default_space` at the slowest link of its first flow. Raises BadInput and
+    ScenarioError with the place.
     """
-    document = tomllib_loads(source)
+    document = _document(source)
     space, search = document.pop("space", None), document.pop("search", {})
     if not isinstance(search, Mapping) or not isinstance(space or {}, Mapping):
         raise BadInput(f"{source.file}: space and search must be tables")
@@ -264,15 +330,16 @@ def read_space(source: Source, overrides: Sequence[str] = ()) -> tuple[Space, di
     full = dict(base)
     full["flow"] = [
         *base.get("flow", []),
-        *(_silent(p, base, links) for p in perturbations if p.kind in {"cross", "square"}),
+        *(_silent(p, base, links) for p in perturbations if p.sends_udp),
     ]
     of = replace(plain.source, text=tomli_w.dumps(full))
-    made = Space(of, base, axes, perturbations, _limits(source.file, search), tested, bottleneck, start, end)
-    made.scenario(made.simplest())  # errors in the keys of the space are told here
-    return made, dict(search)
+    limits = _limits(source.file, search)
+    whole = Space(of, base, axes, perturbations, limits, tested, bottleneck, start, end)
+    whole.scenario(whole.simplest())  # errors in the keys of the space are told here
+    return whole, dict(search)
 
 
-def tomllib_loads(source: Source) -> dict[str, Any]:
+def _document(source: Source) -> dict[str, Any]:
     """The text of a source as a document. Raises BadInput if it is not TOML."""
     try:
         return tomllib.loads(source.text)
@@ -284,13 +351,12 @@ def default_space(bottleneck: str, base: Mapping[str, Any]) -> dict[str, Any]:
     """The space of a scenario that describes none: rate, delay, bursts of UDP and drops at its bottleneck."""
     link = next(link for link in base["link"] if link.get("name") == bottleneck)
     space: dict[str, Any] = {}
-    for name, digits in (("rate", 1), ("delay", 1)):
+    for name in ("rate", "delay"):
         value = link.get(name)
         if isinstance(value, str):
             middle = Quantity.read(value, f"link.{bottleneck}.{name}")
-            ends = [replace(middle, value=middle.value * factor).written() for factor in (1, 10)]
-            low = replace(middle, value=middle.value / 10).written()
-            space[key("link", bottleneck, name)] = {"log": [low, ends[1]], "digits": digits}
+            ends = [replace(middle, value=end).written() for end in (middle.value / 10, middle.value * 10)]
+            space[key("link", bottleneck, name)] = {"log": ends, "digits": 1}
     events = {"at": bottleneck, "count": 2, "start": ["1s", "5s"]}
     space["perturbation"] = {
         "bursts": {"kind": "cross", **events, "length": ["5ms", "500ms"], "peak": {"range": [0.2, 4.0], "step": 0.1}},
@@ -300,11 +366,11 @@ def default_space(bottleneck: str, base: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tested(file: str, resolved: Mapping[str, Any], prefix: str) -> list[str]:
-    found = [one["name"] for one in resolved["flows"] if one["kind"] != "udp" and one["name"].startswith(prefix)]
-    if not found:
+    names = [one["name"] for one in resolved["flows"] if one["kind"] != "udp" and one["name"].startswith(prefix)]
+    if not names:
         what = f"whose name begins with {prefix!r}" if prefix else "to test"
         raise BadInput(f"{file}: search.tested: there is no TCP or QUIC flow {what}")
-    return found
+    return names
 
 
 def _links(
@@ -363,7 +429,7 @@ def _window(file: str, search: Mapping[str, Any], duration_s: float) -> tuple[fl
 
 
 def _limits(file: str, search: Mapping[str, Any]) -> Limits:
-    found: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     budget, guards = search.get("budget", {}), search.get("guard", [])
     for name, value in budget.items() if isinstance(budget, Mapping) else [("budget", budget)]:
         if name not in {"cross", "drops", "delay"}:
@@ -376,10 +442,10 @@ def _limits(file: str, search: Mapping[str, Any]) -> Limits:
             )
         if number <= 0:
             raise BadInput(f"{file}: search.budget.{name}: must be more than zero; leave the perturbation out instead")
-        found["delay_s" if name == "delay" else name] = number
+        limits["delay_s" if name == "delay" else name] = number
     for text in guards if isinstance(guards, list) else [guards]:
         match = re.fullmatch(r"\s*(no_loss_before)\s*=\s*(\d+)\s*|\s*(queue)\s*>=\s*(\d+)p\s*", str(text))
         if match is None:
             raise BadInput(f'{file}: search.guard: "{text}" is none of "no_loss_before = 20" and "queue >= 10p"')
-        found[match[1] or match[3]] = int(match[2] or match[4])
-    return Limits(**found)
+        limits[match[1] or match[3]] = int(match[2] or match[4])
+    return Limits(**limits)

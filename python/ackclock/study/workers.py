@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -81,27 +82,43 @@ class Worker:
         self._process.wait()
 
 
+class Workers:
+    """Processes that take batches in turn. Threads may share it."""
+
+    def __init__(self, study: Any, jobs: int, command: str = COMMAND) -> None:
+        self._start = partial(Worker, study, command)
+        self._every = [self._start() for _ in range(jobs)]
+        self._free: SimpleQueue[int] = SimpleQueue()
+        for number in range(jobs):
+            self._free.put(number)
+
+    def run(self, batch: Sequence[Any]) -> Any:
+        """Run a batch in the next free process. Raises RuntimeError if it has ended; another one takes its place."""
+        number = self._free.get()
+        try:
+            return self._every[number].run(batch)
+        except RuntimeError:
+            self._every[number] = self._start()
+            raise
+        finally:
+            self._free.put(number)
+
+    def end(self) -> None:
+        """End all processes."""
+        for worker in self._every:
+            worker.end()
+
+
 def in_processes(study: Any, runs: Sequence[Run], jobs: int) -> Iterator[list[Finished]]:
     """Yield every run once, in batches, in any order; `study` is for `read_study`. Closing ends the processes."""
-    workers = [Worker(study) for _ in range(jobs)]
-    free: SimpleQueue[Worker] = SimpleQueue()
-    for worker in workers:
-        free.put(worker)
-
-    def task(batch: Sequence[Run]) -> Batch:
-        worker = free.get()
-        try:
-            return worker.run(batch)  # type: ignore[no-any-return]
-        finally:
-            free.put(worker)
-
+    workers = Workers(study, jobs)
     batches = Batches(runs, jobs, BATCH_S)
     flying: set[Future[Batch]] = set()
     pool = ThreadPoolExecutor(jobs)
     try:
         while batches.rest or flying:
             while batches.rest and len(flying) < jobs:
-                flying.add(pool.submit(task, batches.take()))
+                flying.add(pool.submit(workers.run, batches.take()))
             done, flying = wait(flying, timeout=0.2, return_when=FIRST_COMPLETED)
             if not done:
                 yield []
@@ -110,8 +127,7 @@ def in_processes(study: Any, runs: Sequence[Run], jobs: int) -> Iterator[list[Fi
                 batches.count(len(finished), cpu_s)
                 yield finished
     finally:
-        for worker in workers:
-            worker.end()
+        workers.end()
         pool.shutdown()
 
 

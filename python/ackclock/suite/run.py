@@ -23,6 +23,7 @@ from ackclock.suite.folder import Suite
 from ackclock.suite.measures import METRICS, Row, RunData, bases
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.suite.situation import Situation
+from ackclock.toml_text import inline
 
 
 def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None) -> str:
@@ -40,7 +41,7 @@ def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | No
     else:
         table = {"kind": control}
     table |= dict((parameters or {}).get(name or control, {}))
-    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items()) + " }"
+    return inline(table)
 
 
 def folder_name(control: str) -> str:
