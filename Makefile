@@ -162,6 +162,7 @@ reference: build
 	    $(BIN)/ackclock schema $$of --markdown > docs/$$of-keys.md || exit 1; \
 	done
 	$(BIN)/ackclock schema outcome --types > python/ackclock/outcome_types.py
+	$(BIN)/python -m ackclock.search.table > web/src/search/spaces.json
 
 # The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
 baselines: build

@@ -6,14 +6,15 @@ The sequence of networks is a function of the space, the seed and the results al
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ackclock.search.evaluate import Value
-from ackclock.search.perturbation import Event
+from ackclock.search.lattice import Axis
+from ackclock.search.perturbation import Event, Perturbation
 from ackclock.search.space import Genome, Space
 
 ROUND = 32
@@ -155,57 +156,69 @@ class Cma:
 
 
 class Genetic:
-    """A steady genetic search over the best networks of all arms."""
+    """A steady genetic search over the best networks of all arms.
+
+    It takes all its random numbers, from 0 to 1, from one stream, so that web/src/search/genetic.ts, which is the same
+    for the page of the laboratory, can be compared with it.
+    """
 
     SIGMA = 0.15
+    GENES, LIST = 0.15, 0.1
+    """Probabilities that a number changes (at least that of one number a network), and that a list of events does."""
 
-    def __init__(self, space: Space, rng: np.random.Generator) -> None:
-        self._space, self._rng = space, rng
+    def __init__(self, space: Space, uniform: Callable[[], float]) -> None:
+        self._space, self._uniform = space, uniform
 
-    def ask(self, best: Sequence[Tried]) -> Genome:
+    def ask(self, best: Sequence[Genome]) -> Genome:
         """A child of two of the best networks; a random network while there are fewer than two."""
         if len(best) < 2:
-            return decode(self._space, list(self._rng.random(self._space.dimensions)))
+            return decode(self._space, [self._uniform() for _ in range(self._space.dimensions)])
         a, b = self._parent(best), self._parent(best)
-        values = tuple(x if self._rng.random() < 0.5 else y for x, y in zip(a.values, b.values, strict=True))
+        values = [x if self._uniform() < 0.5 else y for x, y in zip(a.values, b.values, strict=True)]
         lists = []
         for p, x, y in zip(self._space.perturbations, a.events, b.events, strict=True):
-            low, high = sorted(int(n) for n in self._rng.integers(0, p.count + 1, 2))
-            events = self._mutated_list([*x[:low], *y[low:high], *x[high:]], p)
-            lists.append(tuple(sorted(events)))
-        genes = len(values) + sum(len(e) for events in lists for e in events)
-        rate = max(0.15, 1 / max(1, genes))
-        values = tuple(self._gene(i, one, rate) for i, one in zip(values, self._space.axes, strict=True))
-        mutated = tuple(
-            tuple(sorted(tuple(self._gene(i, one, rate) for i, one in zip(e, p.axes, strict=True)) for e in events))
-            for p, events in zip(self._space.perturbations, lists, strict=True)
+            low, high = sorted((self._below(p.count + 1), self._below(p.count + 1)))
+            lists.append(self._mutated_list([*x[:low], *y[low:high], *x[high:]], p))
+        rate = max(self.GENES, 1 / max(1, len(values) + sum(len(e) for events in lists for e in events)))
+        return Genome(
+            self._mutated(values, self._space.axes, rate),
+            tuple(
+                tuple(sorted(self._mutated(event, p.axes, rate) for event in events))
+                for p, events in zip(self._space.perturbations, lists, strict=True)
+            ),
         )
-        return Genome(values, mutated)
 
-    def _parent(self, best: Sequence[Tried]) -> Genome:
-        return best[min(int(n) for n in self._rng.integers(0, len(best), 3))].genome
+    def _below(self, count: int) -> int:
+        return int(self._uniform() * count)
 
-    def _gene(self, index: int, one: Any, rate: float) -> int:
-        if self._rng.random() >= rate:
+    def _parent(self, best: Sequence[Genome]) -> Genome:
+        return best[min(self._below(len(best)) for _ in range(3))]
+
+    def _mutated(self, indices: Sequence[int], axes: Sequence[Axis], rate: float) -> tuple[int, ...]:
+        return tuple(self._gene(i, one, rate) for i, one in zip(indices, axes, strict=True))
+
+    def _gene(self, index: int, one: Axis, rate: float) -> int:
+        if self._uniform() >= rate:
             return index
         count = len(one.values)
         if not one.ordered:
-            return int(self._rng.integers(count))
-        step = round(float(self._rng.normal()) * self.SIGMA * count)
-        return min(count - 1, max(0, index + (step or (1 if self._rng.random() < 0.5 else -1))))
+            return self._below(count)
+        normal = math.sqrt(-2 * math.log(1 - self._uniform())) * math.cos(2 * math.pi * self._uniform())
+        step = math.floor(normal * self.SIGMA * count + 0.5)
+        return min(count - 1, max(0, index + (step or (1 if self._uniform() < 0.5 else -1))))
 
-    def _mutated_list(self, events: list[Event], p: Any) -> list[Event]:
+    def _mutated_list(self, events: list[Event], p: Perturbation) -> list[Event]:
         def random() -> Event:
-            return tuple(int(self._rng.integers(len(one.values))) for one in p.axes)
+            return tuple(self._below(len(one.values)) for one in p.axes)
 
-        if self._rng.random() < 0.1:
+        if self._uniform() < self.LIST:
             events.append(random())
-        if events and self._rng.random() < 0.1:
-            events.pop(int(self._rng.integers(len(events))))
-        if events and self._rng.random() < 0.1:
-            events.append(events[int(self._rng.integers(len(events)))])
+        if events and self._uniform() < self.LIST:
+            events.pop(self._below(len(events)))
+        if events and self._uniform() < self.LIST:
+            events.append(events[self._below(len(events))])
         while len(events) > p.count:
-            events.pop(int(self._rng.integers(len(events))))
+            events.pop(self._below(len(events)))
         while len(events) < p.least:
             events.append(random())
         return events
@@ -218,7 +231,7 @@ class Explorer:
         self._space = space
         rng = np.random.default_rng(seed)
         self._arms = list(arms)
-        self._sobol, self._genetic = Sobol(space, seed), Genetic(space, rng)
+        self._sobol, self._genetic = Sobol(space, seed), Genetic(space, rng.random)
         self._cma = Cma(space, rng, 1000 * seed + 1)
         self.tried: list[Tried] = []
         self.best: list[Tried] = []
@@ -246,7 +259,7 @@ class Explorer:
             if arm == "sobol":
                 genome = self._sobol.ask()
             elif arm == "genetic":
-                genome = self._genetic.ask(self.best)
+                genome = self._genetic.ask([one.genome for one in self.best])
             else:
                 asked = self._cma.ask(self.best)
                 if asked is None:

@@ -6,12 +6,13 @@ decreases with every step, so the result does not depend on the machine or on th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ackclock.search.evaluate import Evaluator, Value
 from ackclock.search.lattice import Axis
-from ackclock.search.perturbation import FIELDS
+from ackclock.search.perturbation import FIELDS, Event, Perturbation
 from ackclock.search.space import Genome, Space
 
 MOST_RUNS = 400
@@ -44,7 +45,7 @@ class Shrinker:
     def shrink(self, genome: Genome, value: Value) -> Shrunk:
         """Shrink to a fixed point, or until the bound on evaluations."""
         best = Shrunk(genome, value, 0)
-        steps = (_drop_events, _defaults, _drop_flows, _merge, _descend, _fewer_digits, _halve)
+        steps = (_few_events, _drop_events, _defaults, _drop_flows, _merge, _descend, _fewer_digits, _halve)
         moved = True
         while moved and self._count < MOST_RUNS:
             moved = False
@@ -83,6 +84,26 @@ class Shrinker:
             if self._known[genome]:
                 return Shrunk(genome, value, 0)
         return None
+
+
+def _few_events(space: Space, genome: Genome) -> Iterator[Genome]:
+    """One or two events instead of many: as they are, then larger, then as large as the space permits."""
+    pairs = space.pairs(genome)
+    every = [(at, event) for at, (_, events) in enumerate(pairs) for event in events]
+    for count in (1, 2):
+        for part in (0.0, 0.5, 1.0) if len(every) > count else ():
+            for chosen in itertools.combinations(every, count):
+                lists: list[list[Event]] = [[] for _ in pairs]
+                for at, event in chosen:
+                    lists[at].append(_larger(pairs[at][0], event, part))
+                if all(len(events) >= p.least for events, p in zip(lists, space.perturbations, strict=True)):
+                    yield replace(genome, events=tuple(tuple(sorted(events)) for events in lists))
+
+
+def _larger(p: Perturbation, event: Event, part: float) -> Event:
+    """An event with its sizes moved by a part of the way to the largest ones."""
+    ends = [i if one.key in {"start", "packet"} else len(one.values) - 1 for one, i in zip(p.axes, event, strict=True)]
+    return tuple(round(i + part * (end - i)) for i, end in zip(event, ends, strict=True))
 
 
 def _drop_events(space: Space, genome: Genome) -> Iterator[Genome]:

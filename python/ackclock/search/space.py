@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -151,7 +152,7 @@ class Space:
         start, end = self.measured(genome)
         pairs = self.pairs(genome)
         changed = {p.at for p, events in pairs if events and p.kind != "rates" and not p.sends_udp}
-        losses = {at: (_losses(self.links[at]), _losses(self.links[at], back=True)) for at in sorted(changed)}
+        losses = {at: (losses_of(self.links[at]), losses_of(self.links[at], back=True)) for at in sorted(changed)}
         events = assignments(pairs, losses, lambda link: self.rate_bps(genome, link))
         values = [one.assignment(index) for one, index in zip(self.axes, genome.values, strict=True)]
         # An axis can be a number of an impairment, and a change of the rate replaces the rate of an axis.
@@ -246,8 +247,9 @@ class Space:
             total += max(0.0, sum(len(events) for p, events in pairs if p.kind == "drops") / max(1.0, most) - 1)
         if limits.queue and not total:
             links = self.scenario(genome).resolved["links"]
-            there = next((one["limit_packets"] for one in links if one["given"] == self.bottleneck), None)
-            total += max(0.0, limits.queue / max(1, there) - 1) if there is not None else 0.0
+            [link, *_] = (one for one in links if one["given"] == self.bottleneck)
+            limit = link["limit_packets"] or (link["limit_bytes"] or math.inf) * 8 / PACKET_BITS
+            total += max(0.0, limits.queue / limit - 1)
         return total
 
 
@@ -273,7 +275,7 @@ def _in_fewer_words(document: dict[str, Any]) -> dict[str, Any]:
     return {key: document[key] for key in sorted(document, key=lambda k: order.index(k) if k in order else 3)}
 
 
-def _losses(link: Mapping[str, Any], *, back: bool = False) -> list[Any]:
+def losses_of(link: Mapping[str, Any], *, back: bool = False) -> list[Any]:
     """The impairments of a link as a list; the reverse direction has those of the link unless it has its own."""
     own = link.get("back", {})
     there = own["loss"] if back and "loss" in own else link.get("loss", [])
