@@ -42,7 +42,7 @@ def test_the_low_rate_attack_is_found_and_small(tmp_path: Path) -> None:
 
 def test_the_files_do_not_depend_on_threads(tmp_path: Path) -> None:
     for jobs in (1, 3):
-        run("@shrew", tmp_path / str(jobs), jobs, budget=64)
+        run("@shrew", tmp_path / str(jobs), jobs, budget=100)
     for file in FILES:
         assert (tmp_path / "1" / file).read_bytes() == (tmp_path / "3" / file).read_bytes()
 
