@@ -15,6 +15,7 @@ from ackclock.cli.app import main
 from ackclock.experiment import Source
 from ackclock.files import BadInput
 from ackclock.search import Search
+from ackclock.search.evaluate import Processes, Task
 from ackclock.search.expect import check
 from ackclock.search.lattice import Quantity, axis
 from ackclock.search.objective import parse
@@ -267,3 +268,26 @@ def test_what_a_file_says_runs_no_code(tmp_path: Path, capsys: pytest.CaptureFix
     (known / "regression.toml").write_text(outside)
     assert main(["expect", str(known)]) == 2
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_known_failures_are_as_known(root: Path) -> None:
+    """What the search found in the controllers of the package; validation/search/failures.py writes it."""
+    states = list(check(root / "scenarios" / "failures" / "regression.toml"))
+    assert len(states) >= 15
+    assert {state.state for state in states} == {"as known"}
+
+
+def test_a_controller_that_ends_its_process_fails(tmp_path: Path) -> None:
+    code = "import os\n\nfrom ackclock import Controller\n\n\nclass Ends(Controller):\n    def on_ack(self, ack):\n"
+    code += "        if ack.now_s > 2:\n            os._exit(3)\n"
+    for name in ("on_congestion", "on_rto", "set_window"):
+        code += f"\n    def {name}(self, event):\n        pass\n"
+    (tmp_path / "ends.py").write_text(code)
+    runner = Processes(1)
+    source = Source("s", space(tmp_path, "").read_text(), "anywhere")
+    control = f'flow.f.tcp.congestion_control={{ python = "{tmp_path}/ends.py:Ends" }}'
+    tasks = [Task(source, (one,), 1, False, "goodput", ("f",), "x->y", 0.0, "") for one in (control, "seed=2", control)]
+    ended, other, again = runner.run(tasks)
+    runner.close()
+    assert ended.error == again.error == "a process that ran the controller ended with exit status 3"
+    assert other.value

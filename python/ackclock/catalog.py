@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,23 @@ def entries(kind: str) -> list[dict[str, Any]]:
         return _papers()
     if kind == "suites":
         return _suites()
+    if kind == "controllers":
+        known = _failures()
+        return [one | {"failure": known.get(one["name"])} for one in models(kind)]
     return models(kind)
+
+
+def _failures() -> dict[str, dict[str, Any]]:
+    """The smallest known failure of each controller: its scenario, what fails, the value, and the space."""
+    file = shipped.failures() / "regression.toml"
+    known = tomllib.loads(file.read_text(encoding="utf-8"))["expect"] if file.is_file() else []
+    return {
+        one["control"]: {
+            "scenario": f"@failures/{one['control']}",
+            **{key: one[key] for key in ("objective", "value", "space")},
+        }
+        for one in known
+    }
 
 
 def _entry(name: str, summary: str, status: str | None = None, source: str | None = None) -> dict[str, Any]:
@@ -50,7 +67,7 @@ def _scenarios(folder: Path) -> list[dict[str, Any]]:
     A shipped scenario that is in this subfolder, as in the repository, is listed once, with its short name as status.
     """
     names = {path: f"@{name}" for name, path in shipped.scenarios().items()}
-    here = {path: path.resolve() for path in sorted(folder.rglob("*.toml"))}
+    here = {path: path.resolve() for path in sorted(folder.rglob("*.toml")) if path.name != "regression.toml"}
     found = [_entry(str(path), _title(path), names.get(full)) for path, full in here.items()]
     others = {path: name for path, name in names.items() if path not in here.values()}
     return found + [_entry(name, _title(path)) for path, name in others.items()]

@@ -1,4 +1,7 @@
-"""Scenarios and examples that the package ships. `@dumbbell` names the scenario `dumbbell.toml`."""
+"""Scenarios and examples that the package ships.
+
+`@dumbbell` names the scenario `dumbbell.toml`, `@failures/reno` the smallest known failure of the controller `reno`.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,11 @@ def scenarios() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder("scenarios").glob("*.toml"))}
 
 
+def failures() -> Path:
+    """The folder of the smallest known failures of the controllers, with their regression file."""
+    return folder("scenarios") / "failures"
+
+
 def examples() -> list[Path]:
     """The shipped example programs, in the order of their paths."""
     return sorted(folder("examples").rglob("*.py"))
@@ -47,6 +55,10 @@ def locate(text: str) -> str:
     if not text.startswith("@"):
         return text
     found, name = scenarios(), text[1:].removesuffix(".toml")
+    if name.startswith("failures/"):
+        found = {
+            f"failures/{path.stem}": path for path in sorted(failures().glob("*.toml")) if path.stem != "regression"
+        }
     if name in found:
         return str(short(found[name]))
     near = difflib.get_close_matches(name, found, 1)

@@ -17,6 +17,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "search-defects"
@@ -185,7 +186,7 @@ def run(jobs: int) -> None:
     environment = os.environ | {"PYTHONPATH": str(OUT / "tree" / "python"), "OMP_NUM_THREADS": "1"}
     script = str(Path(__file__).with_name("methods.py"))
 
-    def one(defect: Defect) -> dict[str, object]:
+    def one(defect: Defect) -> dict[str, Any]:
         command = [sys.executable, script, defect.name, defect.controller]
         done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
         print(done.stdout, end="", flush=True)
@@ -194,12 +195,14 @@ def run(jobs: int) -> None:
     with ThreadPoolExecutor(jobs) as pool:
         rows = list(pool.map(one, DEFECTS))
     (OUT / "results.json").write_text(json.dumps(rows, indent=1) + "\n")
+    counts = {way: sum(row[way]["first"]["0.2"] is not None for row in rows) for way in ("search", "random", "traces")}
+    print(f"of {len(rows)} defects: {', '.join(f'{way} {count}' for way, count in counts.items())}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["build"]:
-        build()
-    elif sys.argv[1:] == ["run"]:
-        run(2)
-    else:
+    if not sys.argv[1:] or {*sys.argv[1:]} - {"build", "run"}:
         raise SystemExit(__doc__)
+    if "build" in sys.argv:
+        build()
+    if "run" in sys.argv:
+        run(2)

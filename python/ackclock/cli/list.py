@@ -79,3 +79,6 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
         for limit in entry["limits"]:
             text = f"    a single flow uses less than 90 % of an empty path in profile {limit['profile']}"
             console.print(f"{text}: {limit['reason']}")
+        if failure := entry.get("failure"):
+            text = f"{failure['scenario']}: {failure['objective']} is {failure['value']:.2g}"
+            console.print(f"    smallest known failure: {text} (ackclock search {failure['space']})")

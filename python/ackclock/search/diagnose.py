@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,11 +26,17 @@ TCP_OPTIONS: dict[str, Sequence[Any]] = {
     "tail_loss_probe": (False, True),
     "sack": (False,),
     "min_rto": ("200ms", "1s"),
+    "pacing": (False, True),
+    "ecn": (False, True),
     "profile": ("ns2", "linux"),
 }
 """Options of TCP that are changed one by one."""
-VARIANTS: dict[str, Sequence[str]] = {"vegas": ("linux", "brakmo"), "ca_artt": ("linux",), "cubic": ("linux",)}
-"""Variants of a controller that are tried."""
+PARAMETERS: dict[str, Sequence[Any]] = {
+    "variant": ("linux", "brakmo"),
+    "slow_start": ("standard", "hystart"),
+    "arithmetic": ("rfc9438",),
+}
+"""Parameters of controllers that are changed one by one, where a controller has them."""
 
 
 @dataclass(frozen=True)
@@ -183,20 +190,22 @@ def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablat
 
 
 def _roles(evaluator: Evaluator, genome: Genome) -> list[tuple[str, Role]]:
-    """The tested role with one option, another variant, or another controller."""
+    """The tested role with one option of TCP, one parameter of its controller, or another controller."""
     tested = evaluator.objective.tested
     roles = [(f"{name} = {inline(value)}", Role("", (*tested.set_, (name, inline(value))), tested.quic))
             for name, values in TCP_OPTIONS.items() for value in values]  # fmt: skip
     flows = evaluator.scenario(genome, tested).resolved["flows"]
     name = next(one["control"] for one in flows if one["name"] in evaluator.space.flows_of(genome))
-    for variant in VARIANTS.get(name, ()):
-        table = inline({"kind": name, "variant": variant})
-        roles.append((f'variant = "{variant}"', Role("", (("congestion_control", table),), tested.quic)))
-    for other in NEIGHBOURS:
-        if other != name:
-            roles.append(
-                (f"controller {other}", Role("", (("congestion_control", inline({"kind": other})),), tested.quic))
-            )
+    options = dict(tested.set_)
+    named = tomllib.loads(f"x = {options.get('congestion_control', inline(name))}")["x"]
+    table = named if isinstance(named, dict) else {"kind": named}
+    changes = [
+        (f"{key} = {inline(value)}", table | {key: value}) for key, values in PARAMETERS.items() for value in values
+    ]
+    changes += [(f"controller {other}", {"kind": other}) for other in NEIGHBOURS if other != name]
+    for words, changed in changes:
+        set_ = options | {"congestion_control": inline(changed)}
+        roles.append((words, Role("", tuple(set_.items()), tested.quic)))
     return roles
 
 

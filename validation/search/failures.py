@@ -1,0 +1,96 @@
+"""The smallest known failure of each registered controller over the built-in spaces.
+
+    python validation/search/failures.py            ten minutes on two cores; `make nightly` calls it
+
+Writes out/failures/NAME.toml, out/failures/regression.toml and the table of docs/search.md (out/failures/table.md).
+With `--keep` they replace scenarios/failures and the table of the page.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tomllib
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ackclock.catalog import entries
+from ackclock.search import Search
+from ackclock.search.search import built_in
+from ackclock.toml_text import inline
+
+ROOT = Path(__file__).resolve().parents[2]
+OUT = ROOT / "out" / "failures"
+NETWORKS = 160
+ROUTERS = ("rcp", "xcp")
+"""Controllers that need routers which the spaces do not have."""
+PAGE = ROOT / "docs" / "search.md"
+BEGIN, END = "<!-- failures -->", "<!-- end of failures -->"
+
+
+def look(control: str) -> dict[str, Any]:
+    """Search all spaces for failures of a controller: a cell of the table for each, and the CPU seconds of its runs."""
+    row: dict[str, Any] = {"control": control, "cpu_s": 0.0, "cells": {}, "runs": 0}
+    for space in built_in():
+        folder = OUT / "searches" / control / space.removeprefix("@")
+        shutil.rmtree(folder, ignore_errors=True)
+        search = Search.load(space, control=control, budget=NETWORKS, first=True).run(folder, jobs=1)
+        row["cpu_s"], row["runs"] = row["cpu_s"] + search.cpu_s, row["runs"] + search.runs
+        if search.failures:
+            first = search.failures[0]
+            row["cells"][space] = f"{first.objective:.2g} ({first.found.number})"
+    return row
+
+
+def smallest(control: str) -> Path | None:
+    """The folder of the failure with the shortest scenario; a difference between TCP and QUIC counts last."""
+    folders = [file.parent for file in (OUT / "searches" / control).glob("*/minimal.toml")]
+    return min(folders, key=lambda one: (one.name == "quic-tcp", len(_code(one / "minimal.toml"))), default=None)
+
+
+def _code(file: Path) -> str:
+    """A scenario without its comments."""
+    return "".join(line for line in file.read_text(encoding="utf-8").splitlines(True) if not line.startswith("#"))
+
+
+def main(*, keep: bool) -> None:
+    """Search, and write the files and the table."""
+    names = [one["name"] for one in entries("controllers") if one["name"] not in ROUTERS]
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    spaces, text = built_in(), ""
+    table = [f"| controller | {' | '.join(f'`{space}`' for space in spaces)} |", "|---" * (len(spaces) + 1) + "|"]
+    with ProcessPoolExecutor(2) as pool:
+        for row in pool.map(look, sorted(names)):
+            name = row["control"]
+            print(f"{name}: {row['runs']} runs, {row['cpu_s']:.1f} CPU s", flush=True)
+            cells = [row["cells"].get(space, "none") for space in spaces]
+            folder = smallest(name)
+            if folder is not None:
+                title = f'title = "A network in which {name} fails"\n'
+                scenario = (
+                    (folder / "minimal.toml").read_text(encoding="utf-8").replace("\nduration", f"\n{title}duration")
+                )
+                (OUT / f"{name}.toml").write_text(scenario, encoding="utf-8")
+                [entry, *_] = tomllib.loads((folder / "regression.toml").read_text(encoding="utf-8"))["expect"]
+                entry |= {"scenario": f"{name}.toml", "space": f"@{folder.name}"}
+                text += "[[expect]]\n" + "".join(f"{k} = {inline(v)}\n" for k, v in entry.items()) + "\n"
+            table.append(f"| `{name}` | {' | '.join(cells)} |")
+    (OUT / "regression.toml").write_text(text)
+    (OUT / "table.md").write_text("\n".join(table) + "\n")
+    print(f"{text.count('[[expect]]')} of {len(names)} controllers fail")
+    if keep:
+        target = ROOT / "scenarios" / "failures"
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        for file in OUT.glob("*.toml"):
+            shutil.copy(file, target)
+        page = PAGE.read_text(encoding="utf-8")
+        new = f"{BEGIN}\n" + "\n".join(table) + f"\n{END}"
+        PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: new, page, flags=re.S), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(keep=sys.argv[1:] == ["--keep"])
