@@ -14,6 +14,8 @@ RATE_BPS, RTT_MS, LEAST = 20e6, 40, 0.9
 EXCEPTIONS = {(entry["name"], limit["profile"]) for entry in entries("controllers") for limit in entry["limits"]}
 """Controllers and profiles (`ns2` with NewReno, `linux` with SACK) with less than 90 %; `ackclock list` says why."""
 NEEDS_ROUTERS = {"rcp", "xcp"}
+NEEDS_RACK = {"bbr", "bbr3", "copa", "ledbat", "ledbat_pp"}
+NEEDS_RECEIVER_TIME = {"ledbat", "sarbe"}
 
 
 def utilisation(control: str, profile: str, timestamps: bool, delayed_ack: bool) -> float:
@@ -39,18 +41,18 @@ CONTROLLERS = [entry["name"] for entry in entries("controllers") if entry["name"
 
 @pytest.mark.parametrize(
     ("control", "profile"),
-    # Both versions of BBR need the recovery of the profile linux.
+    # These need the counts of the recovery of the profile linux.
     [
         (name, profile)
         for name in CONTROLLERS
         for profile in ("ns2", "linux")
-        if (name, profile) not in {("bbr", "ns2"), ("bbr3", "ns2")}
+        if profile == "linux" or name not in NEEDS_RACK
     ],
 )
 def test_a_controller_alone_fills_an_empty_path(control: str, profile: str) -> None:
     found = {}
     for timestamps, delayed_ack in itertools.product((False, True), repeat=2):
-        if control == "sarbe" and profile == "linux" and not timestamps:
+        if control in NEEDS_RECEIVER_TIME and profile == "linux" and not timestamps:
             continue  # refused: it needs the receiver's clock
         found[timestamps, delayed_ack] = utilisation(control, profile, timestamps, delayed_ack)
     if (control, profile) in EXCEPTIONS:

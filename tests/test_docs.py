@@ -320,6 +320,8 @@ SPOKEN = {
     "bic_awi": "BIC_AWI",
     "bic_dpe": "BIC_DPE",
     "hstcp": "HighSpeed TCP",
+    "htcp": "H-TCP",
+    "ledbat_pp": "LEDBAT++",
     "rcp_plus": "RCP+",
 }
 SPOKEN |= {"westwood_plus": "Westwood+", "enhanced_rcp": "Enhanced RCP", "bbr3": "BBR versions 1 and 3"}

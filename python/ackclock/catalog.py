@@ -13,7 +13,7 @@ from ackclock.models import models
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """List the entries of one kind: dictionaries with name, summary, status, source, params."""
+    """List the entries of one kind: dictionaries with name, summary, family, status, source, params."""
     if kind == "scenarios":
         return _scenarios(Path("scenarios"))
     if kind == "examples":
@@ -24,7 +24,9 @@ def entries(kind: str) -> list[dict[str, Any]]:
         return _suites()
     if kind == "controllers":
         known = _failures()
-        return [one | {"failure": known.get(one["name"])} for one in models(kind)]
+        found = [one | {"failure": known.get(one["name"])} for one in models(kind)]
+        families = [one["family"] for one in found]
+        return sorted(found, key=lambda one: families.index(one["family"]))
     return models(kind)
 
 
@@ -44,7 +46,7 @@ def _failures() -> dict[str, dict[str, Any]]:
 def _entry(name: str, summary: str, status: str | None = None, source: str | None = None) -> dict[str, Any]:
     """An entry that is not a model: it has no parameters, trace columns or limits."""
     about = {"name": name, "summary": summary, "status": status, "source": source}
-    return about | {"params": [], "trace": [], "limits": []}
+    return about | {"family": None, "params": [], "trace": [], "limits": []}
 
 
 def _papers() -> list[dict[str, Any]]:

@@ -26,7 +26,8 @@ def definition(form: dict[str, Any]) -> str:
 
 
 def models(kind: str) -> list[dict[str, Any]]:
-    """List the models of one kind: dictionaries with name, summary, status, source, params, trace, limits.
+    """List the models of one kind: dictionaries with name, summary, family, status, source, params, trace and
+    limits.
 
     `kind` is "controllers", "recoveries", "queues", "losses" or "keys" (the tables of a scenario with their keys).
     """

@@ -10,7 +10,7 @@
 //!
 //! Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
@@ -268,6 +268,7 @@ impl Algorithm for Bic {
         name: "bic",
         summary: "binary search for the window at which the last loss happened",
         source: "Xu, Harfoush and Rhee, INFOCOM 2004; Linux 2.6.22",
+        family: Family::Loss,
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,

@@ -8,7 +8,7 @@
 //! `sample`, `guard`, `ss_test`, `decide`, `rtt_stat`. With a constant round-trip time N is zero for any queue length, so
 //! the window grows until a loss. Status: draft (papers/ca-artt has the effect on the paper's results).
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
 use crate::noise::Normal;
 use crate::params::{Param, ParamError, ParamKind, ParamValue, Params};
@@ -55,6 +55,7 @@ impl Algorithm for CaArtt {
         name: "ca_artt",
         summary: "Vegas with a backlog from an ARIMA(2,1,1) forecast of the round-trip time",
         source: "Jeyasekar, Kasmir Raja and Annie Uthra, JATIT 66(1), 2014",
+        family: Family::Delay,
         status: Status::Draft,
         params: &[
             threshold("alpha", 1.0, "grow below this backlog"),

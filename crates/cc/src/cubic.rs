@@ -6,7 +6,7 @@
 //! recordings of Linux 6.18 (docs/validation-linux.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
 
 use crate::cubic_linux::{CubicLinux, Law};
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
 use crate::params::{Param, ParamKind, Params};
@@ -62,6 +62,7 @@ impl Algorithm for Cubic {
         name: "cubic",
         summary: "window grows along a cubic curve around the last loss",
         source: "RFC 9438",
+        family: Family::Loss,
         status: Status::Checked,
         params: &[
             Param {

@@ -2,7 +2,7 @@
 //!
 //! Difference from Linux: the window falls at once, not ACK by ACK. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
@@ -32,6 +32,7 @@ impl Algorithm for Dctcp {
         name: "dctcp",
         summary: "data center TCP: reduces the window by half of the fraction of marked segments",
         source: "RFC 8257",
+        family: Family::DataCentre,
         status: Status::Draft,
         params: &[GAIN, crate::slow_start::PARAM],
         probes: &["alpha"],

@@ -24,6 +24,40 @@ impl fmt::Display for Status {
     }
 }
 
+/// What a controller reacts to first. Lists group controllers by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Losses and marks.
+    Loss,
+    /// The queueing delay.
+    Delay,
+    /// Losses, with growth or reduction that depend on the delay.
+    LossAndDelay,
+    /// An estimate of the path: rates and round-trip times.
+    Model,
+    /// What routers say.
+    Explicit,
+    /// It yields to other flows.
+    Background,
+    /// Marks of shallow queues, in data centres and for L4S.
+    DataCentre,
+}
+
+impl Family {
+    /// Its name in lists.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Family::Loss => "loss-based",
+            Family::Delay => "delay-based",
+            Family::LossAndDelay => "loss and delay",
+            Family::Model => "model-based",
+            Family::Explicit => "explicit feedback of routers",
+            Family::Background => "background",
+            Family::DataCentre => "data centre and L4S",
+        }
+    }
+}
+
 /// The static description of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor {
@@ -33,6 +67,8 @@ pub struct Descriptor {
     pub summary: &'static str,
     /// The source of its formulas.
     pub source: &'static str,
+    /// What it reacts to first.
+    pub family: Family,
     /// Its level of validation.
     pub status: Status,
     /// Its parameters, with units and defaults.

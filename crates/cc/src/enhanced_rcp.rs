@@ -13,7 +13,7 @@
 //! Quick-Start request, the code starts with 9999 segments: set `initial_window = 9999`, or `quick_start_window = 9999` with a
 //! request. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{FairShareRate, Response, share_params};
 use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
@@ -62,6 +62,7 @@ impl Algorithm for EnhancedRcp {
         name: "enhanced_rcp",
         summary: "TCP that adds its last growth to the halved window, and raises its window to the rate of RCP",
         source: "Mehta Ishani, Kar, Gonsai 2015 (docs/specs/rcp.md section 4)",
+        family: Family::Model,
         status: Status::Draft,
         params: &[
             Param {

@@ -78,6 +78,15 @@ pub struct Ack {
     pub window_limited: bool,
 }
 
+impl Ack {
+    /// The one-way delay of the data, seconds, with an unknown constant offset: the clocks of the ends differ. `None` without
+    /// a round-trip sample or the receiver's time.
+    pub fn one_way_delay(&self) -> Option<f64> {
+        let [received, now, rtt] = [self.receiver_time?.ps(), self.now.ps(), self.rtt?.ps()].map(i128::from);
+        Some((received - now + rtt) as f64 / 1e12)
+    }
+}
+
 /// A measurement of the delivery rate over about one round trip, taken from the delivered segment that was sent last
 /// (draft-ietf-ccwg-bbr section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -240,6 +240,7 @@ macro_rules! algorithm {
                 name: $name,
                 summary: $summary,
                 source: "Nirmala, Pujeri and Valarmathi, ARPN JEAS 2015",
+                family: $crate::Family::Loss,
                 status: $crate::Status::Draft,
                 params: &$crate::handoff_bic::PARAMS,
                 probes: $crate::handoff_bic::PROBES,

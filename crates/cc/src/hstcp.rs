@@ -5,7 +5,7 @@
 //! on logarithmic scales. Up to 38 segments the algorithm is Reno. Limited slow start (RFC 3742) is not included.
 //! Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Response;
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
@@ -24,6 +24,7 @@ impl Algorithm for Hstcp {
         name: "hstcp",
         summary: "above a low window, increase and decrease depend on the window",
         source: "RFC 3649",
+        family: Family::Loss,
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,

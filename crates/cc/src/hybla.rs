@@ -3,7 +3,7 @@
 //!
 //! Formulas, interpretations and test vectors: docs/hybla.md. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Param, ParamKind, Params};
@@ -26,6 +26,7 @@ impl Algorithm for Hybla {
         name: "hybla",
         summary: "a flow with a long round-trip time grows as fast as one with the reference round-trip time",
         source: "Caini and Firrincieli 2004",
+        family: Family::Loss,
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,

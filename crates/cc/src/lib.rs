@@ -27,7 +27,7 @@ mod testing;
 mod window;
 
 pub use controller::{Algorithm, Controller};
-pub use descriptor::{Descriptor, Status};
+pub use descriptor::{Descriptor, Family, Status};
 pub use events::{
     Ack, Cause, Congestion, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Sent, Timeout,
     TransmitStart,
@@ -56,6 +56,14 @@ registry::controllers! {
     bic_dpe: BicDpe,
     hybla: Hybla,
     hstcp: Hstcp,
+    scalable: Scalable,
+    illinois: Illinois,
+    htcp: Htcp,
+    yeah: Yeah,
+    compound: Compound,
+    copa: Copa,
+    ledbat: Ledbat,
+    ledbat_pp: LedbatPp,
     rcp: Rcp,
     xcp: Xcp,
     rcp_plus: RcpPlus,

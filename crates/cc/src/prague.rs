@@ -7,7 +7,7 @@
 //! behind queues that mark ECT(1) separately. Status: draft.
 
 use crate::dctcp::GAIN;
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
@@ -36,6 +36,7 @@ impl Algorithm for Prague {
         name: "prague",
         summary: "DCTCP for low-latency queues of the Internet (L4S), paced",
         source: "draft-briscoe-iccrg-prague-congestion-control-04, RFC 9331",
+        family: Family::DataCentre,
         status: Status::Draft,
         params: &[
             GAIN,

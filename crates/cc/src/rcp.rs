@@ -4,7 +4,7 @@
 //! The window only bounds the data in flight: `headroom` times the rate times the round-trip time. The transport
 //! repairs losses; a loss does not change the rate. Before the first grant the window is one packet. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
 use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
@@ -26,6 +26,7 @@ impl Algorithm for Rcp {
         name: "rcp",
         summary: "paces packets at the rate that the routers of the path grant",
         source: "Dukkipati, thesis, Stanford 2007",
+        family: Family::Explicit,
         status: Status::Draft,
         params: &[Param {
             name: "headroom",

@@ -8,7 +8,7 @@
 //! printed. A loss changes only the recovery phase; after a timeout the window restarts at one segment. Status:
 //! draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{FairShareRate, share_params};
 use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
@@ -33,6 +33,7 @@ impl Algorithm for RcpPlus {
         name: "rcp_plus",
         summary: "the sender computes its rate from capacity, number of flows, its own rate and the queue",
         source: "Mehta Ishani, Kar, Gonsai 2015, Eq. 4 (docs/specs/rcp.md section 3)",
+        family: Family::Model,
         status: Status::Draft,
         params: &[
             SHARE[0],

@@ -4,7 +4,7 @@
 //! `"newreno"` or `"sack"` this algorithm is the TCP of that name. Status: checked, row by row against ns-2.35
 //! (docs/validation.md).
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::params::Params;
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
@@ -22,6 +22,7 @@ impl Algorithm for Reno {
         name: "reno",
         summary: "additive increase, halving (the window algorithm of Tahoe, Reno, NewReno and SACK)",
         source: "RFC 5681",
+        family: Family::Loss,
         status: Status::Checked,
         params: &[crate::slow_start::PARAM],
         probes: &[],

@@ -11,7 +11,7 @@
 //! and congestion but without ECN, only a timeout reduces the window. Interpretations are parameters
 //! (docs/specs/sarbe-ecn.md section 8). The transport sets CWR once per window of data. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, StabilityFilteredBandwidth};
 use crate::params::{Param, ParamError, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
@@ -55,6 +55,7 @@ impl Algorithm for Sarbe {
         name: "sarbe",
         summary: "keeps the window at a loss without an ECN echo; thresholds from a bandwidth estimate",
         source: "Le Tuan Anh, Hong and Doo (2004)",
+        family: Family::Loss,
         status: Status::Draft,
         params: &[
             Param {

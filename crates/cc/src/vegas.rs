@@ -20,7 +20,7 @@
 //! `recovery = "reno"` it uses [`Controller::fine_timeout`]. Status: checked (`ns2`, row by row against ns-2.35); the
 //! other variants are drafts.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
@@ -115,6 +115,7 @@ impl Algorithm for Vegas {
         name: "vegas",
         summary: "keeps alpha to beta segments queued; measures the queue by the round-trip time",
         source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; variants of ns-2.35 and Linux",
+        family: Family::Delay,
         status: Status::Checked,
         params: &[
             Param {

@@ -11,7 +11,7 @@
 //!
 //! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
@@ -40,6 +40,7 @@ impl Algorithm for Veno {
         name: "veno",
         summary: "Reno that keeps four fifths of the window at a loss without backlog",
         source: "Fu and Liew, IEEE JSAC 21(2), 2003; variants of Linux and of JATIT 66(1), 2014",
+        family: Family::LossAndDelay,
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,

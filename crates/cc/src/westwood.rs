@@ -7,7 +7,7 @@
 //! `newreno` the transport inflates the window and guards against repeated fast retransmits as for every controller,
 //! and an ECN echo has the effect of a loss. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{AckFilter, AckRate, DupAckAccounting, MinRtt};
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
@@ -39,6 +39,7 @@ impl Algorithm for Westwood {
         name: "westwood",
         summary: "after a loss the window is the estimated bandwidth times the smallest round-trip time",
         source: "Mascolo et al., MobiCom 2001; the UCLA module for ns-2 (2002)",
+        family: Family::Loss,
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,

@@ -12,7 +12,7 @@
 //!
 //! Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
@@ -52,6 +52,7 @@ impl Algorithm for WestwoodPlus {
         name: "westwood_plus",
         summary: "Westwood with one bandwidth sample per round trip",
         source: "Grieco and Mascolo, ACM CCR 34(2), 2004; variant of Linux",
+        family: Family::Loss,
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,

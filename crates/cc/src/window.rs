@@ -6,8 +6,25 @@
 
 use crate::events::{Ack, Phase, Timeout};
 use crate::flow::{Arithmetic, Growth};
+use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
 use units::Segments;
+
+/// The parameter `variant` of a controller that has one in real numbers and one in the integers of Linux.
+pub const VARIANT: Param = Param {
+    name: "variant",
+    kind: ParamKind::Choice(&["profile", "paper", "linux"]),
+    unit: "",
+    doc: "real numbers as in the paper, or constants and integers of Linux; `profile`: those of the profile",
+};
+
+/// Whether the parameter [`VARIANT`] selects Linux.
+pub fn linux_variant(params: &Params, flow: &crate::FlowInfo) -> bool {
+    match params.choice("variant") {
+        "profile" => flow.arithmetic.growth == Growth::Counted,
+        other => other == "linux",
+    }
+}
 
 /// A congestion window with its threshold.
 #[derive(Clone, Debug)]
@@ -159,9 +176,15 @@ impl Window {
     /// Congestion avoidance: the window grows by one segment per window of acknowledged segments.
     #[inline]
     pub fn additive_step(&mut self, acked: f64) {
+        self.grow_by(acked, self.cwnd);
+    }
+
+    /// Congestion avoidance: the window grows by one segment for every `per` acknowledged segments.
+    #[inline]
+    pub fn grow_by(&mut self, acked: f64, per: f64) {
         match self.arithmetic.growth {
-            Growth::PerAck => self.set(self.cwnd + acked / self.cwnd),
-            Growth::Counted => self.count(acked, self.cwnd),
+            Growth::PerAck => self.set(self.cwnd + acked / per),
+            Growth::Counted => self.count(acked, per),
         }
     }
 

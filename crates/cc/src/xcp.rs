@@ -5,7 +5,7 @@
 //! Each ACK changes the window by its feedback, a change of rate, times the round-trip time. A loss halves the window
 //! as in TCP; a timeout sets it to one segment. Status: draft.
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
 use crate::params::Params;
 use crate::window::{Window, impl_window_accessors};
@@ -27,6 +27,7 @@ impl Algorithm for Xcp {
         name: "xcp",
         summary: "the window follows the feedback of the routers of the path",
         source: "Katabi, Handley, Rohrs 2002",
+        family: Family::Explicit,
         status: Status::Draft,
         params: &[],
         probes: &["feedback"],

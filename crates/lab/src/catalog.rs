@@ -11,6 +11,8 @@ pub struct Entry {
     pub name: String,
     /// Its description.
     pub summary: String,
+    /// What a controller reacts to first; none for other models.
+    pub family: Option<&'static str>,
     /// Its level of validation, if there is one.
     pub status: Option<String>,
     /// Its source (paper or RFC), if there is one.
@@ -37,11 +39,14 @@ const CAPACITY_NOT_SET: &str = "without a parameter, the controller assumes a ca
 const MANY_LOSSES: &str =
     "after a reduction to four fifths, NewReno repairs 10 to 20 losses, one per round trip";
 
+const FAST_GROWTH: &str = "it grows by ten segments and more in the round trip of a loss, and NewReno repairs one of the losses per round trip";
+
 /// By controller. `tests/test_alone.py` measures every controller in both profiles, with and without timestamps and delayed
 /// ACKs.
 const LIMITS: &[(&str, Limit)] = &[
     ("rcp_plus", Limit { profile: "ns2", reason: CAPACITY_NOT_SET }),
     ("rcp_plus", Limit { profile: "linux", reason: CAPACITY_NOT_SET }),
+    ("htcp", Limit { profile: "ns2", reason: FAST_GROWTH }),
     ("bic", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_awi", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_dpe", Limit { profile: "ns2", reason: MANY_LOSSES }),
@@ -99,6 +104,7 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
     let recovery = |name: &str, summary: &str| Entry {
         name: name.into(),
         summary: summary.into(),
+        family: None,
         status: None,
         source: None,
         params: Vec::new(),
@@ -120,6 +126,7 @@ fn model(model: &net::Model) -> Entry {
     Entry {
         name: model.name.into(),
         summary: model.summary.into(),
+        family: None,
         status: None,
         source: (!model.source.is_empty()).then(|| model.source.into()),
         params: keys.map(parameter).collect(),
@@ -144,6 +151,7 @@ fn table(table: &Table) -> Entry {
     Entry {
         name: table.name.into(),
         summary: table.place.replace('`', ""),
+        family: None,
         status: None,
         source: None,
         params: table.keys.iter().map(parameter).collect(),
@@ -164,6 +172,7 @@ fn controller(d: &cc::Descriptor) -> Entry {
     Entry {
         name: d.name.into(),
         summary: d.summary.into(),
+        family: Some(d.family.name()),
         status: Some(d.status.to_string()),
         source: Some(d.source.into()),
         params: params.collect(),

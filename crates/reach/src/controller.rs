@@ -19,7 +19,7 @@ pub(crate) fn make(control: &CongestionControl, info: &FlowInfo) -> Result<AnyCo
 }
 
 /// Controllers that react to losses and marks only.
-const LOSS_BASED: [&str; 4] = ["reno", "bic", "hstcp", "dctcp"];
+const LOSS_BASED: [&str; 5] = ["reno", "bic", "hstcp", "scalable", "dctcp"];
 
 /// Whether lateness of a packet time may change what a controller does: all but those that react to losses and marks only.
 /// CUBIC measures delays to end slow start (HyStart); of an external controller nothing is known.

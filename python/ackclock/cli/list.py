@@ -66,7 +66,11 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
             table.add_row(Text(shown(entry["status"] or entry["name"]), "bold"), entry["summary"])
         console.print(table)
         return
+    family = None
     for entry in entries:
+        if entry["family"] and entry["family"] != family:
+            family = entry["family"]
+            console.print(Text(f"{family}:", "bold underline"))
         status = Text(f" ({entry['status']}) " if entry["status"] else "", "dim")
         console.print(Text(shown(entry["name"]), "bold"), status, entry["summary"])
         if entry["source"]:

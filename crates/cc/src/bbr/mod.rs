@@ -11,7 +11,7 @@ mod long_term;
 #[cfg(test)]
 mod tests;
 
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
 use crate::{
@@ -123,6 +123,7 @@ impl Algorithm for Bbr {
         name: "bbr",
         summary: "rate from the largest delivery rate, window from it and the smallest round-trip time (version 1)",
         source: "Cardwell et al. 2016; Linux 6.x",
+        family: Family::Model,
         status: Status::Checked,
         params: &[
             Param {

@@ -10,7 +10,7 @@ mod model;
 mod tests;
 
 use crate::bbr::common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
-use crate::descriptor::{Descriptor, Status};
+use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
 use crate::{
@@ -120,6 +120,7 @@ impl Algorithm for Bbr3 {
         name: "bbr3",
         summary: "rate and window from a model of the path that includes losses (version 3)",
         source: "draft-ietf-ccwg-bbr of 2026-08-03",
+        family: Family::Model,
         status: Status::Draft,
         params: &[
             Param {

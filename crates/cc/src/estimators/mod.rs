@@ -2,7 +2,9 @@
 
 mod ack_rate;
 mod artt;
+mod base_delay;
 mod dupack_accounting;
+mod extreme_over;
 mod fair_share;
 mod mark_fraction;
 mod min_rtt;
@@ -13,7 +15,9 @@ mod stability_filter;
 
 pub use ack_rate::{AckFilter, AckRate};
 pub use artt::{Arima, Artt, Innovation};
+pub use base_delay::BaseDelay;
 pub use dupack_accounting::DupAckAccounting;
+pub use extreme_over::ExtremeOver;
 pub use fair_share::{FairShareRate, share_params};
 pub use mark_fraction::MarkFraction;
 pub use min_rtt::MinRtt;

@@ -1,0 +1,197 @@
+//! LEDBAT. RFC 6817 section 2.4.2: the window keeps `target` of queueing delay, so that the flow yields to flows that queue
+//! more.
+//!
+//! For each acknowledged segment the window grows by `gain (target - q)/target/cwnd`, and stays within what was in flight plus
+//! one segment. `q` is the smallest of the last four one-way delays less the smallest of ten minutes. A loss or an ECN echo
+//! halves it at most once per window of data. Differences from libutp, which `variant` does not select: it grows twice as fast,
+//! corrects the drift of clocks and lets the window fall below a segment. docs/specs/controllers-2.md section 3. Status: draft.
+
+use crate::descriptor::{Descriptor, Family, Status};
+use crate::estimators::BaseDelay;
+use crate::params::{Param, ParamKind, Params};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Restart, Signals, Timeout};
+use std::collections::VecDeque;
+use units::Segments;
+
+/// The part of the target at which slow start ends.
+const SLOW_START_PART: f64 = 0.9;
+
+/// A window that keeps a queueing delay.
+#[derive(Clone, Debug)]
+pub struct Ledbat {
+    cwnd: Segments,
+    max_window: Segments,
+    target: f64,
+    gain: f64,
+    allowed: Segments,
+    least_window: Segments,
+    filter: usize,
+    by_round_trip: bool,
+    slow_start: bool,
+    base: BaseDelay,
+    current: VecDeque<f64>,
+    /// The queueing delay, seconds.
+    queueing: f64,
+}
+
+impl Algorithm for Ledbat {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "ledbat",
+        summary: "keeps a target of queueing delay and yields to flows that queue more",
+        source: "RFC 6817",
+        family: Family::Background,
+        status: Status::Draft,
+        params: &[
+            Param {
+                name: "target",
+                kind: ParamKind::Number { default: 0.1, min: 0.001, max: 10.0 },
+                unit: "s",
+                doc: "queueing delay that the flow keeps (TARGET)",
+            },
+            Param {
+                name: "gain",
+                kind: ParamKind::Number { default: 1.0, min: 0.001, max: 100.0 },
+                unit: "segments",
+                doc: "growth in a round trip at an empty queue (GAIN)",
+            },
+            Param {
+                name: "allowed_increase",
+                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
+                unit: "segments",
+                doc: "the window exceeds what is in flight by at most this (ALLOWED_INCREASE)",
+            },
+            Param {
+                name: "min_window",
+                kind: ParamKind::Number { default: 2.0, min: 1.0, max: 1e6 },
+                unit: "segments",
+                doc: "smallest window except after a timeout (MIN_CWND)",
+            },
+            Param {
+                name: "filter",
+                kind: ParamKind::Number { default: 4.0, min: 1.0, max: 1000.0 },
+                unit: "samples",
+                doc: "the delay is the smallest of so many samples (CURRENT_FILTER)",
+            },
+            Param {
+                name: "base_history",
+                kind: ParamKind::Number { default: 10.0, min: 1.0, max: 1000.0 },
+                unit: "min",
+                doc: "the base delay is the smallest of this time (BASE_HISTORY)",
+            },
+            Param {
+                name: "delay",
+                kind: ParamKind::Choice(&["one_way", "rtt"]),
+                unit: "",
+                doc: "one-way delays by the receiver's time, or round-trip times",
+            },
+            Param {
+                name: "fast_start",
+                kind: ParamKind::Switch(false),
+                unit: "",
+                doc: "the window doubles in a round trip until the queueing delay is 0.9 of the target",
+            },
+        ],
+        probes: &["queueing_delay"],
+    };
+    fn new(params: &Params, flow: &FlowInfo) -> Ledbat {
+        Ledbat {
+            cwnd: flow.initial_window,
+            max_window: flow.max_window,
+            target: params.number("target"),
+            gain: params.number("gain"),
+            allowed: params.number("allowed_increase"),
+            least_window: params.number("min_window"),
+            filter: params.number("filter") as usize,
+            by_round_trip: params.choice("delay") == "rtt",
+            slow_start: params.switch("fast_start"),
+            base: BaseDelay::new(params.number("base_history") as usize),
+            current: VecDeque::new(),
+            queueing: 0.0,
+        }
+    }
+}
+
+impl Ledbat {
+    /// `acked` segments with a queueing delay, and `flight` segments in flight before.
+    fn step(&mut self, acked: f64, flight: Segments) {
+        if self.slow_start && self.queueing < SLOW_START_PART * self.target {
+            self.set_window(self.cwnd + acked);
+            return;
+        }
+        self.slow_start = false;
+        let off = (self.target - self.queueing) / self.target;
+        let wanted = self.cwnd + self.gain * off * acked / self.cwnd;
+        self.set_window(wanted.min(flight + self.allowed).max(self.least_window));
+    }
+}
+
+impl Controller for Ledbat {
+    fn needs(&self) -> Signals {
+        let time = if self.by_round_trip { Signals::NONE } else { Signals::RECEIVER_TIME };
+        time.and(Signals::SEGMENT_COUNTS)
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        let delay = if self.by_round_trip { ack.rtt.map(|rtt| rtt.seconds()) } else { ack.one_way_delay() };
+        if let Some(delay) = delay {
+            let base = self.base.add(ack.now, delay);
+            self.current.push_back(delay);
+            if self.current.len() > self.filter {
+                self.current.pop_front();
+            }
+            self.queueing = self.current.iter().copied().fold(f64::INFINITY, f64::min) - base;
+        }
+        if ack.delivered > 0 && ack.may_grow {
+            self.step(f64::from(ack.delivered), ack.prior_in_flight);
+        }
+    }
+    fn on_congestion(&mut self, _event: &Congestion) {
+        self.slow_start = false;
+        self.cwnd = self.cwnd.min((self.cwnd / 2.0).max(self.least_window));
+    }
+    fn on_rto(&mut self, _event: &Timeout) {
+        (self.cwnd, self.slow_start) = (1.0, false);
+    }
+    fn on_restart(&mut self, _event: &Restart) {}
+    fn owns_window(&self) -> bool {
+        true
+    }
+    fn set_window(&mut self, cwnd: Segments) {
+        self.cwnd = cwnd.min(self.max_window);
+    }
+    fn set_ssthresh(&mut self, _ssthresh: Segments) {}
+    fn cwnd(&self) -> Segments {
+        self.cwnd.floor().max(1.0)
+    }
+    fn ssthresh(&self) -> Segments {
+        f64::INFINITY
+    }
+    fn probe(&self, out: &mut [f64]) {
+        out[0] = self.queueing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::linux_flow;
+
+    #[test]
+    fn published_steps() {
+        // Window, queueing delay in s, segments in flight, window after one segment.
+        for (cwnd, queueing, flight, after) in [
+            (10.0, 0.0, 99.0, 10.1),
+            (10.0, 0.05, 99.0, 10.05),
+            (10.0, 0.1, 99.0, 10.0),
+            (10.0, 0.2, 99.0, 9.9),
+            (10.0, 0.5, 99.0, 9.6),
+            (10.0, 0.0, 8.0, 9.0),
+            (2.0, 0.5, 99.0, 2.0),
+        ] {
+            let params = Params::new(Ledbat::DESCRIPTOR.params, []).unwrap();
+            let mut own = Ledbat::new(&params, &linux_flow(cwnd, f64::INFINITY));
+            own.queueing = queueing;
+            own.step(1.0, flight);
+            assert!((own.cwnd - after).abs() < 1e-9, "{cwnd} {queueing} {flight}: {}", own.cwnd);
+        }
+    }
+}
