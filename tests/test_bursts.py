@@ -25,10 +25,10 @@ EXCEPTIONS = {
     "the window stays (alpha 1; Linux has 2): 0.48 at the least, in 1 of 200 networks",
     "westwood_plus": "a burst while it starts sets the threshold to what it delivered; then one segment a round "
     "trip: 0.31 at the least, in 4 of 200 networks, with paths of 150 to 260 segments",
-    "ledbat": "after a timeout it grows by one segment a round trip from one segment on (RFC 6817 has no slow start): 0.28 at "
-    "the least, in 5 of 200 networks, with paths of 100 to 250 segments",
-    "ledbat_pp": "a loss of its first slow start ends it, and it grows by one segment a round trip or less: 0.19 at the least, "
-    "in 7 of 200 networks, with long paths",
+    "ledbat": "after a timeout it grows by one segment a round trip from one segment on (RFC 6817 has no slow start): "
+    "0.28 at the least, in 5 of 200 networks, with paths of 100 to 250 segments",
+    "ledbat_pp": "a loss of its first slow start ends it, and it grows by one segment a round trip or less: 0.19 at "
+    "the least, in 7 of 200 networks, with long paths",
     "rcp_plus": "its capacity is 1 Mb/s unless the scenario gives one",
 }
 """Controllers that stay below it, with the cause."""
