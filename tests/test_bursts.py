@@ -25,6 +25,8 @@ EXCEPTIONS = {
     "the window stays (alpha 1; Linux has 2): 0.48 at the least, in 1 of 200 networks",
     "westwood_plus": "a burst while it starts sets the threshold to what it delivered; then one segment a round "
     "trip: 0.31 at the least, in 4 of 200 networks, with paths of 150 to 260 segments",
+    "cdg": "a back-off while it starts sets the threshold, then one segment a round trip: 0.06 at the least, in 9 of "
+    "200 networks, with long paths",
     "ledbat": "after a timeout it grows by one segment a round trip from one segment on (RFC 6817 has no slow start): "
     "0.28 at the least, in 5 of 200 networks, with paths of 100 to 250 segments",
     "ledbat_pp": "a loss of its first slow start ends it, and it grows by one segment a round trip or less: 0.19 at "

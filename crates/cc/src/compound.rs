@@ -11,8 +11,8 @@ use crate::detmath::{exp, ln};
 use crate::estimators::{MinRtt, Round};
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;
-use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
+use crate::window::Window;
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Restart, Timeout};
 use units::{Segments, Time};
 
 const ALPHA: f64 = 0.125;
@@ -40,6 +40,8 @@ pub struct Compound {
     round: Round,
     /// Part of the window that was in the queue in the last round.
     queued: f64,
+    /// The delay window before the last reduction.
+    before: Segments,
 }
 
 impl Algorithm for Compound {
@@ -67,7 +69,7 @@ impl Algorithm for Compound {
                 name: "low_window",
                 kind: ParamKind::Number { default: 41.0, min: 1.0, max: 1e6 },
                 unit: "segments",
-                doc: "below this window there is no delay window",
+                doc: "below this window the delay window does not change",
             },
         ],
         probes: &["delay_window", "gamma"],
@@ -84,6 +86,7 @@ impl Algorithm for Compound {
             samples: 0,
             round: Round::default(),
             queued: 0.0,
+            before: 0.0,
         }
     }
 }
@@ -135,6 +138,7 @@ impl Controller for Compound {
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
+        self.before = self.delay;
         let loss = (event.window - self.delay).max(0.0);
         if self.tube {
             let wanted = (0.75 * loss * self.queued).clamp(GAMMA[0], GAMMA[1]);
@@ -144,14 +148,34 @@ impl Controller for Compound {
         self.delay = (event.window * (1.0 - BETA) - loss / 2.0).max(0.0);
     }
     fn on_rto(&mut self, event: &Timeout) {
+        self.before = self.delay;
         self.delay = 0.0;
         self.window.timeout(event, 0.5);
+    }
+    fn on_undo(&mut self, _now: Time) {
+        self.delay = self.before;
+    }
+    fn on_restart(&mut self, event: &Restart) {
+        self.delay = 0.0;
+        self.set_window(event.window);
     }
     fn on_recovery_exit(&mut self, _now: Time) {
         self.least.reset();
         self.samples = 0;
     }
-    impl_window_accessors!(window);
+    fn set_window(&mut self, cwnd: Segments) {
+        self.window.set(cwnd);
+        self.delay = self.delay.min(cwnd);
+    }
+    fn set_ssthresh(&mut self, ssthresh: Segments) {
+        self.window.ssthresh = ssthresh;
+    }
+    fn cwnd(&self) -> Segments {
+        self.window.cwnd
+    }
+    fn ssthresh(&self) -> Segments {
+        self.window.ssthresh
+    }
     fn probe(&self, out: &mut [f64]) {
         (out[0], out[1]) = (self.delay, self.gamma);
     }

@@ -4,15 +4,16 @@
 //!
 //! `dq` is the smallest round-trip time of half a smoothed round trip (`standing`) less that of ten seconds. Packets are paced
 //! at twice the window over `standing`. Differences from the paper: an ACK against the recorded direction resets a velocity
-//! above 1 (as mvfst); `velocity_bound`: a window changes by at most its size in a round trip (as genericCC); a timeout sets two
-//! segments (as mvfst at persistent congestion); the window grows only if it limits the sender. An ECN echo counts as a loss:
-//! it changes delta in the competitive mode only. docs/specs/controllers-2.md section 1. Status: draft.
+//! above 1 (as mvfst); `velocity_bound`: a window changes by at most its size in a round trip (as genericCC); a timeout counts
+//! as a loss and restarts with the smallest window (as mvfst at persistent congestion), and one that was spurious restores it;
+//! the window grows only if it limits the sender. An ECN echo counts as a loss: it changes delta in the competitive mode only.
+//! docs/specs/controllers-2.md section 1. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{ExtremeOver, Smoothed};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
-use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Restart, Signals, Timeout};
+use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
 
 /// Smallest window, segments.
@@ -64,6 +65,8 @@ pub struct Copa {
     delta_at: Option<Time>,
     competitive: bool,
     lost: bool,
+    /// The window before the last timeout.
+    before: Segments,
 }
 
 impl Algorithm for Copa {
@@ -139,6 +142,7 @@ impl Algorithm for Copa {
             delta_at: None,
             competitive: false,
             lost: false,
+            before: 0.0,
         }
     }
 }
@@ -246,10 +250,16 @@ impl Controller for Copa {
     fn ecn_response(&self) -> EcnResponse {
         EcnResponse::CwrOnly
     }
-    fn on_rto(&mut self, _event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
+        if !event.repeated {
+            self.before = self.cwnd;
+        }
         (self.cwnd, self.velocity, self.same, self.slow_start) = (LEAST, 1.0, 0, false);
+        self.lost = true;
     }
-    fn on_restart(&mut self, _event: &Restart) {}
+    fn on_undo(&mut self, _now: Time) {
+        self.cwnd = self.cwnd.max(self.before);
+    }
     fn owns_window(&self) -> bool {
         true
     }

@@ -4,11 +4,11 @@
 //! For a time `d` since the last congestion event: `alpha = 2 (1 - beta) f(d)`, `f = 1` to one second, then
 //! `1 + 10 (d - 1) + ((d - 1)/2)^2`; `beta = RTTmin/RTTmax` within [0.5, 0.8], and 0.5 if the throughput changed by more than a
 //! fifth. Variants (docs/specs/controllers-2.md section 6):
-//! - `paper`: real numbers, alpha for each ACK;
-//! - `linux`: alpha and beta in 1/128, times in jiffies of 1 ms.
+//! - `paper`: real numbers, alpha for each ACK; after an idle time the window can grow fast, since the time counts on;
+//! - `linux`: alpha and beta in 1/128, times in jiffies of 1 ms, at most one segment for each ACK, alpha anew only then.
 //!
-//! Differences: the round-trip time in RTTmax is the sample, in Linux the smoothed one; the scaled `f` is at least 1 in both
-//! variants, as in Linux. Status: draft.
+//! Differences: a sample raises RTTmax by at most 20 ms, Linux takes no sample above that; Linux needs one more congestion event
+//! with a steady throughput before it adapts beta; the scaled `f` is at least 1 in both variants, as in Linux. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MinRtt;
@@ -45,6 +45,8 @@ pub struct Htcp {
     beta: f64,
     /// The last growth, segments a round trip.
     alpha: f64,
+    /// Variant `linux`: segments that were acknowledged since the window grew.
+    counted: f64,
     throughput: Throughput,
     /// What a spurious reduction restores.
     before: Option<(Time, Span, Option<f64>)>,
@@ -113,6 +115,7 @@ impl Algorithm for Htcp {
             longest: Span::ZERO,
             beta: BETA[0],
             alpha: 1.0,
+            counted: 0.0,
             throughput: Throughput::default(),
             before: None,
         }
@@ -164,11 +167,11 @@ impl Htcp {
     }
 
     /// A congestion event: a new beta.
-    fn congestion(&mut self) {
+    fn congestion(&mut self, now: Time) {
         if !self.recovering {
             self.before = Some((self.since, self.longest, self.throughput.last));
         }
-        self.recovering = true;
+        (self.recovering, self.since) = (true, now);
         let (steady, least) = (self.throughput.steady(), self.least.get().unwrap_or(Span::ZERO));
         self.beta = match steady && least > SHORT && self.longest > Span::ZERO {
             true => (least.seconds() / self.longest.seconds()).clamp(BETA[0], BETA[1]),
@@ -203,17 +206,28 @@ impl Controller for Htcp {
             return;
         }
         let left = self.window.slow_start_step(ack);
-        if left > 0.0 {
+        if left <= 0.0 {
+            return;
+        }
+        if !self.linux {
             self.alpha = self.growth_at(ack.now);
             self.window.additive_step(left * self.alpha);
+        } else if self.counted * self.alpha >= self.window.cwnd {
+            // One segment at most for each ACK, and alpha anew.
+            self.window.set(self.window.cwnd + 1.0);
+            (self.counted, self.alpha) = (0.0, self.growth_at(ack.now));
+        } else {
+            self.counted += left;
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
-        self.congestion();
+        self.congestion(event.now);
         self.window.reduce(event.window, self.beta);
     }
     fn on_rto(&mut self, event: &Timeout) {
-        self.congestion();
+        if self.window.reduces_at(event) {
+            self.congestion(event.now);
+        }
         self.window.timeout(event, self.beta);
     }
     fn on_undo(&mut self, _now: Time) {

@@ -6,7 +6,8 @@
 //! - `linux`: alpha in 1/128 and beta in 1/64, delays in microseconds; below 15 segments alpha is 1 and beta 1/2.
 //!
 //! Once the delay of a round was above the low threshold, alpha returns to its maximum only after five rounds below it in
-//! a row. Round-trip times above 3.3 s count as that. Status: draft.
+//! a row. Round-trip times above 3.3 s count as that. Differences of Linux's growth from `linux`: a step drops the rest of its
+//! counter, and a round above the threshold keeps the count of rounds below it. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round};
@@ -188,9 +189,12 @@ impl Controller for Illinois {
         self.reduce(event.window);
     }
     fn on_rto(&mut self, event: &Timeout) {
+        if self.window.reduces_at(event) {
+            self.reduce(event.window);
+        }
+        self.window.restart();
         (self.alpha, self.beta) = (1.0, BETA[1]);
         (self.above, self.low_rounds, self.samples, self.sum) = (false, 0, 0, Span::ZERO);
-        self.window.timeout(event, 1.0 - self.beta);
     }
     impl_window_accessors!(window);
     fn probe(&self, out: &mut [f64]) {

@@ -3,15 +3,15 @@
 //!
 //! For each acknowledged segment the window grows by `gain (target - q)/target/cwnd`, and stays within what was in flight plus
 //! one segment. `q` is the smallest of the last four one-way delays less the smallest of ten minutes. A loss or an ECN echo
-//! halves it at most once per window of data. Differences from libutp, which `variant` does not select: it grows twice as fast,
-//! corrects the drift of clocks and lets the window fall below a segment. docs/specs/controllers-2.md section 3. Status: draft.
+//! halves it at most once per window of data. The window stays in recovery. Differences of libutp, for which there is no
+//! variant: it grows twice as fast, corrects the drift of clocks and lets the window fall below a segment. docs/specs/controllers-2.md section 3. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::BaseDelay;
 use crate::params::{Param, ParamKind, Params};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Restart, Signals, Timeout};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use std::collections::VecDeque;
-use units::Segments;
+use units::{Segments, Time};
 
 /// The part of the target at which slow start ends.
 const SLOW_START_PART: f64 = 0.9;
@@ -32,6 +32,8 @@ pub struct Ledbat {
     current: VecDeque<f64>,
     /// The queueing delay, seconds.
     queueing: f64,
+    /// The window that a spurious reduction restores.
+    before: Option<Segments>,
 }
 
 impl Algorithm for Ledbat {
@@ -107,6 +109,7 @@ impl Algorithm for Ledbat {
             base: BaseDelay::new(params.number("base_history") as usize),
             current: VecDeque::new(),
             queueing: 0.0,
+            before: None,
         }
     }
 }
@@ -115,7 +118,7 @@ impl Ledbat {
     /// `acked` segments with a queueing delay, and `flight` segments in flight before.
     fn step(&mut self, acked: f64, flight: Segments) {
         if self.slow_start && self.queueing < SLOW_START_PART * self.target {
-            self.set_window(self.cwnd + acked);
+            self.set_window((self.cwnd + acked).min(flight + acked + self.allowed).max(self.cwnd));
             return;
         }
         self.slow_start = false;
@@ -146,12 +149,18 @@ impl Controller for Ledbat {
     }
     fn on_congestion(&mut self, _event: &Congestion) {
         self.slow_start = false;
+        self.before = Some(self.cwnd);
         self.cwnd = self.cwnd.min((self.cwnd / 2.0).max(self.least_window));
     }
-    fn on_rto(&mut self, _event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
+        if !event.repeated {
+            self.before = Some(self.cwnd);
+        }
         (self.cwnd, self.slow_start) = (1.0, false);
     }
-    fn on_restart(&mut self, _event: &Restart) {}
+    fn on_undo(&mut self, _now: Time) {
+        self.cwnd = self.cwnd.max(self.before.take().unwrap_or(0.0));
+    }
     fn owns_window(&self) -> bool {
         true
     }

@@ -3,14 +3,15 @@
 //!
 //! For each acknowledged segment the window grows by `GAIN/cwnd`, `GAIN = 1/min(16, ceil(2 target/base))`; above the target it
 //! changes by `max(GAIN - cwnd (q/target - 1), -cwnd/2)/cwnd`. A slowdown sets two segments for two round trips and then
-//! returns by slow start; the next one comes after nine times its duration. Readings: the draft's wording on losses in a
-//! slowdown is not known, a slowdown that is due while the application limits the flow is put off, and an idle time ends a
-//! slowdown. docs/specs/controllers-2.md section 4. Status: draft.
+//! returns by slow start; the next one comes after nine times its duration. Readings: a loss in a slowdown halves the window to
+//! which it returns (the draft's wording is not known); a slowdown that is due while the application limits the flow, or at the
+//! smallest window, is put off; an idle time of four round trips ends a slowdown and sets two segments; the window stays in
+//! recovery. docs/specs/controllers-2.md section 4. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{BaseDelay, Smoothed};
 use crate::params::{Param, ParamKind, Params};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Restart, Signals, Timeout};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout, TransmitStart};
 use std::collections::VecDeque;
 use units::{Segments, Span, Time};
 
@@ -22,6 +23,8 @@ const FREEZE: f64 = 2.0;
 const RATIO: f64 = 9.0;
 /// Part of the target at which the first slow start ends.
 const FIRST_PART: f64 = 0.75;
+/// Smoothed round trips without a transmission that end a slowdown.
+const IDLE: f64 = 4.0;
 /// Minutes of the base delay.
 const HISTORY: usize = 10;
 /// The round-trip time is the smallest of so many samples.
@@ -46,6 +49,8 @@ pub struct LedbatPp {
     /// When the present slowdown began.
     began: Option<Time>,
     frozen_until: Time,
+    /// Window and threshold that a spurious reduction restores.
+    before: Option<(Segments, Segments)>,
 }
 
 impl Algorithm for LedbatPp {
@@ -61,7 +66,7 @@ impl Algorithm for LedbatPp {
             unit: "s",
             doc: "queueing delay that the flow keeps",
         }],
-        probes: &["queueing_delay", "ssthresh"],
+        probes: &["queueing_delay"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> LedbatPp {
         LedbatPp {
@@ -78,6 +83,7 @@ impl Algorithm for LedbatPp {
             slowdown_at: None,
             began: None,
             frozen_until: Time::ZERO,
+            before: None,
         }
     }
 }
@@ -120,7 +126,7 @@ impl LedbatPp {
         if self.slowdown_at.is_none_or(|at| now < at) {
             return false;
         }
-        if !limited {
+        if !limited || self.cwnd <= LEAST {
             self.slowdown_at = Some(now + self.round_trips(FREEZE * RATIO));
             return false;
         }
@@ -146,6 +152,8 @@ impl LedbatPp {
                 }
                 return;
             }
+        } else if self.began.is_some() {
+            self.ramped(now);
         }
         let change = change(self.cwnd, self.queueing, self.target, self.base_rtt);
         if change < 0.0 || limited {
@@ -183,6 +191,12 @@ impl Controller for LedbatPp {
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
+        self.before = Some((self.cwnd, self.ssthresh));
+        if self.began.is_some() {
+            // In a slowdown: what it returns to halves.
+            self.ssthresh = (self.ssthresh / 2.0).max(LEAST);
+            return;
+        }
         self.cwnd = (self.cwnd / 2.0).max(LEAST);
         self.ssthresh = self.cwnd;
         if self.initial || self.slowdown_at.is_none() {
@@ -190,12 +204,24 @@ impl Controller for LedbatPp {
         }
     }
     fn on_rto(&mut self, event: &Timeout) {
-        self.ssthresh = (self.cwnd / 2.0).max(LEAST);
-        (self.cwnd, self.frozen_until) = (1.0, Time::ZERO);
+        if !event.repeated {
+            self.before = Some((self.cwnd, self.ssthresh));
+            let used = if self.began.is_some() { self.cwnd.max(self.ssthresh) } else { self.cwnd };
+            self.ssthresh = (used / 2.0).max(LEAST);
+        }
+        (self.cwnd, self.frozen_until, self.began) = (1.0, Time::ZERO, None);
         self.ramped(event.now);
     }
-    fn on_restart(&mut self, _event: &Restart) {
-        (self.cwnd, self.began, self.slowdown_at, self.frozen_until) = (LEAST, None, None, Time::ZERO);
+    fn on_undo(&mut self, _now: Time) {
+        if let Some((cwnd, ssthresh)) = self.before.take() {
+            (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), ssthresh);
+        }
+    }
+    fn on_transmit_start(&mut self, event: &TransmitStart) {
+        // An idle time empties the queue by itself.
+        if event.idle > self.round_trips(IDLE) {
+            (self.cwnd, self.began, self.slowdown_at, self.frozen_until) = (LEAST, None, None, Time::ZERO);
+        }
     }
     fn owns_window(&self) -> bool {
         true
@@ -213,7 +239,7 @@ impl Controller for LedbatPp {
         self.ssthresh
     }
     fn probe(&self, out: &mut [f64]) {
-        (out[0], out[1]) = (self.queueing, self.ssthresh);
+        out[0] = self.queueing;
     }
 }
 

@@ -62,6 +62,7 @@ registry::controllers! {
     yeah: Yeah,
     compound: Compound,
     copa: Copa,
+    cdg: Cdg,
     ledbat: Ledbat,
     ledbat_pp: LedbatPp,
     rcp: Rcp,

@@ -61,13 +61,14 @@ impl Algorithm for Scalable {
 }
 
 impl Scalable {
-    /// The part of a window that a reduction leaves. Linux takes a whole number of segments, an eighth rounded down.
-    fn kept(&self, window: Segments) -> f64 {
+    /// A reduction of a window. Linux takes a whole number of segments, an eighth rounded down.
+    fn reduce(&mut self, used: Segments) {
         if self.linux {
-            let whole = window.floor();
-            return (whole - (whole / 8.0).floor()) / whole;
+            let whole = used.floor();
+            self.window.reduce_to((whole - (whole / 8.0).floor()).max(2.0));
+        } else {
+            self.window.reduce(used, if used > self.low_window { KEPT } else { 0.5 });
         }
-        if window > self.low_window { KEPT } else { 0.5 }
     }
 }
 
@@ -90,10 +91,13 @@ impl Controller for Scalable {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.window.reduce(event.window, self.kept(event.window));
+        self.reduce(event.window);
     }
     fn on_rto(&mut self, event: &Timeout) {
-        self.window.timeout(event, self.kept(event.window));
+        if self.window.reduces_at(event) {
+            self.reduce(event.window);
+        }
+        self.window.restart();
     }
     impl_window_accessors!(window);
 }

@@ -249,10 +249,15 @@ impl Window {
 
     /// A timeout: reduces the threshold as for a loss and sets the window to one segment.
     pub fn timeout(&mut self, event: &Timeout, factor: f64) {
-        if !event.repeated || self.arithmetic.reduce_on_every_timeout {
+        if self.reduces_at(event) {
             self.reduce(event.window, factor);
         }
         self.restart();
+    }
+
+    /// Whether a timeout reduces the threshold: a repeated one of the same segment does so in ns-2 only.
+    pub fn reduces_at(&self, event: &Timeout) -> bool {
+        !event.repeated || self.arithmetic.reduce_on_every_timeout
     }
 
     /// After a timeout: one segment; the threshold stays.

@@ -138,7 +138,7 @@ impl Controller for Yeah {
         self.window.reduce_to(left);
     }
     fn on_rto(&mut self, event: &Timeout) {
-        if !event.repeated {
+        if self.window.reduces_at(event) {
             let left = self.after_loss(event.window);
             self.window.reduce_to(left);
         }

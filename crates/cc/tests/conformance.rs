@@ -307,5 +307,10 @@ fn descriptors_are_complete() {
         for p in d.params {
             assert!(!p.doc.is_empty(), "{}.{} lacks words", d.name, p.name);
         }
+        for column in
+            ["time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause"]
+        {
+            assert!(!d.probes.contains(&column), "{}: the trace has a column {column} already", d.name);
+        }
     }
 }

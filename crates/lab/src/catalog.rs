@@ -41,12 +41,15 @@ const MANY_LOSSES: &str =
 
 const FAST_GROWTH: &str = "it grows by ten segments and more in the round trip of a loss, and NewReno repairs one of the losses per round trip";
 
+const OWN_QUEUE: &str = "it backs off by the gradient of its own queue, more often with delayed ACKs";
+
 /// By controller. `tests/test_alone.py` measures every controller in both profiles, with and without timestamps and delayed
 /// ACKs.
 const LIMITS: &[(&str, Limit)] = &[
     ("rcp_plus", Limit { profile: "ns2", reason: CAPACITY_NOT_SET }),
     ("rcp_plus", Limit { profile: "linux", reason: CAPACITY_NOT_SET }),
     ("htcp", Limit { profile: "ns2", reason: FAST_GROWTH }),
+    ("cdg", Limit { profile: "ns2", reason: OWN_QUEUE }),
     ("bic", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_awi", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_dpe", Limit { profile: "ns2", reason: MANY_LOSSES }),

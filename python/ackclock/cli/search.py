@@ -157,6 +157,8 @@ def _print(search: Search, target: Path) -> None:
     if not search.failures:
         nearest = "" if search.nearest is None else f"; the nearest misses it by {search.nearest:.3g}"
         console.print(f"no failure in {search.evaluations:,} networks ({search.objective.text}{nearest})")
+    if search.refused:
+        console.print(f"{len(search.refused):,} networks cannot be run, the first because: {search.refused[0]}")
     cost = f"{search.evaluations:,} networks, {search.runs:,} runs, {search.cpu_s:.1f} CPU s"
     say(f"{cost}; written: {target / 'report.html'}")
 

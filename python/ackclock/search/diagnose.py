@@ -22,7 +22,7 @@ TCP_OPTIONS: dict[str, Sequence[Any]] = {
     "recovery": ("sack", "newreno"),
     "delayed_ack": (False, True),
     "ack_delay_max": ("40ms",),
-    "undo": (False, True),
+    "undo": ([],),
     "tail_loss_probe": (False, True),
     "sack": (False,),
     "min_rto": ("200ms", "1s"),
@@ -71,14 +71,14 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Margin:
-    """The interval of a value in which the failure holds; `open` ends reach the end of the space."""
+    """The interval of a value in which the failure holds."""
 
     name: str
     value: Any
     low: Any
     high: Any
     whole: bool
-    """Whether it holds over the whole range."""
+    """Whether it holds at both ends of the range."""
 
 
 @dataclass
@@ -129,6 +129,8 @@ def _signature(evaluator: Evaluator, genome: Genome, value: Value) -> Explained:
         return Signature("error", "exception", None), None, None
     start, end = evaluator.space.measured(genome)
     flow = slowest(evaluator, genome, result.outcome)
+    began = next(one["start_s"] for one in scenario.resolved["flows"] if one["name"] == flow)
+    start = min(max(start, began), end)
     quiet = stagnation(result, flow, start, end)
     at = round((quiet[0] + quiet[1]) / 2, 3)
     reference = _reference_fails(evaluator, value)
@@ -237,7 +239,7 @@ def _number(ablation: Ablation) -> str:
 
 
 def _margins(evaluator: Evaluator, genome: Genome) -> list[Margin]:
-    """The interval in which the failure holds, for each value that is not the base's and each number of an event."""
+    """The interval in which the failure holds, for each value and each number of an event, by bisection."""
     margins = []
     for one in sorted(evaluator.space.numbers(genome), key=lambda one: one.of_event):
         last = len(one.axis.values) - 1

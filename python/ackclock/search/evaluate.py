@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -50,11 +51,21 @@ class Task:
 
 def _code(space: Space, roles: Sequence[Role]) -> str:
     """A hash of all modules in the folders of the controllers in Python that the roles and the base name."""
-    texts = [space.source.text, *(value for role in roles for _, value in role.set_)]
-    named = {path for text in texts for path in re.findall(r'"?python"? = "([^"]+):\w+"', text)}
-    folders = {(Path(space.source.file).parent / path).resolve().parent for path in named}
+    tables = [tomllib.loads(f"x = {value}") for role in roles for _, value in role.set_]
+    named = {place.rpartition(":")[0] for place in _named([space.base, *tables])}
+    folders = {Path(path).resolve().parent for path in named}
     parts = [file.read_bytes() for folder in sorted(folders) for file in sorted(folder.glob("*.py"))]
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest() if named else ""
+
+
+def _named(item: Any) -> Iterator[str]:
+    """FILE.py:CLASS of every controller in Python of a document."""
+    if isinstance(item, Mapping):
+        if isinstance(item.get("python"), str):
+            yield item["python"]
+        item = list(item.values())
+    for one in item if isinstance(item, list) else ():
+        yield from _named(one)
 
 
 @dataclass(frozen=True)
@@ -147,7 +158,7 @@ class Processes:
         try:
             return self._workers.run(tasks)  # type: ignore[no-any-return]
         except RuntimeError as error:
-            if len(tasks) == 1:
+            if len(tasks) == 1 or self._workers.ended:
                 return [Measured(None, str(error))]
             return [one for task in tasks for one in self._part([task])]
 
@@ -195,6 +206,8 @@ class Value:
     roles: tuple[float | None, ...] = ()
     """The metric of each role with that seed."""
     error: str = ""
+    refused: str = ""
+    """Why the network cannot be run."""
 
 
 class Evaluator(AbstractContextManager["Evaluator"]):
@@ -297,12 +310,13 @@ class Evaluator(AbstractContextManager["Evaluator"]):
 
     def _value(self, measured: Sequence[Measured]) -> Value:
         error = measured[0].error
-        self.refused = next((one.refused for one in measured if one.refused), self.refused)
+        refused = next((one.refused for one in measured if one.refused), "")
+        self.refused = refused or self.refused
         numbers = tuple(one.value for one in measured)
         if error:
             return Value(None, -1e9, True, numbers, error)
         value = self.objective.value(numbers)
-        return Value(value, self.objective.fitness(value), self.objective.fails(value), numbers)
+        return Value(value, self.objective.fitness(value), self.objective.fails(value), numbers, "", refused)
 
     def confirmed(self, genomes: Sequence[Genome]) -> list[Value]:
         """The same over all seeds; the other seeds are run only for those that fail with the first one."""

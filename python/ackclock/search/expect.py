@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ackclock import ControllerError
 from ackclock.experiment import Scenario, read_source
 from ackclock.files import BadInput
 from ackclock.search.evaluate import run_once
@@ -71,15 +72,15 @@ def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:
         raise BadInput(f"{file}: names a controller in Python besides that of the scenario; add --allow-code")
     source, value = read_source(scenario, allow_code=allow_code), one.get("value")
     flows = {flow["name"]: flow["kind"] for flow in Scenario.read(source).resolved["flows"]}
+    errors: list[str] = []
 
     def metric(role: Role, seed: int, tested: bool) -> float | None:
         overrides = () if tested and not role.quic else role.overrides(one["tested"], flows)
         try:
             outcome = run_once(source, overrides, seed, quic=role.quic)
-        except RuntimeError:
-            if value is None:
-                return None
-            raise
+        except (ControllerError, RuntimeError) as error:
+            errors.append(str(error))
+            return None
         return measure(outcome, objective.metric, one["tested"], one["bottleneck"], one["rate_bps"])
 
     values = [
@@ -93,6 +94,8 @@ def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:
             scenario,
             "the controller raises an exception" if fails else "no exception",
         )
+    if errors:
+        return State("worse", scenario, f"{one['objective']}: {value:.3g} known, now {errors[0]}")
     least = max(values, key=objective.fitness)
     text = f"{one['objective']}: {value:.3g} known, {'-' if least is None else f'{least:.3g}'} now"
     if not objective.fails(least):

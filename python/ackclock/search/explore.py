@@ -286,7 +286,8 @@ class Explorer:
             proposed = self._propose(arm)
             if proposed is None and arm == "cma":
                 self._runs[arm] += 1  # its population waits for results: the share goes to the others in this round
-                proposed = self._propose("genetic" if "genetic" in self._arms else self._arms[0])
+            for other in reversed(self._arms):
+                proposed = proposed or (self._propose(other) if other not in {arm, "cma"} else None)
             if proposed is None:
                 break
             self._runs[proposed[0]] += 1

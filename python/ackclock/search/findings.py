@@ -78,6 +78,11 @@ class Findings:
         return len(self.tried)
 
     @property
+    def refused(self) -> list[str]:
+        """Why networks could not be run, one message for each of them."""
+        return [one.value.refused for one in self.tried if one.value.refused]
+
+    @property
     def nearest(self) -> float | None:
         """By how much the nearest network that is no failure misses the bound; None if there is none."""
         misses = [t.value.fitness for t in self.tried if not t.value.fails and math.isfinite(t.value.fitness)]
@@ -99,7 +104,13 @@ class Findings:
             }
             for number, one in enumerate(self.failures)
         ]
-        return {"evaluations": self.evaluations, "runs": self.runs, "failures": failures, "cpu_s": round(self.cpu_s, 3)}
+        return {
+            "evaluations": self.evaluations,
+            "refused": len(self.refused),
+            "runs": self.runs,
+            "failures": failures,
+            "cpu_s": round(self.cpu_s, 3),
+        }
 
 
 def file_name(number: int) -> str:

@@ -93,7 +93,12 @@ def role(text: str) -> Role:
         return Role(text, quic=text == "quic")
     if text in PROFILES:
         return Role(text, (("profile", f'"{text}"'),))
-    return Role(text, (("congestion_control", control_table(text)),))
+    table = control_table(text)
+    try:
+        tomllib.loads(f"x = {table}")
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{text}: no controller: a name, FILE.py:CLASS, or a table of TOML ({error})") from None
+    return Role(text, (("congestion_control", table),))
 
 
 def names_code(one: Role) -> bool:
@@ -122,6 +127,8 @@ def parse(text: str, control: str | Role, against: str | None, place: str) -> Ob
             check_name(name)
         except BadInput as error:
             raise BadInput(f"{place}: {error}, or {' or '.join(OWN)}") from None
+    if against and (form == "plain" or len(inside) == 3):
+        raise BadInput(f'{place}: "{text}" has no reference that {against} could replace; omit against')
     tested = role(control) if isinstance(control, str) else control
     if form == "plain":
         return Objective(text, form, name, (tested,), match[4], bound)

@@ -113,6 +113,8 @@ def read(name: str, table: Any, links: Sequence[str], flows: Sequence[str]) -> P
     if kind == "square" and count > 1:
         raise BadInput(f"{place}.count: a square wave is one; write several perturbations")
     axes = tuple(_axis(f"{place}.{field}", field, table) for field in fields)
+    if kind == "square" and axes[fields.index("period")].number(0) <= 0:
+        raise BadInput(f"{place}.period: must be more than zero")
     return Perturbation(name, kind, at, least, count, axes, flow)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,8 @@ def write(search: Findings, evaluator: Evaluator, folder: Path) -> None:
     """Write everything into a folder; the files of an earlier result there are replaced."""
     for old in folder.glob("minimal*.toml"):
         old.unlink()
-    copies = _Copies(folder)
-    documents = [_with_controllers(one.document, copies.placed) for one in search.failures]
+    copies = _Copies(Path(search.source.file).parent, folder)
+    documents = [_changed(one.document, copies.placed) for one in search.failures]
     text = ""
     for number, (one, document) in enumerate(zip(search.failures, documents, strict=True)):
         write_text(folder / file_name(number), document_text(document, _comments(search, one)))
@@ -54,31 +55,38 @@ def _comments(search: Findings, one: Failure) -> list[str]:
     return [one.why, *how, f"ackclock search {search.source.file}, {place}"]
 
 
-def _with_controllers(item: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
-    """A document with each table of a controller in Python changed."""
+def _changed(item: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """A document with each of its tables changed, the inner ones first."""
     if isinstance(item, dict):
-        return change(item) if "python" in item else {k: _with_controllers(v, change) for k, v in item.items()}
-    return [_with_controllers(one, change) for one in item] if isinstance(item, list) else item
+        return change({key: _changed(value, change) for key, value in item.items()})
+    return [_changed(one, change) for one in item] if isinstance(item, list) else item
 
 
 class _Copies:
-    """Controllers in Python that are copied beside the scenarios: a scenario may run code of its folder."""
+    """Files of a base scenario, copied beside the smallest networks, which may name those of their folder only."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, base: Path, folder: Path) -> None:
+        self._base, self._folder = base, folder
         self._names: dict[Path, str] = {}
 
     def placed(self, table: dict[str, Any]) -> dict[str, Any]:
-        """The table of a controller with the copy of its file, which is made."""
-        file, _, name = table["python"].rpartition(":")
-        path = Path(file).resolve()
+        """A table that names copies, which are made: of a controller in Python, or of a file of a trace."""
+        if isinstance(table.get("python"), str):
+            file, _, name = table["python"].rpartition(":")
+            return table | {"python": f"{self._copy(Path(file))}:{name}"}
+        named = {key: table[key] for key in ("file", "fit") if isinstance(table.get(key), str)}
+        paths = {key: self._base / name for key, name in named.items()}
+        return table | {key: self._copy(path) for key, path in paths.items() if path.is_file()}
+
+    def _copy(self, file: Path) -> str:
+        path = file.resolve()
         if path not in self._names:
             same = [one for one in self._names if one.name == path.name]
-            copy = f"{path.stem}_{len(same) + 1}.py" if same else path.name
+            copy = f"{path.stem}_{len(same) + 1}{path.suffix}" if same else path.name
             if path != (self._folder / copy).resolve():
                 shutil.copyfile(path, self._folder / copy)
             self._names[path] = copy
-        return table | {"python": f"{self._names[path]}:{name}"}
+        return self._names[path]
 
 
 def render(search: Findings, evaluator: Evaluator, documents: Sequence[dict[str, Any]]) -> str:
@@ -108,8 +116,9 @@ def _shown(search: Findings, evaluator: Evaluator, one: Failure, file: str, docu
     from ackclock.experiment import Scenario
 
     pictures: dict[str, str | None] = {"series": None}
-    # The picture needs no controller, so none in Python is loaded.
-    network = Scenario.build(_with_controllers(document, lambda _: "reno"))
+    # The picture needs no controller, so none in Python is loaded; its files are those of the base.
+    plain = _changed(one.document, lambda table: "reno" if "python" in table else table)
+    network = Scenario.read(replace(search.source.with_text(document_text(plain)), file=search.source.file))
     pictures["network"] = svg_text(topology.draw(network, " "), f"network-{Path(file).stem}")
     if not one.error:
         pictures["series"] = svg_text(_series(search, evaluator, one), f"series-{Path(file).stem}")

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-from ackclock.experiment import Source, read_source
+from ackclock.experiment import Code, Source, read_source
 from ackclock.files import BadInput
 from ackclock.search.diagnose import Signature, diagnose, signature
 from ackclock.search.evaluate import Evaluator, runner, uses_python
@@ -44,7 +44,9 @@ class Search(Findings):
     def __init__(self, source: Source, options: Options) -> None:
         self.source, self.options = source, options
         self.space, table = read_space(source, options.overrides)
-        control: str | Role = options.control or str(table.get("control") or "") or _control_of(self.space)
+        named = table.get("control") or ""
+        of_file = inline(named) if isinstance(named, Mapping) else str(named)
+        control: str | Role = options.control or of_file or _control_of(self.space)
         text = options.objective or table.get("objective") or DEFAULT_OBJECTIVE
         place = "--objective" if options.objective else f"{source.file}: search.objective"
         self.objective: Objective = parse(str(text), control, options.against or table.get("against"), place)
@@ -110,6 +112,7 @@ class Search(Findings):
             if (store.about("search") or self.identity) != self.identity:
                 raise BadInput(f"{folder}: holds another search; give another folder with --out, or repeat its options")
             about = {"source": self.source.file, "options": asdict(self.options), "text": self.source.text}
+            about["assignments"] = list(self.source.assignments)
             store.set_about(search=self.identity, request=json.dumps(about), title="search")
             runs = runner(engine, jobs, python=uses_python(self.space, self.objective.roles))
             with Evaluator(self.space, self.objective, self.seeds, store, runs) as evaluator:
@@ -181,7 +184,8 @@ def stored(folder: Path, *, allow_code: bool = False) -> tuple[Source, Options]:
     try:
         about = json.loads(text or "")
         options = Options(**about["options"] | {"overrides": tuple(about["options"]["overrides"])})
-        source = Source(str(about["source"]), str(about["text"]), "anywhere" if allow_code else "none")
+        code: Code = "anywhere" if allow_code else "none"
+        source = Source(str(about["source"]), str(about["text"]), code, about["assignments"])
     except (ValueError, KeyError, TypeError):
         raise BadInput(f"{folder}: holds no search") from None
     if not allow_code:
@@ -216,7 +220,8 @@ def _refuse_code(file: str, options: Options, table: Mapping[str, Any]) -> None:
         if getattr(options, name):
             continue
         place = f"{file}: search.{name}"
-        roles = parse(str(text), "reno", None, place).roles if name == "objective" else (role(str(text)),)
+        words = inline(text) if isinstance(text, Mapping) else str(text)
+        roles = parse(words, "reno", None, place).roles if name == "objective" else (role(words),)
         if any(map(names_code, roles)):
             raise BadInput(f"{place}: names a controller in Python; name it with --{name}")
 

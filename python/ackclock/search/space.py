@@ -8,10 +8,12 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from ackclock import ScenarioError
 from ackclock.agree.perturb import key
 from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
@@ -246,7 +248,10 @@ class Space:
             most = limits.drops * self.rate_bps(genome, self.bottleneck) * end / PACKET_BITS
             total += max(0.0, sum(len(events) for p, events in pairs if p.kind == "drops") / max(1.0, most) - 1)
         if limits.queue and not total:
-            links = self.scenario(genome).resolved["links"]
+            try:
+                links = self.scenario(genome).resolved["links"]
+            except ScenarioError:
+                return total  # it is refused when it is to be run
             [link, *_] = (one for one in links if one["given"] == self.bottleneck)
             limit = link["limit_packets"] or (link["limit_bytes"] or math.inf) * 8 / PACKET_BITS
             total += max(0.0, limits.queue / limit - 1)
@@ -304,10 +309,11 @@ def read_space(source: Source, overrides: Sequence[str] = ()) -> tuple[Space, di
         raise BadInput(f"{source.file}: space and search must be tables")
     if unknown := sorted(search.keys() - set(SEARCH_KEYS)):
         raise BadInput(f"{source.file}: search.{unknown[0]}: unknown key; there are {', '.join(SEARCH_KEYS)}")
-    plain = Scenario.read(replace(source.with_text(tomli_w.dumps(document)), file=source.file), overrides)
+    text = source.with_text(tomli_w.dumps(document))
+    plain = Scenario.read(replace(text, file=source.file, assignments=source.assignments), overrides)
     if plain.is_study:
         raise BadInput(f"{source.file}: sweep: a search has no [sweep]; its values are in [space]")
-    base, resolved = document_of(plain), plain.resolved
+    base, resolved = _absolute(document_of(plain), Path(source.file).parent), plain.resolved
     for number, flow in enumerate(base.get("flow", [])):
         flow.setdefault("name", f"flow{number}")
     tested = _tested(source.file, resolved, str(search.get("tested", "")))
@@ -347,6 +353,15 @@ def _document(source: Source) -> dict[str, Any]:
         return tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{source.file}: not TOML: {error}") from None
+
+
+def _absolute(item: Any, folder: Path) -> Any:
+    """A document with whole paths of controllers in Python, which are relative to the folder of the file."""
+    if isinstance(item, dict):
+        if isinstance(item.get("python"), str):
+            return item | {"python": str((folder / item["python"]).resolve())}
+        return {key: _absolute(value, folder) for key, value in item.items()}
+    return [_absolute(one, folder) for one in item] if isinstance(item, list) else item
 
 
 def default_space(bottleneck: str, base: Mapping[str, Any]) -> dict[str, Any]:
@@ -391,6 +406,12 @@ def _links(
         return names, wanted
     path = next(one["path"] for one in resolved["flows"] if one["name"] == tested[0])
     slowest = min(path, key=lambda number: float(resolved["links"][number]["mean_rate_bps"] or 0)) if path else 0
+    if slowest % 2:
+        first, second = base["link"][slowest // 2]["ends"]
+        raise BadInput(
+            f"{file}: link {names[slowest // 2]}: data goes from {second} to {first}; write "
+            f'ends = ["{second}", "{first}"], so that a search disturbs the data and not its ACKs'
+        )
     return names, names[slowest // 2]
 
 
@@ -404,7 +425,8 @@ def _value(base: Mapping[str, Any], name: str) -> Any:
         else:
             at = at.get(step) if isinstance(at, Mapping) else None
         if number and isinstance(at, list):
-            at = at[int(number.rstrip("]"))]
+            index = number.rstrip("]")
+            at = at[int(index)] if index.isdecimal() and int(index) < len(at) else None
     return at
 
 

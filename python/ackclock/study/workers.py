@@ -38,18 +38,18 @@ class Batches:
         self.rest = list(reversed(runs))
         """The runs that no batch has, the next one last."""
         self._workers, self._batch_s = workers, batch_s
-        self._ended, self._seconds = 0, 0.0
+        self.ended, self._seconds = 0, 0.0
 
     def take(self) -> list[Run]:
         """The next batch."""
-        mean = self._seconds / self._ended if self._ended else 0.0
+        mean = self._seconds / self.ended if self.ended else 0.0
         wanted = round(self._batch_s / mean) if mean > 0 else 1
         size = max(1, min(wanted, len(self.rest) // (2 * self._workers)))
         return [self.rest.pop() for _ in range(min(size, len(self.rest)))]
 
     def count(self, runs: int, seconds: float) -> None:
         """Count runs that have ended, with their CPU seconds."""
-        self._ended, self._seconds = self._ended + runs, self._seconds + seconds
+        self.ended, self._seconds = self.ended + runs, self._seconds + seconds
 
 
 class Worker:
@@ -87,6 +87,7 @@ class Workers:
 
     def __init__(self, study: Any, jobs: int, command: str = COMMAND) -> None:
         self._start = partial(Worker, study, command)
+        self.ended = False
         self._every = [self._start() for _ in range(jobs)]
         self._free: SimpleQueue[int] = SimpleQueue()
         for number in range(jobs):
@@ -98,13 +99,15 @@ class Workers:
         try:
             return self._every[number].run(batch)
         except RuntimeError:
-            self._every[number] = self._start()
+            if not self.ended:
+                self._every[number] = self._start()
             raise
         finally:
             self._free.put(number)
 
     def end(self) -> None:
-        """End all processes."""
+        """End all processes; none is started any more."""
+        self.ended = True
         for worker in self._every:
             worker.end()
 

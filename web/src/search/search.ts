@@ -6,7 +6,7 @@ import { STEPS } from './shrink';
 import { decode, dimensions, excess, key, overrides, rate, simplest, smaller, type Genome, type Space } from './space';
 
 const ROUND = 16, POPULATION = 40, TRIES = 200, MOST_SHRINK = 120, BATCH = 4;
-/** How the networks are divided until there is a failure. */
+/** How the networks are divided. */
 const SHARES = { random: 0.4, genetic: 0.6 };
 type Arm = keyof typeof SHARES;
 
@@ -46,7 +46,6 @@ export class Search {
   #best: Tried[] = [];
   #seen = new Set<string>();
   #runs: Record<Arm, number> = { random: 0, genetic: 0 };
-  #hits: Record<Arm, number> = { random: 0, genetic: 0 };
   readonly #uniform;
   constructor(readonly space: Space, readonly control: Control, seed: number, private readonly run: Run) { this.#uniform = uniform(seed); }
 
@@ -79,15 +78,15 @@ export class Search {
   }
   #arm(): Arm {
     const arms = Object.keys(SHARES) as Arm[], total = this.#runs.random + this.#runs.genetic;
-    const score = (arm: Arm): number => (this.#hits.random + this.#hits.genetic ? this.#hits[arm] / this.#runs[arm] + Math.sqrt((2 * Math.log(total)) / this.#runs[arm]) : SHARES[arm] * (total + 1) - this.#runs[arm]);
+    const score = (arm: Arm): number => SHARES[arm] * (total + 1) - this.#runs[arm];
     return arms.reduce((a, b) => (score(b) > score(a) ? b : a));
   }
-  /** The next networks that are new and keep the limits, with the arms that propose them. */
-  #propose(count: number): [Arm, Genome][] {
-    const round: [Arm, Genome][] = [], take = (arm: Arm, genome: Genome): boolean => {
+  /** The next networks that are new and keep the limits. */
+  #propose(count: number): Genome[] {
+    const round: Genome[] = [], take = (arm: Arm, genome: Genome): boolean => {
       if (this.#seen.has(key(genome)) || excess(this.space, genome) > 0) return false;
       this.#seen.add(key(genome));
-      round.push([arm, genome]);
+      round.push(genome);
       this.#runs[arm]++;
       return true;
     };
@@ -104,11 +103,8 @@ export class Search {
     while (this.tried.length < budget) {
       const round = this.#propose(Math.min(ROUND, budget - this.tried.length));
       if (!round.length) return null;
-      const values = await this.#confirmed(round.map(([, genome]) => genome));
-      for (const [i, [arm, genome]] of round.entries()) {
-        this.tried.push({ number: this.tried.length + 1, genome, value: values[i]! });
-        if (values[i]!.fails) this.#hits[arm]++;
-      }
+      const values = await this.#confirmed(round);
+      for (const [i, genome] of round.entries()) this.tried.push({ number: this.tried.length + 1, genome, value: values[i]! });
       told(this.tried);
       this.#best = [...this.tried].filter((t) => Number.isFinite(t.value.fitness)).sort((a, b) => a.value.fitness - b.value.fitness || a.number - b.number).slice(0, POPULATION);
       const first = this.tried.find((t) => t.value.fails);

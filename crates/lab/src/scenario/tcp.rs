@@ -219,11 +219,12 @@ impl TcpLayers<'_> {
         if !flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
             return Ok(());
         }
-        for key in UNUSED {
+        let paces = flow.control.needs(&flow_info(&flow.options, false, 0)).has(Signals::PACING);
+        for key in UNUSED.into_iter().filter(|key| paces || !key.starts_with("pacing")) {
             if let Some(layer) = self.layer_with(key)? {
                 let name = flow.control.name();
-                let message =
-                    format!("has no effect with {name}, which sets its window and pacing rate itself");
+                let what = if paces { "window and pacing rate" } else { "window" };
+                let message = format!("has no effect with {name}, which sets its {what} itself");
                 advice::give(layer.error(key, message));
             }
         }
