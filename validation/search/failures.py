@@ -1,6 +1,6 @@
 """The smallest known failure of each registered controller over the built-in spaces.
 
-    python validation/search/failures.py            ten minutes on two cores; `make nightly` calls it
+    python validation/search/failures.py [NAME...]  all: ten minutes on two cores; `make nightly` calls it
 
 Writes out/failures/NAME.toml, out/failures/regression.toml and the table of docs/search.md (out/failures/table.md).
 With `--keep` they replace scenarios/failures and the table of the page.
@@ -12,11 +12,12 @@ import re
 import shutil
 import sys
 import tomllib
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ackclock.catalog import entries
+from ackclock import catalog
 from ackclock.search import Search
 from ackclock.search.search import built_in
 from ackclock.toml_text import inline
@@ -55,42 +56,57 @@ def _code(file: Path) -> str:
     return "".join(line for line in file.read_text(encoding="utf-8").splitlines(True) if not line.startswith("#"))
 
 
-def main(*, keep: bool) -> None:
+def known() -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+    """The rows of the table on the page and the entries of scenarios/failures, by controller."""
+    table = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    rows = {row.split("`")[1]: row for row in table.splitlines() if row.startswith("| `")}
+    file = ROOT / "scenarios" / "failures" / "regression.toml"
+    entries = tomllib.loads(file.read_text(encoding="utf-8"))["expect"] if file.is_file() else []
+    return rows, {entry["control"]: entry for entry in entries}
+
+
+def write(name: str, folder: Path) -> dict[str, Any]:
+    """Write the smallest failure of a controller. Returns its entry of the regression file."""
+    title = f'title = "A network in which {name} fails"\n'
+    scenario = (folder / "minimal.toml").read_text(encoding="utf-8")
+    (OUT / f"{name}.toml").write_text(scenario.replace("\nduration", f"\n{title}duration"), encoding="utf-8")
+    [entry, *_] = tomllib.loads((folder / "regression.toml").read_text(encoding="utf-8"))["expect"]
+    return {**entry, "scenario": f"{name}.toml", "space": f"@{folder.name}"}
+
+
+def main(names: Sequence[str], *, keep: bool) -> None:
     """Search, and write the files and the table."""
-    names = [one["name"] for one in entries("controllers") if one["name"] not in ROUTERS]
+    every = [one["name"] for one in catalog.entries("controllers") if one["name"] not in ROUTERS]
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
-    spaces, text = built_in(), ""
-    table = [f"| controller | {' | '.join(f'`{space}`' for space in spaces)} |", "|---" * (len(spaces) + 1) + "|"]
+    spaces = built_in()
+    rows, found = known() if names else ({}, {})
     with ProcessPoolExecutor(2) as pool:
-        for row in pool.map(look, sorted(names)):
+        for row in pool.map(look, sorted(names or every)):
             name = row["control"]
             print(f"{name}: {row['runs']} runs, {row['cpu_s']:.1f} CPU s", flush=True)
             cells = [row["cells"].get(space, "none") for space in spaces]
+            rows[name] = f"| `{name}` | {' | '.join(cells)} |"
             folder = smallest(name)
+            found.pop(name, None)
             if folder is not None:
-                title = f'title = "A network in which {name} fails"\n'
-                scenario = (
-                    (folder / "minimal.toml").read_text(encoding="utf-8").replace("\nduration", f"\n{title}duration")
-                )
-                (OUT / f"{name}.toml").write_text(scenario, encoding="utf-8")
-                [entry, *_] = tomllib.loads((folder / "regression.toml").read_text(encoding="utf-8"))["expect"]
-                entry |= {"scenario": f"{name}.toml", "space": f"@{folder.name}"}
-                text += "[[expect]]\n" + "".join(f"{k} = {inline(v)}\n" for k, v in entry.items()) + "\n"
-            table.append(f"| `{name}` | {' | '.join(cells)} |")
+                found[name] = write(name, folder)
+    head = [f"| controller | {' | '.join(f'`{space}`' for space in spaces)} |", "|---" * (len(spaces) + 1) + "|"]
+    table = "\n".join([*head, *(rows[name] for name in sorted(rows))])
+    (OUT / "table.md").write_text(table + "\n")
+    entries = [found[name] for name in sorted(found)]
+    text = "".join("[[expect]]\n" + "".join(f"{k} = {inline(v)}\n" for k, v in one.items()) + "\n" for one in entries)
     (OUT / "regression.toml").write_text(text)
-    (OUT / "table.md").write_text("\n".join(table) + "\n")
-    print(f"{text.count('[[expect]]')} of {len(names)} controllers fail")
+    print(f"{len(found)} of {len(rows)} controllers fail")
     if keep:
         target = ROOT / "scenarios" / "failures"
-        shutil.rmtree(target, ignore_errors=True)
-        target.mkdir()
+        target.mkdir(exist_ok=True)
         for file in OUT.glob("*.toml"):
             shutil.copy(file, target)
         page = PAGE.read_text(encoding="utf-8")
-        new = f"{BEGIN}\n" + "\n".join(table) + f"\n{END}"
+        new = f"{BEGIN}\n{table}\n{END}"
         PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: new, page, flags=re.S), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(keep=sys.argv[1:] == ["--keep"])
+    main([name for name in sys.argv[1:] if name != "--keep"], keep="--keep" in sys.argv)
