@@ -30,11 +30,14 @@ flow = [
     )
 }
 
+/// Controllers that need the counts of recovery `rack`.
+const NEED_RACK: [&str; 5] = ["bbr", "bbr3", "copa", "ledbat", "ledbat_pp"];
+
 fn profiles() -> Vec<String> {
     let mut found = Vec::new();
     for d in cc::CONTROLLERS {
         for recovery in transport::Recovery::ALL {
-            if ["bbr", "bbr3"].contains(&d.name) && recovery.1 != "rack" {
+            if NEED_RACK.contains(&d.name) && recovery.1 != "rack" {
                 continue; // refused: it needs the counts of that recovery
             }
             for profile in ["ns2", "linux"] {
