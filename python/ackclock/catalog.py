@@ -24,9 +24,9 @@ def entries(kind: str) -> list[dict[str, Any]]:
         return _suites()
     if kind == "controllers":
         known = _failures()
-        found = [one | {"failure": known.get(one["name"])} for one in models(kind)]
-        families = [one["family"] for one in found]
-        return sorted(found, key=lambda one: families.index(one["family"]))
+        controllers = [one | {"failure": known.get(one["name"])} for one in models(kind)]
+        families = [one["family"] for one in controllers]
+        return sorted(controllers, key=lambda one: families.index(one["family"]))
     return models(kind)
 
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from ackclock import catalog
 from ackclock.search import Search
+from ackclock.search.expect import regression_text
 from ackclock.search.search import built_in
-from ackclock.toml_text import inline
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "failures"
@@ -80,7 +80,7 @@ def main(names: Sequence[str], *, keep: bool) -> None:
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     spaces = built_in()
-    rows, found = known() if names else ({}, {})
+    rows, failing = known() if names else ({}, {})
     with ProcessPoolExecutor(2) as pool:
         for row in pool.map(look, sorted(names or every)):
             name = row["control"]
@@ -88,16 +88,14 @@ def main(names: Sequence[str], *, keep: bool) -> None:
             cells = [row["cells"].get(space, "none") for space in spaces]
             rows[name] = f"| `{name}` | {' | '.join(cells)} |"
             folder = smallest(name)
-            found.pop(name, None)
+            failing.pop(name, None)
             if folder is not None:
-                found[name] = write(name, folder)
+                failing[name] = write(name, folder)
     head = [f"| controller | {' | '.join(f'`{space}`' for space in spaces)} |", "|---" * (len(spaces) + 1) + "|"]
     table = "\n".join([*head, *(rows[name] for name in sorted(rows))])
     (OUT / "table.md").write_text(table + "\n")
-    entries = [found[name] for name in sorted(found)]
-    text = "".join("[[expect]]\n" + "".join(f"{k} = {inline(v)}\n" for k, v in one.items()) + "\n" for one in entries)
-    (OUT / "regression.toml").write_text(text)
-    print(f"{len(found)} of {len(rows)} controllers fail")
+    (OUT / "regression.toml").write_text(regression_text([failing[name] for name in sorted(failing)]))
+    print(f"{len(failing)} of {len(rows)} controllers fail")
     if keep:
         target = ROOT / "scenarios" / "failures"
         target.mkdir(exist_ok=True)

@@ -80,7 +80,7 @@ def hypothesis(search: Search, evaluator: Evaluator, seed: int) -> tuple[Genome 
 
     options: dict[str, Any] = {"suppress_health_check": list(HealthCheck), "phases": [Phase.generate, Phase.shrink]}
     try:
-        found = find(
+        smallest = find(
             networks(search.space),
             fails,
             settings=settings(max_examples=3000, deadline=None, database=None, **options),
@@ -88,7 +88,7 @@ def hypothesis(search: Search, evaluator: Evaluator, seed: int) -> tuple[Genome 
         )
     except NoSuchExample:
         return None, 0
-    return found, len(after) - 1
+    return smallest, len(after) - 1
 
 
 def main() -> None:

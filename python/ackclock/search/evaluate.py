@@ -232,8 +232,6 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         self.runs, self.cpu_s = 0, 0.0
         """Runs that were asked for, and the CPU seconds of all of them, also of those that an earlier process made."""
         self._asked: set[str] = set()
-        self.refused = ""
-        """Why the last network that could not be run was refused."""
         resolved = space.scenario(space.simplest()).resolved
         self.link = next((one["name"] for one in resolved["links"] if one["given"] == space.bottleneck), "")
         self._transports = {flow["name"]: flow["kind"] for flow in resolved["flows"]}
@@ -311,7 +309,6 @@ class Evaluator(AbstractContextManager["Evaluator"]):
     def _value(self, measured: Sequence[Measured]) -> Value:
         error = measured[0].error
         refused = next((one.refused for one in measured if one.refused), "")
-        self.refused = refused or self.refused
         numbers = tuple(one.value for one in measured)
         if error:
             return Value(None, -1e9, True, numbers, error)

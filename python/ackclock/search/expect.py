@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from ackclock.experiment import Scenario, read_source
 from ackclock.files import BadInput
 from ackclock.search.evaluate import run_once
 from ackclock.search.objective import Objective, Role, measure, names_code, parse
+from ackclock.toml_text import inline
 
 CLOSE = 0.05
 """Largest relative change of a value that counts as the same: a new version of the engine moves packets."""
@@ -33,6 +34,12 @@ def entry(
     """An `[[expect]]` of a regression file: `more` has value, seeds, control and against."""
     named = {"objective": objective.text, "tested": list(tested), "bottleneck": link, "rate_bps": rate_bps}
     return {"scenario": scenario, **named, **more}
+
+
+def regression_text(entries: Sequence[Mapping[str, Any]]) -> str:
+    """A regression file."""
+    tables = ("".join(f"{key} = {inline(value)}\n" for key, value in one.items()) for one in entries)
+    return "".join(f"[[expect]]\n{table}\n" for table in tables)
 
 
 def files(targets: Sequence[Path]) -> list[Path]:

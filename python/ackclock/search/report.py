@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.files import BadInput, svg_text, write_text
 from ackclock.html import environment, value
-from ackclock.search.expect import entry
+from ackclock.search.expect import entry, regression_text
 from ackclock.search.findings import Failure, Findings, file_name
 from ackclock.search.map import COLUMNS, ROWS, Map
+from ackclock.search.space import with_tables
 from ackclock.text import drawn
-from ackclock.toml_text import document_text, inline
+from ackclock.toml_text import document_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,13 +28,11 @@ def write(search: Findings, evaluator: Evaluator, folder: Path) -> None:
     for old in folder.glob("minimal*.toml"):
         old.unlink()
     copies = _Copies(Path(search.source.file).parent, folder)
-    documents = [_changed(one.document, copies.placed) for one in search.failures]
-    text = ""
+    documents = [with_tables(one.document, copies.placed) for one in search.failures]
     for number, (one, document) in enumerate(zip(search.failures, documents, strict=True)):
         write_text(folder / file_name(number), document_text(document, _comments(search, one)))
-        expected = _expectation(search, evaluator, one, number)
-        text += "[[expect]]\n" + "".join(f"{k} = {inline(v)}\n" for k, v in expected.items()) + "\n"
-    write_text(folder / "regression.toml", text or "# no failure was found\n")
+    entries = [_expectation(search, evaluator, one, number) for number, one in enumerate(search.failures)]
+    write_text(folder / "regression.toml", regression_text(entries) or "# no failure was found\n")
     write_text(folder / "report.html", render(search, evaluator, documents))
 
 
@@ -53,13 +52,6 @@ def _comments(search: Findings, one: Failure) -> list[str]:
     how = ["The tested flows run over QUIC: ackclock run FILE --on quic"] if search.objective.tested.quic else []
     place = f"network {one.found.number} of {search.evaluations}"
     return [one.why, *how, f"ackclock search {search.source.file}, {place}"]
-
-
-def _changed(item: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
-    """A document with each of its tables changed, the inner ones first."""
-    if isinstance(item, dict):
-        return change({key: _changed(value, change) for key, value in item.items()})
-    return [_changed(one, change) for one in item] if isinstance(item, list) else item
 
 
 class _Copies:
@@ -117,7 +109,7 @@ def _shown(search: Findings, evaluator: Evaluator, one: Failure, file: str, docu
 
     pictures: dict[str, str | None] = {"series": None}
     # The picture needs no controller, so none in Python is loaded; its files are those of the base.
-    plain = _changed(one.document, lambda table: "reno" if "python" in table else table)
+    plain = with_tables(one.document, lambda table: "reno" if "python" in table else table)
     network = Scenario.read(replace(search.source.with_text(document_text(plain)), file=search.source.file))
     pictures["network"] = svg_text(topology.draw(network, " "), f"network-{Path(file).stem}")
     if not one.error:

@@ -131,13 +131,13 @@ class Search(Findings):
                 break
             values = evaluator.confirmed([genome for _, genome, _ in proposed])
             self.map.add(explorer.tell(proposed, values))
-            if evaluator.refused and all(one.value.objective is None and not one.value.fails for one in explorer.tried):
-                raise BadInput(f"{self.source.file}: no network can be run: {evaluator.refused}")
+            self.tried = explorer.tried
+            if self.refused and all(one.value.objective is None and not one.value.fails for one in self.tried):
+                raise BadInput(f"{self.source.file}: no network can be run: {self.refused[-1]}")
             if progress is not None:
                 progress("networks", len(explorer.tried), budget)
             if self.options.first and any(self._real(evaluator, t) for t in explorer.tried[-len(proposed) :]):
                 break
-        self.tried = explorer.tried
 
     def _real(self, evaluator: Evaluator, one: Tried) -> bool:
         """Whether a network is a failure that is not trivial: data was sent after the handshake."""

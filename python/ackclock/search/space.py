@@ -313,7 +313,8 @@ def read_space(source: Source, overrides: Sequence[str] = ()) -> tuple[Space, di
     plain = Scenario.read(replace(text, file=source.file, assignments=source.assignments), overrides)
     if plain.is_study:
         raise BadInput(f"{source.file}: sweep: a search has no [sweep]; its values are in [space]")
-    base, resolved = _absolute(document_of(plain), Path(source.file).parent), plain.resolved
+    folder = Path(source.file).parent
+    base, resolved = with_tables(document_of(plain), lambda table: _absolute(table, folder)), plain.resolved
     for number, flow in enumerate(base.get("flow", [])):
         flow.setdefault("name", f"flow{number}")
     tested = _tested(source.file, resolved, str(search.get("tested", "")))
@@ -355,13 +356,17 @@ def _document(source: Source) -> dict[str, Any]:
         raise BadInput(f"{source.file}: not TOML: {error}") from None
 
 
-def _absolute(item: Any, folder: Path) -> Any:
-    """A document with whole paths of controllers in Python, which are relative to the folder of the file."""
+def with_tables(item: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """A document with each of its tables changed, the inner ones first."""
     if isinstance(item, dict):
-        if isinstance(item.get("python"), str):
-            return item | {"python": str((folder / item["python"]).resolve())}
-        return {key: _absolute(value, folder) for key, value in item.items()}
-    return [_absolute(one, folder) for one in item] if isinstance(item, list) else item
+        return change({key: with_tables(value, change) for key, value in item.items()})
+    return [with_tables(one, change) for one in item] if isinstance(item, list) else item
+
+
+def _absolute(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A table with the whole path of its controller in Python, which is relative to the folder of the file."""
+    named = table.get("python")
+    return table | {"python": str((folder / named).resolve())} if isinstance(named, str) else table
 
 
 def default_space(bottleneck: str, base: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,10 +52,10 @@ it('finds the low-rate attack on Reno and makes it small', async () => {
   const search = new Search(space, { kind: 'reno' }, 1, run);
   const first = await search.explore(200, () => undefined);
   expect(first).not.toBeNull();
-  const found = await search.shrink(first!, () => undefined);
-  expect(found.value.objective).toBeLessThanOrEqual(0.35);
-  expect(found.others.find((o) => o.name === 'bbr')!.value.fails).toBe(false);
-  const { outcome } = finish(core, search.request(found.genome, { kind: 'reno' }, 1));
-  expect(measure(space, found.genome, outcome)).toBe(found.value.objective);
+  const smallest = await search.shrink(first!, () => undefined);
+  expect(smallest.value.objective).toBeLessThanOrEqual(0.35);
+  expect(smallest.others.find((o) => o.name === 'bbr')!.value.fails).toBe(false);
+  const { outcome } = finish(core, search.request(smallest.genome, { kind: 'reno' }, 1));
+  expect(measure(space, smallest.genome, outcome)).toBe(smallest.value.objective);
   expect(rate(space, simplest(space), 'bottleneck')).toBe(1e7);
 });
