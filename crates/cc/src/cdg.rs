@@ -171,8 +171,8 @@ impl Controller for Cdg {
         }
         // Half of the larger window, which is at most the present one, as a part of that.
         self.shadow = (self.shadow / 2.0).min(event.window);
-        let kept = (self.shadow / event.window.max(1.0)).clamp(0.5, 1.0);
-        self.window.reduce(event.window, kept);
+        let left = (self.shadow / event.window.max(1.0)).clamp(0.5, 1.0);
+        self.window.reduce(event.window, left);
     }
     fn on_rto(&mut self, event: &Timeout) {
         self.shadow = 0.0;

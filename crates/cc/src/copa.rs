@@ -13,6 +13,7 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{ExtremeOver, Smoothed};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
+use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
 
@@ -260,16 +261,8 @@ impl Controller for Copa {
     fn on_undo(&mut self, _now: Time) {
         self.cwnd = self.cwnd.max(self.before);
     }
-    fn owns_window(&self) -> bool {
-        true
-    }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.cwnd = cwnd.min(self.max_window);
-    }
     fn set_ssthresh(&mut self, _ssthresh: Segments) {}
-    fn cwnd(&self) -> Segments {
-        self.cwnd.floor().max(1.0)
-    }
+    impl_owned_window!(cwnd, max_window);
     fn ssthresh(&self) -> Segments {
         f64::INFINITY
     }

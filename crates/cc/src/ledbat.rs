@@ -7,10 +7,10 @@
 //! variant: it grows twice as fast, corrects the drift of clocks and lets the window fall below a segment. docs/specs/controllers-2.md section 3. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::estimators::BaseDelay;
+use crate::estimators::QueueingDelay;
 use crate::params::{Param, ParamKind, Params};
+use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
-use std::collections::VecDeque;
 use units::{Segments, Time};
 
 /// The part of the target at which slow start ends.
@@ -25,11 +25,9 @@ pub struct Ledbat {
     gain: f64,
     allowed: Segments,
     least_window: Segments,
-    filter: usize,
     by_round_trip: bool,
     slow_start: bool,
-    base: BaseDelay,
-    current: VecDeque<f64>,
+    delays: QueueingDelay,
     /// The queueing delay, seconds.
     queueing: f64,
     /// The window that a spurious reduction restores.
@@ -103,11 +101,12 @@ impl Algorithm for Ledbat {
             gain: params.number("gain"),
             allowed: params.number("allowed_increase"),
             least_window: params.number("min_window"),
-            filter: params.number("filter") as usize,
             by_round_trip: params.choice("delay") == "rtt",
             slow_start: params.switch("fast_start"),
-            base: BaseDelay::new(params.number("base_history") as usize),
-            current: VecDeque::new(),
+            delays: QueueingDelay::new(
+                params.number("base_history") as usize,
+                params.number("filter") as usize,
+            ),
             queueing: 0.0,
             before: None,
         }
@@ -136,12 +135,7 @@ impl Controller for Ledbat {
     fn on_ack(&mut self, ack: &Ack) {
         let delay = if self.by_round_trip { ack.rtt.map(|rtt| rtt.seconds()) } else { ack.one_way_delay() };
         if let Some(delay) = delay {
-            let base = self.base.add(ack.now, delay);
-            self.current.push_back(delay);
-            if self.current.len() > self.filter {
-                self.current.pop_front();
-            }
-            self.queueing = self.current.iter().copied().fold(f64::INFINITY, f64::min) - base;
+            (_, self.queueing) = self.delays.add(ack.now, delay);
         }
         if ack.delivered > 0 && ack.may_grow {
             self.step(f64::from(ack.delivered), ack.prior_in_flight);
@@ -161,16 +155,8 @@ impl Controller for Ledbat {
     fn on_undo(&mut self, _now: Time) {
         self.cwnd = self.cwnd.max(self.before.take().unwrap_or(0.0));
     }
-    fn owns_window(&self) -> bool {
-        true
-    }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.cwnd = cwnd.min(self.max_window);
-    }
     fn set_ssthresh(&mut self, _ssthresh: Segments) {}
-    fn cwnd(&self) -> Segments {
-        self.cwnd.floor().max(1.0)
-    }
+    impl_owned_window!(cwnd, max_window);
     fn ssthresh(&self) -> Segments {
         f64::INFINITY
     }

@@ -9,10 +9,10 @@
 //! recovery. docs/specs/controllers-2.md section 4. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::estimators::{BaseDelay, Smoothed};
+use crate::estimators::{QueueingDelay, Smoothed};
 use crate::params::{Param, ParamKind, Params};
+use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout, TransmitStart};
-use std::collections::VecDeque;
 use units::{Segments, Span, Time};
 
 /// Smallest window, segments.
@@ -37,8 +37,7 @@ pub struct LedbatPp {
     ssthresh: Segments,
     max_window: Segments,
     target: f64,
-    base: BaseDelay,
-    current: VecDeque<f64>,
+    delays: QueueingDelay,
     srtt: Smoothed,
     base_rtt: f64,
     queueing: f64,
@@ -74,8 +73,7 @@ impl Algorithm for LedbatPp {
             ssthresh: f64::INFINITY,
             max_window: flow.max_window,
             target: params.number("target"),
-            base: BaseDelay::new(HISTORY),
-            current: VecDeque::new(),
+            delays: QueueingDelay::new(HISTORY, FILTER),
             srtt: Smoothed::new(0.125),
             base_rtt: f64::NAN,
             queueing: 0.0,
@@ -175,12 +173,7 @@ impl Controller for LedbatPp {
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.seconds();
-            self.base_rtt = self.base.add(ack.now, rtt);
-            self.current.push_back(rtt);
-            if self.current.len() > FILTER {
-                self.current.pop_front();
-            }
-            self.queueing = self.current.iter().copied().fold(f64::INFINITY, f64::min) - self.base_rtt;
+            (self.base_rtt, self.queueing) = self.delays.add(ack.now, rtt);
             self.srtt.update(rtt);
         }
         if self.base_rtt.is_nan() || !ack.may_grow || self.slow_down(ack.now, ack.window_limited) {
@@ -223,18 +216,10 @@ impl Controller for LedbatPp {
             (self.cwnd, self.began, self.slowdown_at, self.frozen_until) = (LEAST, None, None, Time::ZERO);
         }
     }
-    fn owns_window(&self) -> bool {
-        true
-    }
-    fn set_window(&mut self, cwnd: Segments) {
-        self.cwnd = cwnd.min(self.max_window);
-    }
     fn set_ssthresh(&mut self, ssthresh: Segments) {
         self.ssthresh = ssthresh;
     }
-    fn cwnd(&self) -> Segments {
-        self.cwnd.floor().max(1.0)
-    }
+    impl_owned_window!(cwnd, max_window);
     fn ssthresh(&self) -> Segments {
         self.ssthresh
     }

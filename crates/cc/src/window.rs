@@ -60,6 +60,22 @@ macro_rules! impl_window_accessors {
 }
 pub(crate) use impl_window_accessors;
 
+/// The window of a controller that sets it also in recovery: a real number in a field, with an upper bound in another.
+macro_rules! impl_owned_window {
+    ($cwnd:ident, $bound:ident) => {
+        fn owns_window(&self) -> bool {
+            true
+        }
+        fn set_window(&mut self, cwnd: units::Segments) {
+            self.$cwnd = cwnd.min(self.$bound);
+        }
+        fn cwnd(&self) -> units::Segments {
+            self.$cwnd.floor().max(1.0)
+        }
+    };
+}
+pub(crate) use impl_owned_window;
+
 impl Window {
     /// The window of a new flow.
     pub fn new(flow: &crate::FlowInfo) -> Window {

@@ -15,7 +15,7 @@ mod stability_filter;
 
 pub use ack_rate::{AckFilter, AckRate};
 pub use artt::{Arima, Artt, Innovation};
-pub use base_delay::BaseDelay;
+pub use base_delay::QueueingDelay;
 pub use dupack_accounting::DupAckAccounting;
 pub use extreme_over::ExtremeOver;
 pub use fair_share::{FairShareRate, share_params};
