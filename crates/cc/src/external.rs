@@ -125,6 +125,30 @@ pub trait ExternalController: Debug + Send {
     fn on_event(&mut self, event: Event<'_>, decision: &mut Decision) -> Result<(), Failure>;
     /// [`Controller::probe`].
     fn probe(&self, _out: &mut [f64]) {}
+    /// A second controller in the state of this one, which shares nothing with it. Fails with the reason if the controller
+    /// cannot be copied.
+    fn fork(&self) -> Result<Box<dyn ExternalController>, Failure> {
+        Err(Failure::new(format!("{} cannot be copied", self.name()), Arc::new(())))
+    }
+}
+
+/// Takes the place of a controller that could not be copied; it receives no events.
+#[derive(Debug)]
+struct NotCopied {
+    name: String,
+    needs: Signals,
+}
+
+impl ExternalController for NotCopied {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn needs(&self) -> Signals {
+        self.needs
+    }
+    fn on_event(&mut self, _: Event<'_>, _: &mut Decision) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Creates one external controller for each flow.
@@ -171,6 +195,20 @@ pub struct CachedExternal {
     woken: Option<Time>,
     failure: Option<Failure>,
     inner: Box<dyn ExternalController>,
+}
+
+/// A copy that could not be made has the reason as its failure.
+impl Clone for CachedExternal {
+    fn clone(&self) -> CachedExternal {
+        let (inner, failure) = match self.inner.fork() {
+            Ok(inner) => (inner, self.failure.clone()),
+            Err(failure) => {
+                let stand_in = NotCopied { name: self.inner.name().into(), needs: self.inner.needs() };
+                (Box::new(stand_in) as Box<dyn ExternalController>, Some(Failure { at: self.now, ..failure }))
+            }
+        };
+        CachedExternal { decision: self.decision, now: self.now, woken: self.woken, failure, inner }
+    }
 }
 
 impl CachedExternal {

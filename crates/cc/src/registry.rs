@@ -7,7 +7,7 @@ macro_rules! controllers {
         $(pub use $module::$algorithm;)*
 
         /// Any controller, dispatched by a `match`: a registered one, or an external one as a trait object.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub enum AnyController {
             $(#[doc = stringify!($algorithm)] $algorithm($algorithm),)*
             /// A controller outside the registry.

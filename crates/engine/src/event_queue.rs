@@ -22,6 +22,7 @@ pub enum Next<T> {
 ///
 /// The leaves of a winner tree are the heads of the lanes, and the earlier of the first timer and the first overflow
 /// item. The root of the tree is the next event. Adding an item to a lane that is not empty does not change the tree.
+#[derive(Clone)]
 pub struct EventQueue<T> {
     lanes: Lanes<T>,
     timers: Timers,
@@ -209,7 +210,7 @@ impl<T: Copy> EventQueue<T> {
 
     /// Sets the clock to `at`, which no event in the queue precedes; the clock never goes back.
     pub fn wait_until(&mut self, at: Time) {
-        debug_assert!(at <= self.now || time_of(self.tree[1]) > at, "an event before the new time");
+        debug_assert!(at <= self.now || time_of(self.tree[1]) >= at, "an event before the new time");
         self.now = self.now.max(at);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{EMPTY, Key};
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Heap {
     keys: Vec<Key>,
 }

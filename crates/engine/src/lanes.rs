@@ -27,6 +27,7 @@ struct Entry<T> {
     item: T,
 }
 
+#[derive(Clone)]
 struct Lane<T> {
     ring: Vec<Entry<T>>,
     head: usize,
@@ -39,6 +40,7 @@ pub(crate) const MAX_LANES: usize = 255;
 const LARGE: usize = 4096;
 
 /// The lanes, with the time of each one's last item.
+#[derive(Clone)]
 pub(crate) struct Lanes<T> {
     lanes: Vec<Lane<T>>,
     /// Time of the last item of each lane; zero when empty.

@@ -28,6 +28,7 @@ const BORDER: u32 = FIRST_LANE - 1;
 /// first. A retransmission timer that every ACK moves to a later time is therefore processed about once a round-trip
 /// time. Entries of the current interval are in a heap, later entries are in unsorted lists: with 100,000 flows the
 /// heap stays small.
+#[derive(Clone)]
 pub(crate) struct Timers {
     heap: Heap,
     far: Vec<Vec<Key>>,

@@ -28,7 +28,7 @@ mod xcp;
 pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, RouterConfig};
 pub use model::Model;
-pub use network::{Arrival, DatagramChanges, Network};
+pub use network::{Arrival, DatagramChanges, Network, NotPrepared};
 pub use next_hop::Segment;
 pub use packet::{Ecn, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};

@@ -1,6 +1,7 @@
 //! The state of all links, advanced event by event.
 
 mod account;
+mod change;
 mod forward;
 mod service;
 
@@ -16,6 +17,7 @@ use crate::satellites::{SatelliteNetwork, Tables};
 use crate::service::Unsent;
 use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
+pub use change::NotPrepared;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use std::collections::BTreeMap;
 use units::{Rate, Span, Time};
@@ -32,7 +34,7 @@ pub enum Arrival {
 }
 
 /// The datagrams that the network has copied or dropped and not yet reported otherwise, by the index of their bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DatagramChanges {
     /// One entry per copy; it shares the bytes. To be processed before `dropped`.
     pub copied: Vec<u32>,
@@ -41,6 +43,7 @@ pub struct DatagramChanges {
 }
 
 /// All links, and the routes over them.
+#[derive(Clone)]
 pub struct Network {
     links: Vec<Link>,
     rates: Vec<Rate>,
@@ -411,6 +414,7 @@ impl Network {
                 link.free_at = resumed;
             }
             refused = ingress.impair(now, packet, self.copying, &mut self.effect);
+            refused = refused.filter(|reason| !ingress.keeps(packet, *reason));
             marked = self.effect.mark;
             if T::PACKETS && marked {
                 report(tap, (id, now, false), packet, || Some(Rule::Script));
@@ -431,11 +435,14 @@ impl Network {
             }
         }
         if let Some(reason) = refused {
-            self.drop_packet(tap, id, now, packet, reason);
-            return None;
+            if reason != DropReason::Queue || !ingress.keeps(packet, reason) {
+                self.drop_packet(tap, id, now, packet, reason);
+                return None;
+            }
+            ingress.qdisc.accept(&Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause });
         }
         let changed = marked | ingress.router.is_some();
-        let lost = impaired && ingress.loses();
+        let lost = impaired && ingress.loses() && !ingress.keeps(packet, DropReason::Loss);
         let displaced = impaired && self.effect.displaces();
         Some(Accepted { marked, changed, lost, displaced })
     }

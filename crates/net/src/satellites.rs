@@ -45,6 +45,7 @@ pub enum Ends {
 }
 
 /// The configuration of a satellite network.
+#[derive(Clone)]
 pub struct SatelliteNetwork {
     /// Satellites and terminals.
     pub system: Arc<SatelliteSystem>,
@@ -90,6 +91,7 @@ impl SatelliteNetwork {
 }
 
 /// A port of a node: a link to a next node.
+#[derive(Clone)]
 pub(super) struct OutgoingLink {
     pub link: u32,
     pub head: u32,
@@ -100,6 +102,7 @@ pub(super) struct OutgoingLink {
 }
 
 /// The delay between two nodes, interpolated linearly between steps.
+#[derive(Clone)]
 struct Moving {
     tail: usize,
     head: usize,
@@ -136,6 +139,7 @@ impl Moving {
 }
 
 /// Routing tables over moving links.
+#[derive(Clone)]
 pub(super) struct Tables {
     net: SatelliteNetwork,
     /// For each destination its node, and the index in the table of routes before the hops that follow; none if the
@@ -156,6 +160,7 @@ pub(super) struct Tables {
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// The result of a transmission over a link.
+#[derive(Clone)]
 pub(super) enum LinkTransit {
     /// The packet arrives at the head of this port.
     Arrives(u32),

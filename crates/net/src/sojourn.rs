@@ -58,7 +58,7 @@ impl SojournTimes {
 }
 
 /// The waiting times of each link, of packets that arrive after the warm-up.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sojourns {
     from: Time,
     links: Vec<Option<SojournTimes>>,
@@ -68,6 +68,11 @@ impl Sojourns {
     /// Records packets that arrive from `from` on.
     pub fn new(from: Time) -> Sojourns {
         Sojourns { from, links: Vec::new() }
+    }
+
+    /// The first time of an arrival that counts.
+    pub fn from(&self) -> Time {
+        self.from
     }
 
     /// The quantile `q` of link `number`, seconds; none if no packet was counted.

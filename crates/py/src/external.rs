@@ -318,4 +318,20 @@ impl ExternalController for PyController {
             }
         });
     }
+    /// `__ackclock_fork__()` of the object if its class has it, otherwise `copy.deepcopy`.
+    fn fork(&self) -> Result<Box<dyn ExternalController>, Failure> {
+        Python::attach(|py| {
+            let copied = || -> PyResult<Py<PyAny>> {
+                let object = self.object.bind(py);
+                let copied = match object.getattr_opt(intern!(py, "__ackclock_fork__"))? {
+                    Some(hook) => hook.call0()?,
+                    None => py.import("copy")?.call_method1("deepcopy", (object,))?,
+                };
+                Ok(copied.unbind())
+            };
+            let object = copied().map_err(|error| failure(py, error))?;
+            let (name, probes) = (self.name.clone(), self.probes.clone());
+            Ok(Box::new(PyController { object, name, probes, needs: self.needs, defined: self.defined }) as _)
+        })
+    }
 }

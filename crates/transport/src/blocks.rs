@@ -68,7 +68,7 @@ impl AckOptions {
 }
 
 /// The options of the ACKs in flight. An ACK carries the index of its options ([`net::Packet::options`]).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct AckOptionPool {
     slots: Vec<AckOptions>,
     free: Vec<u32>,

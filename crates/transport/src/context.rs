@@ -52,12 +52,21 @@ pub enum Trigger {
     FlowTimer,
     /// A hand-off of an end of the flow begins or ends.
     Handoff,
+    /// A change of the scenario.
+    Change,
 }
 
 impl Trigger {
     /// All triggers, in the order of their numbers.
-    pub const ALL: [Trigger; 6] =
-        [Trigger::Start, Trigger::Ack, Trigger::DupAck, Trigger::Rto, Trigger::FlowTimer, Trigger::Handoff];
+    pub const ALL: [Trigger; 7] = [
+        Trigger::Start,
+        Trigger::Ack,
+        Trigger::DupAck,
+        Trigger::Rto,
+        Trigger::FlowTimer,
+        Trigger::Handoff,
+        Trigger::Change,
+    ];
     /// Its name in traces.
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,6 +76,7 @@ impl Trigger {
             Trigger::Rto => "rto",
             Trigger::FlowTimer => "timer",
             Trigger::Handoff => "handoff",
+            Trigger::Change => "change",
         }
     }
 }

@@ -39,6 +39,31 @@ impl UdpSource {
         UdpSource { jitter: Some((part, stream)), ..self }
     }
 
+    /// From now on the source follows `schedule`, whose times are those of the run. The next packet leaves as long after now
+    /// as its bits take at the new rate.
+    pub fn change_schedule<W: FlowContext>(&mut self, context: &mut W, schedule: Vec<(Span, Rate)>) {
+        self.schedule = schedule;
+        self.resume(context);
+    }
+
+    /// The source stops at `stop`.
+    pub fn change_stop<W: FlowContext>(&mut self, context: &mut W, stop: Time) {
+        let stopped = context.timer(FlowTimer::Application) == Time::NEVER;
+        self.stop = stop;
+        if stopped {
+            self.resume(context);
+        }
+    }
+
+    /// Sets the timer of the next packet of a source that has started, after a change.
+    fn resume<W: FlowContext>(&mut self, context: &mut W) {
+        if self.sent > 0 {
+            let next = self.after_gap(context.now());
+            let next = if next < self.stop { next } else { Time::NEVER };
+            context.set_timer(FlowTimer::Application, next);
+        }
+    }
+
     /// Packets sent so far.
     pub fn sent(&self) -> u64 {
         self.sent

@@ -75,7 +75,7 @@ struct Id {
 }
 
 /// The current packets of a link.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct LinkState {
     /// Packets accepted and not departed, with the times of acceptance; the first one is in transmission.
     queue: VecDeque<(Id, Time)>,
@@ -95,7 +95,7 @@ struct LinkState {
 }
 
 /// The copies of a packet in a queue.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Copies {
     /// Number in the queue.
     queued: u32,
@@ -199,6 +199,7 @@ impl LinkState {
 }
 
 /// The state of a flow.
+#[derive(Clone)]
 struct FlowState {
     /// Its source and its destination.
     ends: [NodeId; 2],
@@ -221,6 +222,7 @@ impl FlowState {
 }
 
 /// Audits one run.
+#[derive(Clone)]
 pub struct Auditor {
     links: Vec<AuditedLink>,
     link_states: Vec<LinkState>,
@@ -263,6 +265,17 @@ impl Auditor {
     /// Marks that a part of the path of flow `flow` goes over the radio channel.
     pub fn expect_radio_hop(&mut self, flow: u32) {
         self.flows[flow as usize].radio_nodes = true;
+    }
+
+    /// The properties of link `link` change, or those of some packets that it will send.
+    pub fn change_link(&mut self, link: u32, change: impl FnOnce(&mut AuditedLink)) {
+        change(&mut self.links[link as usize]);
+    }
+
+    /// The receiver's window of flow `flow` is or was `segments` segments.
+    pub fn allow_window(&mut self, flow: u32, segments: u32) {
+        let window = &mut self.flows[flow as usize].window;
+        *window = segments.max(*window);
     }
 
     fn report_violation(&mut self, at: Time, rule: &'static str, what: String) {

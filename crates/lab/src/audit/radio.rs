@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use units::{Span, Time};
 
 /// A recent frame on the radio channel.
+#[derive(Clone)]
 struct Sent {
     node: u32,
     to: Option<u32>,
@@ -23,6 +24,7 @@ struct Sent {
 }
 
 /// Audits the radio channel of one run.
+#[derive(Clone)]
 pub(crate) struct RadioAuditor {
     paths: Vec<Trajectory>,
     propagation: Propagation,

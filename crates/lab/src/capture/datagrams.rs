@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// The bytes of datagrams: of those in flight by the index in the packet, and of those in events that are reported and not
 /// yet processed, because an index can be reused before that.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct CapturedDatagrams {
     sent: Vec<Arc<[u8]>>,
     reported: Vec<Arc<[u8]>>,

@@ -5,6 +5,7 @@ use transport::{Block, Options};
 use units::Time;
 
 /// The properties of a flow that its headers depend on.
+#[derive(Clone)]
 pub struct FlowStack {
     /// The properties of a TCP flow; `None` for UDP.
     pub tcp: Option<TcpHeaderConfig>,
@@ -15,6 +16,7 @@ pub struct FlowStack {
 }
 
 /// The properties of a TCP flow that its headers depend on.
+#[derive(Clone)]
 pub struct TcpHeaderConfig {
     pub syn: bool,
     /// Payload of a segment, bytes.

@@ -26,7 +26,7 @@ const WITHOUT_TLS: &str = "QUIC without TLS (tls = false): the frames are not en
 const MOST_NAMED: usize = 20;
 
 /// The location of a capture.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Place {
     /// At every host that sends data: for each flow the number of its host's interface.
     Senders(Vec<u32>),
@@ -37,6 +37,7 @@ enum Place {
 }
 
 /// A capture in progress.
+#[derive(Clone)]
 struct Capture {
     place: Place,
     file: Vec<u8>,
@@ -45,6 +46,7 @@ struct Capture {
 }
 
 /// The current state of a flow.
+#[derive(Clone)]
 struct FlowState {
     stack: FlowStack,
     /// Nodes of source and destination.
@@ -56,6 +58,7 @@ struct FlowState {
 }
 
 /// All captures of a run.
+#[derive(Clone)]
 pub(crate) struct Captures {
     captures: Vec<Capture>,
     flows: Vec<FlowState>,

@@ -1,5 +1,6 @@
 //! The speed benchmark: a dumbbell topology with N flows, built without a file.
 
+use super::change::Prepared;
 use super::model::CongestionControl;
 use super::model::Queue;
 use super::model::{Direction, Duplex, Flow, FlowKind, Scenario};
@@ -75,5 +76,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         satellites: None,
         radio: None,
         is_study: false,
+        changes: Vec::new(),
+        prepared: Prepared::default(),
     }
 }

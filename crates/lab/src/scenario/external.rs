@@ -1,5 +1,6 @@
 //! External controllers: loaded and checked when a run begins.
 
+use super::change::Action;
 use super::control::{LOADER, NO_LOADER};
 use super::model::{CongestionControl, ExternalSource, Flow, FlowKind, Scenario};
 use super::paths::Routers;
@@ -36,6 +37,16 @@ impl Scenario {
             let lacks = table.kind.unmet_option().or_else(|| table.lacks_routers());
             lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
         }
+        for action in loaded.changes.iter_mut().flat_map(|change| &mut change.actions) {
+            let Action::Control(flow, kind) = action else { continue };
+            let Some(CongestionControl::ExternalSource(source)) = kind.control() else { continue };
+            let source = source.clone();
+            *kind = load(kind, &source)?;
+            let conflict = loaded.flows[*flow].kind.recovery_conflict(kind);
+            let lacks = kind.unmet_option().or(conflict);
+            lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
+        }
+        loaded.prepare();
         Ok(Cow::Owned(loaded))
     }
 
@@ -45,9 +56,15 @@ impl Scenario {
         flow.kind.unmet_option().or_else(|| routers.missing([flow]).map(|(_, lacks)| lacks))
     }
 
-    /// The transports of all flows and of all traffic sources.
+    /// The transports of all flows, of all traffic sources, and those with the controllers that changes start.
     fn kinds(&self) -> impl Iterator<Item = &FlowKind> {
-        self.flows.iter().map(|flow| &flow.kind).chain(self.traffic.iter().map(|source| &source.kind))
+        let changed =
+            self.changes.iter().flat_map(|change| &change.actions).filter_map(|action| match action {
+                Action::Control(_, kind) => Some(kind),
+                _ => None,
+            });
+        let flows = self.flows.iter().map(|flow| &flow.kind);
+        flows.chain(self.traffic.iter().map(|source| &source.kind)).chain(changed)
     }
 
     /// Sets the controller of the TCP or QUIC flow `name`. Fails if there is no such flow.

@@ -6,6 +6,7 @@
 mod advice;
 mod aqm;
 mod cbrgen;
+pub(crate) mod change;
 mod control;
 mod describe;
 pub(crate) mod document;
@@ -41,6 +42,7 @@ pub(crate) mod write;
 
 pub use advice::advised;
 pub use cbrgen::cbrgen;
+pub use change::{Action, Change, Prepared, PreparedLink};
 pub use control::{ExternalLoader, set_external_loader};
 pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};

@@ -1,5 +1,6 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
+use super::change::{Change, Prepared};
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params};
 use net::impairment::{Action, Distribution, Selection};
@@ -41,6 +42,10 @@ pub struct Scenario {
     pub radio: Option<Arc<RadioNetwork>>,
     /// Whether the file defines a study (`sweep`).
     pub is_study: bool,
+    /// What changes during a run, in the order of time.
+    pub changes: Vec<Change>,
+    /// What a run has from its start for these changes.
+    pub prepared: Prepared,
 }
 
 /// A duplex link.

@@ -1,5 +1,6 @@
 //! Reads a whole scenario.
 
+use super::change::Prepared;
 use super::document::TomlItem;
 use super::flows::read_flow;
 use super::links::read_link;
@@ -34,6 +35,13 @@ impl Scenario {
     }
 
     fn read_tables(document: &TomlItem) -> Result<Scenario> {
+        let mut scenario = Scenario::read_unchanged(document)?;
+        scenario.read_changes(document)?;
+        Ok(scenario)
+    }
+
+    /// Reads everything but the changes.
+    pub(super) fn read_unchanged(document: &TomlItem) -> Result<Scenario> {
         let top = TableReader::new("", document)?;
         let title = top.text("title")?.unwrap_or("").to_string();
         let (duration, warmup) = read_times(&top)?;
@@ -83,6 +91,7 @@ impl Scenario {
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.system)?;
         }
+        top.list("change")?;
         top.finish()?;
         Ok(Scenario {
             title,
@@ -97,6 +106,8 @@ impl Scenario {
             satellites,
             radio,
             is_study,
+            changes: Vec::new(),
+            prepared: Prepared::default(),
         })
     }
 

@@ -22,6 +22,7 @@ pub(super) const TOP: &[Key] = &[
     key("link", Tables("link"), "none", "the links"),
     key("flow", Tables("flow"), "none", "the flows"),
     key("traffic", Tables("traffic"), "none", "generators of TCP or QUIC flows"),
+    key("change", Tables("change"), "none", "what changes during the run"),
     key("tcp", Table("tcp"), "profile `linux`", "options of every TCP flow"),
     key("quic", Table("quic"), "none", "options of every QUIC flow"),
     key("constellation", Table("constellation"), "none", "satellites"),
@@ -242,6 +243,29 @@ pub(super) const TRAFFIC: &[Key] = &[
     key("stop", Quantity("50s"), "the end", "no flow starts later"),
     key("tcp", Table("tcp"), "`[tcp]`", "options of its flows"),
     key("quic", Table("quic"), "none", "makes them QUIC flows, with these options after those of `[quic]`"),
+];
+
+pub(super) const CHANGE: &[Key] = &[
+    key("name", Text, "`change0`, `change1`, ...", "name of the change"),
+    key("at", Quantity("8s"), "", "its time; it comes before all else at that time"),
+    key(
+        "set",
+        Any("{ \"link.bottleneck.rate\" = \"5Mbps\", \"flow.f.tcp.congestion_control\" = \"bbr\" }"),
+        "nothing",
+        "keys as for `--set`, and their values from then on: rate, delay, queue and loss of a link; start, stop, `udp.rate`, `tcp.receive_window` and `tcp.congestion_control` of a flow",
+    ),
+    key("order", Switch, "true", "packets keep their order when a delay changes"),
+    key(
+        "do",
+        Word(&["drop_next", "keep_next", "blackout"]),
+        "nothing",
+        "an action at a link: drop the next packets; keep the next packets that it would drop; drop all that arrives for a time",
+    ),
+    key("link", Text, "needed with `do`", "name of the link"),
+    key("back", Switch, "false", "the action is at the reverse direction of the link"),
+    key("flow", Text, "every flow", "the action means packets of this flow"),
+    key("count", Integer(1, 1_000_000), "1", "number of packets that an action drops or keeps"),
+    key("duration", Quantity("200ms"), "needed with `blackout`", "length of a blackout"),
 ];
 
 pub(super) const CONSTELLATION: &[Key] = &[

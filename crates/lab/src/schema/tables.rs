@@ -3,8 +3,8 @@
 use super::aqm::{CODEL, DUALPI2, FQ_CODEL, FQ_PIE, PIE};
 use super::form::{Key, Table};
 use super::keys::{
-    BACK, BERNOULLI, BLACKOUT, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK, NO_LOSS, RED,
-    ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
+    BACK, BERNOULLI, BLACKOUT, CHANGE, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK,
+    NO_LOSS, RED, ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
 };
 use super::quic::QUIC;
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
@@ -44,6 +44,7 @@ pub const TABLES: &[Table] = &[
         keys: QUIC,
     },
     Table { name: "traffic", place: "`[[traffic]]`", keys: TRAFFIC },
+    Table { name: "change", place: "`[[change]]`", keys: CHANGE },
     Table { name: "constellation", place: "`[constellation]`", keys: CONSTELLATION },
     Table { name: "transmitter", place: "`isl`, `up` and `down` of a constellation", keys: TRANSMITTER },
     Table { name: "handoff", place: "`handoff` of a constellation", keys: HANDOFF },

@@ -23,6 +23,7 @@ flow = [
   { name = "q", from = "a", to = "b", quic = {} },
 ]
 traffic = [{ name = "t", from = "a", to = "b", load = "1kbps", size = "10kB", tcp = {} }, { name = "v", from = "a", to = "b", load = "1kbps", size = "10kB", quic = {} }]
+change = [{ name = "h", at = "0.5s", set = { "flow.u.udp.rate" = "2kbps" } }, { name = "i", at = "0.6s", do = "blackout", link = "n", duration = "1ms" }]
 "#;
 
 const ORBITS: [&str; 3] = [
@@ -102,6 +103,7 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "tcp" | "flow.f.tcp" | "traffic.t.tcp" => "tcp",
             "quic" | "flow.q.quic" | "traffic.v.quic" => "quic",
             "traffic.t" | "traffic.v" => "traffic",
+            "change.h" | "change.i" => "change",
             "constellation.isl" | "constellation.up" | "constellation.down" => "transmitter",
             "constellation.handoff" => "handoff",
             path if path.starts_with("terminal") => "terminal",

@@ -43,6 +43,7 @@ pub struct DeliveredDatagram {
 }
 
 /// A flow with ends outside.
+#[derive(Clone)]
 pub(super) struct AttachedFlow {
     pub flow: u32,
     /// Routes from the source and from the destination.

@@ -3,7 +3,7 @@
 use net::DatagramChanges;
 
 /// Bytes that several packets can share.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Slot {
     bytes: Vec<u8>,
     /// Packets that carry the index of this slot.
@@ -11,7 +11,7 @@ struct Slot {
 }
 
 /// The bytes of the datagrams in flight, by index.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct DatagramPool {
     slots: Vec<Slot>,
     free: Vec<u32>,

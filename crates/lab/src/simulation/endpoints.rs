@@ -33,6 +33,7 @@ pub(super) enum TimerOwner {
 }
 
 /// Start and stop of a flow, and the payload of its last segment.
+#[derive(Clone)]
 pub(super) struct FlowSchedule {
     pub start: Time,
     pub stop: Time,

@@ -8,9 +8,11 @@ use super::quic::QuicEndpoints;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
 use crate::clock::{cpu_time, wall_time};
+use crate::scenario::Change;
 use engine::{EventQueue, Next};
 use net::radio::RadioOutput;
 use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
+use std::sync::Arc;
 use transport::{AckOptionPool, AckOptions, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
 use units::{Span, Time};
 
@@ -53,6 +55,11 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// The future events of the satellites, if there are any.
     pub(super) satellites: Option<ConstellationSchedule>,
     pub(super) warmup: Option<Warmup>,
+    /// The changes of the scenario, in the order of time, and the place of the next one.
+    pub(super) changes: Vec<Change>,
+    pub(super) next_change: usize,
+    /// For each link, the longest round-trip propagation delay of the flows over it.
+    pub(super) round_trips: Arc<[Span]>,
     /// All events up to this time are processed; those at this time too if [`Simulation::advance`] was told so.
     pub(super) reached: Time,
     /// CPU time of the event loop so far, ns.
@@ -61,6 +68,7 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
 }
 
 /// The warm-up, which the outcome excludes.
+#[derive(Clone)]
 pub(super) struct Warmup {
     pub(super) duration: Span,
     /// The outcome at its end.
@@ -70,6 +78,25 @@ pub(super) struct Warmup {
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Processes up to `events` events, none after `until`. Returns whether the run has ended.
     pub(super) fn advance(&mut self, events: u64, until: Time) -> bool {
+        let last = self.event_queue.events().saturating_add(events);
+        while let Some(change) = self.changes.get(self.next_change)
+            && change.at <= until
+        {
+            // A change comes before all events of its time.
+            let before = Time::from_ps(change.at.ps() - 1);
+            let left = last - self.event_queue.events();
+            self.advance_unchanged(left, before);
+            if self.event_queue.events() >= last {
+                return false;
+            }
+            self.apply_due();
+        }
+        let left = last - self.event_queue.events();
+        self.advance_unchanged(left, until)
+    }
+
+    /// The same without changes.
+    fn advance_unchanged(&mut self, events: u64, until: Time) -> bool {
         let horizon = until.min(self.end);
         if let Some(radio) = self.network.radio() {
             radio.set_horizon(horizon);

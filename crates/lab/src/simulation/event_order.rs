@@ -9,6 +9,7 @@ use net::{PacketEvent, PacketStep};
 use units::Time;
 
 /// Events that are reported and have a time in the future.
+#[derive(Clone)]
 pub(crate) struct EventOrder {
     ahead: EventQueue<PacketEvent>,
     /// End of the run; later events are ignored.

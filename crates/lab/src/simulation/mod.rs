@@ -3,12 +3,15 @@
 mod attached;
 mod bounds;
 mod build;
+mod change;
 mod datagram_events;
 mod datagrams;
 pub(crate) mod decimator;
 mod endpoints;
 mod event_loop;
+
 pub(crate) mod event_order;
+mod fork;
 mod memory;
 mod outcome;
 pub(crate) mod overview;
@@ -28,6 +31,7 @@ mod warmup;
 pub use attached::{Attachment, DeliveredDatagram, FlowEnd};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
+pub use fork::NotForkable;
 pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,

@@ -103,7 +103,7 @@ pub(crate) struct LinkOverview {
 }
 
 /// Thinned curves of a run from its start to its end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Overview {
     /// The duration and its columns.
     pub range: Range,

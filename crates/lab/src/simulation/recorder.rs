@@ -10,6 +10,7 @@ use crate::simulation::radio_log::RadioLog;
 use cc::Controller;
 use net::radio::{RadioEvent, RadioStep};
 use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap};
+use std::collections::BTreeMap;
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -187,6 +188,7 @@ const SHORTER: [&str; 3] = [
 pub(crate) const HANDOFF: &str = "handoff";
 
 /// Records a run. `WINDOWS` and `PACKETS` enable the recording of windows and packets at compile time.
+#[derive(Clone)]
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
     pub windows: WindowLog,
@@ -213,6 +215,8 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     /// Whether the last internal column is [`HANDOFF`], which the sender fills.
     handoff: bool,
     scratch: Vec<f64>,
+    /// For flows whose controller has changed: the place of each of its internals among those of the first controller.
+    changed_probes: BTreeMap<u32, Vec<Option<usize>>>,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
@@ -255,6 +259,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             handoff: probes.iter().any(|names| names.last().is_some_and(|name| name == HANDOFF)),
             probes: columns,
             scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
+            changed_probes: BTreeMap::new(),
         }
     }
 
@@ -298,7 +303,18 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
         let values = &mut self.scratch[..self.probes[row.flow as usize].len()];
         values.fill(f64::NAN);
-        if self.handoff
+        if let Some(places) = self.changed_probes.get(&row.flow) {
+            let mut own = vec![f64::NAN; places.len()];
+            row.controller.probe(&mut own);
+            for (place, value) in places.iter().zip(own) {
+                place.map(|place| values[place] = value);
+            }
+            if self.handoff
+                && let Some(last) = values.last_mut()
+            {
+                *last = row.under_handoff as u8 as f64;
+            }
+        } else if self.handoff
             && let Some((last, own)) = values.split_last_mut()
         {
             *last = row.under_handoff as u8 as f64;
@@ -306,6 +322,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         } else {
             row.controller.probe(values);
         }
+    }
+
+    /// The controller of `flow` is another one from now on, with the internal values `names`. Those that the first controller
+    /// had too are recorded.
+    pub fn change_probes(&mut self, flow: u32, names: &[String]) {
+        let Some(columns) = self.probes.get(flow as usize) else { return };
+        let place = |name: &String| {
+            columns
+                .iter()
+                .position(|column| self.windows.internals.get(*column).is_some_and(|c| c.0 == *name))
+        };
+        let places = names.iter().map(place).collect();
+        self.changed_probes.insert(flow, places);
     }
 
     /// Whether a log with bounded memory and `rows` rows takes an event.

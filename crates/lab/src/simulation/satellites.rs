@@ -30,6 +30,7 @@ pub(super) enum SatelliteEvent {
 }
 
 /// The future satellite events, in the order of time.
+#[derive(Clone)]
 pub(super) struct ConstellationSchedule {
     pub events: Vec<(Time, SatelliteEvent)>,
     pub next: usize,

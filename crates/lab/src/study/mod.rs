@@ -348,6 +348,8 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         delays,
         satellites,
         radio,
+        changes,
+        prepared,
     } = scenario;
     hasher.update(
         format!(
@@ -355,6 +357,9 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         )
         .as_bytes(),
     );
+    if !changes.is_empty() {
+        hasher.update(format!("{changes:?} {prepared:?}").as_bytes());
+    }
     hasher.finalize()
 }
 

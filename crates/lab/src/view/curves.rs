@@ -11,7 +11,7 @@ const GOODPUT_BINS: f64 = 120.0;
 const DROPS_PER_COLUMN: usize = 4;
 
 /// One curve.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// What it shows: `cwnd`, `ssthresh`, `in_flight`, `rtt`, `delay`, `goodput`, `internal`, `queue`, `drops`, or
     /// `percentile`: of the windows of all flows.
@@ -31,7 +31,7 @@ pub struct Series {
 }
 
 /// Curves over an interval, and their points.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Curves {
     /// The curves.
     pub series: Vec<Series>,

@@ -3,12 +3,14 @@
 mod bernoulli;
 mod gilbert_elliott;
 mod jitter;
+mod on_demand;
 mod outage;
 mod scripted;
 
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
 pub use jitter::{Distribution, Jitter};
+pub use on_demand::OnDemand;
 pub use outage::Outages;
 pub use scripted::{Action, Scripted, Selection, Transmissions};
 
@@ -40,6 +42,8 @@ pub enum Impairment {
     Delay(Steps<Span>, bool),
     /// Copies follow packets at random, with the loss process as the draw.
     Duplicate(Bernoulli),
+    /// Changes of the scenario drop or keep the next packets.
+    OnDemand(OnDemand),
 }
 
 /// What impairments do to a packet that is not dropped.
@@ -90,6 +94,7 @@ impl Impairment {
                 effect.duplicate |= draw.loses() && packet.kind != PacketKind::Ack;
             }
             Impairment::Blackout(outages) => return outages.end(now).map(|_| DropReason::List),
+            Impairment::OnDemand(wanted) => return wanted.drops(now, packet).then_some(DropReason::List),
             _ => {}
         }
         None
@@ -114,6 +119,9 @@ impl Impairment {
             (DropReason::List, Impairment::Blackout(outages)) => {
                 outages.end(now).map(|until| Rule::Blackout { until })
             }
+            (DropReason::List, Impairment::OnDemand(wanted)) => {
+                wanted.dropped(now, packet).then_some(Rule::Script)
+            }
             (DropReason::Policer, Impairment::Policer(bucket)) => {
                 let (tokens, size) = (bucket.tokens(now), packet.size);
                 (tokens < size as u64).then_some(Rule::Policer { tokens, size })
@@ -136,6 +144,17 @@ impl Impairment {
         match self {
             Impairment::Stall(outages) => outages.end(start),
             _ => None,
+        }
+    }
+
+    /// Whether it is there for changes of the scenario, after those that the scenario names.
+    pub(crate) fn serves_changes(&self) -> bool {
+        // A delay that changes needs a place for the order of the packets; it has one step.
+        let placeholder = |steps: &Steps<Span>| steps.steps == [(Time::ZERO, Span::ZERO)];
+        match self {
+            Impairment::OnDemand(_) => true,
+            Impairment::Delay(steps, _) => placeholder(steps),
+            _ => false,
         }
     }
 

@@ -48,7 +48,9 @@ impl Network {
         let mut effect = if self.copying { self.effect } else { Effect::default() };
         if !self.ingress[ingress].impairments.is_empty() {
             let refused = self.ingress[ingress].impair(now, &packet, self.copying, &mut effect);
-            if let Some(reason) = refused {
+            if let Some(reason) = refused
+                && !self.ingress[ingress].keeps(&packet, reason)
+            {
                 self.drop_packet(tap, id, now, &packet, reason);
                 return false;
             }
@@ -87,10 +89,12 @@ impl Network {
         if after_departure && service.due == now {
             self.start_at_arrival(event_queue, tap, service, id);
         }
-        let link = &mut self.links[id as usize];
+        let link = &self.links[id as usize];
         let free = link.free_at < now || link.free_at == now && self.cause >= service.serving_since;
         let idle = free && service.waiting() == 0;
-        if !service.scheduler.enqueue(packet, idle, &mut service.drops) {
+        if !service.scheduler.enqueue(packet, idle, &mut service.drops)
+            && !self.accept_kept(service, id, packet)
+        {
             if T::PACKETS {
                 let rule = || service.scheduler.rule(&packet, now, Point::Arrival);
                 report(tap, (id, now, true), &packet.packet, rule);
@@ -99,7 +103,7 @@ impl Network {
             return false;
         }
         service.arrived(now);
-        link.accepted += 1;
+        self.links[id as usize].accepted += 1;
         if T::PACKETS {
             let step = PacketStep::Enqueue;
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
@@ -119,10 +123,26 @@ impl Network {
         true
     }
 
+    /// Has the discipline accept a packet that it has refused, if a change keeps the packet.
+    #[cold]
+    fn accept_kept(&mut self, service: &mut Service, id: u32, packet: Waiting) -> bool {
+        let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
+        // A queue in front of an idle transmitter takes a packet in any case.
+        ingress.keeps(&packet.packet, DropReason::Queue)
+            && service.scheduler.enqueue(packet, true, &mut service.drops)
+    }
+
     /// Accounts and reports the packets that the discipline of link `id` has dropped: at the arrival of another packet,
     /// or at a departure.
     #[cold]
-    fn discard<T: Tap>(&mut self, tap: &mut T, service: &mut Service, id: u32, now: Time, at_arrival: bool) {
+    pub(super) fn discard<T: Tap>(
+        &mut self,
+        tap: &mut T,
+        service: &mut Service,
+        id: u32,
+        now: Time,
+        at_arrival: bool,
+    ) {
         let mut drops = std::mem::take(&mut service.drops);
         if T::PACKETS {
             let last = drops.len() as u32 - 1;
@@ -242,7 +262,7 @@ impl Network {
         }
         let ingress = &mut self.ingress[ingress];
         ingress.marked += next.marked as u64;
-        if impaired && ingress.loses() {
+        if impaired && ingress.loses() && !ingress.keeps(&next.packet, DropReason::Loss) {
             self.lose(tap, id, &next.packet, DropReason::Loss);
             return self.forget_options(&next.packet);
         }

@@ -45,6 +45,12 @@ impl DropTail {
         true
     }
 
+    /// Accepts a packet that it has just refused.
+    pub(crate) fn accept(&mut self, offer: &Offer) {
+        let idle = self.queue.settle(offer);
+        self.queue.take(offer, idle);
+    }
+
     /// Why it has just refused a packet of `size` bytes.
     pub(crate) fn rule(&self, size: u32) -> Rule {
         Rule::Full {

@@ -50,6 +50,17 @@ impl Qdisc {
         }
     }
 
+    /// Accepts a packet that it has just refused.
+    #[cold]
+    pub(crate) fn accept(&mut self, offer: &Offer) {
+        match self {
+            Qdisc::Unlimited => {}
+            Qdisc::DropTail(queue) => queue.accept(offer),
+            Qdisc::Red(queue) => queue.accept(offer),
+            Qdisc::Pie(queue) => queue.accept(offer),
+        }
+    }
+
     /// Why it has just marked a packet of `size` bytes, or `dropped` it.
     pub(crate) fn rule(&self, size: u32, dropped: bool) -> Option<Rule> {
         match self {

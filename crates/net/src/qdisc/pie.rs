@@ -232,6 +232,15 @@ impl Pie {
         decision
     }
 
+    /// Accepts a packet that it has just refused.
+    pub(crate) fn accept(&mut self, offer: &Offer) {
+        let idle = self.queue.settle(offer);
+        self.queue.take(offer, idle);
+        if !idle {
+            self.arrivals.push_back(offer.now);
+        }
+    }
+
     /// Why it has just marked a packet of `size` bytes, or `dropped` it.
     pub(crate) fn rule(&self, size: u32, dropped: bool) -> Rule {
         let (packets, bytes) = (self.queue.packets(), self.queue.bytes());

@@ -180,6 +180,12 @@ impl Red {
         verdict
     }
 
+    /// Accepts a packet that it has just refused.
+    pub(crate) fn accept(&mut self, offer: &Offer) {
+        let idle = self.queue.settle(offer);
+        self.queue.take(offer, idle);
+    }
+
     /// Why it has just refused or marked a packet of `size` bytes.
     pub(crate) fn rule(&self, size: u32) -> Rule {
         let RedConfig { min, max, bytes, limit, .. } = self.config;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use units::Time;
 
 /// The routing of one node.
+#[derive(Clone)]
 pub(super) struct Agent {
     pub protocol: Box<dyn Routing>,
     pub stream: Stream,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use units::{Span, Time};
 
 /// The nodes on the plane.
+#[derive(Clone)]
 pub(super) struct Medium {
     cursors: Vec<TrajectoryCursor>,
     /// The distance beyond which no node senses a signal, m.

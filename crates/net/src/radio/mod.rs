@@ -51,6 +51,7 @@ const MARGIN: Span = Span::from_ps(2_000_000);
 const MAX_EVENTS_PER_CALL: u32 = 10_000;
 
 /// A radio network during a run.
+#[derive(Clone)]
 pub struct Radio {
     mac: MacConfig,
     timing: Timing,

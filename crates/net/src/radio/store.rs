@@ -75,7 +75,7 @@ impl QueuedFrame {
 }
 
 /// All payloads, with reference counts. The store frees a payload when its last copy is released.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Store {
     payloads: Vec<(Payload, u32)>,
     free: Vec<u32>,

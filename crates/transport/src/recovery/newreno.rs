@@ -10,6 +10,7 @@ use crate::sender::{LastReduction, Progress, Sender};
 use cc::{Controller, Phase};
 use net::Packet;
 
+#[derive(Clone)]
 pub(crate) struct NewReno;
 
 impl LossRecovery for NewReno {

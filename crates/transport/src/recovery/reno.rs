@@ -7,6 +7,7 @@ use crate::context::FlowContext;
 use crate::sender::{LastReduction, Sender};
 use net::Packet;
 
+#[derive(Clone)]
 pub(crate) struct Reno;
 
 impl LossRecovery for Reno {

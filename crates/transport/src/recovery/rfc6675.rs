@@ -11,6 +11,7 @@ use crate::sender::Sender;
 use cc::Phase;
 use net::Packet;
 
+#[derive(Clone)]
 pub(crate) struct Rfc6675;
 
 /// The state of a SACK recovery, to be changed.

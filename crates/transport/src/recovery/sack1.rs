@@ -8,6 +8,7 @@ use crate::context::{FlowContext, FlowTimer};
 use crate::sender::{Progress, Sender};
 use net::Packet;
 
+#[derive(Clone)]
 pub(crate) struct Sack1;
 
 impl Sack {

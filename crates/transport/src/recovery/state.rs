@@ -42,6 +42,19 @@ impl RecoveryState {
         }
     }
 
+    /// Whether a flow with this state can take over a controller that requires `needs`; only Vegas has a clock of its own.
+    pub fn serves(&self, options: &Options, needs: Signals) -> bool {
+        let vegas = |state: &RecoveryState| matches!(state, RecoveryState::Vegas(_));
+        vegas(self) == vegas(&RecoveryState::new(options, needs))
+    }
+
+    /// Reports the losses to the controller if it requires that.
+    pub fn report_losses(&mut self, needs: Signals) {
+        if let RecoveryState::Rack(Some(rack)) = self {
+            rack.record_losses(needs.has(Signals::LOSSES));
+        }
+    }
+
     /// The scoreboard of `sack1` and `rfc6675`.
     #[inline]
     pub fn scoreboard(&self) -> Option<&Sack> {

@@ -7,6 +7,7 @@ use crate::sender::Sender;
 use cc::{Cause, Controller};
 use net::Packet;
 
+#[derive(Clone)]
 pub(crate) struct Tahoe;
 
 impl LossRecovery for Tahoe {

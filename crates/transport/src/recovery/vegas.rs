@@ -25,6 +25,7 @@ fn clock(s: &mut Sender) -> &mut VegasClock {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Vegas;
 
 impl LossRecovery for Vegas {

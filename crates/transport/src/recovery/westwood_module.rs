@@ -14,6 +14,7 @@ use crate::sender::Sender;
 use cc::Cause;
 use net::Packet;
 
+#[derive(Clone)]
 pub(crate) struct WestwoodModule;
 
 impl LossRecovery for WestwoodModule {

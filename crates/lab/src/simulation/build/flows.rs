@@ -154,6 +154,9 @@ impl Flows {
         self.endpoints.push(Endpoints::Tcp(self.senders.len()));
         self.receivers.push(receiver);
         let mut sender = Sender::new(setup, options, controller);
+        if let Some(needs) = plan.scenario.prepared.signals.get(&plan.numbered[number as usize]) {
+            sender.prepare(*needs);
+        }
         if self.schedules[number as usize].writes.is_some() {
             sender.write_in_portions();
         }

@@ -6,10 +6,11 @@ use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation};
 use engine::Stream;
 use net::impairment::{
-    Action, Bernoulli, GilbertElliott, Impairment, Jitter, Outages, Scripted, Selection, Transmissions,
+    Action, Bernoulli, GilbertElliott, Impairment, Jitter, OnDemand, Outages, Scripted, Selection,
+    Transmissions,
 };
 use net::qdisc::Qdisc;
-use net::{LinkId, LinkSpec, Network, RateSteps, TokenBucket, Topology, TraceCursor, Transmitter};
+use net::{LinkId, LinkSpec, Network, RateSteps, Steps, TokenBucket, Topology, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
@@ -17,7 +18,7 @@ pub(super) fn add_links(
     plan: &Plan<'_>,
     layout: &Layout<'_>,
     directions: &[&Direction],
-) -> (Network, Vec<AuditedLink>) {
+) -> (Network, Vec<Span>, Vec<AuditedLink>) {
     let topology = &layout.topology;
     let hops = layout.paths.iter().map(|path| path.links().count() + 3).sum();
     let mut network = Network::new(plan.end, directions.len(), hops);
@@ -26,11 +27,13 @@ pub(super) fn add_links(
     }
     let round_trips = longest_round_trips(layout, directions);
     let mut audited = Vec::new();
-    for (i, (direction, rtt)) in directions.iter().zip(round_trips).enumerate() {
-        let link = LinkId(i as u32);
+    for (i, (direction, rtt)) in directions.iter().zip(&round_trips).enumerate() {
+        let (link, rtt) = (LinkId(i as u32), *rtt);
+        let prepared = plan.scenario.prepared.links.get(&link.0);
+        let scheduled = is_scheduled(direction) || prepared.is_some_and(|link| link.served);
         let stream = |purpose: &str| stream(plan, topology, link, purpose);
         let (rate, delay) = (direction.mean_rate(plan.end), direction.delay);
-        let qdisc = match is_scheduled(direction) {
+        let qdisc = match scheduled {
             true => Qdisc::Unlimited, // replaced by its scheduler
             false => direction.queue.build(rate, delay, rtt, || stream(direction.queue.purpose())),
         };
@@ -44,19 +47,32 @@ pub(super) fn add_links(
             let name = if count <= 1 { kind.to_string() } else { format!("{kind} {count}") };
             impairments.extend(impairment(plan, loss, || stream(&name)));
         }
+        if let Some(prepared) = prepared {
+            if let Some(ordered) = prepared.ordered {
+                let no_delay = Steps { steps: vec![(Time::ZERO, Span::ZERO)], period: Span::ZERO };
+                impairments.push(Impairment::Delay(no_delay, ordered));
+            }
+            impairments.push(Impairment::OnDemand(OnDemand::default()));
+        }
         let spec =
             LinkSpec { rate: direction.rate, delay, qdisc, impairments, router: direction.router.clone() };
         network.add_link(spec);
-        if is_scheduled(direction) {
+        if scheduled {
             let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
             let steps = || stream("rate");
-            network.set_scheduler(link, scheduler, transmitter(direction, rate, plan.end, steps));
+            let transmitter = match prepared {
+                Some(link) if link.served && direction.variation.is_none() => {
+                    Transmitter::Steps(RateSteps { steps: vec![(Time::ZERO, rate)], period: Span::ZERO })
+                }
+                _ => transmitter(direction, rate, plan.end, steps),
+            };
+            network.set_scheduler(link, scheduler, transmitter);
         }
         if plan.settings.recording.audit {
             audited.push(audited_link(plan, layout, link, direction, rtt));
         }
     }
-    (network, audited)
+    (network, round_trips, audited)
 }
 
 /// Whether the queue of a direction is asked at each departure.
@@ -90,10 +106,20 @@ fn random_steps(interval: Span, [min, max]: [Rate; 2], end: Time, mut stream: St
 
 /// The random stream of a link for a purpose.
 fn stream(plan: &Plan<'_>, topology: &Topology, link: LinkId, purpose: &str) -> Stream {
+    named_stream(plan.seed, topology, link, purpose)
+}
+
+/// The random stream of a link for a purpose, of a run with this seed.
+pub(in crate::simulation) fn named_stream(
+    seed: u64,
+    topology: &Topology,
+    link: LinkId,
+    purpose: &str,
+) -> Stream {
     // Parallel links have the same name: the later ones add their number.
     let twin = (0..link.0).any(|other| topology.ends(LinkId(other)) == topology.ends(link));
     let number = if twin { format!("#{}", link.0) } else { String::new() };
-    Stream::new(plan.seed, purpose, &format!("{}{number}", topology.link_name(link)))
+    Stream::new(seed, purpose, &format!("{}{number}", topology.link_name(link)))
 }
 
 /// The name of the random stream of an impairment.
@@ -148,7 +174,7 @@ fn audited_link(
         },
     };
     let rate = direction.mean_rate(plan.end);
-    let limit = direction.queue.limit(rate, rtt);
+    let served = plan.scenario.prepared.links.get(&link.0).is_some_and(|link| link.served);
     // A scripted delay is added to that of the link; during a stall the transmitter pauses.
     let (mut delay, mut pause) = (known.delay, known.pause);
     for loss in &direction.losses {
@@ -167,23 +193,28 @@ fn audited_link(
         }
     }
     let limit_before = direction.queue.limits_before();
-    // A fair queue accepts a packet before it drops others.
-    let limit = match (&direction.queue, limit) {
-        (Queue::Fair { .. }, Some(Limit::Packets(n))) => Some(Limit::Packets(n + 1)),
-        (Queue::Fair { .. }, _) => None,
-        (_, limit) => limit,
-    };
+    let limit = audited_limit(&direction.queue, rate, rtt);
     AuditedLink {
         rate,
         limit,
         limit_before,
         delay,
         pause,
-        scheduled: is_scheduled(direction),
+        scheduled: is_scheduled(direction) || served,
         keeps_flow_order: !matches!(direction.queue, Queue::DualPi2 { .. }),
-        varies: direction.variation.is_some(),
+        varies: direction.variation.is_some() || served,
         copies: copies(direction),
         ..known
+    }
+}
+
+/// The largest number of packets or bytes that wait in a queue.
+pub(in crate::simulation) fn audited_limit(queue: &Queue, rate: Rate, rtt: Span) -> Option<Limit> {
+    // A fair queue accepts a packet before it drops others.
+    match (queue, queue.limit(rate, rtt)) {
+        (Queue::Fair { .. }, Some(Limit::Packets(n))) => Some(Limit::Packets(n + 1)),
+        (Queue::Fair { .. }, _) => None,
+        (_, limit) => limit,
     }
 }
 
@@ -197,21 +228,34 @@ pub(super) fn copies(direction: &Direction) -> bool {
 
 /// None if a scripted loss names a flow that is not of this run.
 fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> Option<Impairment> {
+    let flow = |name: &str| {
+        let index = plan.scenario.flows.iter().position(|f| f.name == name)?;
+        let syn = match &plan.scenario.flows[index].kind {
+            FlowKind::Tcp(tcp) => tcp.options.syn as u32,
+            FlowKind::Quic(_) | FlowKind::Udp { .. } => 0,
+        };
+        Some((plan.order[index], syn))
+    };
+    impairment_of(loss, flow, stream)
+}
+
+/// The same; `flow` gives the number of a flow, and how many segments come before its data.
+pub(in crate::simulation) fn impairment_of(
+    loss: &Loss,
+    flow_of: impl Fn(&str) -> Option<(u32, u32)>,
+    stream: impl FnOnce() -> Stream,
+) -> Option<Impairment> {
     Some(match loss {
         Loss::Bernoulli { rate } => Impairment::Bernoulli(Bernoulli::new(*rate, stream())),
         Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
             Impairment::GilbertElliott(GilbertElliott::new(*p, *r, *loss_good, *loss_bad, stream()))
         }
         Loss::Scripted { flow, selection, action } => {
-            let index = plan.scenario.flows.iter().position(|f| f.name == *flow)?;
-            let syn = match &plan.scenario.flows[index].kind {
-                FlowKind::Tcp(tcp) => tcp.options.syn as u32,
-                FlowKind::Quic(_) | FlowKind::Udp { .. } => 0,
-            };
+            let (number, syn) = flow_of(flow)?;
             let segments =
                 selection.segments.iter().map(|s| Transmissions { seq: s.seq.saturating_add(syn), ..*s });
             let selection = Selection { segments: segments.collect(), ..selection.clone() };
-            Impairment::Scripted(Scripted::new(plan.order[index], selection, *action))
+            Impairment::Scripted(Scripted::new(number, selection, *action))
         }
         Loss::Policer { rate, burst } => Impairment::Policer(TokenBucket::new(*rate, *burst)),
         Loss::Jitter { distribution, ordered } => {

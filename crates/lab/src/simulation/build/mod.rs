@@ -3,7 +3,7 @@
 //! numbers, and the numbers determine the order of ties.
 
 mod flows;
-mod links;
+pub(super) mod links;
 mod plan;
 mod resolved;
 
@@ -129,7 +129,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let moving = layout.satellites.as_mut().map_or(Vec::new(), |s| std::mem::take(&mut s.directions));
         let directions: Vec<&Direction> =
             scenario.links.iter().flat_map(|link| &link.directions).chain(&moving).collect();
-        let (mut network, audited) = add_links(&plan, &layout, &directions);
+        let (mut network, round_trips, audited) = add_links(&plan, &layout, &directions);
         let mut event_queue = EventQueue::new();
         event_queue.add_timers(plan.numbered.len() as u32 * FlowTimer::COUNT);
         let media = add_media(&plan, &mut layout, &mut network, &mut event_queue, PACKETS);
@@ -170,6 +170,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             network_timers: media.timers,
             satellites: media.satellites,
             warmup: media.warmup,
+            changes: scenario.changes.clone(),
+            next_change: 0,
+            round_trips: round_trips.into(),
             reached: Time::ZERO,
             cpu: 0,
             wall: 0,

@@ -230,6 +230,11 @@ impl Codel {
         self.queue.enqueue(packet, idle)
     }
 
+    /// Removes all packets.
+    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
+        self.queue.drain().collect()
+    }
+
     /// Removes the packet that leaves now, and what is dropped before it.
     #[inline]
     pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {

@@ -185,6 +185,11 @@ impl DualPi2 {
         }
     }
 
+    /// Removes all packets.
+    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
+        self.classic.drain().chain(self.low.drain()).collect()
+    }
+
     /// Removes the packet that leaves now, and what is dropped before it.
     pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
         self.catch_up(now);

@@ -130,6 +130,11 @@ impl FairQueue {
         true
     }
 
+    /// Removes all packets, queue by queue. An empty fair queue takes its place.
+    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
+        self.queues.iter_mut().flat_map(|queue| queue.waiting.drain().collect::<Vec<_>>()).collect()
+    }
+
     /// Drops packets at the head of the longest queue, until half of its bytes or a batch is gone.
     fn drop_from_longest(&mut self, drops: &mut Vec<Waiting>) {
         let Some(queue) = self.queues.iter_mut().rev().max_by_key(|queue| queue.waiting.bytes()) else {

@@ -96,6 +96,18 @@ impl Scheduler {
         }
     }
 
+    /// Removes all packets, in the order of their arrival, for a discipline that takes its place.
+    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
+        let mut packets: Vec<Waiting> = match self {
+            Scheduler::TailDrop(queue) => queue.drain().collect(),
+            Scheduler::Codel(queue) => queue.drain(),
+            Scheduler::Fair(queue) => queue.drain(),
+            Scheduler::DualPi2(queue) => queue.drain(),
+        };
+        packets.sort_by_key(|packet| packet.arrived);
+        packets
+    }
+
     /// Why it has just dropped or marked `packet` at this `point`.
     pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
         match self {

@@ -62,6 +62,12 @@ impl TailDrop {
         self.waiting.back()
     }
 
+    /// Removes all packets, the oldest first.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Waiting> + '_ {
+        self.bytes = 0;
+        self.waiting.drain(..)
+    }
+
     /// Removes the oldest packet.
     #[inline]
     pub fn dequeue(&mut self) -> Option<Waiting> {

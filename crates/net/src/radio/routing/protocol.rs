@@ -25,6 +25,14 @@ pub(crate) trait Routing: Send {
     fn udp_header(&self) -> u32;
     /// Hops that a packet of this node may make.
     fn initial_ttl(&self) -> u8;
+    /// A copy in its present state.
+    fn copied(&self) -> Box<dyn Routing>;
+}
+
+impl Clone for Box<dyn Routing> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
 }
 
 /// A timer of a routing protocol: the number of its kind in the protocol, and the node to which it applies.

@@ -6,6 +6,7 @@ use crate::radio::fate::PacketFate;
 use crate::radio::store::QueuedFrame;
 use units::Time;
 
+#[derive(Clone)]
 pub(crate) struct StaticRouting;
 
 impl Routing for StaticRouting {
@@ -30,5 +31,8 @@ impl Routing for StaticRouting {
     }
     fn initial_ttl(&self) -> u8 {
         u8::MAX
+    }
+    fn copied(&self) -> Box<dyn Routing> {
+        Box::new(self.clone())
     }
 }

@@ -83,6 +83,11 @@ impl Rack {
             && segments.lost_out <= segments.retrans_out
     }
 
+    /// Records losses for the controller from now on, or no longer.
+    pub(crate) fn record_losses(&mut self, wanted: bool) {
+        self.segments.record_losses(wanted);
+    }
+
     /// Processes an ACK. The order of the steps decides what is sent.
     fn ack<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
         let now = context.now();

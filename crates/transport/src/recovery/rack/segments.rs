@@ -247,15 +247,15 @@ impl Segments {
         }
     }
 
-    /// Keeps the numbers of segments that are marked as lost from now on.
-    pub fn record_losses(&mut self) {
-        self.newly_lost = Some(Vec::new());
-    }
-
     /// Whether the controller asks for losses.
     #[inline]
     pub fn records_losses(&self) -> bool {
         self.newly_lost.is_some()
+    }
+
+    /// Keeps the numbers of segments that are marked as lost from now on, or no longer.
+    pub fn record_losses(&mut self, wanted: bool) {
+        self.newly_lost = if wanted { Some(self.take_losses()) } else { None };
     }
 
     /// The segments marked as lost since the last call.

@@ -130,7 +130,7 @@ impl Rack {
     pub(crate) fn new(options: &Options, losses: bool) -> Rack {
         let mut segments = Segments::default();
         if losses {
-            segments.record_losses();
+            segments.record_losses(true);
         }
         Rack {
             segments,

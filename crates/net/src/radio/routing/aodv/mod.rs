@@ -56,6 +56,7 @@ impl From<RoutingTimer> for Timer {
 }
 
 /// AODV at one node.
+#[derive(Clone)]
 pub(crate) struct Aodv {
     config: AodvConfig,
     seq: u32,
@@ -131,6 +132,9 @@ impl Routing for Aodv {
 
     fn initial_ttl(&self) -> u8 {
         self.config.net_diameter
+    }
+    fn copied(&self) -> Box<dyn Routing> {
+        Box::new(self.clone())
     }
 }
 

@@ -1,0 +1,419 @@
+//! `[[change]]`: what changes in the middle of a run. The keys of `set` are those of `--set`: the scenario is read with them,
+//! and what differs from the scenario before must be something that can change.
+
+use super::document::{TomlItem, TomlValue};
+use super::model::{Direction, Flow, FlowKind, Loss, Queue, Scenario};
+use super::overrides::assign;
+use super::table::TableReader;
+use crate::error::{Origin, ScenarioError, nearest};
+use cc::Signals;
+use std::collections::BTreeMap;
+use units::{Rate, Span, Time};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// What can change, for messages.
+const CHANGEABLE: &str = "what can: rate, delay, queue and loss of a link or of its back; start, stop, udp.rate, udp.schedule, tcp.receive_window and tcp.congestion_control of a flow";
+
+/// What happens at one time.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Its name; the random streams of what it starts have it in theirs.
+    pub name: String,
+    /// When: before everything else at that time.
+    pub at: Time,
+    /// What.
+    pub actions: Vec<Action>,
+}
+
+/// One change. A link is a direction, by the number of the link in a run; a flow is its place in the scenario.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// The transmission rate.
+    Rate(u32, Rate),
+    /// The propagation delay; with `true`, packets keep their order.
+    Delay(u32, Span, bool),
+    /// The queue.
+    Queue(u32, Queue),
+    /// Losses and other impairments.
+    Losses(u32, Vec<Loss>),
+    /// The next packets of a link are dropped: of one flow or of all, and how many.
+    DropNext(u32, Option<usize>, u32),
+    /// The next packets that a link would drop are not dropped.
+    KeepNext(u32, Option<usize>, u32),
+    /// Packets that arrive at a link until then are dropped.
+    Blackout(u32, Time),
+    /// The schedule of a UDP source.
+    Schedule(usize, Vec<(Span, Rate)>),
+    /// When a flow that has not started starts.
+    Start(usize, Time),
+    /// When a flow stops.
+    Stop(usize, Time),
+    /// The receiver's window, segments.
+    ReceiveWindow(usize, u32),
+    /// The congestion controller: the transport of the flow with it.
+    Control(usize, FlowKind),
+}
+
+/// What a run has from its start, so that changes are possible: they are not in the path of runs without changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prepared {
+    /// For the links, by their numbers in a run.
+    pub links: BTreeMap<u32, PreparedLink>,
+    /// What the controllers require that changes start, by the place of the flow in the scenario.
+    pub signals: BTreeMap<usize, Signals>,
+}
+
+/// What a link has from the start of a run for its changes, besides a place for demands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PreparedLink {
+    /// It is served at each departure, by a transmitter whose rate has steps.
+    pub served: bool,
+    /// Its delay changes; with `false`, packets can overtake each other.
+    pub ordered: Option<bool>,
+}
+
+impl Scenario {
+    /// This scenario without its changes from `at` on: the run is built for them, so that it can be copied at that time and
+    /// changed ([`crate::Run::apply`]).
+    pub fn unchanged_from(&self, at: Time) -> Scenario {
+        let mut scenario = self.clone();
+        scenario.changes.retain(|change| change.at < at);
+        scenario
+    }
+
+    /// Notes what the changes need from the start of a run.
+    pub(super) fn prepare(&mut self) {
+        let prepared = &mut self.prepared;
+        for action in self.changes.iter().flat_map(|change| &change.actions) {
+            match action {
+                Action::Rate(link, _) | Action::Queue(link, _) => {
+                    prepared.links.entry(*link).or_default().served = true;
+                }
+                Action::Delay(link, _, ordered) => {
+                    let link = prepared.links.entry(*link).or_default();
+                    link.served = true;
+                    link.ordered = Some(*ordered && link.ordered.unwrap_or(true));
+                }
+                Action::Losses(link, _)
+                | Action::DropNext(link, ..)
+                | Action::KeepNext(link, ..)
+                | Action::Blackout(link, _) => {
+                    prepared.links.entry(*link).or_default();
+                }
+                Action::Control(flow, kind) => {
+                    let needs = kind.needs();
+                    let present = prepared.signals.entry(*flow).or_insert(Signals::NONE);
+                    *present = present.and(needs);
+                }
+                Action::Schedule(..) | Action::Start(..) | Action::Stop(..) | Action::ReceiveWindow(..) => {}
+            }
+        }
+    }
+
+    /// Reads the changes of `document` into `self`, which is the document without them.
+    pub(super) fn read_changes(&mut self, document: &TomlItem) -> Result<()> {
+        let top = TableReader::new("", document)?;
+        let Some(items) = top.list("change")? else { return Ok(()) };
+        let mut changes = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            changes.push(Written::read(index, item, self)?);
+        }
+        changes.sort_by_key(|change| change.at);
+        let mut document = document.clone();
+        if let TomlValue::Table(entries) = &mut document.value {
+            entries.retain(|(key, _)| key != "change" && key != "sweep");
+        }
+        let mut before = self.clone();
+        for written in &changes {
+            let (change, after) = written.resolve(&mut document, &before)?;
+            self.changes.push(change);
+            before = after;
+        }
+        self.prepare();
+        Ok(())
+    }
+}
+
+/// A table as it is written.
+struct Written<'a> {
+    name: String,
+    at: Time,
+    set: &'a [(String, TomlItem)],
+    ordered: bool,
+    does: Option<Action>,
+    origin: &'a Origin,
+}
+
+impl<'a> Written<'a> {
+    fn read(index: usize, item: &'a TomlItem, scenario: &Scenario) -> Result<Written<'a>> {
+        let plain = TableReader::new(format!("change[{index}]"), item)?;
+        let name = plain.text("name")?.map_or(format!("change{index}"), str::to_string);
+        let reader = TableReader::new(format!("change.{name}"), item)?;
+        reader.text("name")?;
+        let at: Span = reader.need("at", reader.quantity("at", "8s")?, "such as at = \"8s\"")?;
+        if at == Span::ZERO || at >= scenario.duration {
+            let message = format!("must be after the start and before the end, {}", scenario.duration);
+            return Err(reader.error("at", message));
+        }
+        let at = Time::ZERO + at;
+        let set = match reader.get("set") {
+            None => &[][..],
+            Some(TomlItem { value: TomlValue::Table(entries), .. }) => entries,
+            Some(_) => {
+                let message = "must be a table, such as { \"link.bottleneck.rate\" = \"5Mbps\" }";
+                return Err(reader.error("set", message));
+            }
+        };
+        let ordered = reader.switch("order")?.unwrap_or(true);
+        let does = read_action(&reader, scenario, at)?;
+        if set.is_empty() && does.is_none() {
+            return Err(reader.missing("set", "name what changes, or an action with do = \"drop_next\""));
+        }
+        reader.finish()?;
+        Ok(Written { name, at, set, ordered, does, origin: &item.origin })
+    }
+
+    /// The change, and the scenario after it. `document` becomes that of this scenario.
+    fn resolve(&self, document: &mut TomlItem, before: &Scenario) -> Result<(Change, Scenario)> {
+        let whole = document.clone();
+        for (key, item) in self.set {
+            assign(document, key, item.clone())?;
+        }
+        let after = Scenario::read_unchanged(document)?;
+        let mut actions = self.actions(before, &after).map_err(|message| {
+            // The first key alone with which something differs that cannot change, if there is one.
+            let alone = self.set.iter().find_map(|(key, item)| {
+                let mut document = whole.clone();
+                assign(&mut document, key, item.clone()).ok()?;
+                let after = Scenario::read_unchanged(&document).ok()?;
+                let message = self.actions(before, &after).err()?;
+                Some(ScenarioError::new(&item.origin, key, message))
+            });
+            alone
+                .unwrap_or_else(|| ScenarioError::new(self.origin, &format!("change.{}", self.name), message))
+        })?;
+        actions.extend(self.does.clone());
+        Ok((Change { name: self.name.clone(), at: self.at, actions }, after))
+    }
+
+    /// What differs. Fails with a message if something differs that cannot change.
+    fn actions(&self, before: &Scenario, after: &Scenario) -> std::result::Result<Vec<Action>, String> {
+        let mut actions = Vec::new();
+        let mut rest = after.clone();
+        for (index, (link, old)) in rest.links.iter_mut().zip(&before.links).enumerate() {
+            for (side, (new, old)) in link.directions.iter_mut().zip(&old.directions).enumerate() {
+                let number = 2 * index as u32 + side as u32;
+                actions.extend(direction_actions(number, old, new, self.ordered)?);
+                (new.rate, new.delay) = (old.rate, old.delay);
+                (new.queue, new.losses) = (old.queue.clone(), old.losses.clone());
+            }
+        }
+        for (index, (flow, old)) in rest.flows.iter_mut().zip(&before.flows).enumerate() {
+            actions.extend(flow_actions(index, old, flow, self.at)?);
+            *flow =
+                Flow { name: flow.name.clone(), from: flow.from.clone(), to: flow.to.clone(), ..old.clone() };
+        }
+        let of = |scenario: &Scenario| {
+            let Scenario { duration, warmup, seed, links, flows, traffic, delays, satellites, radio, .. } =
+                scenario;
+            format!(
+                "{duration:?}{warmup:?}{seed}{links:?}{flows:?}{traffic:?}{delays}{satellites:?}{radio:?}"
+            )
+        };
+        if of(&rest) != of(before) {
+            return Err(format!("cannot change during a run; {CHANGEABLE}"));
+        }
+        if actions.is_empty() && !self.set.is_empty() {
+            return Err("has this value already, so nothing changes".into());
+        }
+        Ok(actions)
+    }
+}
+
+/// What differs between two states of a direction.
+fn direction_actions(
+    link: u32,
+    old: &Direction,
+    new: &Direction,
+    ordered: bool,
+) -> std::result::Result<Vec<Action>, String> {
+    let mut actions = Vec::new();
+    if format!("{:?}", old.variation) != format!("{:?}", new.variation) {
+        return Err("a rate that varies cannot begin or end during a run; change it to another rate".into());
+    }
+    if old.rate != new.rate {
+        if old.variation.is_some() {
+            return Err("this rate varies by itself, so it cannot change".into());
+        }
+        actions.push(Action::Rate(link, new.rate));
+    }
+    if old.delay != new.delay {
+        actions.push(Action::Delay(link, new.delay, ordered));
+    }
+    if old.queue != new.queue {
+        actions.push(Action::Queue(link, new.queue.clone()));
+    }
+    if !actions.is_empty() && (old.queue.decides_at_arrival() || new.queue.decides_at_arrival()) {
+        return Err("RED and PIE decide at arrival: rate, delay and queue of their link cannot change; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"".into());
+    }
+    if !actions.is_empty() && old.router.is_some() {
+        return Err("a link with a router cannot change".into());
+    }
+    if old.losses != new.losses {
+        let displaces = |loss: &Loss| {
+            matches!(
+                loss,
+                Loss::Jitter { .. } | Loss::Delay { .. } | Loss::Reorder { .. } | Loss::Duplicate { .. }
+            )
+        };
+        if old.losses.iter().chain(&new.losses).any(displaces) {
+            return Err("jitter, delays, reordering and duplicates cannot begin or end during a run; losses, blackouts, stalls, policers and scripts can".into());
+        }
+        actions.push(Action::Losses(link, new.losses.clone()));
+    }
+    Ok(actions)
+}
+
+/// What differs between two states of a flow.
+fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::Result<Vec<Action>, String> {
+    let mut actions = Vec::new();
+    let since = |span: Span| Time::ZERO + span;
+    if old.start != new.start {
+        if since(old.start) <= at || since(new.start) < at {
+            return Err(format!(
+                "the start of a flow can only change before the flow starts, to a time from {} on",
+                at.since(Time::ZERO)
+            ));
+        }
+        actions.push(Action::Start(index, since(new.start)));
+    }
+    if old.stop != new.stop {
+        let stop = new.stop.map_or(Time::NEVER, since);
+        if stop < at {
+            return Err(format!("a flow can only stop from {} on", at.since(Time::ZERO)));
+        }
+        actions.push(Action::Stop(index, stop));
+    }
+    if (old.start_jitter, old.bytes, &old.writes) != (new.start_jitter, new.bytes, &new.writes) {
+        return Err(format!("cannot change during a run; {CHANGEABLE}"));
+    }
+    match (&old.kind, &new.kind) {
+        (FlowKind::Tcp(old_tcp), FlowKind::Tcp(tcp)) => {
+            let mut rest = tcp.options.clone();
+            let (now, then) = (&tcp.options, &old_tcp.options);
+            // The controller and the receiver's window give the defaults of these, which apply at the start of a flow.
+            (rest.window, rest.initial_window, rest.initial_ssthresh) =
+                (then.window, then.initial_window, then.initial_ssthresh);
+            if rest != *then {
+                return Err(format!("these options of TCP cannot change during a run; {CHANGEABLE}"));
+            }
+            if now.window != then.window {
+                actions.push(Action::ReceiveWindow(index, now.window));
+            }
+            if format!("{:?}", old_tcp.control) != format!("{:?}", tcp.control) {
+                if let Some(conflict) = old.kind.recovery_conflict(&new.kind) {
+                    return Err(conflict);
+                }
+                actions.push(Action::Control(index, new.kind.clone()));
+            }
+        }
+        (FlowKind::Udp { .. }, FlowKind::Udp { schedule, .. }) => {
+            actions.extend(schedule_action(index, &old.kind, &new.kind, schedule)?);
+        }
+        (FlowKind::Quic(_), FlowKind::Quic(_)) if format!("{:?}", old.kind) == format!("{:?}", new.kind) => {}
+        (FlowKind::Quic(_), FlowKind::Quic(_)) => {
+            return Err(
+                "the options of a QUIC flow cannot change during a run; those of its links can".into()
+            );
+        }
+        _ => return Err("the transport of a flow cannot change during a run".into()),
+    }
+    Ok(actions)
+}
+
+fn schedule_action(
+    index: usize,
+    old: &FlowKind,
+    new: &FlowKind,
+    schedule: &[(Span, Rate)],
+) -> std::result::Result<Option<Action>, String> {
+    let (
+        FlowKind::Udp { packet: size, schedule: from, period, jitter },
+        FlowKind::Udp { packet, period: again, jitter: random, .. },
+    ) = (old, new)
+    else {
+        return Ok(None);
+    };
+    if (size, period, jitter) != (packet, again, random) || period.is_some() && from != schedule {
+        return Err("of a UDP source only rate and schedule can change".into());
+    }
+    Ok((from != schedule).then(|| Action::Schedule(index, schedule.to_vec())))
+}
+
+/// Reads `do` with its keys.
+fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Result<Option<Action>> {
+    let does = reader.text("do")?;
+    let link = reader.text("link")?;
+    let back = reader.switch("back")?.unwrap_or(false);
+    let flow = reader.text("flow")?;
+    let count = reader.integer("count", 1, 1_000_000)?;
+    let duration: Option<Span> = reader.quantity("duration", "200ms")?;
+    let Some(does) = does else {
+        let stray =
+            ["link", "back", "flow", "count", "duration"].into_iter().find(|key| reader.get(key).is_some());
+        return match stray {
+            Some(key) => {
+                Err(reader.error(key, "needs an action: do = \"drop_next\", \"keep_next\" or \"blackout\""))
+            }
+            None => Ok(None),
+        };
+    };
+    let names: Vec<String> =
+        scenario.links.iter().map(|link| link.name.clone().unwrap_or_else(|| link.ends.join("->"))).collect();
+    let link = reader.need("link", link, "name the link of the action")?;
+    let Some(place) = names.iter().position(|name| name == link) else {
+        let remark = nearest(link, names.iter().map(String::as_str));
+        return Err(reader.error("link", format!("there is no link \"{link}\"; {remark}")));
+    };
+    let number = 2 * place as u32 + back as u32;
+    let flow = match flow {
+        None => None,
+        Some(name) => Some(scenario.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
+            let remark = nearest(name, scenario.flows.iter().map(|flow| flow.name.as_str()));
+            reader.error("flow", format!("there is no flow \"{name}\"; {remark}"))
+        })?),
+    };
+    let count = count.unwrap_or(1) as u32;
+    Ok(Some(match does {
+        "drop_next" => Action::DropNext(number, flow, count),
+        "keep_next" => Action::KeepNext(number, flow, count),
+        "blackout" => {
+            let duration = reader.need("duration", duration, "such as duration = \"200ms\"")?;
+            Action::Blackout(number, at + duration)
+        }
+        other => {
+            let remark = nearest(other, ["drop_next", "keep_next", "blackout"]);
+            return Err(reader.error("do", format!("there is no action \"{other}\"; {remark}")));
+        }
+    }))
+}
+
+impl FlowKind {
+    /// Why a flow of this kind cannot take over the controller of `other`, if it cannot: with recovery `reno` Vegas
+    /// retransmits by a clock of its own, which cannot begin or end during a run.
+    pub(super) fn recovery_conflict(&self, other: &FlowKind) -> Option<String> {
+        let FlowKind::Tcp(tcp) = self else { return None };
+        let by_clock = |kind: &FlowKind| kind.needs().has(Signals::FINE_CLOCK);
+        let conflict = tcp.options.recovery == transport::Recovery::Reno && by_clock(self) != by_clock(other);
+        conflict.then(|| "with recovery = \"reno\" a controller with a fine clock (vegas, ca_artt) cannot begin or end during a run; use another recovery".into())
+    }
+
+    /// The signals that its controller requires; none for UDP, and for code that is not loaded.
+    fn needs(&self) -> Signals {
+        match self {
+            FlowKind::Tcp(tcp) => tcp.control.needs(&tcp.flow_info(0)),
+            FlowKind::Quic(_) | FlowKind::Udp { .. } => Signals::NONE,
+        }
+    }
+}

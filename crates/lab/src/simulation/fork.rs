@@ -1,0 +1,75 @@
+//! Copies of a run in progress.
+
+use super::event_loop::Simulation;
+use super::{Inner, Run};
+use std::fmt;
+
+/// Why a run cannot be copied. The caller can start the same run again and advance it to the same time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotForkable(pub String);
+
+impl fmt::Display for NotForkable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotForkable {}
+
+impl Run {
+    /// A second run in the present state of this one, recordings included; both continue independently, with equal results.
+    /// Fails if the run has QUIC flows, whose stack cannot be copied, or an external controller that cannot be copied.
+    pub fn fork(&self) -> Result<Run, NotForkable> {
+        let inner = match &self.inner {
+            Inner::Plain(simulation) => Inner::Plain(Box::new(simulation.fork()?)),
+            Inner::Windows(simulation) => Inner::Windows(Box::new(simulation.fork()?)),
+            Inner::Full(simulation) => Inner::Full(Box::new(simulation.fork()?)),
+        };
+        Ok(Run { inner, looks: self.looks })
+    }
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
+    fn fork(&self) -> Result<Self, NotForkable> {
+        if !self.quic.is_empty() {
+            let name = &self.names[self.senders.len()]; // QUIC flows have the numbers after those of TCP flows
+            return Err(NotForkable(format!("flow \"{name}\" is a QUIC flow, whose stack cannot be copied")));
+        }
+        let copy = Simulation {
+            title: self.title.clone(),
+            event_queue: self.event_queue.clone(),
+            network: self.network.clone(),
+            topology: self.topology.clone(),
+            recorder: self.recorder.clone(),
+            ack_options: self.ack_options.clone(),
+            endpoints: self.endpoints.clone(),
+            senders: self.senders.clone(),
+            receivers: self.receivers.clone(),
+            quic: Vec::new(),
+            udp: self.udp.clone(),
+            attached: self.attached.clone(),
+            datagrams: self.datagrams.clone(),
+            outbox: self.outbox.clone(),
+            schedules: self.schedules.clone(),
+            names: self.names.clone(),
+            ends: self.ends.clone(),
+            bases: self.bases.clone(),
+            given_names: self.given_names.clone(),
+            first_links: self.first_links.clone(),
+            order: self.order.clone(),
+            network_timers: self.network_timers.clone(),
+            satellites: self.satellites.clone(),
+            warmup: self.warmup.clone(),
+            changes: self.changes.clone(),
+            round_trips: self.round_trips.clone(),
+            ..*self
+        };
+        match (copy.failure(), self.failure()) {
+            (Some((flow, failure)), None) => Err(NotForkable(format!(
+                "the controller of flow \"{flow}\" cannot be copied: {}",
+                failure.message.trim_end()
+            ))),
+            _ => Ok(copy),
+        }
+    }
+}

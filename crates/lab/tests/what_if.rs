@@ -1,0 +1,149 @@
+//! The two laws of a run that is copied: a copy that continues equals the run, and a copy that is changed equals the run of
+//! the scenario with this change. Byte for byte: packets, windows, outcome. `ACKCLOCK_FORKS` gives the times for each
+//! scenario; the nightly job takes five.
+
+mod common;
+
+use engine::Stream;
+use lab::{Recording, Run, Scenario, ScenarioError, Settings, Study, TraceMode};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use units::Time;
+
+/// Packets, windows and outcome of a run that has ended.
+fn all_of(mut run: Run) -> [String; 3] {
+    run.finish();
+    let windows = blake3::hash(format!("{:?}", run.windows()).as_bytes()).to_hex().to_string();
+    let outcome = run.outcome().to_json();
+    [run.fingerprint(), windows, outcome.split(",\"engine\"").next().unwrap().to_string()]
+}
+
+fn begin(scenario: &Scenario) -> Run {
+    let recording = Recording { fingerprint: true, trace: TraceMode::EveryAck, ..Recording::default() };
+    Run::new(scenario, Settings { recording, ..Settings::default() }).unwrap()
+}
+
+/// A time within the run.
+fn some_time(stream: &mut Stream, scenario: &Scenario) -> Time {
+    let ms = (scenario.duration.seconds() * 1000.0 * (0.02 + 0.95 * stream.uniform())) as u64;
+    Time::ZERO + units::Span::from_ms(ms.max(1))
+}
+
+fn times() -> u64 {
+    std::env::var("ACKCLOCK_FORKS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// Calls `check` for each point of each study of the fingerprints, on two threads.
+fn each_fingerprint_scenario(check: impl Fn(&str, usize, &str) + Sync) {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints"));
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    files.sort();
+    let studies: Vec<_> = files
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+            let points = Study::parse(&name, &text, &[]).unwrap().points();
+            (name, text, points)
+        })
+        .collect();
+    let jobs: Vec<_> =
+        studies.iter().flat_map(|(name, text, points)| (0..*points).map(move |p| (name, text, p))).collect();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((name, text, point)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    check(name, *point, text);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_copy_of_a_run_continues_as_the_run() {
+    let copied = AtomicUsize::new(0);
+    each_fingerprint_scenario(|name, point, text| {
+        let scenario = Study::parse(name, text, &[]).unwrap().scenario(point).unwrap();
+        let mut stream = Stream::new(point as u64, "fork", name);
+        let mut at: Vec<Time> = (0..times()).map(|_| some_time(&mut stream, &scenario)).collect();
+        at.sort();
+        let mut run = begin(&scenario);
+        let mut copies = Vec::new();
+        for at in at {
+            run.advance_before(at);
+            match run.fork() {
+                Ok(copy) => copies.push(copy),
+                Err(error) => assert!(error.to_string().contains("QUIC"), "{name} {point}: {error}"),
+            }
+        }
+        let whole = all_of(run);
+        for copy in copies {
+            copied.fetch_add(1, Ordering::Relaxed);
+            assert!(all_of(copy) == whole, "{name} {point}: a copy differs");
+        }
+    });
+    assert!(copied.into_inner() as u64 >= 150 * times());
+}
+
+/// A change at `at` for a scenario, as a value of its key `change`: one of several kinds.
+fn some_change(stream: &mut Stream, scenario: &Scenario, at: Time) -> String {
+    let mut pick = |count: usize| (stream.uniform() * count as f64) as usize;
+    let link = &scenario.links.get(pick(scenario.links.len().max(1)));
+    let link_name =
+        link.map_or(String::new(), |link| link.name.clone().unwrap_or_else(|| link.ends.join("->")));
+    let direction = link.map(|link| &link.directions[0]);
+    let flow = &scenario.flows.get(pick(scenario.flows.len().max(1)));
+    let flow_name = flow.map_or("", |flow| &flow.name);
+    let rate = direction.map_or(1_000_000, |d| d.rate.bps()) * (1 + pick(4) as u64) / 3;
+    let controller = ["cubic", "reno", "bbr", "vegas", "westwood", "copa", "htcp"][pick(7)];
+    let action = match pick(11) {
+        0 | 1 => format!("set = {{ 'link.\"{link_name}\".rate' = \"{rate}bps\" }}"),
+        2 => format!("set = {{ 'link.\"{link_name}\".delay' = \"{}ms\" }}", 1 + pick(80)),
+        3 => format!(
+            "set = {{ 'link.\"{link_name}\".queue' = {{ kind = \"codel\", limit = \"{}p\" }} }}",
+            5 + pick(60)
+        ),
+        4 => format!(
+            "set = {{ 'link.\"{link_name}\".loss' = {{ kind = \"bernoulli\", rate = 0.0{} }} }}",
+            1 + pick(5)
+        ),
+        5 | 6 => format!("set = {{ 'flow.\"{flow_name}\".tcp.congestion_control' = \"{controller}\" }}"),
+        7 => format!("set = {{ 'flow.\"{flow_name}\".tcp.receive_window' = {} }}", 2 + pick(60)),
+        8 => format!("set = {{ 'flow.\"{flow_name}\".stop' = \"{}s\" }}", at.seconds() + 0.5),
+        9 => format!("do = \"drop_next\", link = \"{link_name}\", count = {}", 1 + pick(3)),
+        _ => format!("do = \"blackout\", link = \"{link_name}\", duration = \"{}ms\"", 1 + pick(400)),
+    };
+    format!("change=[{{ name = \"c\", at = \"{}ps\", {action} }}]", at.ps())
+}
+
+#[test]
+fn a_changed_copy_is_the_run_of_the_changed_scenario() {
+    let (compared, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    each_fingerprint_scenario(|name, point, text| {
+        let plain = Study::parse(name, text, &[]).unwrap().scenario(point).unwrap();
+        let mut stream = Stream::new(point as u64, "change", name);
+        for _ in 0..times() {
+            let at = some_time(&mut stream, &plain);
+            let change = some_change(&mut stream, &plain, at);
+            let read = |set: &str| -> Result<Scenario, ScenarioError> {
+                Study::parse(name, text, &[set.to_string()])?.scenario(point)
+            };
+            let Ok(changed) = read(&change) else {
+                refused.fetch_add(1, Ordering::Relaxed);
+                continue;
+            };
+            let mut base = begin(&changed.unchanged_from(at));
+            base.advance_before(at);
+            let mut branch = base.fork().unwrap_or(base);
+            branch.apply(&changed.changes[0]).unwrap();
+            compared.fetch_add(1, Ordering::Relaxed);
+            assert!(all_of(branch) == all_of(begin(&changed)), "{name} {point}: {change}");
+        }
+    });
+    let (compared, refused) = (compared.into_inner(), refused.into_inner());
+    println!("{compared} compared, {refused} refused");
+    assert!(compared as u64 >= 80 * times(), "{compared} compared, {refused} refused");
+}

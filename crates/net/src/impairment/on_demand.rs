@@ -1,0 +1,89 @@
+//! Packets that a change of the scenario drops or keeps: the next ones of a link.
+
+use crate::packet::Packet;
+use units::Time;
+
+/// Which packets are meant: of one flow, or of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Demand {
+    flow: Option<u32>,
+    left: u32,
+}
+
+impl Demand {
+    /// Whether it means `packet`; then it has one packet less left.
+    fn takes(&mut self, packet: &Packet) -> bool {
+        let meant = self.left > 0 && self.flow.is_none_or(|flow| flow == packet.flow);
+        self.left -= meant as u32;
+        meant
+    }
+}
+
+/// The packets that a link drops, or keeps although it would drop them. None at the start of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnDemand {
+    drops: Vec<Demand>,
+    kept: Vec<Demand>,
+    /// The end of a blackout.
+    dark_until: Time,
+    /// The last packet that was dropped: when, its flow and number.
+    last: Option<(Time, u32, u32)>,
+}
+
+impl OnDemand {
+    /// The next `count` packets that arrive are dropped; with `flow`, those of this flow.
+    pub fn drop_next(&mut self, flow: Option<u32>, count: u32) {
+        self.drops.push(Demand { flow, left: count });
+    }
+
+    /// The next `count` packets that would be dropped are not; with `flow`, those of this flow. It does not keep what a queue
+    /// discipline drops after it has accepted it.
+    pub fn keep_next(&mut self, flow: Option<u32>, count: u32) {
+        self.kept.push(Demand { flow, left: count });
+    }
+
+    /// Packets that arrive before `end` are dropped.
+    pub fn black_out(&mut self, end: Time) {
+        self.dark_until = self.dark_until.max(end);
+    }
+
+    /// Whether `packet`, which arrives at `now`, is dropped.
+    pub(crate) fn drops(&mut self, now: Time, packet: &Packet) -> bool {
+        let dropped = now < self.dark_until || self.drops.iter_mut().any(|demand| demand.takes(packet));
+        if dropped {
+            self.last = Some((now, packet.flow, packet.seq));
+        }
+        dropped
+    }
+
+    /// Whether it has just dropped `packet`.
+    pub(crate) fn dropped(&self, now: Time, packet: &Packet) -> bool {
+        self.last == Some((now, packet.flow, packet.seq))
+    }
+
+    pub(crate) fn keep(&mut self, packet: &Packet) -> bool {
+        self.kept.iter_mut().any(|demand| demand.takes(packet))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketKind;
+
+    #[test]
+    fn demands_name_a_flow_or_mean_every_packet() {
+        let at = Time::from_ps;
+        let packet = |flow| Packet::new(PacketKind::Data, flow, 0, 7, 1000, at(0));
+        let mut wanted = OnDemand::default();
+        assert!(!wanted.drops(at(1), &packet(0)) && !wanted.keep(&packet(0)));
+        wanted.drop_next(Some(1), 2);
+        let dropped = [0, 1, 1, 1].map(|flow| wanted.drops(at(2), &packet(flow)));
+        assert_eq!(dropped, [false, true, true, false]);
+        assert!(wanted.dropped(at(2), &packet(1)) && !wanted.dropped(at(2), &packet(0)));
+        wanted.keep_next(None, 1);
+        assert!(wanted.keep(&packet(5)) && !wanted.keep(&packet(5)));
+        wanted.black_out(at(10));
+        assert!(wanted.drops(at(9), &packet(3)) && !wanted.drops(at(10), &packet(3)));
+    }
+}

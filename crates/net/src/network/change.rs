@@ -1,0 +1,130 @@
+//! Changes of a link in the middle of a run. The parts that can change have a place from the start of the run: a link whose
+//! rate, delay or queue changes is served at each departure ([`Network::set_scheduler`]), so what waits obeys the new value;
+//! a link that drops or keeps packets on demand has impairments ([`Impairment::OnDemand`]).
+
+use super::Network;
+use crate::ids::LinkId;
+use crate::impairment::{Impairment, OnDemand};
+use crate::link::IngressState;
+use crate::packet::Packet;
+use crate::qdisc::scheduled::Scheduler;
+use crate::tap::{DropReason, Tap};
+use crate::transmitter::Transmitter;
+use engine::EventQueue;
+use units::{Rate, Span};
+
+/// A part of a link that cannot change in this run: the run was not built for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotPrepared;
+
+impl Network {
+    fn ingress_of(&mut self, link: LinkId) -> Result<&mut IngressState, NotPrepared> {
+        self.ingress.get_mut(self.links[link.0 as usize].ingress as usize).ok_or(NotPrepared)
+    }
+
+    /// The propagation delay of a link.
+    pub fn delay(&self, link: LinkId) -> Span {
+        self.links[link.0 as usize].delay
+    }
+
+    /// The rate of a link at the start of the run.
+    pub fn rate(&self, link: LinkId) -> Rate {
+        self.rates[link.0 as usize]
+    }
+
+    /// Sets the rate of a link whose transmitter has steps. A packet in transmission leaves at the old rate.
+    pub fn change_rate(
+        &mut self,
+        event_queue: &EventQueue<Packet>,
+        link: LinkId,
+        rate: Rate,
+    ) -> Result<(), NotPrepared> {
+        let from = event_queue.now().max(self.links[link.0 as usize].free_at);
+        let service = self.ingress_of(link)?.service.as_mut().ok_or(NotPrepared)?;
+        let Transmitter::Steps(steps) = &mut service.transmitter else { return Err(NotPrepared) };
+        if steps.period > Span::ZERO {
+            return Err(NotPrepared);
+        }
+        steps.steps.retain(|(at, _)| *at < from);
+        steps.steps.push((from, rate));
+        Ok(())
+    }
+
+    /// Sets the propagation delay of a link that has an [`Impairment::Delay`], which decides whether packets keep their
+    /// order. Packets that have left the transmitter arrive as they would have.
+    pub fn change_delay(&mut self, link: LinkId, delay: Span) -> Result<(), NotPrepared> {
+        let ingress = self.ingress_of(link)?;
+        let orders = ingress.impairments.iter().any(|i| matches!(i, Impairment::Delay(..)));
+        if ingress.service.is_none() || !orders {
+            return Err(NotPrepared);
+        }
+        self.links[link.0 as usize].delay = delay;
+        Ok(())
+    }
+
+    /// Replaces the queue of a link that is served at each departure. The waiting packets are offered to the new queue in the
+    /// order of their arrival; those that it does not accept are dropped.
+    pub fn change_queue<T: Tap>(
+        &mut self,
+        event_queue: &EventQueue<Packet>,
+        tap: &mut T,
+        link: LinkId,
+        scheduler: Scheduler,
+    ) -> Result<(), NotPrepared> {
+        let now = event_queue.now();
+        let mut service = self.ingress_of(link)?.service.take().ok_or(NotPrepared)?;
+        let waiting = service.scheduler.drain();
+        service.scheduler = scheduler;
+        if let Some(sojourns) = &self.sojourns {
+            service.scheduler.record_sojourns(sojourns.from());
+        }
+        for packet in waiting {
+            if !service.scheduler.enqueue(packet, false, &mut service.drops) {
+                service.drops.push(packet);
+            }
+        }
+        if !service.drops.is_empty() {
+            self.discard(tap, &mut service, link.0, now, true);
+        }
+        self.ingress_of(link)?.service = Some(service);
+        Ok(())
+    }
+
+    /// Replaces the impairments of a link, except for those that changes need.
+    pub fn change_impairments(
+        &mut self,
+        link: LinkId,
+        impairments: Vec<Impairment>,
+    ) -> Result<(), NotPrepared> {
+        let present = &mut self.ingress_of(link)?.impairments;
+        if !present.iter().any(|i| matches!(i, Impairment::OnDemand(_))) {
+            return Err(NotPrepared);
+        }
+        let first = present.iter().position(Impairment::serves_changes).unwrap_or(present.len());
+        present.splice(..first, impairments);
+        Ok(())
+    }
+
+    /// Has a link drop packets, or keep packets that it would drop.
+    pub fn on_demand(&mut self, link: LinkId, demand: impl FnOnce(&mut OnDemand)) -> Result<(), NotPrepared> {
+        let present = &mut self.ingress_of(link)?.impairments;
+        let wanted = present.iter_mut().find_map(|impairment| match impairment {
+            Impairment::OnDemand(wanted) => Some(wanted),
+            _ => None,
+        });
+        demand(wanted.ok_or(NotPrepared)?);
+        Ok(())
+    }
+}
+
+impl IngressState {
+    /// Whether a change keeps `packet`, which is about to be dropped. Each demand keeps one packet.
+    #[cold]
+    pub(crate) fn keeps(&mut self, packet: &Packet, reason: DropReason) -> bool {
+        reason != DropReason::Handoff
+            && self.impairments.iter_mut().any(|impairment| match impairment {
+                Impairment::OnDemand(wanted) => wanted.keep(packet),
+                _ => false,
+            })
+    }
+}
