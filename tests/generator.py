@@ -36,6 +36,8 @@ Document = dict[str, Any]
 class Generator:
     """The scenario with a number: wired (with TCP, QUIC and UDP flows), of satellites, or of radio nodes."""
 
+    CHANGED = 0.3
+    """Part of the scenarios that change during the run."""
     OPTIONAL = 2.5
     """Mean number of optional keys in a table."""
     PARTS: ClassVar = {"congestion_control": 0.8, "recovery": 0.5, "mobility": 1, "area": 1}
@@ -67,7 +69,31 @@ class Generator:
         for table in ("tcp", "quic"):
             if self.likely(0.1):
                 document[table] = self.table(table)
+        if self.likely(self.CHANGED):
+            document["change"] = [self.change(document, number) for number in range(self.random.randrange(1, 4))]
         return document
+
+    def change(self, document: Document, number: int) -> Document:
+        """A change of a link, of a flow, or an action at a link."""
+        change: Document = {"name": f"c{number}", "at": f"{self.random.randrange(1, 900)}ms"}
+        links = [link.get("name", "->".join(link["ends"])) for link in document.get("link", [])]
+        if links and self.likely(0.3):
+            action = self.choice("drop_next", "keep_next", "blackout")
+            change |= {"do": action, "link": self.choice(*links), "back": self.choice(True, False)}
+            change |= {"duration": "20ms"} if action == "blackout" else {"count": self.choice(1, 5)}
+        if not links or self.likely(0.5):
+            flow = f"flow.f{self.random.randrange(self.flows)}"
+            key, value = self.choice(
+                ("tcp.congestion_control", self.controller(DEFINITIONS["controller"]["anyOf"])),
+                ("tcp.receive_window", self.choice(1, 5, 40, 500)),
+                ("udp.rate", self.choice("0bps", "100kbps", "5Mbps")),
+                ("stop", self.choice("900ms", "2s")),
+                ("start", self.choice("900ms", "1s")),
+            )
+            return change | {"set": {f"{flow}.{key}": value}}
+        key = self.choice("rate", "delay", "queue", "loss", "back.rate", "back.delay", "back.queue")
+        value = self.value("link", key.removeprefix("back."), DEFINITIONS["link"]["properties"][key.removeprefix("back.")])
+        return change | {"set": {f'link."{self.choice(*links)}".{key}': value}, "order": self.choice(True, False)}
 
     def wired(self) -> Document:
         """Nodes in a line with some more links between them, flows, sometimes traffic."""
@@ -337,7 +363,7 @@ def expected() -> set[str]:
         *(f"congestion_control {model['name']}" for model in models("controllers")),
         *(f"rate {kind}" for kind in rates),
         *(f"router {kind}" for kind in DEFINITIONS["router"]["properties"]["kind"]["enum"]),
-        *("quic", "udp", "traffic", "shaper", "back", "constellation iridium", "radio", "terminal"),
+        *("change", "quic", "udp", "traffic", "shaper", "back", "constellation iridium", "radio", "terminal"),
     }
 
 

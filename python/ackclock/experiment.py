@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ackclock.link import Shared
+    from ackclock.what_if import Tree, World
 
 Trace = Literal["off", "changes", "ack"]
 Controllers = Mapping[str, type]
@@ -87,6 +88,8 @@ class Scenario:
         self.source = source
         self._overrides = list(overrides)
         self._remarks: list[str] = []
+        self._controllers: Controllers = {}
+        self._over: str | None = None
 
     @property
     def file(self) -> str:
@@ -143,7 +146,14 @@ class Scenario:
                 check(controller)
             except ValueError as error:
                 raise refused(f"controllers[{flow!r}]", str(error)) from None
-        return cls(_core.parse(source, list(overrides), given), source, overrides)
+        scenario = cls(_core.parse(source, list(overrides), given), source, overrides)
+        scenario._controllers = given
+        return scenario
+
+    def with_overrides(self, more: Sequence[str]) -> Scenario:
+        """The scenario with more assignments, after those that it has."""
+        scenario = Scenario.read(self.source, [*self._overrides, *more], controllers=self._controllers)
+        return scenario if self._over is None else scenario.over(self._over)
 
     @classmethod
     def from_link(cls, link: str, overrides: Sequence[str] = (), *, controllers: Controllers | None = None) -> Scenario:
@@ -163,7 +173,7 @@ class Scenario:
             raise ValueError(f'the transport is "quic", not "{transport}"')
         parsed, remarks = self._parsed.over_quic()
         over = Scenario(parsed, self.source, self._overrides)
-        over._remarks = remarks
+        over._remarks, over._over, over._controllers = remarks, transport, self._controllers
         return over
 
     def shared(self, *, seed: int | None = None) -> Shared:
@@ -289,6 +299,30 @@ class Scenario:
         except ValueError as error:
             raise refused("run", str(error)) from None
         return Result(finished, list(captures))
+
+    def changed(self, at: str | float, *, name: str = "", **change: Any) -> Scenario:
+        """The scenario with one more `[[change]]` at `at`, such as `changed("8s", set={"link.l.rate": "5Mbps"})`.
+
+        Raises ScenarioError if something cannot change (docs/what-if.md).
+        """
+        from ackclock.what_if import changed
+
+        return changed(self, at, change, name)
+
+    def start(self, **options: Any) -> World:
+        """Begin a run that can be advanced, copied and changed; `options` are those of ackclock.what_if.World."""
+        from ackclock.what_if import World
+
+        return World(self, **options)
+
+    def branch(self, at: str | float, branches: Mapping[str, Mapping[str, Any]], **options: Any) -> Tree:
+        """Run the scenario, and from `at` on once more for each branch with its values set; the beginning runs once.
+
+        `branches` maps names to keys and values as for `--set`; `options` are those of ackclock.what_if.branch.
+        """
+        from ackclock.what_if import branch
+
+        return branch(self, at, branches, **options)
 
     def plot(self) -> Figure:
         """Draw the network: nodes, links with rate, delay, queue and loss, flows."""

@@ -110,6 +110,71 @@ class Explanation:
         yield from self.lines
 
 
+@dataclass(frozen=True)
+class Counterfactual:
+    """A run in which the dropped packet that caused a change was not dropped, beside the run in which it was."""
+
+    packet: int
+    link: str
+    drop_s: float
+    at_s: float
+    """The time of the windows."""
+    cwnd: tuple[float, float]
+    """The window of the flow at that time, segments: with the drop and without it."""
+    goodput_bps: tuple[float, float]
+    """The goodput of the flow in the whole run: with the drop and without it."""
+    scenario: Scenario
+    """The scenario without the drop."""
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        had, has = (f"{window:.6g}" for window in self.cwnd)
+        change = "" if self.goodput_bps[0] == 0 else f", goodput {100 * (self.goodput_bps[1] / self.goodput_bps[0] - 1):+.1f} %"
+        return f"without this drop: window {has} instead of {had} at {self.at_s:g} s{change}"
+
+
+NOT_KEPT = {"aqm": "the queue discipline dropped it at its departure", "handoff": "a hand-off lost it", "route": "it had no path"}
+"""Reasons of drops that a change cannot take back."""
+
+
+def counterfactual(scenario: Scenario, found: Explanation, at_s: float, *, seed: int | None = None) -> Counterfactual:
+    """Run a scenario without the drop that caused the change of `found`, and with it.
+
+    Raises BadInput if the change was not caused by the drop of a packet at a link, or if the drop cannot be taken back.
+    """
+    from ackclock.what_if import World, changed
+
+    drops = [step for step in found.journey if step.event == "drop"]
+    if not drops or found.packet is None:
+        raise BadInput("--counterfactual: no link dropped a packet that caused this change; choose another time, or --cut")
+    drop = drops[-1]
+    if drop.reason in NOT_KEPT:
+        raise BadInput(f"--counterfactual: the drop of packet {found.packet} cannot be taken back: {NOT_KEPT[drop.reason]}")
+    decided_s = drop.time_s
+    if drop.reason == "loss":  # decided when the link accepted the packet
+        decided_s = max(step.time_s for step in found.journey if step.event == "enqueued" and step.link == drop.link)
+    change = {"do": "keep_next", "link": drop.link, "packet": found.packet}
+    if any(flow["name"] == found.flow for flow in scenario.network["flows"]):
+        change["flow"] = found.flow
+    without = changed(scenario, decided_s, change)
+    world = World(scenario, seed=seed, like=without)
+    world.advance(decided_s)
+    branch = world.fork()
+    branch.adopt(without)
+    windows = []
+    for run in (world, branch):
+        run.advance(max(at_s, decided_s))
+        windows.append(run.windows[found.flow])
+    rates = [
+        next(flow["goodput_bps"] for flow in run.finish().outcome["flows"] if flow["name"] == found.flow)
+        for run in (world, branch)
+    ]
+    return Counterfactual(
+        found.packet, drop.link, drop.time_s, at_s, (windows[0], windows[1]), (rates[0], rates[1]), without
+    )
+
+
 def explain(
     scenario: Scenario, at_s: float, *, flow: str | None = None, seed: int | None = None, cut: bool = False
 ) -> Explanation:

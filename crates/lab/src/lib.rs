@@ -20,15 +20,16 @@ pub use error::{ErrorKind, Origin, ScenarioError, Source};
 pub use files::{Access, CarriedFiles};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
-    CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader, ExternalSource, Flow,
-    FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription, Queue, QuicFlow,
-    RadioNetwork, RedQueue, Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic, advised, cbrgen,
-    dumbbell, set_external_loader,
+    Action, Change, CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader,
+    ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription,
+    Queue, QuicFlow, RadioNetwork, RedQueue, Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic,
+    advised, cbrgen, dumbbell, set_external_loader,
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Fairness, FlowBounds, FlowEnd, FlowOutcome, HandoffOutcome,
-    LinkOutcome, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork,
-    ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings, TraceMode, WindowLog, to_json,
+    LinkOutcome, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow, ResolvedLink,
+    ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings, TraceMode,
+    WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

@@ -138,7 +138,7 @@ fn a_changed_copy_is_the_run_of_the_changed_scenario() {
             let mut base = begin(&changed.unchanged_from(at));
             base.advance_before(at);
             let mut branch = base.fork().unwrap_or(base);
-            branch.apply(&changed.changes[0]).unwrap();
+            branch.adopt(&changed).unwrap();
             compared.fetch_add(1, Ordering::Relaxed);
             assert!(all_of(branch) == all_of(begin(&changed)), "{name} {point}: {change}");
         }
@@ -146,4 +146,68 @@ fn a_changed_copy_is_the_run_of_the_changed_scenario() {
     let (compared, refused) = (compared.into_inner(), refused.into_inner());
     println!("{compared} compared, {refused} refused");
     assert!(compared as u64 >= 80 * times(), "{compared} compared, {refused} refused");
+}
+
+#[test]
+fn a_drop_that_is_taken_back_is_the_run_without_it_in_the_script() {
+    let segments: Vec<u32> = (0..20).map(|n| 40 + 97 * n).collect();
+    let text = |listed: &[u32]| {
+        let listed: Vec<String> = listed.iter().map(|segment| format!("[{segment}, 1]")).collect();
+        format!(
+            "duration = \"30s\"\n[tcp]\ncongestion_control = \"cubic\"\n[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\n\
+             rate = \"4Mbps\"\ndelay = \"20ms\"\nqueue = {{ kind = \"droptail\", limit = \"60p\" }}\n\
+             loss = {{ kind = \"scripted\", flow = \"f\", segments = [{}] }}\n\
+             [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n",
+            listed.join(", ")
+        )
+    };
+    let packets = |run: Run| run.fingerprint();
+    let mut compared = 0;
+    for (index, segment) in segments.iter().enumerate() {
+        let mut others = segments.clone();
+        others.remove(index);
+        let number = segment + 1; // the SYN is number 0
+        let keep = format!(
+            "change.c={{ at = \"1ps\", do = \"keep_next\", link = \"l\", flow = \"f\", packet = {number} }}"
+        );
+        let kept = Scenario::parse("s", &text(&segments), &[keep]).unwrap();
+        let removed = common::scenario(&text(&others));
+        let run = |scenario: &Scenario| {
+            let mut run = begin(scenario);
+            run.finish();
+            run
+        };
+        assert_eq!(packets(run(&kept)), packets(run(&removed)), "segment {segment}");
+        assert_ne!(packets(run(&kept)), packets(run(&common::scenario(&text(&segments)))));
+        compared += 1;
+    }
+    assert_eq!(compared, 20);
+}
+
+#[test]
+fn a_sweep_over_the_time_of_a_change_gives_the_outcomes_of_single_runs() {
+    let text = "duration = \"10s\"\nsweep = { seed = [1, 2], \"change.cut.at\" = [\"8s\", \"8.5s\", \"9s\", \"4s\"] }\n\
+        [[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\nrate = \"4Mbps\"\ndelay = \"20ms\"\n\
+        queue = { kind = \"droptail\", limit = \"20p\" }\nloss = { kind = \"bernoulli\", rate = 0.001 }\n\
+        [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+        [[change]]\nname = \"cut\"\nat = \"8s\"\nset = { \"link.l.rate\" = \"1Mbps\" }\n";
+    let study = Study::parse("s", text, &[]).unwrap();
+    assert_eq!(study.points(), 4);
+    let jobs: Vec<lab::Job> = (0..4).flat_map(|point| [1, 2].map(|seed| lab::Job { point, seed })).collect();
+    let without_cost = |outcome: &str| outcome.split(",\"engine\"").next().unwrap().to_string();
+    for threads in [1, 3] {
+        let pool = lab::Pool::new(study.clone(), jobs.clone(), threads);
+        let mut count = 0;
+        while let Some(done) = pool.collect(std::time::Duration::from_millis(50)) {
+            for done in done {
+                let job = jobs[done.job];
+                let settings = Settings { seed: Some(job.seed), ..Settings::default() };
+                let mut run = Run::new(&study.scenario(job.point).unwrap(), settings).unwrap();
+                run.finish();
+                assert_eq!(without_cost(&done.outcome.unwrap()), without_cost(&run.outcome().to_json()));
+                count += 1;
+            }
+        }
+        assert_eq!(count, 8);
+    }
 }

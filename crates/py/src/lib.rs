@@ -12,6 +12,7 @@ mod satellites;
 mod scenario;
 mod study;
 mod why;
+mod world;
 
 use external::PyFactory;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -84,6 +85,8 @@ mod _core {
     use super::study::{PyPool, PyStudy, parse_study};
     #[pymodule_export]
     use super::why::explain;
+    #[pymodule_export]
+    use super::world::{World, picoseconds, prepared_as};
     use super::*;
     #[pymodule_export]
     use super::{catalog, codes, schema, seconds};

@@ -54,7 +54,7 @@ pub(crate) struct Finished {
     qlogs: Vec<(String, String, String)>,
 }
 
-fn trace_mode(name: &str) -> PyResult<TraceMode> {
+pub(crate) fn trace_mode(name: &str) -> PyResult<TraceMode> {
     TraceMode::from_name(name).ok_or_else(|| {
         PyValueError::new_err(format!("trace is \"off\", \"changes\" or \"ack\", not \"{name}\""))
     })
@@ -99,7 +99,13 @@ pub(crate) fn run(
     let advance =
         |run: &mut Run| run.advance(chunk) || until_s.is_some_and(|until| run.progress() * duration > until);
     drive(py, &mut run, advance, progress.as_ref())?;
-    let (violations, violation_count) = if audit { run.audit() } else { Default::default() };
+    finished(py, &mut run)
+}
+
+/// What a run has recorded, after its end.
+pub(crate) fn finished(py: Python<'_>, run: &mut Run) -> PyResult<Finished> {
+    let recording = run.recording();
+    let (violations, violation_count) = if recording.audit { run.audit() } else { Default::default() };
     let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
     let qlogs = run.qlogs().into_iter().map(|(name, [sender, receiver])| (name, sender, receiver)).collect();
     let outcome = run.outcome();
@@ -112,10 +118,10 @@ pub(crate) fn run(
         segment_bytes: (0..run.flow_names().len()).map(|flow| run.segment_bytes(flow as u32)).collect(),
         violations: violations.iter().map(ToString::to_string).collect(),
         violation_count,
-        fingerprint: if fingerprint { run.fingerprint() } else { String::new() },
+        fingerprint: if recording.fingerprint { run.fingerprint() } else { String::new() },
         windows: window_columns(py, run.windows())?,
-        packets: packet_columns(py, &mut run, packets)?,
-        radio: radio_columns(py, &run)?,
+        packets: packet_columns(py, run, recording.packets)?,
+        radio: radio_columns(py, run)?,
         captured,
         qlogs,
     })

@@ -29,6 +29,7 @@ COMMANDS = (
     "run",
     "check",
     "why",
+    "what-if",
     "view",
     "link",
     "list",
@@ -56,6 +57,11 @@ COMMANDS = (
 EXAMPLE = "ackclock new mine; ackclock check mine.toml; ackclock run mine.toml --plot run.svg"
 
 
+def _module(name: str) -> str:
+    """The module of a command."""
+    return name.replace("-", "_")
+
+
 def application(arguments: Sequence[str]) -> App:
     """The application with the command that `arguments` name; with all commands if they name none."""
     app = App(
@@ -70,7 +76,7 @@ def application(arguments: Sequence[str]) -> App:
         result_action="return_value",
     )
     for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
-        module = import_module(f"ackclock.cli.{name}")
+        module = import_module(f"ackclock.cli.{_module(name)}")
         app.command(module.command, name=name, help_epilogue=f"Example: {module.EXAMPLE}")
     return app
 
@@ -82,7 +88,7 @@ def _hint(message: str, command: str) -> str:
         return ""
     if name[1] == "animate":
         return " ackclock view FILE plays it in the laboratory."
-    if command not in COMMANDS or "set_" not in signature(import_module(f"ackclock.cli.{command}").command).parameters:
+    if command not in COMMANDS or "set_" not in signature(import_module(f"ackclock.cli.{_module(command)}").command).parameters:
         return ""
     from ackclock.models import models
 

@@ -14,6 +14,7 @@ from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.link import is_link
 from ackclock.text import advise, say
+from ackclock.why import counterfactual as prove
 from ackclock.why import explain
 
 EXAMPLE = "ackclock why @dumbbell --at 8s --flow cubic --cut"
@@ -26,6 +27,7 @@ def command(
     at: str,
     flow: str | None = None,
     cut: bool = False,
+    counterfactual: bool = False,
     run: str | None = None,
     seed: Seed = None,
     set_: Overrides = None,
@@ -47,6 +49,8 @@ def command(
         Flow whose window is explained. Default: the flow whose window changed last.
     cut
         Explain the last reduction of the window instead of the last change.
+    counterfactual
+        Run the scenario once more without the dropped packet that caused the change, and say what it changes.
     run
         Identity of a run of the study, or its begin (`ackclock results STUDY --runs` lists them).
     seed
@@ -73,10 +77,16 @@ def command(
             "remove sweep and select one with --set and --seed"
         )
     found = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
+    without = prove(scenario, found, seconds(at, "--at"), seed=seed) if counterfactual else None
     if as_json:
-        print(json.dumps(asdict(found), allow_nan=False))
+        said = asdict(found)
+        if without is not None:
+            said["counterfactual"] = {key: value for key, value in vars(without).items() if key != "scenario"}
+        print(json.dumps(said, allow_nan=False))
     else:
         say("\n".join(found.sentences()))
+        if without is not None:
+            say(f"  {without.sentence}")
     return 0
 
 

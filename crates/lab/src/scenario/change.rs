@@ -37,10 +37,10 @@ pub enum Action {
     Queue(u32, Queue),
     /// Losses and other impairments.
     Losses(u32, Vec<Loss>),
-    /// The next packets of a link are dropped: of one flow or of all, and how many.
-    DropNext(u32, Option<usize>, u32),
+    /// The next packets of a link are dropped.
+    DropNext(u32, Wanted),
     /// The next packets that a link would drop are not dropped.
-    KeepNext(u32, Option<usize>, u32),
+    KeepNext(u32, Wanted),
     /// Packets that arrive at a link until then are dropped.
     Blackout(u32, Time),
     /// The schedule of a UDP source.
@@ -53,6 +53,17 @@ pub enum Action {
     ReceiveWindow(usize, u32),
     /// The congestion controller: the transport of the flow with it.
     Control(usize, FlowKind),
+}
+
+/// The packets that an action means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of this flow, by its place in the scenario; `None`: of every flow.
+    pub flow: Option<usize>,
+    /// With this number, as in the packet log; `None`: any.
+    pub packet: Option<u32>,
+    /// How many.
+    pub count: u32,
 }
 
 /// What a run has from its start, so that changes are possible: they are not in the path of runs without changes.
@@ -75,7 +86,7 @@ pub struct PreparedLink {
 
 impl Scenario {
     /// This scenario without its changes from `at` on: the run is built for them, so that it can be copied at that time and
-    /// changed ([`crate::Run::apply`]).
+    /// changed ([`crate::Run::adopt`]).
     pub fn unchanged_from(&self, at: Time) -> Scenario {
         let mut scenario = self.clone();
         scenario.changes.retain(|change| change.at < at);
@@ -177,10 +188,14 @@ impl<'a> Written<'a> {
     /// The change, and the scenario after it. `document` becomes that of this scenario.
     fn resolve(&self, document: &mut TomlItem, before: &Scenario) -> Result<(Change, Scenario)> {
         let whole = document.clone();
+        let within = |error: ScenarioError| ScenarioError {
+            key: format!("change.{}.set.{}", self.name, error.key),
+            ..error
+        };
         for (key, item) in self.set {
-            assign(document, key, item.clone())?;
+            assign(document, key, item.clone()).map_err(within)?;
         }
-        let after = Scenario::read_unchanged(document)?;
+        let after = Scenario::read_unchanged(document).map_err(within)?;
         let mut actions = self.actions(before, &after).map_err(|message| {
             // The first key alone with which something differs that cannot change, if there is one.
             let alone = self.set.iter().find_map(|(key, item)| {
@@ -188,7 +203,7 @@ impl<'a> Written<'a> {
                 assign(&mut document, key, item.clone()).ok()?;
                 let after = Scenario::read_unchanged(&document).ok()?;
                 let message = self.actions(before, &after).err()?;
-                Some(ScenarioError::new(&item.origin, key, message))
+                Some(within(ScenarioError::new(&item.origin, key, message)))
             });
             alone
                 .unwrap_or_else(|| ScenarioError::new(self.origin, &format!("change.{}", self.name), message))
@@ -351,17 +366,38 @@ fn schedule_action(
     Ok((from != schedule).then(|| Action::Schedule(index, schedule.to_vec())))
 }
 
+/// The number of a direction: of a link by its name, which is its forward direction, or by the nodes `a->b`.
+fn direction_of(scenario: &Scenario, link: &str) -> std::result::Result<u32, String> {
+    let links = || scenario.links.iter().zip(0u32..);
+    let named = links().find(|(duplex, _)| duplex.name.as_deref() == Some(link)).map(|(_, index)| 2 * index);
+    let between = || {
+        links().find_map(|(duplex, index)| {
+            let [a, b] = &duplex.ends;
+            let side = [format!("{a}->{b}"), format!("{b}->{a}")].iter().position(|ends| ends == link)?;
+            Some(2 * index + side as u32)
+        })
+    };
+    named.or_else(between).ok_or_else(|| {
+        let names: Vec<String> = links()
+            .map(|(duplex, _)| duplex.name.clone().unwrap_or_else(|| duplex.ends.join("->")))
+            .collect();
+        format!("there is no link \"{link}\"; {}", nearest(link, names.iter().map(String::as_str)))
+    })
+}
+
 /// Reads `do` with its keys.
 fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Result<Option<Action>> {
     let does = reader.text("do")?;
     let link = reader.text("link")?;
     let back = reader.switch("back")?.unwrap_or(false);
     let flow = reader.text("flow")?;
+    let packet = reader.integer("packet", 0, u32::MAX as u64)?;
     let count = reader.integer("count", 1, 1_000_000)?;
     let duration: Option<Span> = reader.quantity("duration", "200ms")?;
     let Some(does) = does else {
-        let stray =
-            ["link", "back", "flow", "count", "duration"].into_iter().find(|key| reader.get(key).is_some());
+        let stray = ["link", "back", "flow", "packet", "count", "duration"]
+            .into_iter()
+            .find(|key| reader.get(key).is_some());
         return match stray {
             Some(key) => {
                 Err(reader.error(key, "needs an action: do = \"drop_next\", \"keep_next\" or \"blackout\""))
@@ -369,14 +405,8 @@ fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Resul
             None => Ok(None),
         };
     };
-    let names: Vec<String> =
-        scenario.links.iter().map(|link| link.name.clone().unwrap_or_else(|| link.ends.join("->"))).collect();
     let link = reader.need("link", link, "name the link of the action")?;
-    let Some(place) = names.iter().position(|name| name == link) else {
-        let remark = nearest(link, names.iter().map(String::as_str));
-        return Err(reader.error("link", format!("there is no link \"{link}\"; {remark}")));
-    };
-    let number = 2 * place as u32 + back as u32;
+    let number = direction_of(scenario, link).map_err(|message| reader.error("link", message))? ^ back as u32;
     let flow = match flow {
         None => None,
         Some(name) => Some(scenario.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
@@ -384,10 +414,11 @@ fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Resul
             reader.error("flow", format!("there is no flow \"{name}\"; {remark}"))
         })?),
     };
-    let count = count.unwrap_or(1) as u32;
+    let wanted =
+        Wanted { flow, packet: packet.map(|packet| packet as u32), count: count.unwrap_or(1) as u32 };
     Ok(Some(match does {
-        "drop_next" => Action::DropNext(number, flow, count),
-        "keep_next" => Action::KeepNext(number, flow, count),
+        "drop_next" => Action::DropNext(number, wanted),
+        "keep_next" => Action::KeepNext(number, wanted),
         "blackout" => {
             let duration = reader.need("duration", duration, "such as duration = \"200ms\"")?;
             Action::Blackout(number, at + duration)

@@ -42,7 +42,7 @@ pub(crate) mod write;
 
 pub use advice::advised;
 pub use cbrgen::cbrgen;
-pub use change::{Action, Change, Prepared, PreparedLink};
+pub use change::{Action, Change, Prepared, PreparedLink, Wanted};
 pub use control::{ExternalLoader, set_external_loader};
 pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};

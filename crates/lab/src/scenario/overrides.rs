@@ -58,8 +58,8 @@ fn is_python(key: &str) -> bool {
     key.trim().trim_matches('"') == "python"
 }
 
-/// Applies `KEY=VALUE` to a document. In `link.NAME...` and `flow.NAME...` the name selects the table, in `loss[N]` the
-/// number selects an element of an array, from 0. Put a name that contains dots or equal signs in double quotes.
+/// Applies `KEY=VALUE` to a document. In `link.NAME...`, `flow.NAME...` and `change.NAME...` the name selects the table (a
+/// change that does not exist is added), in `loss[N]` the number selects an element of an array, from 0. Put a name that contains dots or equal signs in double quotes.
 /// `source` is the text that the assignment comes with, if any.
 fn apply(
     document: &mut TomlItem,
@@ -88,6 +88,15 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
     }
     rename_parts(&mut parts, &value, key);
     rename_keys(&mut value, &parts.join("."))?;
+    if let ["change", name, rest @ ..] = &parts[..] {
+        add_change(document, name, &origin);
+        if let (TomlValue::Table(entries), true) = (&mut value.value, rest.is_empty()) {
+            entries.push((
+                "name".into(),
+                TomlItem { value: TomlValue::Text((*name).into()), origin: origin.clone() },
+            ));
+        }
+    }
     let mut at = document;
     let mut rest = &parts[..];
     while let [part, tail @ ..] = rest {
@@ -127,6 +136,22 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
     }
     *at = value;
     Ok(())
+}
+
+/// Adds a change called `name` if the document has none.
+fn add_change(document: &mut TomlItem, name: &str, origin: &Origin) {
+    let TomlValue::Table(entries) = &mut document.value else { return };
+    if !entries.iter().any(|(key, _)| key == "change") {
+        let none = TomlItem { value: TomlValue::List(Vec::new()), origin: origin.clone() };
+        entries.push(("change".into(), none));
+    }
+    let changes = entries.iter_mut().find(|(key, _)| key == "change").map(|(_, item)| &mut item.value);
+    let Some(TomlValue::List(changes)) = changes else { return };
+    if !changes.iter().enumerate().any(|(index, item)| label(index, item) == name) {
+        let text = TomlItem { value: TomlValue::Text(name.into()), origin: origin.clone() };
+        let table = TomlValue::Table(vec![("name".into(), text)]);
+        changes.push(TomlItem { value: table, origin: origin.clone() });
+    }
 }
 
 /// The name and the index of a part such as `loss[1]`, if it has this form.

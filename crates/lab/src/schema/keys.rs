@@ -261,9 +261,15 @@ pub(super) const CHANGE: &[Key] = &[
         "nothing",
         "an action at a link: drop the next packets; keep the next packets that it would drop; drop all that arrives for a time",
     ),
-    key("link", Text, "needed with `do`", "name of the link"),
+    key("link", Text, "needed with `do`", "name of the link, or a direction as `a->b`"),
     key("back", Switch, "false", "the action is at the reverse direction of the link"),
     key("flow", Text, "every flow", "the action means packets of this flow"),
+    key(
+        "packet",
+        Integer(0, u32::MAX as u64),
+        "any",
+        "the action means packets with this number, as in the packet log",
+    ),
     key("count", Integer(1, 1_000_000), "1", "number of packets that an action drops or keeps"),
     key("duration", Quantity("200ms"), "needed with `blackout`", "length of a blackout"),
 ];

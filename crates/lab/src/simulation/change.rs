@@ -3,8 +3,9 @@
 use super::build::links::{audited_limit, impairment_of, named_stream};
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::event_loop::Simulation;
-use super::{Inner, Run};
-use crate::scenario::{Action, Change, FlowKind, Loss, Queue};
+use super::{Inner, Run, each};
+use crate::scenario::{Action, Change, FlowKind, Loss, Queue, Scenario, Wanted};
+use net::impairment::PacketsOf;
 use net::{LinkId, NotPrepared};
 use transport::FlowTimer;
 use units::{Limit, Span, Time};
@@ -16,15 +17,30 @@ impl Run {
         self.advance_to(Time::from_ps(at.ps().saturating_sub(1)))
     }
 
-    /// Applies a change at its time, up to which the run has advanced ([`Run::advance_before`]). The run continues as one of
-    /// the scenario with this change. Fails if the run was not built for it: begin it with the scenario that has the change,
-    /// without it ([`crate::Scenario::unchanged_from`]). Discard the run then.
-    pub fn apply(&mut self, change: &Change) -> Result<(), NotPrepared> {
-        match &mut self.inner {
-            Inner::Plain(simulation) => simulation.apply(change),
-            Inner::Windows(simulation) => simulation.apply(change),
-            Inner::Full(simulation) => simulation.apply(change),
-        }
+    /// Sets the clock to `at`, before which all events are processed ([`Run::advance_before`]), unless the run has ended.
+    pub fn wait_until(&mut self, at: Time) {
+        each!(&mut self.inner, simulation => {
+            let at = at.min(simulation.end);
+            simulation.event_queue.wait_until(at);
+            simulation.reached = simulation.reached.max(at);
+        });
+    }
+
+    /// For each TCP or QUIC flow its name, window and threshold now, segments.
+    pub fn present_windows(&self) -> Vec<(String, f64, f64)> {
+        each!(&self.inner, simulation => {
+            let tcp = simulation.senders.iter().map(transport::Sender::shown_window);
+            let quic = simulation.quic.iter().map(|flow| flow.shown_window());
+            let windows = tcp.chain(quic).zip(&simulation.names);
+            windows.map(|((cwnd, ssthresh), name)| (name.clone(), cwnd, ssthresh)).collect()
+        })
+    }
+
+    /// The run continues as one of `scenario`, which has the changes of the run's scenario up to the present time, and others
+    /// after it. Fails if the run was not built for these changes: begin it with this scenario, then.
+    pub fn adopt(&mut self, scenario: &Scenario) -> Result<(), NotPrepared> {
+        let loaded = scenario.loaded().map_err(|_| NotPrepared)?;
+        each!(&mut self.inner, simulation => simulation.adopt(&loaded))
     }
 }
 
@@ -39,7 +55,22 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    pub(super) fn apply(&mut self, change: &Change) -> Result<(), NotPrepared> {
+    fn adopt(&mut self, scenario: &Scenario) -> Result<(), NotPrepared> {
+        let past = self.next_change;
+        let same = |(a, b): (&Change, &Change)| a.name == b.name && a.at == b.at;
+        let begins_alike =
+            scenario.changes.len() >= past && scenario.changes.iter().zip(&self.changes[..past]).all(same);
+        let now = self.event_queue.now();
+        let later = scenario.changes.iter().skip(past).all(|change| change.at >= now);
+        if *self.prepared != scenario.prepared || !begins_alike || !later {
+            return Err(NotPrepared);
+        }
+        self.changes = scenario.changes.clone();
+        self.has_external |= scenario.has_external();
+        Ok(())
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), NotPrepared> {
         self.event_queue.wait_until(change.at);
         if PACKETS {
             self.recorder.reach(change.at);
@@ -55,18 +86,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             Action::Delay(link, delay, _) => self.change_delay(*link, *delay),
             Action::Queue(link, queue) => self.change_queue(name, *link, queue),
             Action::Losses(link, losses) => self.change_losses(name, *link, losses),
-            Action::DropNext(link, flow, count) => {
-                let flow = flow.map(|index| self.order[index]);
-                self.network.on_demand(LinkId(*link), |wanted| wanted.drop_next(flow, *count))
+            Action::DropNext(link, wanted) => {
+                let (demand, count) = self.demand(wanted);
+                self.network.on_demand(LinkId(*link), |on_demand| on_demand.drop_next(demand, count))
             }
-            Action::KeepNext(link, flow, count) => {
-                let flow = flow.map(|index| self.order[index]);
+            Action::KeepNext(link, wanted) => {
+                let (demand, count) = self.demand(wanted);
                 if let Some(auditor) = &mut self.recorder.auditor {
-                    auditor.change_link(*link, |link| {
-                        link.limit = link.limit.map(|limit| longer(limit, *count))
-                    });
+                    auditor
+                        .change_link(*link, |link| link.limit = link.limit.map(|limit| longer(limit, count)));
                 }
-                self.network.on_demand(LinkId(*link), |wanted| wanted.keep_next(flow, *count))
+                self.network.on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
             }
             Action::Blackout(link, end) => {
                 self.network.on_demand(LinkId(*link), |wanted| wanted.black_out(*end))
@@ -96,6 +126,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             }
             Action::Control(flow, kind) => self.change_control(*flow, kind),
         }
+    }
+
+    /// Which packets an action means in this run, and how many.
+    fn demand(&self, wanted: &Wanted) -> (PacketsOf, u32) {
+        let flow = wanted.flow.map(|index| self.order[index]);
+        (PacketsOf { flow, number: wanted.packet }, wanted.count)
     }
 
     fn change_delay(&mut self, link: u32, delay: Span) -> Result<(), NotPrepared> {

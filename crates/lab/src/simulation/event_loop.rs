@@ -8,7 +8,7 @@ use super::quic::QuicEndpoints;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
 use crate::clock::{cpu_time, wall_time};
-use crate::scenario::Change;
+use crate::scenario::{Change, Prepared};
 use engine::{EventQueue, Next};
 use net::radio::RadioOutput;
 use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
@@ -58,6 +58,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// The changes of the scenario, in the order of time, and the place of the next one.
     pub(super) changes: Vec<Change>,
     pub(super) next_change: usize,
+    /// What the run has for changes.
+    pub(super) prepared: Arc<Prepared>,
     /// For each link, the longest round-trip propagation delay of the flows over it.
     pub(super) round_trips: Arc<[Span]>,
     /// All events up to this time are processed; those at this time too if [`Simulation::advance`] was told so.

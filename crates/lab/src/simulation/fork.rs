@@ -61,6 +61,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             satellites: self.satellites.clone(),
             warmup: self.warmup.clone(),
             changes: self.changes.clone(),
+            prepared: self.prepared.clone(),
             round_trips: self.round_trips.clone(),
             ..*self
         };

@@ -86,6 +86,7 @@ macro_rules! each {
         }
     };
 }
+use each;
 
 impl Run {
     /// Builds a run of a scenario. Fails if an external controller cannot be loaded, or requires something that the
@@ -215,7 +216,7 @@ impl Run {
     }
 
     /// What is recorded.
-    pub(crate) fn recording(&self) -> Recording {
+    pub fn recording(&self) -> Recording {
         each!(&self.inner, simulation => simulation.recorder.recording)
     }
 

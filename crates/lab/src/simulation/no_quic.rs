@@ -27,6 +27,9 @@ impl QuicEndpoints {
     pub fn bounds(&self) -> FlowBounds {
         match self.0 {}
     }
+    pub fn shown_window(&self) -> (f64, f64) {
+        match self.0 {}
+    }
     pub fn segment(&self) -> u32 {
         match self.0 {}
     }

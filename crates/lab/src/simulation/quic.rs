@@ -48,6 +48,11 @@ impl QuicEndpoints {
         }
     }
 
+    /// Window and threshold, segments.
+    pub fn shown_window(&self) -> (f64, f64) {
+        (self.window[0], self.window[1])
+    }
+
     /// Adds to the integrals up to `now`.
     pub fn integrate(&mut self, now: Time) {
         let span = now.since(self.integrated).seconds();

@@ -6,15 +6,18 @@
     reason = "waiting for threads reads the clock; runs do not"
 )]
 
-use super::Study;
+use super::{Study, digest_of};
+use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use crate::simulation::{Run, Settings};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use units::Time;
 
 /// Events between two checks of the stop flag.
 const CHUNK: u64 = 1 << 16;
@@ -51,6 +54,17 @@ pub struct Pool {
     stop: Arc<AtomicBool>,
     workers: Vec<JoinHandle<()>>,
 }
+
+/// A run up to the first change of its scenario, which other runs with the same beginning continue: those of a study over
+/// the time or the values of a change.
+struct Trunk {
+    /// The identity of scenario and seed, without the changes from the run's time on.
+    beginning: (blake3::Hash, u64),
+    run: Run,
+}
+
+/// The most beginnings that a worker keeps, for as many seeds.
+const MOST_TRUNKS: usize = 16;
 
 struct Work {
     study: Study,
@@ -109,6 +123,7 @@ impl Drop for Pool {
 impl Work {
     fn serve(&self, sender: &SyncSender<Done>) {
         let mut last: Option<(usize, Result<Scenario, String>)> = None;
+        let mut trunks = VecDeque::new();
         while !self.stop.load(Ordering::Relaxed) {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(Job { point, seed }) = self.jobs.get(job).copied() else { return };
@@ -119,7 +134,7 @@ impl Work {
             }
             let Some((_, scenario)) = &last else { continue };
             let Some(outcome) =
-                scenario.as_ref().map_or_else(|e| Some(Err(e.clone())), |s| self.run(s, seed))
+                scenario.as_ref().map_or_else(|e| Some(Err(e.clone())), |s| self.run(s, seed, &mut trunks))
             else {
                 return;
             };
@@ -130,11 +145,50 @@ impl Work {
         }
     }
 
-    /// Runs a scenario to its end; `None` if it was stopped.
-    fn run(&self, scenario: &Scenario, seed: u64) -> Option<Result<String, String>> {
+    /// The run of a scenario, up to its first change if an earlier run had the same beginning.
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        trunks: &mut VecDeque<Trunk>,
+    ) -> Result<Run, ScenarioError> {
         let settings = Settings { seed: Some(seed), ..Settings::default() };
+        let Some(first) = scenario.changes.first().filter(|_| !scenario.has_external()) else {
+            return Run::stoppable(scenario, settings, &self.stop);
+        };
+        let at = first.at;
+        let plain = scenario.unchanged_from(at);
+        let beginning = (digest_of(&plain), seed);
+        let same = |trunk: &Trunk| trunk.beginning == beginning && trunk.run.now() < at;
+        let place = trunks.iter().position(same);
+        let mut trunk = match place.and_then(|place| trunks.remove(place)) {
+            Some(trunk) => trunk,
+            None => Trunk { beginning, run: Run::stoppable(&plain, settings, &self.stop)? },
+        };
+        while !self.stop.load(Ordering::Relaxed)
+            && !trunk.run.advance_within(CHUNK, Time::from_ps(at.ps() - 1))
+        {}
+        let branch = trunk.run.fork();
+        let Ok(mut run) = branch else { return Run::stoppable(scenario, settings, &self.stop) };
+        if run.adopt(scenario).is_err() {
+            return Run::stoppable(scenario, settings, &self.stop);
+        }
+        trunks.push_back(trunk);
+        if trunks.len() > MOST_TRUNKS {
+            trunks.pop_front();
+        }
+        Ok(run)
+    }
+
+    /// Runs a scenario to its end; `None` if it was stopped.
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        trunks: &mut VecDeque<Trunk>,
+    ) -> Option<Result<String, String>> {
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            let mut run = match Run::stoppable(scenario, settings, &self.stop) {
+            let mut run = match self.begin(scenario, seed, trunks) {
                 Ok(run) => run,
                 Err(error) => return Some(Err(error.to_string())),
             };

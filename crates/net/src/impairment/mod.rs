@@ -10,7 +10,7 @@ mod scripted;
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::GilbertElliott;
 pub use jitter::{Distribution, Jitter};
-pub use on_demand::OnDemand;
+pub use on_demand::{OnDemand, PacketsOf};
 pub use outage::Outages;
 pub use scripted::{Action, Scripted, Selection, Transmissions};
 

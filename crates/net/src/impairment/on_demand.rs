@@ -1,19 +1,34 @@
 //! Packets that a change of the scenario drops or keeps: the next ones of a link.
 
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketKind};
 use units::Time;
 
-/// Which packets are meant: of one flow, or of all.
+/// Which packets are meant; each property that is `None` can have any value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketsOf {
+    /// Number of the flow.
+    pub flow: Option<u32>,
+    /// Number of the packet; of an ACK that of the segment it acknowledges.
+    pub number: Option<u32>,
+}
+
+impl PacketsOf {
+    fn has(&self, packet: &Packet) -> bool {
+        let number = if packet.kind == PacketKind::Ack { packet.seq.wrapping_sub(1) } else { packet.seq };
+        self.flow.is_none_or(|flow| flow == packet.flow) && self.number.is_none_or(|wanted| wanted == number)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Demand {
-    flow: Option<u32>,
+    packets: PacketsOf,
     left: u32,
 }
 
 impl Demand {
     /// Whether it means `packet`; then it has one packet less left.
     fn takes(&mut self, packet: &Packet) -> bool {
-        let meant = self.left > 0 && self.flow.is_none_or(|flow| flow == packet.flow);
+        let meant = self.left > 0 && self.packets.has(packet);
         self.left -= meant as u32;
         meant
     }
@@ -31,15 +46,15 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// The next `count` packets that arrive are dropped; with `flow`, those of this flow.
-    pub fn drop_next(&mut self, flow: Option<u32>, count: u32) {
-        self.drops.push(Demand { flow, left: count });
+    /// The next `count` of these packets that arrive are dropped.
+    pub fn drop_next(&mut self, packets: PacketsOf, count: u32) {
+        self.drops.push(Demand { packets, left: count });
     }
 
-    /// The next `count` packets that would be dropped are not; with `flow`, those of this flow. It does not keep what a queue
-    /// discipline drops after it has accepted it.
-    pub fn keep_next(&mut self, flow: Option<u32>, count: u32) {
-        self.kept.push(Demand { flow, left: count });
+    /// The next `count` of these packets that would be dropped are not. It does not keep what a queue discipline drops after
+    /// it has accepted it.
+    pub fn keep_next(&mut self, packets: PacketsOf, count: u32) {
+        self.kept.push(Demand { packets, left: count });
     }
 
     /// Packets that arrive before `end` are dropped.
@@ -69,7 +84,6 @@ impl OnDemand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::PacketKind;
 
     #[test]
     fn demands_name_a_flow_or_mean_every_packet() {
@@ -77,11 +91,11 @@ mod tests {
         let packet = |flow| Packet::new(PacketKind::Data, flow, 0, 7, 1000, at(0));
         let mut wanted = OnDemand::default();
         assert!(!wanted.drops(at(1), &packet(0)) && !wanted.keep(&packet(0)));
-        wanted.drop_next(Some(1), 2);
+        wanted.drop_next(PacketsOf { flow: Some(1), number: None }, 2);
         let dropped = [0, 1, 1, 1].map(|flow| wanted.drops(at(2), &packet(flow)));
         assert_eq!(dropped, [false, true, true, false]);
         assert!(wanted.dropped(at(2), &packet(1)) && !wanted.dropped(at(2), &packet(0)));
-        wanted.keep_next(None, 1);
+        wanted.keep_next(PacketsOf { flow: None, number: Some(7) }, 1);
         assert!(wanted.keep(&packet(5)) && !wanted.keep(&packet(5)));
         wanted.black_out(at(10));
         assert!(wanted.drops(at(9), &packet(3)) && !wanted.drops(at(10), &packet(3)));

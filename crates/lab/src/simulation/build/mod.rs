@@ -172,6 +172,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             warmup: media.warmup,
             changes: scenario.changes.clone(),
             next_change: 0,
+            prepared: scenario.prepared.clone().into(),
             round_trips: round_trips.into(),
             reached: Time::ZERO,
             cpu: 0,

@@ -1,0 +1,176 @@
+"""`ackclock what-if`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from ackclock.cli.console import progress, wide_console
+from ackclock.cli.options import AllowCode, File, Seed
+from ackclock.cli.printed import NO_CHOICE, Print
+from ackclock.experiment import Scenario, ScenarioError, refused
+from ackclock.files import BadInput, check_picture, check_targets, save_figure
+from ackclock.plot.quantities import prefixed
+from ackclock.text import advise, ascii_json, say
+from ackclock.toml_text import inline
+
+if TYPE_CHECKING:
+    from ackclock.what_if import Row, WhatIf
+
+EXAMPLE = "ackclock what-if @dumbbell --at 8s --set link.bottleneck.rate=5Mbps"
+Changes = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
+
+
+def command(
+    file: File,
+    /,
+    *,
+    at: str,
+    set_: Changes = None,
+    control: str | None = None,
+    seed: Seed = None,
+    plot: Path | None = None,
+    print_: Print = NO_CHOICE,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+    allow_code: AllowCode = False,
+) -> int:
+    """Run a scenario without and with a change at one time, and show where the runs differ.
+
+    The run up to the change is made once and copied. The run with the change is that of the scenario with the same
+    [[change]]: a link to it, or a file, reproduces it.
+
+    Parameters
+    ----------
+    file
+        Scenario file (TOML), @NAME for a shipped scenario, or a link.
+    at
+        Time of the change, such as 8s. It comes before everything else at that time.
+    set_
+        What changes: KEY=VALUE, as for --set of ackclock run. May be repeated. Rate, delay, queue and loss of a link;
+        start, stop, udp.rate, tcp.receive_window and tcp.congestion_control of a flow.
+    control
+        The controller of every TCP flow from then on: a name, or FILE.py:CLASS.
+    seed
+        Seed of all random streams, instead of the file's.
+    plot
+        Draw windows, round-trip times, queue and goodput of both runs to this file (.svg, .png or .pdf).
+    print_
+        How the figure of --plot is printed.
+    as_json
+        Print one JSON object and nothing else: first_difference_s, base and changed (outcomes).
+    allow_code
+        Allow scenario files to name code and base files (`extends`) outside their own folder.
+
+    """
+    from ackclock.what_if import what_if
+
+    if plot is not None:
+        check_picture(plot)
+        check_targets([plot])
+    size = None if plot is None else print_.size_of(plot)
+    scenario = Scenario.load(file, allow_code=allow_code)
+    advise(scenario.advice)
+    if scenario.is_study:
+        raise BadInput(f"{scenario.file}: sweep: the file is a study of many runs; remove sweep, or add the axis change.NAME.at")
+    values = _values(scenario, set_ or (), control)
+    if not values:
+        raise BadInput("name what changes: --set KEY=VALUE or --control NAME")
+    try:
+        with progress("simulating", quiet=as_json) as advance:
+            compared = what_if(scenario, at, {"set": values}, seed=seed, whole=plot is not None, progress=advance)
+    except ScenarioError as error:
+        if error.line is not None:
+            raise
+        option = "--at" if error.key == "" and error.file == "at" else f"--set {error.file}"
+        raise refused(option, error.message) from None
+    if plot is not None:
+        from ackclock.plot.style import fitted
+        from ackclock.plot.what_if import figure
+
+        save_figure(fitted(lambda: figure(compared), size), plot)
+    if as_json:
+        difference = compared.first_difference
+        first = "null" if difference is None else repr(difference.time_s)
+        base, changed = ascii_json(compared.base.json), ascii_json(compared.changed.json)
+        print(f'{{"first_difference_s": {first}, "base": {base}, "changed": {changed}}}')
+        return 0
+    _summarise(compared, values, plot)
+    return 0
+
+
+def _values(scenario: Scenario, texts: list[str] | tuple[()], control: str | None) -> dict[str, Any]:
+    """The keys that change with their values. Raises BadInput for text that is no assignment, or a key twice."""
+    values: dict[str, Any] = {}
+    if control is not None:
+        from ackclock.agree.controls import controls
+
+        for overrides in controls(scenario, [control])[0].overrides:
+            key, _, text = overrides.partition("=")
+            values[key] = tomllib.loads(f"value = {text}")["value"]
+    for text in texts:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise BadInput(f"--set {text}: must be KEY=VALUE, such as link.bottleneck.rate=5Mbps")
+        if key in values:
+            raise BadInput(f"--set {key}: is written twice; write it once")
+        values[key] = _value(value.strip())
+    return values
+
+
+def _value(text: str) -> Any:
+    """A value as in TOML; what is not TOML is text, so `10ms` needs no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _summarise(compared: WhatIf, values: dict[str, Any], plot: Path | None) -> None:
+    """Print the change, the first difference, and the values of the outcome that differ."""
+    what = ", ".join(f"{key} = {inline(value)}" for key, value in values.items())
+    say(f"{compared.scenario.title}: at {compared.at_s:g} s {what}")
+    difference = compared.first_difference
+    if difference is None:
+        say("The change has no effect: every packet and every window is the same.")
+        return
+    say(f"First difference at {difference.time_s:.6f} s: {difference.words}.")
+    table = Table(box=None, pad_edge=False, header_style="")
+    table.add_column("", overflow="fold")
+    table.add_column("")
+    for name in ("without", "with", "change"):
+        table.add_column(name, justify="right")
+    last, left_out = "", 0
+    queued = _queued(compared)
+    for row in compared.rows:
+        cells = _cells(row)
+        if cells[0] == cells[1] or (row.kind == "links" and row.of not in queued):
+            left_out += 1
+            continue
+        table.add_row("" if row.of == last else row.of, row.name, *cells)
+        last = row.of
+    wide_console().print(table)
+    if left_out:
+        say(f"{left_out} small differences, and those of links without a queue, are left out; --json has all.")
+    if plot is not None:
+        say(f"wrote {plot}")
+
+
+def _queued(compared: WhatIf) -> set[str]:
+    """The links that drop packets, or at which a packet or more waits on average, in one of the runs."""
+    links = [*compared.base.outcome["links"], *compared.changed.outcome["links"]]
+    return {link["name"] for link in links if link["mean_queue_packets"] >= 1 or any(link["dropped_packets"].values())}
+
+
+def _cells(row: Row) -> tuple[str, str, str]:
+    factor, unit = prefixed(row.unit, [value for value in (row.base, row.changed) if value is not None])
+
+    def shown(value: float | None) -> str:
+        return "-" if value is None else f"{factor * value:.4g} {unit}".rstrip()
+
+    change = "" if row.relative is None else f"{100 * row.relative:+.1f} %"
+    return shown(row.base), shown(row.changed), change
