@@ -36,7 +36,7 @@ Document = dict[str, Any]
 class Generator:
     """The scenario with a number: wired (with TCP, QUIC and UDP flows), of satellites, or of radio nodes."""
 
-    CHANGED = 0.3
+    CHANGED = 0.5
     """Part of the scenarios that change during the run."""
     OPTIONAL = 2.5
     """Mean number of optional keys in a table."""
@@ -70,7 +70,7 @@ class Generator:
             if self.likely(0.1):
                 document[table] = self.table(table)
         if self.likely(self.CHANGED):
-            document["change"] = [self.change(document, number) for number in range(self.random.randrange(1, 4))]
+            document["change"] = [self.change(document, number) for number in range(self.random.randrange(1, 6))]
         return document
 
     def change(self, document: Document, number: int) -> Document:
@@ -82,18 +82,21 @@ class Generator:
             change |= {"do": action, "link": self.choice(*links), "back": self.choice(True, False)}
             change |= {"duration": "20ms"} if action == "blackout" else {"count": self.choice(1, 5)}
         if not links or self.likely(0.5):
-            flow = f"flow.f{self.random.randrange(self.flows)}"
-            key, value = self.choice(
-                ("tcp.congestion_control", self.controller(DEFINITIONS["controller"]["anyOf"])),
-                ("tcp.receive_window", self.choice(1, 5, 40, 500)),
-                ("udp.rate", self.choice("0bps", "100kbps", "5Mbps")),
-                ("stop", self.choice("900ms", "2s")),
-                ("start", self.choice("900ms", "1s")),
-            )
-            return change | {"set": {f"{flow}.{key}": value}}
-        key = self.choice("rate", "delay", "queue", "loss", "back.rate", "back.delay", "back.queue")
-        value = self.value("link", key.removeprefix("back."), DEFINITIONS["link"]["properties"][key.removeprefix("back.")])
-        return change | {"set": {f'link."{self.choice(*links)}".{key}': value}, "order": self.choice(True, False)}
+            flow: Document = self.choice(*document["flow"])
+            keys = [("stop", self.choice("900ms", "2s")), ("start", self.choice("900ms", "1s"))]
+            if "udp" in flow:
+                keys += 3 * [("udp.rate", self.choice("0bps", "100kbps", "5Mbps"))]
+            elif "quic" not in flow:
+                keys += 2 * [("tcp.congestion_control", self.controller(DEFINITIONS["controller"]["anyOf"]))]
+                keys += 2 * [("tcp.receive_window", self.choice(1, 5, 40, 500))]
+            key, value = self.choice(*keys)
+            return change | {"set": {f"flow.{flow['name']}.{key}": value}}
+        key = self.choice("rate", "delay", "queue", "loss")
+        value = self.choice("100kbps", "2Mbps", "30Mbps")
+        if key != "rate":
+            value = self.value("link", key, DEFINITIONS["link"]["properties"][key])
+        place = f'link."{self.choice(*links)}"' + self.choice("", ".back")
+        return change | {"set": {f"{place}.{key}": value}, "order": self.choice(True, False)}
 
     def wired(self) -> Document:
         """Nodes in a line with some more links between them, flows, sometimes traffic."""

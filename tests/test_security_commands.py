@@ -20,6 +20,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "run": ("s.toml --trace t.parquet --pcap c.pcapng --plot f.svg", {"t.parquet", "c.pcapng", "f.svg"}, True),
     "check": ("s.toml --plot f.svg", {"f.svg"}, False),
     "why": ("s.toml --at 0.4s", set(), True),
+    "what-if": ("s.toml --at 0.2s --set link.l.rate=1Mbps --plot f.svg", {"f.svg"}, True),
     "view": ("s.toml --no-open", {"out"}, True),
     "link": ("plain.toml", set(), False),
     "list": ("scenarios", set(), False),

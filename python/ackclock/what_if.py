@@ -1,8 +1,8 @@
-"""Runs that are advanced, copied and changed: what a network does if something changes at one time (docs/what-if.md)."""
+"""Runs that are advanced, copied and changed: what happens if something changes (docs/what-if.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +73,7 @@ def _changed(scenario: Scenario, at_ps: int, change: Mapping[str, Any], name: st
 
 
 class World:
-    """A run in progress: it is advanced, copied and changed, and its result is that of the scenario with its changes."""
+    """A run in progress. Its result is that of the scenario with the changes that it was given."""
 
     def __init__(
         self,
@@ -85,20 +85,19 @@ class World:
         audit: bool = False,
         fingerprint: bool = False,
         within_s: float | None = None,
-        like: Scenario | None = None,
+        changes: Sequence[Scenario] = (),
     ) -> None:
         """Begin a run of `scenario`; the options are those of `Scenario.run`.
 
-        `within_s` records packets from this time on. `like` is the scenario with the changes to come, if they are known: a
-        change of a link needs the link built for it, and without `like` the beginning runs again at the first such change.
+        `within_s` records packets from this time on. `changes` are scenarios with changes to come, if they are known:
+        a change of a link needs the link built for it, and otherwise the beginning runs again at the first one.
         """
         self.scenario = scenario
-        self._options: dict[str, Any] = {
-            "seed": seed, "trace": trace, "packets": packets, "audit": audit, "fingerprint": fingerprint, "within_s": within_s
-        }  # fmt: skip
-        parsed = scenario._parsed if like is None else _core.prepared_as(scenario._parsed, like._parsed)
-        self._parsed = parsed
-        self._run = _core.World(parsed, **self._options)
+        self._options: dict[str, Any] = {"seed": seed, "trace": trace, "packets": packets, "within_s": within_s}
+        self._options |= {"audit": audit, "fingerprint": fingerprint}
+        self._changes = [change._parsed for change in changes]
+        self._parsed = _core.prepared_for(scenario._parsed, self._changes)
+        self._run = _core.World(self._parsed, **self._options)
 
     @property
     def now_s(self) -> float:
@@ -120,9 +119,11 @@ class World:
         self._run.advance(to_ps, progress)
 
     def fork(self) -> World:
-        """A second run in the state of this one. What cannot be copied runs again from the start, which is said once."""
+        """A second run in the state of this one. What cannot be copied runs again from the start, said once."""
         copy = World.__new__(World)
-        copy.scenario, copy._options, copy._parsed = self.scenario, self._options, self._parsed
+        copy.scenario, copy._options, copy._changes, copy._parsed = (
+            self.scenario, self._options, self._changes, self._parsed
+        )  # fmt: skip
         try:
             copy._run = self._run.fork()
         except NotImplementedError as reason:
@@ -148,8 +149,8 @@ class World:
         """Continue as a run of `scenario`, which differs by changes from now on."""
         at_ps = self._run.now_ps
         self.scenario = scenario
-        if not self._run.adopt(scenario._parsed):
-            self._parsed = scenario._parsed
+        self._parsed = _core.prepared_for(scenario._parsed, self._changes)
+        if not self._run.adopt(self._parsed):
             self._restart(at_ps)
 
     def finish(self, progress: Progress | None = None) -> Result:
@@ -207,7 +208,12 @@ def _first_row(
 
 
 def _packet_words(row: dict[str, Any]) -> str:
-    events = {"enqueue": "enters the queue of", "drop": "is dropped at", "depart": "leaves", "deliver": "reaches the end of"}
+    events = {
+        "enqueue": "enters the queue of",
+        "drop": "is dropped at",
+        "depart": "leaves",
+        "deliver": "reaches the end of",
+    }
     kind = "ACK of packet" if str(row["kind"]) == "ack" else "packet"
     return f"{kind} {row['seq']} of {row['flow']} {events.get(str(row['event']), row['event'])} {row['link']}"
 
@@ -303,7 +309,7 @@ def what_if(
     at_ps = picoseconds(at)
     after = changed(scenario, at, change)
     world = World(
-        scenario, seed=seed, trace="ack", packets=True, within_s=None if whole else at_ps / 1e12, like=after
+        scenario, seed=seed, trace="ack", packets=True, within_s=None if whole else at_ps / 1e12, changes=[after]
     )  # fmt: skip
     world._advance(at_ps, progress)
     branch = world.fork()
@@ -346,26 +352,18 @@ def branch(
 ) -> Tree:
     """Run a scenario, and from `at` on once more for each branch, whose keys and values are set then.
 
-    Branches that need the same parts of links prepared share the beginning. Raises ScenarioError if something cannot change,
+    Raises ScenarioError if something cannot change,
     BadInput for a branch called "base".
     """
     if "base" in branches:
         raise BadInput('branches: "base" is the run without a change; choose another name')
     at_ps = picoseconds(at)
     named = {name: _changed(scenario, at_ps, {"set": dict(values)}) for name, values in branches.items()}
-    groups: dict[str, list[str]] = {}
-    for name, after in named.items():
-        groups.setdefault(after._parsed.prepared(), []).append(name)
+    world = World(scenario, seed=seed, trace=trace, packets=packets, changes=list(named.values()))
+    world._advance(at_ps)
     results: dict[str, Result] = {}
-    for names in groups.values():
-        world = World(scenario, seed=seed, trace=trace, packets=packets, like=named[names[0]])
-        world._advance(at_ps)
-        for name in names:
-            copy = world.fork()
-            copy.adopt(named[name])
-            results[name] = copy.finish()
-        if "base" not in results:
-            results["base"] = world.finish()
-    if not named:
-        results["base"] = World(scenario, seed=seed, trace=trace, packets=packets).finish()
-    return Tree({name: results[name] for name in ("base", *branches)})
+    for name, after in named.items():
+        copy = world.fork()
+        copy.adopt(after)
+        results[name] = copy.finish()
+    return Tree({"base": world.finish(), **results})

@@ -130,11 +130,19 @@ class Counterfactual:
     def sentence(self) -> str:
         """The result in words."""
         had, has = (f"{window:.6g}" for window in self.cwnd)
-        change = "" if self.goodput_bps[0] == 0 else f", goodput {100 * (self.goodput_bps[1] / self.goodput_bps[0] - 1):+.1f} %"
+        change = (
+            ""
+            if self.goodput_bps[0] == 0
+            else f", goodput {100 * (self.goodput_bps[1] / self.goodput_bps[0] - 1):+.1f} %"
+        )
         return f"without this drop: window {has} instead of {had} at {self.at_s:g} s{change}"
 
 
-NOT_KEPT = {"aqm": "the queue discipline dropped it at its departure", "handoff": "a hand-off lost it", "route": "it had no path"}
+NOT_KEPT = {
+    "aqm": "the queue discipline dropped it at its departure",
+    "handoff": "a hand-off lost it",
+    "route": "it had no path",
+}
 """Reasons of drops that a change cannot take back."""
 
 
@@ -147,10 +155,14 @@ def counterfactual(scenario: Scenario, found: Explanation, at_s: float, *, seed:
 
     drops = [step for step in found.journey if step.event == "drop"]
     if not drops or found.packet is None:
-        raise BadInput("--counterfactual: no link dropped a packet that caused this change; choose another time, or --cut")
+        raise BadInput(
+            "--counterfactual: no link dropped a packet that caused this change; choose another time, or --cut"
+        )
     drop = drops[-1]
     if drop.reason in NOT_KEPT:
-        raise BadInput(f"--counterfactual: the drop of packet {found.packet} cannot be taken back: {NOT_KEPT[drop.reason]}")
+        raise BadInput(
+            f"--counterfactual: the drop of packet {found.packet} cannot be taken back: {NOT_KEPT[drop.reason]}"
+        )
     decided_s = drop.time_s
     if drop.reason == "loss":  # decided when the link accepted the packet
         decided_s = max(step.time_s for step in found.journey if step.event == "enqueued" and step.link == drop.link)
@@ -158,7 +170,7 @@ def counterfactual(scenario: Scenario, found: Explanation, at_s: float, *, seed:
     if any(flow["name"] == found.flow for flow in scenario.network["flows"]):
         change["flow"] = found.flow
     without = changed(scenario, decided_s, change)
-    world = World(scenario, seed=seed, like=without)
+    world = World(scenario, seed=seed, changes=[without])
     world.advance(decided_s)
     branch = world.fork()
     branch.adopt(without)

@@ -19,6 +19,10 @@ macro_rules! event_class {
 
         #[pymethods]
         impl $class {
+            /// Itself: it never changes, and a controller that keeps it can be copied.
+            fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+                slf
+            }
             $(#[getter]
             fn $attribute(&self) -> $type {
                 let $event = &self.0;

@@ -86,7 +86,7 @@ mod _core {
     #[pymodule_export]
     use super::why::explain;
     #[pymodule_export]
-    use super::world::{World, picoseconds, prepared_as};
+    use super::world::{World, picoseconds, prepared_for};
     use super::*;
     #[pymodule_export]
     use super::{catalog, codes, schema, seconds};

@@ -60,10 +60,6 @@ impl PyScenario {
     fn is_study(&self) -> bool {
         self.scenario.is_study
     }
-    /// What a run has for its changes: scenarios with equal texts can share the run before the first of them.
-    fn prepared(&self) -> String {
-        format!("{:?}", self.scenario.prepared)
-    }
     /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).
     fn network(&self) -> String {
         lab::to_json(&self.scenario.describe())

@@ -102,11 +102,13 @@ impl World {
     }
 }
 
-/// The scenario, built for the changes of `other`: a run of it can [`World::adopt`] them.
+/// The scenario, built for the changes of `others` too: a run of it can [`World::adopt`] each of them that is built so.
 #[pyfunction]
-pub(crate) fn prepared_as(scenario: &PyScenario, other: &PyScenario) -> PyScenario {
-    let prepared = other.scenario.prepared.clone();
-    let scenario = lab::Scenario { prepared, ..(*scenario.scenario).clone() };
+pub(crate) fn prepared_for(scenario: &PyScenario, others: Vec<PyRef<'_, PyScenario>>) -> PyScenario {
+    let mut scenario = (*scenario.scenario).clone();
+    for other in others {
+        scenario.prepared.merge(&other.scenario.prepared);
+    }
     PyScenario { scenario: scenario.into(), advice: Vec::new() }
 }
 

@@ -88,7 +88,10 @@ def _hint(message: str, command: str) -> str:
         return ""
     if name[1] == "animate":
         return " ackclock view FILE plays it in the laboratory."
-    if command not in COMMANDS or "set_" not in signature(import_module(f"ackclock.cli.{_module(command)}").command).parameters:
+    if (
+        command not in COMMANDS
+        or "set_" not in signature(import_module(f"ackclock.cli.{_module(command)}").command).parameters
+    ):
         return ""
     from ackclock.models import models
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
+from ackclock._core import ScenarioError
 from ackclock.cli.console import progress, wide_console
 from ackclock.cli.options import AllowCode, File, Seed
 from ackclock.cli.printed import NO_CHOICE, Print
-from ackclock.experiment import Scenario, ScenarioError, refused
+from ackclock.experiment import Scenario, refused
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.plot.quantities import prefixed
 from ackclock.text import advise, ascii_json, say
@@ -75,7 +76,9 @@ def command(
     scenario = Scenario.load(file, allow_code=allow_code)
     advise(scenario.advice)
     if scenario.is_study:
-        raise BadInput(f"{scenario.file}: sweep: the file is a study of many runs; remove sweep, or add the axis change.NAME.at")
+        raise BadInput(
+            f"{scenario.file}: sweep: the file is a study of many runs; remove sweep, or add the axis change.NAME.at"
+        )
     values = _values(scenario, set_ or (), control)
     if not values:
         raise BadInput("name what changes: --set KEY=VALUE or --control NAME")

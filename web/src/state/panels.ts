@@ -58,6 +58,21 @@ export function panels(curves: Curves, wanted: Wanted): PanelData[] {
   return out;
 }
 
+/** Two runs in one set of panels, with two colours for each flow; of the second only what is from `from` on. */
+export function overlaid(first: PanelData[], second: PanelData[], from = 0): PanelData[] {
+  const side = (list: Curve[], which: 0 | 1): Curve[] => list.filter((c) => c.role !== 'ssthresh').map((c) => ({ ...c, ...(which ? { ...after(c, from), run: 1 } : {}), hue: (c.flow ?? 0) * 2 + which }));
+  return first.map((panel) => {
+    const other = second.find((p) => p.id === panel.id);
+    return { ...panel, top: panel.top === null ? null : Math.max(panel.top, other?.top ?? 0), curves: [...side(panel.curves, 0), ...side(other?.curves ?? [], 1)] };
+  });
+}
+/** A curve from a time on, with the value that holds then. */
+function after(curve: Curve, from: number): { x: Float64Array; y: Float64Array } {
+  let first = 0;
+  while (first + 1 < curve.x.length && curve.x[first + 1]! <= from) first++;
+  return { x: curve.x.subarray(first), y: curve.y.subarray(first) };
+}
+
 /** The last value at or before a time; NaN before the first. */
 export function valueAt(curve: { x: Float64Array; y: Float64Array }, at: number): number {
   let low = 0, high = curve.x.length;

@@ -86,7 +86,8 @@ export async function check(): Promise<void> {
 
 let turn = 0;
 let page: PageClass | null = null;
-function asked(): RunRequest {
+/** The run of the scenario, as the core takes it. */
+export function asked(): RunRequest {
   const controllers = page ? Object.fromEntries(scenario.controlled.map((flow) => [flow, page!])) : undefined;
   return { ...request(), trace: 'ack', packets: true, rules: true, fingerprint: true, bounded: true, radio: scenario.checked?.kind === 'radio', ...(controllers ? { controllers } : {}) };
 }

@@ -60,6 +60,8 @@ pub struct AuditedLink {
     pub keeps_flow_order: bool,
     /// Whether it sends copies of packets.
     pub copies: bool,
+    /// Packets that changes may keep in its queue above the limit.
+    pub kept: u32,
     /// Whether the rate varies; then the times of transmissions are not checked.
     pub varies: bool,
 }

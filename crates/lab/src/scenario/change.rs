@@ -75,6 +75,24 @@ pub struct Prepared {
     pub signals: BTreeMap<usize, Signals>,
 }
 
+impl Prepared {
+    /// Adds what the changes of another scenario need.
+    pub fn merge(&mut self, other: &Prepared) {
+        for (number, needed) in &other.links {
+            let link = self.links.entry(*number).or_default();
+            link.served |= needed.served;
+            link.ordered = match (link.ordered, needed.ordered) {
+                (Some(a), Some(b)) => Some(a && b),
+                (a, b) => a.or(b),
+            };
+        }
+        for (flow, needed) in &other.signals {
+            let present = self.signals.entry(*flow).or_insert(Signals::NONE);
+            *present = present.and(*needed);
+        }
+    }
+}
+
 /// What a link has from the start of a run for its changes, besides a place for demands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PreparedLink {

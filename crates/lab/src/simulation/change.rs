@@ -93,8 +93,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             Action::KeepNext(link, wanted) => {
                 let (demand, count) = self.demand(wanted);
                 if let Some(auditor) = &mut self.recorder.auditor {
-                    auditor
-                        .change_link(*link, |link| link.limit = link.limit.map(|limit| longer(limit, count)));
+                    auditor.change_link(*link, |link| {
+                        link.kept += count;
+                        link.limit = link.limit.map(|limit| longer(limit, count));
+                    });
                 }
                 self.network.on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
             }
@@ -154,7 +156,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let scheduler = queue.build_scheduled(rate, rtt, stream);
         if let Some(auditor) = &mut self.recorder.auditor {
             auditor.change_link(link, |link| {
-                link.limit = audited_limit(queue, rate, rtt);
+                link.limit = audited_limit(queue, rate, rtt).map(|limit| longer(limit, link.kept));
                 link.limit_before = queue.limits_before();
                 link.keeps_flow_order &= !matches!(queue, Queue::DualPi2 { .. });
             });

@@ -68,9 +68,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         match (copy.failure(), self.failure()) {
             (Some((flow, failure)), None) => Err(NotForkable(format!(
                 "the controller of flow \"{flow}\" cannot be copied: {}",
-                failure.message.trim_end()
+                last_line(&failure.message)
             ))),
             _ => Ok(copy),
         }
     }
+}
+
+/// The last line of a message: of a traceback, the error.
+fn last_line(message: &str) -> &str {
+    message.trim_end().rsplit('\n').next().unwrap_or(message)
 }

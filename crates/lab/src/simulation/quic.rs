@@ -22,6 +22,8 @@ pub(super) struct QuicEndpoints {
     pub window: [f64; 2],
     pub integrated: Time,
     pub under_handoff: bool,
+    /// The application has stopped, perhaps before all of its data was sent.
+    pub stopped: bool,
     /// The failure of an external controller.
     pub failure: Option<Failure>,
 }
@@ -44,6 +46,7 @@ impl QuicEndpoints {
             window: [0.0; 2],
             integrated: Time::ZERO,
             under_handoff: false,
+            stopped: false,
             failure: None,
         }
     }
@@ -131,7 +134,7 @@ impl QuicEndpoints {
             return Err(format!("flow {} has lost its connection: {error}", self.setup.flow));
         }
         let (delivered, written) = (self.delivered_bytes(), self.setup.bytes);
-        let all = self.ends[0].completed().is_some();
+        let all = self.ends[0].completed().is_some() && !self.stopped;
         match written {
             Some(bytes) if delivered > bytes || all && delivered < bytes => {
                 Err(format!("flow {} has delivered {delivered} of {bytes} bytes", self.setup.flow))

@@ -80,6 +80,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             }
         } else if stops {
             own.ends[0].stop();
+            own.stopped = true;
         }
         if !stops {
             while let Some((bytes, last)) = self.due_write(flow) {

@@ -1,0 +1,279 @@
+"""Changes during a run: the command, the Python interface, counterfactuals, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import Controller, Scenario, ScenarioError
+from ackclock.cli.app import main
+from ackclock.files import BadInput
+from ackclock.what_if import what_if
+from ackclock.why import counterfactual, explain
+
+TEXT = """
+duration = "10s"
+[[link]]
+name = "access"
+ends = ["s", "r"]
+rate = "100Mbps"
+delay = "5ms"
+[[link]]
+name = "l"
+ends = ["r", "d"]
+rate = "10Mbps"
+delay = "20ms"
+queue = { kind = "droptail", limit = "30p" }
+[[flow]]
+name = "f"
+from = "s"
+to = "d"
+[[flow]]
+name = "g"
+from = "s"
+to = "d"
+start = "100ms"
+tcp = { congestion_control = "cubic" }
+[[flow]]
+name = "u"
+from = "s"
+to = "d"
+udp = { rate = "100kbps" }
+"""
+SLOW = {"link.l.rate": "5Mbps"}
+
+
+def outcome(result: Any) -> dict[str, Any]:
+    return {key: value for key, value in result.outcome.items() if key != "engine"}
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    return Scenario.parse(TEXT)
+
+
+def test_a_changed_copy_is_the_run_of_the_changed_scenario(scenario: Scenario) -> None:
+    world = scenario.start(fingerprint=True)
+    world.advance("4s")
+    copy = world.fork()
+    copy.set("link.l.rate", "5Mbps")
+    copy.advance(6)
+    copy.change(do="blackout", link="l", duration="100ms")
+    assert copy.now_s == 6
+    changed = scenario.changed("4s", set=SLOW).changed("6s", do="blackout", link="l", duration="100ms")
+    expected = changed.run(fingerprint=True)
+    ended = copy.finish()
+    assert ended.fingerprint == expected.fingerprint
+    assert outcome(ended) == outcome(expected)
+    assert world.finish().fingerprint == scenario.run(fingerprint=True).fingerprint
+    assert Scenario.from_link(changed.link()).run(fingerprint=True).fingerprint == expected.fingerprint
+    with pytest.raises(RuntimeError, match="finished"):
+        world.finish()
+
+
+def test_branches_share_their_beginning(scenario: Scenario) -> None:
+    branches = {"slow": SLOW, "bbr": {"flow.g.tcp.congestion_control": "reno"}, "far": {"link.l.delay": "80ms"}}
+    tree = scenario.branch("5s", branches, packets=True, trace="ack")
+    assert list(tree) == ["base", *branches]
+    for name, values in branches.items():
+        assert outcome(tree[name]) == outcome(scenario.changed("5s", set=values).run())
+        difference, rows = tree.diff("base", name)
+        assert difference is not None
+        assert difference.time_s >= 5
+        assert rows
+    assert outcome(tree["base"]) == outcome(scenario.run())
+    assert tree.diff("base", "base") == (None, [])
+    with pytest.raises(BadInput, match="base"):
+        scenario.branch("5s", {"base": SLOW})
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT)
+    picture = tmp_path / "f.png"
+    line = ["what-if", str(file), "--at", "4s", "--set", "link.l.rate=5Mbps", "--set", "flow.u.udp.rate=1Mbps"]
+    assert main([*line, "--plot", str(picture)]) == 0
+    said = capsys.readouterr().out
+    assert "First difference at 4.0" in said
+    assert picture.stat().st_size > 10_000
+    assert main([*line, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    written = tmp_path / "changed.toml"
+    values = '{ "link.l.rate" = "5Mbps", "flow.u.udp.rate" = "1Mbps" }'
+    written.write_text(f'{TEXT}\n[[change]]\nat = "4s"\nset = {values}\n')
+    assert main(["run", str(written), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    for both in (found["changed"], alone):
+        del both["engine"]
+    assert found["changed"] == alone
+    assert 4 <= found["first_difference_s"] < 4.1
+    assert found["base"]["flows"][0]["goodput_bps"] > found["changed"]["flows"][0]["goodput_bps"]
+    assert main(["what-if", str(file), "--at", "4s", "--control", "vegas"]) == 0
+    assert main(["what-if", str(file), "--at", "9.9999s", "--set", "flow.f.stop=9.99995s"]) == 0
+
+
+REFUSED = [
+    (["--at", "0s", "--set", "link.l.rate=5Mbps"], "--at: must be after the start and before the end, 10s"),
+    (["--at", "10s", "--set", "link.l.rate=5Mbps"], "--at: must be after the start"),
+    (["--at", "soon", "--set", "link.l.rate=5Mbps"], '"soon" is not a time'),
+    (["--at", "4s"], "name what changes"),
+    (["--at", "4s", "--set", "link.l.rate"], "must be KEY=VALUE"),
+    (["--at", "4s", "--set", "link.m.rate=5Mbps"], 'there is no "m" here'),
+    (["--at", "4s", "--set", "link.l.rate=fast"], '--set link.l.rate: "fast" is not a rate'),
+    (["--at", "4s", "--set", "link.l.name=m"], "--set link.l.name: cannot change during a run"),
+    (["--at", "4s", "--set", "flow.f.tcp.mss=500"], "--set flow.f.tcp.mss: these options of TCP cannot change"),
+    (["--at", "4s", "--set", "duration=20s"], "--set duration: cannot change during a run; what can: rate"),
+    (["--at", "4s", "--set", "link.l.rate=10Mbps"], "--set link.l.rate: has this value already"),
+    (["--at", "4s", "--set", "flow.f.start=5s"], "the start of a flow can only change before the flow starts"),
+    (["--at", "4s", "--set", "flow.f.stop=3s"], "a flow can only stop from 4s on"),
+    (["--at", "4s", "--set", "link.l.queue.kind=red"], "RED and PIE decide at arrival"),
+    (["--at", "4s", "--set", "link.l.rate=5Mbps", "--set", "link.l.rate=6Mbps"], "is written twice"),
+    (["--at", "4s", "--control", "nobody"], 'unknown controller "nobody"'),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED, ids=[" ".join(options) for options, _ in REFUSED])
+def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT)
+    assert main(["what-if", str(file), *options]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+WRITTEN = [
+    ('at = "4s"', "change.c.set: is missing"),
+    ('set = { "link.l.rate" = "5Mbps" }', "change.c.at: is missing"),
+    ('at = "4s"\nset = { "link.l.rate" = "5Mbps" }\ncount = 3', "count: needs an action"),
+    ('at = "4s"\ndo = "explode"\nlink = "l"', 'there is no action "explode"'),
+    ('at = "4s"\ndo = "drop_next"', "change.c.link: is missing"),
+    ('at = "4s"\ndo = "drop_next"\nlink = "m"', 'there is no link "m"'),
+    ('at = "4s"\ndo = "drop_next"\nlink = "l"\nflow = "x"', 'there is no flow "x"'),
+    ('at = "4s"\ndo = "blackout"\nlink = "l"', "change.c.duration: is missing"),
+    ('at = "4s"\nset = 3', "must be a table"),
+    ('at = "4s"\nwhen = "5s"\ndo = "drop_next"\nlink = "l"', "unknown key"),
+    ('at = "4s"\nset = { "link.l.loss" = { kind = "jitter", max = "3ms" } }', "cannot begin or end during a run"),
+]
+
+
+@pytest.mark.parametrize(("table", "message"), WRITTEN)
+def test_bad_tables(table: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        Scenario.parse(f'{TEXT}\n[[change]]\nname = "c"\n{table}\n')
+    assert message.partition(": ")[2] or message in str(refused.value)
+    assert message.split(": ")[-1] in str(refused.value)
+    assert refused.value.line is not None
+
+
+def test_code_in_a_change_of_a_stranger_is_refused() -> None:
+    content = {
+        "v": 1,
+        "text": f'{TEXT}\n[[change]]\nat = "4s"\nset = {{ "flow.f.tcp.congestion_control.python" = "x.py:X" }}\n',
+    }
+    from ackclock.link import pack
+
+    with pytest.raises((ScenarioError, BadInput), match="Python"):
+        Scenario.from_link(pack(content))  # type: ignore[arg-type]
+
+
+class Counter(Controller):
+    """A window that grows by one segment for every tenth ACK."""
+
+    def __init__(self, flow: Any) -> None:
+        super().__init__(flow)
+        self.flow, self.cwnd = flow, 4.0
+        self.acks = [0]
+
+    def on_ack(self, ack: Any) -> None:
+        self.acks[0] += 1
+        if self.acks[0] % 10 == 0:
+            self.cwnd += 1
+
+    def on_congestion(self, event: Any) -> None:
+        self.cwnd = max(2.0, self.cwnd / 2)
+
+
+class Stubborn(Counter):
+    """Refuses to be copied."""
+
+    def __deepcopy__(self, memo: object) -> Stubborn:
+        raise TypeError("no copies")
+
+
+class Hooked(Stubborn):
+    """Copies itself."""
+
+    def __ackclock_fork__(self) -> Hooked:
+        copy = Hooked(self.flow)
+        copy.cwnd, copy.ssthresh, copy.acks = self.cwnd, self.ssthresh, list(self.acks)
+        return copy
+
+
+@pytest.mark.parametrize("controller", [Counter, Hooked, Stubborn])
+def test_controllers_in_python_are_copied_or_run_again(controller: type, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = Scenario.parse(TEXT, controllers={"f": controller})
+    world = scenario.start(fingerprint=True)
+    world.advance("3s")
+    copy = world.fork()
+    assert ("cannot be copied" in capsys.readouterr().err) == (controller is Stubborn)
+    assert copy.finish().fingerprint == world.finish().fingerprint == scenario.run(fingerprint=True).fingerprint
+
+
+def test_a_controller_in_python_takes_over(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from ackclock import Controller\nclass Mine(Controller):\n    def on_ack(self, ack):\n"
+        "        self.cwnd += 1 / self.cwnd\n    def on_congestion(self, event):\n"
+        "        self.cwnd = max(2, self.cwnd / 2)\n"
+    )
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT)
+    code = {"flow.f.tcp.congestion_control": {"python": str(tmp_path / "mine.py:Mine")}}
+    compared = what_if(Scenario.load(file), "4s", {"set": code})
+    assert compared.changed.outcome["flows"][0]["control"] == "Mine"
+    assert compared.first_difference is not None
+
+
+def test_quic_runs_again(capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = Scenario.parse(TEXT).over("quic")
+    world = scenario.start(fingerprint=True)
+    world.advance("2s")
+    copy = world.fork()
+    copy.set("link.l.rate", "5Mbps")
+    changed = scenario.changed("2s", set=SLOW)
+    assert copy.finish().fingerprint == changed.run(fingerprint=True).fingerprint
+    assert world.finish().fingerprint == scenario.run(fingerprint=True).fingerprint
+
+
+def test_why_takes_a_drop_back(scenario: Scenario, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explain(scenario, 5.0, flow="g", cut=True)
+    without = counterfactual(scenario, found, 5.0)
+    assert without.packet == found.packet
+    kept = without.scenario.run(packets=True, audit=True)
+    assert kept.violations == []
+    at = [step.time_s for step in found.journey if step.event == "drop"][-1]
+    rows = kept.packets.filter((kept.packets["time_s"] - at).abs() < 1e-12)
+    named = [row for row in rows.iter_rows(named=True) if row["flow"] == "g" and row["seq"] == found.packet]
+    assert {str(row["event"]) for row in named} == {"enqueue"} | ({"deliver"} if len(named) > 1 else set())
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT)
+    assert main(["why", str(file), "--at", "5s", "--flow", "g", "--cut", "--counterfactual"]) == 0
+    assert without.sentence in capsys.readouterr().out
+    assert main(["why", str(file), "--at", "5s", "--flow", "g", "--cut", "--counterfactual", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counterfactual"]["packet"] == found.packet
+    assert main(["why", str(file), "--at", "50ms", "--flow", "f", "--counterfactual"]) == 2
+    assert "no link dropped a packet" in capsys.readouterr().err
+
+
+def test_a_world_does_not_go_back(scenario: Scenario) -> None:
+    world = scenario.start()
+    world.advance("4s")
+    assert set(world.windows) == {"f", "g"}
+    with pytest.raises(BadInput, match="cannot go back"):
+        world.advance("3s")
+    with pytest.raises(ScenarioError, match="cannot change"):
+        world.set("flow.f.tcp.mss", 500)
