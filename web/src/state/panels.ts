@@ -58,9 +58,9 @@ export function panels(curves: Curves, wanted: Wanted): PanelData[] {
   return out;
 }
 
-/** Two runs in one set of panels, with two colours for each flow; of the second only what is from `from` on. */
-export function overlaid(first: PanelData[], second: PanelData[], from = 0): PanelData[] {
-  const side = (list: Curve[], which: 0 | 1): Curve[] => list.filter((c) => c.role !== 'ssthresh').map((c) => ({ ...c, ...(which ? { ...after(c, from), run: 1 } : {}), hue: (c.flow ?? 0) * 2 + which }));
+/** Two runs in one set of panels; `hue` is the number of the colour of a flow in the first (0) or the second run (1). Of the second only what is from `from` on. */
+export function overlaid(first: PanelData[], second: PanelData[], hue: (flow: number, which: 0 | 1) => number, from = 0): PanelData[] {
+  const side = (list: Curve[], which: 0 | 1): Curve[] => list.filter((c) => c.role !== 'ssthresh').map((c) => ({ ...c, ...(which ? { ...after(c, from), run: 1 } : {}), hue: hue(c.flow ?? 0, which) }));
   return first.map((panel) => {
     const other = second.find((p) => p.id === panel.id);
     return { ...panel, top: panel.top === null ? null : Math.max(panel.top, other?.top ?? 0), curves: [...side(panel.curves, 0), ...side(other?.curves ?? [], 1)] };

@@ -127,6 +127,27 @@ await test('a click on a fall explains it', async () => {
   expect('cause', (await page.locator('.why').innerText()).includes('dropped'));
   expect('chart', (await over.count()) === 1);
 });
+await test('a branch shows what a change does, and Why takes its drop back', async () => {
+  const other = await open();
+  await ended(other);
+  await other.getByRole('button', { name: /Last fall before/ }).click();
+  await other.getByTestId('proof').waitFor();
+  expect('without the drop', /^Without this drop: window [\d.]+ instead of [\d.]+ at/.test(await other.getByTestId('proof').innerText()));
+  await other.locator('#change').fill('link.bottleneck.rate=5Mbps');
+  await other.getByRole('button', { name: 'Branch here' }).click();
+  await other.getByTestId('branch').waitFor();
+  expect('less goodput', /-\d+\.\d %/.test(await other.getByTestId('branch').innerText()), await other.getByTestId('branch').innerText());
+  await access(other, 'branch');
+  await other.getByRole('button', { name: 'Keep it in the scenario' }).click();
+  await other.getByText('Changed:').waitFor();
+  await ended(other);
+  expect('the change is in the scenario', (await other.locator('.advice code').first().innerText()).startsWith('change."what_if"='));
+  await other.locator('#change').fill('link.bottleneck.ends=x');
+  await other.getByRole('button', { name: 'Branch here' }).click();
+  await other.locator('.what .error').waitFor();
+  expect('a refusal', (await other.locator('.what .error').innerText()).startsWith('link.bottleneck.ends:'), await other.locator('.what .error').innerText());
+  await other.close();
+});
 await test('play moves packets', async () => {
   const clock = page.locator('.clock'), before = await clock.innerText();
   await page.getByRole('button', { name: 'Play', exact: true }).click();

@@ -257,9 +257,6 @@ impl<'a> Written<'a> {
         if of(&rest) != of(before) {
             return Err(format!("cannot change during a run; {CHANGEABLE}"));
         }
-        if actions.is_empty() && !self.set.is_empty() {
-            return Err("has this value already, so nothing changes".into());
-        }
         Ok(actions)
     }
 }
