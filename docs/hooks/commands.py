@@ -17,7 +17,7 @@ def page() -> str:
     """All commands as Markdown: usage, arguments, options, the example at the end of the help."""
     app = application([])
     text = app.generate_docs(output_format="markdown", recursive=True)
-    sections = dict(re.findall(r"^## ackclock (\w+)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S))
+    sections = dict(re.findall(r"^## ackclock ([\w-]+)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S))
     parts = [HEAD]
     for name in COMMANDS:
         body = sections[name].strip().replace("```console", "```sh").replace("**Parameters**", "**Options**")

@@ -8,7 +8,7 @@ mod service;
 use crate::ids::LinkId;
 use crate::impairment::Effect;
 use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
-use crate::next_hop::{Hop, Segment, Upstream};
+use crate::next_hop::{Hop, Segment, Upstream, places};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{Admission, Offer};
 use crate::radio::Radio;
@@ -588,14 +588,4 @@ fn report<T: Tap>(
     {
         tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped, rule });
     }
-}
-
-/// Adds the route entries of a new port over `link`: for each destination the link, then the entry for a lookup.
-/// Returns the index of the first.
-fn places(routes: &mut Vec<Hop>, rows: u32, link: u32) -> u32 {
-    let first = routes.len() as u32;
-    for _ in 0..rows {
-        routes.extend([Hop::link(link), Hop::LOOKUP]);
-    }
-    first
 }

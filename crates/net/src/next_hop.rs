@@ -101,6 +101,16 @@ pub(crate) enum Upstream {
     Several,
 }
 
+/// Adds the route entries of a new port over `link`: for each destination the link, then the entry for a lookup.
+/// Returns the index of the first.
+pub(crate) fn places(routes: &mut Vec<Hop>, rows: u32, link: u32) -> u32 {
+    let first = routes.len() as u32;
+    for _ in 0..rows {
+        routes.extend([Hop::link(link), Hop::LOOKUP]);
+    }
+    first
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -218,7 +218,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if !sender.accepts(cc::Controller::needs(&controller)) {
             return Err(NotPrepared);
         }
-        self.recorder.change_probes(number, &tcp.control.probes());
+        self.recorder.probes.change(number, &tcp.control.probes());
         sender.change_controller(&mut flow_context!(self, number), controller);
         Ok(())
     }

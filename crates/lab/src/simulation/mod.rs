@@ -15,6 +15,7 @@ mod fork;
 mod memory;
 mod outcome;
 pub(crate) mod overview;
+pub(crate) mod probes;
 #[cfg(not(feature = "quic"))]
 #[path = "no_quic.rs"]
 mod quic;

@@ -6,11 +6,10 @@ use crate::audit::RadioAuditor;
 use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
 use crate::simulation::overview::Overview;
+use crate::simulation::probes::Probes;
 use crate::simulation::radio_log::RadioLog;
-use cc::Controller;
 use net::radio::{RadioEvent, RadioStep};
 use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap};
-use std::collections::BTreeMap;
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -184,9 +183,6 @@ const SHORTER: [&str; 3] = [
     "shorten the duration, or run without --pcap",
 ];
 
-/// A column of the window trace that the sender fills: whether either end is in a hand-off.
-pub(crate) const HANDOFF: &str = "handoff";
-
 /// Records a run. `WINDOWS` and `PACKETS` enable the recording of windows and packets at compile time.
 #[derive(Clone)]
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
@@ -210,34 +206,18 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub full: Option<Time>,
     /// Window rows and packet events of the whole run, recorded or not.
     pub counts: [u64; 2],
-    /// For each flow the columns of its controller's internals.
-    probes: Vec<Vec<usize>>,
-    /// Whether the last internal column is [`HANDOFF`], which the sender fills.
-    handoff: bool,
-    scratch: Vec<f64>,
-    /// For flows whose controller has changed: the place of each of its internals among those of the first controller.
-    changed_probes: BTreeMap<u32, Vec<Option<usize>>>,
+    /// The internal values of controllers.
+    pub probes: Probes,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     /// Creates a recorder for a run that ends at `end`. `probes` has the names of the internal values of each flow's
     /// controller; the last name can be `HANDOFF`.
     pub fn new(recording: Recording, probes: &[Vec<String>], auditor: Option<Auditor>, end: Time) -> Self {
-        let mut names: Vec<String> = Vec::new();
-        let columns = if WINDOWS {
-            let mut column = |name: &String| {
-                names.iter().position(|n| n == name).unwrap_or_else(|| {
-                    names.push(name.clone());
-                    names.len() - 1
-                })
-            };
-            probes.iter().map(|probes| probes.iter().map(&mut column).collect()).collect()
-        } else {
-            Vec::new()
-        };
+        let columns = if WINDOWS { Probes::new(probes) } else { Probes::default() };
         let overview = recording.bounded.then(|| Box::new(Overview::new(end.seconds(), probes)));
         let windows = WindowLog {
-            internals: names.into_iter().map(|n| (n, Vec::new())).collect(),
+            internals: columns.names.iter().map(|name| (name.clone(), Vec::new())).collect(),
             ..WindowLog::default()
         };
         Recorder {
@@ -256,10 +236,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             overview,
             full: None,
             counts: [0; 2],
-            handoff: probes.iter().any(|names| names.last().is_some_and(|name| name == HANDOFF)),
             probes: columns,
-            scratch: vec![f64::NAN; probes.iter().map(|p| p.len()).max().unwrap_or(0)],
-            changed_probes: BTreeMap::new(),
         }
     }
 
@@ -270,10 +247,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
         let wanted = self.recording.trace == TraceMode::EveryAck || row.changed;
         if self.overview.is_some() || wanted {
-            self.probe(row);
+            self.probes.read(row);
         }
         if let Some(overview) = &mut self.overview {
-            overview.window(now.seconds(), row, &self.scratch);
+            overview.window(now.seconds(), row, &self.probes.values);
             self.counts[0] += wanted as u64;
             if wanted && self.recording.packets_within.is_some_and(|(from, _)| now < from) {
                 self.hold(now, row);
@@ -293,48 +270,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
         let place = (self.held_places[flow] as usize).min(rows);
         self.held_places[flow] = place as u32;
-        self.held.set(place, now, row, &self.probes[flow], &self.scratch);
-    }
-
-    /// Reads the internal values of a row's controller, in the order of its columns.
-    fn probe(&mut self, row: &WindowRow) {
-        if self.windows.internals.is_empty() {
-            return;
-        }
-        let values = &mut self.scratch[..self.probes[row.flow as usize].len()];
-        values.fill(f64::NAN);
-        if let Some(places) = self.changed_probes.get(&row.flow) {
-            let mut own = vec![f64::NAN; places.len()];
-            row.controller.probe(&mut own);
-            for (place, value) in places.iter().zip(own) {
-                place.map(|place| values[place] = value);
-            }
-            if self.handoff
-                && let Some(last) = values.last_mut()
-            {
-                *last = row.under_handoff as u8 as f64;
-            }
-        } else if self.handoff
-            && let Some((last, own)) = values.split_last_mut()
-        {
-            *last = row.under_handoff as u8 as f64;
-            row.controller.probe(own);
-        } else {
-            row.controller.probe(values);
-        }
-    }
-
-    /// The controller of `flow` is another one from now on, with the internal values `names`. Those that the first controller
-    /// had too are recorded.
-    pub fn change_probes(&mut self, flow: u32, names: &[String]) {
-        let Some(columns) = self.probes.get(flow as usize) else { return };
-        let place = |name: &String| {
-            columns
-                .iter()
-                .position(|column| self.windows.internals.get(*column).is_some_and(|c| c.0 == *name))
-        };
-        let places = names.iter().map(place).collect();
-        self.changed_probes.insert(flow, places);
+        self.held.set(place, now, row, self.probes.columns(row.flow), &self.probes.values);
     }
 
     /// Whether a log with bounded memory and `rows` rows takes an event.
@@ -351,8 +287,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     fn keep(&mut self, now: Time, row: &WindowRow) {
         let place = self.windows.time_s.len();
-        let columns = if WINDOWS { self.probes[row.flow as usize].as_slice() } else { &[] };
-        self.windows.set(place, now, row, columns, &self.scratch);
+        self.windows.set(place, now, row, self.probes.columns(row.flow), &self.probes.values);
     }
 
     /// Records steps of the radio network.

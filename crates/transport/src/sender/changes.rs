@@ -1,0 +1,65 @@
+//! Changes of a sender in the middle of a run.
+
+use super::Sender;
+use crate::context::{FlowContext, FlowTimer, Trigger};
+use crate::recovery::RecoveryState;
+use cc::{AnyController, Controller, Signals};
+use std::sync::Arc;
+use units::Time;
+
+impl Sender {
+    /// The receiver's window becomes `segments` segments.
+    pub fn change_receive_window<W: FlowContext>(&mut self, context: &mut W, segments: u32) {
+        let known = matches!(self.recovery_state, RecoveryState::Rack(_)).then_some(self.options.window);
+        // RACK bounds what an ACK may report by the largest window.
+        Arc::make_mut(&mut self.options).window = segments.max(known.unwrap_or(0));
+        self.set_receive_window(segments);
+        self.resume(context);
+    }
+
+    /// Prepares the sender for a controller that a change of the scenario will start ([`Sender::change_controller`]), and
+    /// that requires `needs`. Call it before the flow starts.
+    pub fn prepare(&mut self, needs: Signals) {
+        if needs.has(Signals::RATE) && self.rate.is_none() {
+            self.rate = Some(Box::default());
+        }
+    }
+
+    /// Whether [`Sender::change_controller`] can start a controller that requires `needs`: the sender was prepared for it, and
+    /// both controllers use one loss recovery.
+    pub fn accepts(&self, needs: Signals) -> bool {
+        let prepared = self.rate.is_some() || !needs.has(Signals::RATE);
+        prepared && self.recovery_state.serves(&self.options, needs)
+    }
+
+    /// Another controller takes over, with the window and the threshold of the previous one. As with Linux's
+    /// TCP_CONGESTION, it learns the rest from the ACKs that follow.
+    pub fn change_controller<W: FlowContext>(&mut self, context: &mut W, mut controller: AnyController) {
+        let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
+        if self.high > 0 {
+            controller.on_open(context.now());
+        }
+        if self.opened {
+            controller.set_window(cwnd);
+            controller.set_ssthresh(ssthresh);
+        }
+        self.needs = controller.needs();
+        self.paced = self.options.pacing || self.needs.has(Signals::PACING);
+        self.recovery_state.report_losses(self.needs);
+        self.uses_router_feedback |=
+            self.needs.has(Signals::ROUTER_RATE) || self.needs.has(Signals::ROUTER_FEEDBACK);
+        self.controller = controller;
+        context.set_timer(FlowTimer::Wake, Time::NEVER);
+        self.resume(context);
+    }
+
+    /// Sends what is permitted after a change of the scenario.
+    fn resume<W: FlowContext>(&mut self, context: &mut W) {
+        if self.high > 0 && !self.done {
+            self.sample = None;
+            self.send_permitted(context);
+            self.note(context, Trigger::Change);
+            self.after(context);
+        }
+    }
+}
