@@ -21,6 +21,7 @@ EVENTS = {
     "on_handshake": "Handshake",
     "on_ack": "Ack",
     "on_lost": "Lost",
+    "on_delivered": "Delivered",
     "on_sent": "Sent",
     "on_congestion": "Congestion",
     "on_rto": "Timeout",

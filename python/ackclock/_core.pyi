@@ -192,6 +192,20 @@ class Lost:
     starts_range: bool
     """The segment before it was not marked at the same time."""
 
+class Delivered:
+    """A segment that an ACK newly reports as delivered, cumulatively or by SACK."""
+
+    now_s: float
+    now_ps: int
+    seq: int
+    """Number of the segment; of QUIC of the packet."""
+    sent_s: float
+    """When it was last sent."""
+    sent_ps: int
+    rtt_s: float
+    """The time since then. If the segment was sent again, the ACK can be that of an earlier transmission."""
+    rtt_ps: int
+
 class Sent:
     """A data segment that the sender has transmitted."""
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 from ackclock._core import (
     Ack,
     Congestion,
+    Delivered,
     FlowInfo,
     Handshake,
     Lost,
@@ -39,7 +40,7 @@ class Controller:
 
     needs: ClassVar[Sequence[str]] = ()
     """Required signals: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback,
-    ecn_per_packet, l4s, losses, sent, segment_counts."""
+    ecn_per_packet, l4s, losses, sent, deliveries, segment_counts."""
     probes: ClassVar[Sequence[str]] = ()
     """Attributes that are written to the window trace, one column each; None or a missing attribute is null."""
     initial_window: ClassVar[float | None] = None
@@ -88,6 +89,9 @@ class Controller:
 
     def on_lost(self, lost: Lost) -> None:
         """Called for each segment that is marked as lost, before `on_ack` of the same ACK; needs `losses`."""
+
+    def on_delivered(self, delivered: Delivered) -> None:
+        """Called for each segment that an ACK newly reports as delivered, before `on_ack`; needs `deliveries`."""
 
     def on_sent(self, sent: Sent) -> None:
         """Called at each transmission of a data segment, retransmissions included; needs `sent`."""

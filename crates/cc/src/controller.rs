@@ -1,7 +1,9 @@
 //! The interface of a congestion controller.
 
 use crate::descriptor::Descriptor;
-use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Sent, Timeout, TransmitStart};
+use crate::events::{
+    Ack, Congestion, Delivered, EcnResponse, Lost, PathHint, Restart, Sent, Timeout, TransmitStart,
+};
 use crate::flow::{FlowInfo, Signals};
 use crate::params::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};
@@ -28,6 +30,9 @@ pub trait Controller {
     /// Called for each segment that the sender marks as lost, before [`Controller::on_ack`] of the same ACK (only with
     /// [`Signals::LOSSES`]; `recovery = "rack"`).
     fn on_lost(&mut self, _lost: &Lost) {}
+    /// Called for each segment that an ACK newly reports as delivered, before [`Controller::on_ack`] of the same ACK (only
+    /// with [`Signals::DELIVERIES`]; `recovery = "rack"`).
+    fn on_delivered(&mut self, _delivered: &Delivered) {}
     /// Called at each transmission of a data segment, retransmissions included (only with [`Signals::SENT`]).
     fn on_sent(&mut self, _sent: &Sent) {}
     /// Called when the window and the threshold must be reduced.

@@ -41,6 +41,8 @@ pub enum Family {
     Background,
     /// Marks of shallow queues, in data centres and for L4S.
     DataCentre,
+    /// The results of its own experiments, or a trained model.
+    Learning,
 }
 
 impl Family {
@@ -54,6 +56,7 @@ impl Family {
             Family::Explicit => "explicit feedback of routers",
             Family::Background => "background",
             Family::DataCentre => "data centre and L4S",
+            Family::Learning => "learning",
         }
     }
 }

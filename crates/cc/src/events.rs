@@ -165,6 +165,19 @@ pub struct Lost {
     pub starts_range: bool,
 }
 
+/// A segment that this ACK newly reports as delivered, cumulatively or by SACK.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// When its ACK arrived.
+    pub now: Time,
+    /// Number of the segment; of QUIC of the packet.
+    pub seq: u64,
+    /// When it was last sent.
+    pub sent: Time,
+    /// The time since then. If the segment was sent again, the ACK can be that of an earlier transmission.
+    pub rtt: Span,
+}
+
 /// A data segment that the sender has transmitted.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {

@@ -2,7 +2,9 @@
 //! an [`Event`], and they answer with a [`Decision`].
 
 use crate::controller::Controller;
-use crate::events::{Ack, Congestion, EcnResponse, Lost, PathHint, Restart, Sent, Timeout, TransmitStart};
+use crate::events::{
+    Ack, Congestion, Delivered, EcnResponse, Lost, PathHint, Restart, Sent, Timeout, TransmitStart,
+};
 use crate::flow::{FlowInfo, Signals};
 use std::any::Any;
 use std::fmt::Debug;
@@ -18,6 +20,7 @@ macro_rules! events {
             Handshake = on_handshake(now: Time, rtt: Span);
             Ack = on_ack(ack: &Ack);
             Lost = on_lost(lost: &Lost);
+            Delivered = on_delivered(delivered: &Delivered);
             Sent = on_sent(sent: &Sent);
             Congestion = on_congestion(event: &Congestion);
             Timeout = on_rto(event: &Timeout);
@@ -65,6 +68,7 @@ impl Event<'_> {
             Event::Undo(now) | Event::Timer(now) | Event::Hint(now, _) => Some(now),
             Event::Ack(event) => Some(event.now),
             Event::Lost(event) => Some(event.now),
+            Event::Delivered(event) => Some(event.now),
             Event::Sent(event) => Some(event.now),
             Event::Congestion(event) => Some(event.now),
             Event::Timeout(event) => Some(event.now),
@@ -344,6 +348,7 @@ mod tests {
             app_limited: false,
             starts_range: true,
         });
+        c.on_delivered(&Delivered { now, seq: 1, sent: at(1), rtt: Span::from_ms(4) });
         c.on_sent(&Sent { now, seq: 1, in_flight: 1, retransmission: false });
         c.on_congestion(&congestion(4.0));
         c.on_rto(&timeout(4.0, false));

@@ -36,8 +36,11 @@ impl Signals {
     /// A call of [`crate::Controller::on_sent`] for each transmission; includes [`Signals::RATE`].
     pub const SENT: Signals = Signals(2048 | Signals::RATE.0);
 
+    /// A call of [`crate::Controller::on_delivered`] for each delivered segment; includes [`Signals::RATE`].
+    pub const DELIVERIES: Signals = Signals(4096 | Signals::RATE.0);
+
     /// The names that external controllers use.
-    pub const NAMED: [(&'static str, Signals); 12] = [
+    pub const NAMED: [(&'static str, Signals); 13] = [
         ("rate", Signals::RATE),
         ("receiver_time", Signals::RECEIVER_TIME),
         ("fine_clock", Signals::FINE_CLOCK),
@@ -49,6 +52,7 @@ impl Signals {
         ("l4s", Signals::L4S),
         ("losses", Signals::SEGMENT_COUNTS.and(Signals::RATE).and(Signals::LOSSES)),
         ("sent", Signals::SENT),
+        ("deliveries", Signals::SEGMENT_COUNTS.and(Signals::DELIVERIES)),
         ("segment_counts", Signals::SEGMENT_COUNTS),
     ];
 

@@ -29,8 +29,8 @@ mod window;
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Family, Status};
 pub use events::{
-    Ack, Cause, Congestion, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Sent, Timeout,
-    TransmitStart,
+    Ack, Cause, Congestion, Delivered, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Sent,
+    Timeout, TransmitStart,
 };
 pub use external::{CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure};
 pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
@@ -62,6 +62,7 @@ registry::controllers! {
     yeah: Yeah,
     compound: Compound,
     copa: Copa,
+    vivace: Vivace,
     cdg: Cdg,
     ledbat: Ledbat,
     ledbat_pp: LedbatPp,

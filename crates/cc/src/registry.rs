@@ -69,6 +69,7 @@ macro_rules! controllers {
             #[inline] fn on_handshake(&mut self, now: units::Time, rtt: units::Span) { match self { $(AnyController::$algorithm(c) => c.on_handshake(now, rtt),)* AnyController::ExternalController(c) => c.on_handshake(now, rtt) } }
             #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$algorithm(c) => c.on_ack(ack),)* AnyController::ExternalController(c) => c.on_ack(ack) } }
             #[inline] fn on_lost(&mut self, lost: &$crate::Lost) { match self { $(AnyController::$algorithm(c) => c.on_lost(lost),)* AnyController::ExternalController(c) => c.on_lost(lost) } }
+            #[inline] fn on_delivered(&mut self, delivered: &$crate::Delivered) { match self { $(AnyController::$algorithm(c) => c.on_delivered(delivered),)* AnyController::ExternalController(c) => c.on_delivered(delivered) } }
             #[inline] fn on_sent(&mut self, sent: &$crate::Sent) { match self { $(AnyController::$algorithm(c) => c.on_sent(sent),)* AnyController::ExternalController(c) => c.on_sent(sent) } }
             #[inline] fn on_congestion(&mut self, event: &$crate::Congestion) { match self { $(AnyController::$algorithm(c) => c.on_congestion(event),)* AnyController::ExternalController(c) => c.on_congestion(event) } }
             #[inline] fn ecn_response(&self) -> $crate::EcnResponse { match self { $(AnyController::$algorithm(c) => c.ecn_response(),)* AnyController::ExternalController(c) => c.ecn_response() } }

@@ -2,8 +2,8 @@
 //! from the registry.
 
 use cc::{
-    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Lost,
-    ParamValue, Params, PathHint, Phase, RateSample, Restart, Sent, Timeout, TransmitStart,
+    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, FlowInfo, Growth,
+    Lost, ParamValue, Params, PathHint, Phase, RateSample, Restart, Sent, Timeout, TransmitStart,
 };
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
@@ -135,6 +135,9 @@ impl Harness {
     fn ack(&mut self, acked: u32, rtt: Option<u64>) {
         let acked = acked.min((self.next - self.una) as u32);
         let dupacks = if acked > 0 { self.dupacks } else { self.dupacks + 1 };
+        for seq in self.una..self.una + acked as u64 {
+            self.deliver(seq);
+        }
         self.una += acked as u64;
         self.dupacks = if acked > 0 { 0 } else { dupacks };
         let event = Ack {
@@ -181,6 +184,14 @@ impl Harness {
             app_limited: number.is_multiple_of(5),
             starts_range: number.is_multiple_of(2),
         });
+    }
+
+    /// A delivered segment, before the ACK that reports it.
+    fn deliver(&mut self, seq: u64) {
+        let rtt = Span::from_ms(20).min(self.now);
+        let now = self.time();
+        let sent = Time::ZERO + self.shift + (self.now - rtt);
+        self.controller.on_delivered(&Delivered { now, seq, sent, rtt });
     }
 
     fn send(&mut self, retransmission: bool) {

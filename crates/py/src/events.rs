@@ -2,7 +2,8 @@
 //! exact number of picoseconds (`_ps`).
 
 use cc::{
-    Ack, Cause, Congestion, Event, FlowInfo, Growth, Lost, PathHint, Restart, Sent, Timeout, TransmitStart,
+    Ack, Cause, Congestion, Delivered, Event, FlowInfo, Growth, Lost, PathHint, Restart, Sent, Timeout,
+    TransmitStart,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -153,6 +154,19 @@ event_class! {
 }
 
 event_class! {
+    /// A segment that an ACK newly reports as delivered.
+    PyDelivered("Delivered", event: Delivered) {
+        now_s: f64 = event.now.seconds(),
+        now_ps: u64 = event.now.ps(),
+        seq: u64 = event.seq,
+        sent_s: f64 = event.sent.seconds(),
+        sent_ps: u64 = event.sent.ps(),
+        rtt_s: f64 = event.rtt.seconds(),
+        rtt_ps: u64 = event.rtt.ps(),
+    }
+}
+
+event_class! {
     /// A data segment that the sender has transmitted.
     PySent("Sent", event: Sent) {
         now_s: f64 = event.now.seconds(),
@@ -203,6 +217,7 @@ pub fn argument<'py>(py: Python<'py>, event: Event<'_>) -> PyResult<Bound<'py, P
         Event::Handshake(now, rtt) => PyHandshake((now, rtt)).into_bound_py_any(py),
         Event::Ack(ack) => PyAck(*ack).into_bound_py_any(py),
         Event::Lost(lost) => PyLost(*lost).into_bound_py_any(py),
+        Event::Delivered(delivered) => PyDelivered(*delivered).into_bound_py_any(py),
         Event::Sent(sent) => PySent(*sent).into_bound_py_any(py),
         Event::Congestion(event) => PyCongestion(*event).into_bound_py_any(py),
         Event::Timeout(event) => PyTimeout(*event).into_bound_py_any(py),

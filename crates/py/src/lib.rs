@@ -67,8 +67,8 @@ mod _core {
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]
     use super::events::{
-        PyAck, PyCongestion, PyFlowInfo, PyHandshake, PyHint, PyLost, PyRestart, PySent, PyTimeout,
-        PyTransmitStart,
+        PyAck, PyCongestion, PyDelivered, PyFlowInfo, PyHandshake, PyHint, PyLost, PyRestart, PySent,
+        PyTimeout, PyTransmitStart,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]

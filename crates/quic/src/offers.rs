@@ -52,13 +52,14 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// The signals that are always there: delivery rates, pacing, timer, counts, losses, transmissions.
+/// The signals that are always there: delivery rates, pacing, timer, counts, losses, transmissions, deliveries.
 const ALWAYS: Signals = Signals::RATE
     .and(Signals::PACING)
     .and(Signals::TIMER)
     .and(Signals::SEGMENT_COUNTS)
     .and(Signals::LOSSES)
-    .and(Signals::SENT);
+    .and(Signals::SENT)
+    .and(Signals::DELIVERIES);
 
 /// The signals that a connection with these settings provides.
 pub fn offers(config: &Config) -> Signals {

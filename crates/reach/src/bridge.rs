@@ -40,7 +40,7 @@ const RECOVERY: u32 = 3;
 const LOSS: u32 = 4;
 
 /// Signals that the kernel does not give, with the reason.
-const MISSING: [(Signals, &str); 7] = [
+const MISSING: [(Signals, &str); 8] = [
     (
         Signals::ROUTER_RATE,
         "needs the rates that routers grant, for which the kernel's packets have no field",
@@ -51,6 +51,7 @@ const MISSING: [(Signals, &str); 7] = [
     (Signals::TIMER, "needs a timer, which the kernel bridge does not have"),
     (Signals::LOSSES, "needs each lost segment by number, which the kernel does not report"),
     (Signals::SENT, "needs each transmission by number, which the kernel does not report"),
+    (Signals::DELIVERIES, "needs each delivered segment by number, which the kernel does not report"),
 ];
 
 /// An event of the kernel, as `struct event` of the BPF program.

@@ -69,6 +69,12 @@ impl RateSampler {
         (sent.in_flight, sent.lost, sent.app_limited)
     }
 
+    /// When segment `seq`, which is outstanding, was last sent.
+    pub fn sent_at(&self, seq: u32) -> Time {
+        let mask = self.ring.len().wrapping_sub(1);
+        self.ring.get(seq as usize & mask).map_or(Time::ZERO, |sent| sent.at)
+    }
+
     /// Whether the samples of segments sent now are limited by the application.
     pub fn app_limited(&self) -> bool {
         self.app_limited_until > 0

@@ -172,6 +172,9 @@ fn encode(event: Event<'_>) -> [f64; NUMBERS] {
             flag(lost.app_limited),
             flag(lost.starts_range),
         ]),
+        Event::Delivered(delivered) => {
+            record(&[at(delivered.now), delivered.seq as f64, at(delivered.sent), length(delivered.rtt)])
+        }
         Event::Sent(sent) => {
             record(&[at(sent.now), sent.seq as f64, sent.in_flight.into(), flag(sent.retransmission)])
         }

@@ -8,7 +8,7 @@ import type { PageClass } from './types';
 const FIELDS = 41, FIRST_PROBE = 9;
 /** The methods, in the order of the table of events in crates/cc/src/external.rs: kind 1 is the first, kind 0 creates the object. */
 const METHODS = [
-  'onOpen', 'onHandshake', 'onAck', 'onLost', 'onSent', 'onCongestion', 'onRto', 'onRecoveryExit', 'onUndo', 'onRestart', 'onTransmitStart', 'onTimer', 'onHint', 'setWindow', 'setSsthresh',
+  'onOpen', 'onHandshake', 'onAck', 'onLost', 'onDelivered', 'onSent', 'onCongestion', 'onRto', 'onRecoveryExit', 'onUndo', 'onRestart', 'onTransmitStart', 'onTimer', 'onHint', 'setWindow', 'setSsthresh',
 ] as const;
 const ECN = ['reduce', 'confirm', 'ignore'] as const, HINTS = ['handoff_begins', 'handoff_ends', 'router_rate', 'router_feedback'] as const;
 const PHASES = ['open', 'cwr', 'recovery', 'loss'] as const;
@@ -37,6 +37,7 @@ const ARGUMENT: { [method in Method]: (e: Float64Array) => unknown } = {
     phase: PHASES[e[20]!]!, mayGrow: e[21] === 1, paced: e[22] === 1, pacingWaitS: seconds(e[23]!), pacingWaitPs: e[23]!, windowLimited: e[24] === 1,
   }),
   onLost: (e) => ({ nowS: nowS(e), nowPs: e[0]!, seq: e[1]!, txInFlight: e[2]!, lost: e[3]!, deliveredTotal: e[4]!, appLimited: e[5] === 1, startsRange: e[6] === 1 }),
+  onDelivered: (e) => ({ nowS: nowS(e), nowPs: e[0]!, seq: e[1]!, sentS: seconds(e[2]!), sentPs: e[2]!, rttS: seconds(e[3]!), rttPs: e[3]! }),
   onSent: (e) => ({ nowS: nowS(e), nowPs: e[0]!, seq: e[1]!, inFlight: e[2]!, retransmission: e[3] === 1 }),
   onCongestion: (e) => ({
     nowS: nowS(e), nowPs: e[0]!, cause: e[1] === 1 ? 'ecn' : 'fast_retransmit', window: e[2]!, inFlight: e[3]!, segmentSentS: known(seconds(e[4]!)), segmentSentPs: known(e[4]!), retransmitted: e[5] === 1, dupacks: e[6]!,

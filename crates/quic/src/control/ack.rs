@@ -72,6 +72,7 @@ impl ControllerState {
     fn acknowledge(&mut self, now: Time, frame: &AckFrame, prior: u64) -> Option<PendingAck> {
         let (mut newly, mut newest, mut top) = (0, None, None);
         let rate = &mut self.rate;
+        let mut controller = self.needs.has(Signals::DELIVERIES).then_some(&mut self.controller);
         for (low, high) in &frame.ranges {
             self.packets.acknowledge(*low, *high, |number, packet| {
                 top = top.max(Some(number));
@@ -82,6 +83,10 @@ impl ControllerState {
                 newest = newest.max(Some((number, packet.at)));
                 if let Some(rate) = rate {
                     rate.on_segment(number as u32, now);
+                }
+                if let Some(controller) = &mut controller {
+                    let (sent, rtt) = (packet.at, now.since(packet.at));
+                    controller.on_delivered(&cc::Delivered { now, seq: number, sent, rtt });
                 }
             });
         }

@@ -3,7 +3,9 @@
 use super::{LastReduction, Sender};
 use crate::change::WindowCause;
 use crate::recovery::RecoveryState;
-use cc::{Cause, Congestion, Controller, Lost, Phase, RateSample, Sent, Signals, Timeout, TransmitStart};
+use cc::{
+    Cause, Congestion, Controller, Delivered, Lost, Phase, RateSample, Sent, Signals, Timeout, TransmitStart,
+};
 use units::{Span, Time};
 
 impl Sender {
@@ -140,11 +142,14 @@ impl Sender {
             self.controller.on_sent(&Sent { now, seq: seq as u64, in_flight, retransmission: again });
         }
     }
-    /// The rate sampler: segment `seq` is delivered.
+    /// The rate sampler, and the controller if it asks for it: segment `seq` is delivered.
     #[inline]
     pub(crate) fn rate_delivered(&mut self, seq: u32, now: Time) {
-        if let Some(rate) = &mut self.rate {
-            rate.on_segment(seq, now);
+        let Some(rate) = &mut self.rate else { return };
+        rate.on_segment(seq, now);
+        if self.needs.has(Signals::DELIVERIES) {
+            let sent = rate.sent_at(seq);
+            self.controller.on_delivered(&Delivered { now, seq: seq as u64, sent, rtt: now.since(sent) });
         }
     }
     /// The rate sample of an ACK.
