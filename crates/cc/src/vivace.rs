@@ -9,7 +9,8 @@
 //! Ours: the smallest rate is two segments a round trip; the window is 2.5 times rate and round-trip time, so that a path that
 //! fails stops the sender; an interval that did not send its rate is repeated; a timeout halves the rate and begins to probe.
 //! The rate of an interval is measured from its second segment on, because the pacer has charged the first one at the rate
-//! before. docs/specs/controllers-2.md section 2. Status: draft.
+//! before. A slope of the round-trip time below `gradient_tolerance` counts as none, as in the paper.
+//! docs/specs/controllers-2.md section 2. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::{exp, ln};
@@ -229,7 +230,7 @@ impl Algorithm for Vivace {
                 name: "gradient_tolerance",
                 kind: ParamKind::Number { default: 0.01, min: 0.0, max: 10.0 },
                 unit: "",
-                doc: "a smaller gradient counts as none",
+                doc: "a smaller slope of the round-trip time counts as none",
             },
             Param {
                 name: "ecn",
@@ -400,8 +401,9 @@ impl Vivace {
         if rate < SENT_PART * interval.rate {
             return self.repeat(interval);
         }
-        let utility =
-            self.utility_of(rate, interval.slope(), f64::from(interval.lost) / f64::from(interval.sent));
+        let slope = interval.slope();
+        let slope = if slope < self.gradient_tolerance { 0.0 } else { slope };
+        let utility = self.utility_of(rate, slope, f64::from(interval.lost) / f64::from(interval.sent));
         self.utility = utility;
         match (interval.purpose, self.mode) {
             (Purpose::Start, Mode::Starting) => self.started(utility, interval.rate),
@@ -476,7 +478,7 @@ impl Vivace {
     fn moved(&mut self, utility: f64, rate: f64) {
         let Some((before, from)) = self.last else { return self.probe_again() };
         let gradient = if rate == from { 0.0 } else { (utility - before) / (rate - from) };
-        let follows = gradient.abs() >= self.gradient_tolerance && self.steps.up == Some(gradient > 0.0);
+        let follows = gradient != 0.0 && self.steps.up == Some(gradient > 0.0);
         if follows {
             self.last = Some((utility, rate));
             self.advance(gradient);
