@@ -45,7 +45,7 @@ def _failures() -> dict[str, dict[str, Any]]:
 
 def _entry(name: str, summary: str, status: str | None = None, source: str | None = None) -> dict[str, Any]:
     """An entry that is not a model: it has no parameters, trace columns or limits."""
-    about = {"name": name, "summary": summary, "status": status, "source": source}
+    about = {"name": name, "summary": summary, "status": status, "source": source, "year": None, "needs": []}
     return about | {"family": None, "params": [], "trace": [], "limits": []}
 
 

@@ -31,7 +31,7 @@ impl Algorithm for Dctcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "dctcp",
         summary: "data center TCP: reduces the window by half of the fraction of marked segments",
-        source: "RFC 8257",
+        source: "RFC 8257 (2017)",
         family: Family::DataCentre,
         status: Status::Draft,
         params: &[GAIN, crate::slow_start::PARAM],

@@ -23,7 +23,7 @@ impl Algorithm for Hstcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "hstcp",
         summary: "above a low window, increase and decrease depend on the window",
-        source: "RFC 3649",
+        source: "RFC 3649 (2003)",
         family: Family::Loss,
         status: Status::Draft,
         params: &[

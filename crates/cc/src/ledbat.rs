@@ -38,7 +38,7 @@ impl Algorithm for Ledbat {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "ledbat",
         summary: "keeps a target of queueing delay and yields to flows that queue more",
-        source: "RFC 6817",
+        source: "RFC 6817 (2012)",
         family: Family::Background,
         status: Status::Draft,
         params: &[

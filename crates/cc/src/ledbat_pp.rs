@@ -56,7 +56,7 @@ impl Algorithm for LedbatPp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "ledbat_pp",
         summary: "LEDBAT on round-trip times, with multiplicative decrease and slowdowns",
-        source: "draft-irtf-iccrg-ledbat-plus-plus-01",
+        source: "draft-irtf-iccrg-ledbat-plus-plus-01 (2020)",
         family: Family::Background,
         status: Status::Draft,
         params: &[Param {

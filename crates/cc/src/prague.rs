@@ -35,7 +35,7 @@ impl Algorithm for Prague {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "prague",
         summary: "DCTCP for low-latency queues of the Internet (L4S), paced",
-        source: "draft-briscoe-iccrg-prague-congestion-control-04, RFC 9331",
+        source: "draft-briscoe-iccrg-prague-congestion-control-04 (2024), RFC 9331",
         family: Family::DataCentre,
         status: Status::Draft,
         params: &[

@@ -21,7 +21,7 @@ impl Algorithm for Reno {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "reno",
         summary: "additive increase, halving (the window algorithm of Tahoe, Reno, NewReno and SACK)",
-        source: "RFC 5681",
+        source: "RFC 5681 (2009)",
         family: Family::Loss,
         status: Status::Checked,
         params: &[crate::slow_start::PARAM],

@@ -1,8 +1,10 @@
 //! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
+use crate::scenario::{CongestionControl, FlowKind};
 use crate::schema::{Key, TABLES, Table, keys_of};
-use cc::{CONTROLLERS, ParamKind};
+use cc::{CONTROLLERS, ParamKind, Signals};
 use serde::Serialize;
+use units::{Rate, Span};
 
 /// A model that a scenario can name.
 #[derive(Clone, Debug, Serialize)]
@@ -17,6 +19,10 @@ pub struct Entry {
     pub status: Option<String>,
     /// Its source (paper or RFC), if there is one.
     pub source: Option<String>,
+    /// The year of the source of a controller.
+    pub year: Option<u16>,
+    /// The signals that a controller requires, as controllers in Python name them.
+    pub needs: Vec<&'static str>,
     /// Its parameters.
     pub params: Vec<Parameter>,
     /// The names of its own columns in the window trace.
@@ -110,6 +116,8 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
         family: None,
         status: None,
         source: None,
+        year: None,
+        needs: Vec::new(),
         params: Vec::new(),
         trace: &[],
         limits: Vec::new(),
@@ -132,6 +140,8 @@ fn model(model: &net::Model) -> Entry {
         family: None,
         status: None,
         source: (!model.source.is_empty()).then(|| model.source.into()),
+        year: None,
+        needs: Vec::new(),
         params: keys.map(parameter).collect(),
         trace: &[],
         limits: Vec::new(),
@@ -157,10 +167,27 @@ fn table(table: &Table) -> Entry {
         family: None,
         status: None,
         source: None,
+        year: None,
+        needs: Vec::new(),
         params: table.keys.iter().map(parameter).collect(),
         trace: &[],
         limits: Vec::new(),
     }
+}
+
+/// The first year that a source names.
+fn year_of(source: &str) -> Option<u16> {
+    let numbers = source.split(|c: char| !c.is_ascii_digit()).filter(|digits| digits.len() == 4);
+    numbers.filter_map(|digits| digits.parse().ok()).find(|year| (1980..2100).contains(year))
+}
+
+/// The names of the signals that a controller requires with its defaults.
+fn needs_of(name: &'static str) -> Vec<&'static str> {
+    let flow = crate::scenario::dumbbell(1, Rate::from_bps(1_000_000), Span::from_ms(1000)).flows.remove(0);
+    let FlowKind::Tcp(tcp) = &flow.kind else { return Vec::new() };
+    let needs = CongestionControl::with_defaults(name).needs(&tcp.flow_info(0));
+    let known = Signals::NAMED.iter().filter(|(_, signal)| needs.has(*signal));
+    known.map(|(name, _)| *name).collect()
 }
 
 fn controller(d: &cc::Descriptor) -> Entry {
@@ -178,6 +205,8 @@ fn controller(d: &cc::Descriptor) -> Entry {
         family: Some(d.family.name()),
         status: Some(d.status.to_string()),
         source: Some(d.source.into()),
+        year: year_of(d.source),
+        needs: needs_of(d.name),
         params: params.collect(),
         trace: d.probes,
         limits: LIMITS.iter().filter(|(name, _)| *name == d.name).map(|(_, limit)| *limit).collect(),

@@ -75,6 +75,8 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
         console.print(Text(shown(entry["name"]), "bold"), status, entry["summary"])
         if entry["source"]:
             console.print(f"    source: {entry['source']}")
+        if entry["needs"]:
+            console.print(f"    needs: {', '.join(entry['needs'])}")
         for param in entry["params"]:
             usual = f"= {param['default']}" if param["default"] else "(required)"
             console.print(" ".join(filter(None, (f"    {param['name']}", usual, param["unit"]))) + f": {param['doc']}")
