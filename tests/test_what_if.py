@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ackclock import Controller, Scenario, ScenarioError
@@ -75,7 +76,7 @@ def test_a_changed_copy_is_the_run_of_the_changed_scenario(scenario: Scenario) -
 
 
 def test_branches_share_their_beginning(scenario: Scenario) -> None:
-    branches = {"slow": SLOW, "bbr": {"flow.g.tcp.congestion_control": "reno"}, "far": {"link.l.delay": "80ms"}}
+    branches = {"slow": SLOW, "reno": {"flow.g.tcp.congestion_control": "reno"}, "far": {"link.l.delay": "80ms"}}
     tree = scenario.branch("5s", branches, packets=True, trace="ack")
     assert list(tree) == ["base", *branches]
     for name, values in branches.items():
@@ -131,6 +132,10 @@ REFUSED = [
     (["--at", "4s", "--set", "duration=20s"], "--set duration: cannot change during a run; what can: rate"),
     (["--at", "4s", "--set", "flow.f.start=5s"], "the start of a flow can only change before the flow starts"),
     (["--at", "4s", "--set", "flow.f.stop=3s"], "a flow can only stop from 4s on"),
+    (["--at", "4s", "--set", "title=x"], "--set title: cannot change during a run"),
+    (["--at", "4s", "--set", "change.x.at=5s"], "--set change.x.at: cannot change during a run"),
+    (["--at", "4s", "--control", "dctcp"], "needs other options of TCP (such as ecn)"),
+    (["--at", "4s", "--set", 'link."my=link".rate=5Mbps'], 'there is no "my=link" here'),
     (["--at", "4s", "--set", "link.l.queue.kind=red"], "RED and PIE decide at arrival"),
     (["--at", "4s", "--set", "link.l.rate=5Mbps", "--set", "link.l.rate=6Mbps"], "is written twice"),
     (["--at", "4s", "--control", "nobody"], 'unknown controller "nobody"'),
@@ -157,7 +162,13 @@ WRITTEN = [
     ('at = "4s"\ndo = "drop_next"\nlink = "m"', 'there is no link "m"'),
     ('at = "4s"\ndo = "drop_next"\nlink = "l"\nflow = "x"', 'there is no flow "x"'),
     ('at = "4s"\ndo = "blackout"\nlink = "l"', "change.c.duration: is missing"),
+    ('at = "4s"\ndo = "blackout"\nlink = "l"\nduration = "1ms"\ncount = 2', 'do = "blackout" has no count'),
+    ('at = "4s"\ndo = "drop_next"\nlink = "l"\nduration = "1ms"', 'do = "drop_next" has no duration'),
     ('at = "4s"\nset = 3', "must be a table"),
+    (
+        'at = "4s"\ndo = "drop_next"\nlink = "l"\n[[change]]\nname = "c"\nat = "5s"\ndo = "drop_next"\nlink = "l"',
+        'another change is called "c" too',
+    ),
     ('at = "4s"\nwhen = "5s"\ndo = "drop_next"\nlink = "l"', "unknown key"),
     ('at = "4s"\nset = { "link.l.loss" = { kind = "jitter", max = "3ms" } }', "cannot begin or end during a run"),
 ]
@@ -167,8 +178,7 @@ WRITTEN = [
 def test_bad_tables(table: str, message: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         Scenario.parse(f'{TEXT}\n[[change]]\nname = "c"\n{table}\n')
-    assert message.partition(": ")[2] or message in str(refused.value)
-    assert message.split(": ")[-1] in str(refused.value)
+    assert message in str(refused.value)
     assert refused.value.line is not None
 
 
@@ -269,6 +279,82 @@ def test_why_takes_a_drop_back(scenario: Scenario, tmp_path: Path, capsys: pytes
     assert json.loads(capsys.readouterr().out)["counterfactual"]["packet"] == found.packet
     assert main(["why", str(file), "--at", "50ms", "--flow", "f", "--counterfactual"]) == 2
     assert "no link dropped a packet" in capsys.readouterr().err
+
+
+def test_the_run_without_the_change_is_that_of_the_file() -> None:
+    """A link that is served packet by packet transmits as any other: the outcome is the same at odd rates too."""
+    for rate in ("1.5Mbps", "3Mbps", "7Mbps"):
+        scenario = Scenario.parse(TEXT, [f"link.l.rate={rate}", "tcp.delayed_ack=false"])
+        for values in (SLOW, {"link.l.delay": "30ms"}, {"link.l.queue.limit": "20p"}):
+            compared = what_if(scenario, "9s", {"set": values})
+            base = outcome(compared.base)
+            assert base["flows"] == outcome(scenario.run())["flows"], (rate, values)
+
+
+def test_a_loss_on_the_link_is_taken_back() -> None:
+    """The decision on it is that of this transmission, not of the retransmission behind it."""
+    scenario = Scenario.parse(TEXT, ['link.l.loss={ kind = "bernoulli", rate = 0.01 }', "link.l.queue.limit=500p"])
+    taken = 0
+    for at_s in range(1, 10):
+        found = explain(scenario, float(at_s), flow="g", cut=True)
+        if any(step.event == "drop" and step.reason == "loss" for step in found.journey):
+            without = counterfactual(scenario, found, float(at_s))
+            kept = what_if_outcome(without.scenario)
+            assert kept != what_if_outcome(scenario), at_s
+            taken += 1
+    assert taken > 3
+
+
+def what_if_outcome(scenario: Scenario) -> str:
+    """A hash of all packets."""
+    return scenario.run(fingerprint=True).fingerprint
+
+
+def test_an_order_holds_for_its_change_alone() -> None:
+    """Packets that overtake others after one change do not after another one that keeps the order."""
+    scenario = Scenario.parse(TEXT)
+    first = scenario.changed("4s", set={"link.l.delay": "5ms"})
+    loose = first.changed("8s", order=False, set={"link.l.delay": "1ms"})
+    runs = [one.run(packets=True).packets.filter(one_direction) for one in (first, loose)]
+    early = [frame.filter(frame["time_s"] < 8)["seq"].to_list() for frame in runs]
+    assert early[0] == early[1]
+
+
+one_direction = (pl.col("link") == "r->d") & (pl.col("event") == "deliver")
+
+
+def test_a_source_that_waits_starts_at_its_new_rate() -> None:
+    schedule = TEXT.replace('udp = { rate = "100kbps" }', 'udp = { schedule = [["0s", "0bps"], ["8s", "1Mbps"]] }')
+    scenario = Scenario.parse(schedule)
+    changed = scenario.changed("4s", set={"flow.u.udp.schedule": [["0s", "1Mbps"]]})
+    sent = [one.run().outcome["flows"][2]["sent_packets"] for one in (scenario, changed)]
+    assert sent[1] > 2.5 * sent[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "message"),
+    [
+        ('start = "100ms"', {"flow.g.start": "6s"}, "before the flow starts"),
+        ('start = "5s"\nstart_jitter = "1s"', {"flow.g.start": "6s"}, "start_jitter"),
+        ('start = "5s"\nwrites = [["0s", "10kB"]]', {"flow.g.start": "6s"}, "writes"),
+        ('start = "100ms"\nstop = "2s"', {"flow.g.stop": "6s"}, "has stopped before the change"),
+    ],
+)
+def test_what_follows_a_start_or_a_stop_does_not_move(text: str, values: dict[str, str], message: str) -> None:
+    scenario = Scenario.parse(TEXT.replace('start = "100ms"', text))
+    with pytest.raises(ScenarioError, match=message):
+        scenario.changed("4s", set=values)
+
+
+def test_names_of_changes_are_not_taken_twice() -> None:
+    named = f'{TEXT}\n[[change]]\nname = "what_if"\nat = "2s"\nset = {{ "link.l.rate" = "2Mbps" }}\n'
+    scenario = Scenario.parse(named)
+    compared = what_if(scenario, "5s", {"set": {"flow.u.stop": "6s"}})
+    assert compared.base.outcome["flows"][0] == scenario.run().outcome["flows"][0]
+    assert compared.first_difference is not None
+    assert compared.first_difference.time_s >= 5
+    with pytest.raises(BadInput, match="already"):
+        scenario.changed("5s", name="what_if", set=SLOW)
 
 
 def test_a_world_does_not_go_back(scenario: Scenario) -> None:

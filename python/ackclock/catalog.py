@@ -45,7 +45,8 @@ def _failures() -> dict[str, dict[str, Any]]:
 
 def _entry(name: str, summary: str, status: str | None = None, source: str | None = None) -> dict[str, Any]:
     """An entry that is not a model: it has no parameters, trace columns or limits."""
-    about = {"name": name, "summary": summary, "status": status, "source": source, "year": None, "needs": []}
+    about: dict[str, Any] = {"name": name, "summary": summary, "status": status, "source": source}
+    about |= {"year": None, "needs": []}
     return about | {"family": None, "params": [], "trace": [], "limits": []}
 
 

@@ -22,6 +22,16 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else inline(name)
 
 
+def assignment(text: str) -> tuple[str, str]:
+    """Key and value of KEY=VALUE, split at the first equal sign outside double quotes; without one, no value."""
+    quoted = False
+    for place, letter in enumerate(text):
+        quoted ^= letter == '"'
+        if letter == "=" and not quoted:
+            return text[:place].strip(), text[place + 1 :].strip()
+    return text.strip(), ""
+
+
 def document_text(document: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
     """A scenario as TOML with one line for each link and each flow."""
     lines = [f"# {line}" for line in comments]

@@ -60,9 +60,11 @@ def changed(scenario: Scenario, at: str | float, change: Mapping[str, Any], name
 
 
 def _changed(scenario: Scenario, at_ps: int, change: Mapping[str, Any], name: str = "") -> Scenario:
-    taken = {entry.split("=")[0] for entry in scenario.overrides}
+    taken = set(scenario._parsed.changes)
+    if name in taken:
+        raise BadInput(f'name: a change is called "{name}" already')
     names = (f"what_if{number if number > 1 else ''}" for number in range(1, len(taken) + 2))
-    name = name or next(name for name in names if f'change."{name}"' not in taken)
+    name = name or next(name for name in names if name not in taken)
     try:
         return scenario.with_overrides([f'change."{name}"={inline({"at": f"{at_ps}ps", **change})}'])
     except ScenarioError as error:

@@ -139,7 +139,7 @@ class Counterfactual:
 
 
 NOT_KEPT = {
-    "aqm": "the queue discipline dropped it at its departure",
+    "aqm": "its queue dropped it after it had accepted it",
     "handoff": "a hand-off lost it",
     "route": "it had no path",
 }
@@ -165,7 +165,8 @@ def counterfactual(scenario: Scenario, found: Explanation, at_s: float, *, seed:
         )
     decided_s = drop.time_s
     if drop.reason == "loss":  # decided when the link accepted the packet
-        decided_s = max(step.time_s for step in found.journey if step.event == "enqueued" and step.link == drop.link)
+        accepted = [step for step in found.journey if step.event == "enqueued" and step.link == drop.link]
+        decided_s = max(step.time_s for step in accepted if step.time_s <= drop.time_s)
     change = {"do": "keep_next", "link": drop.link, "packet": found.packet}
     if any(flow["name"] == found.flow for flow in scenario.network["flows"]):
         change["flow"] = found.flow
@@ -176,7 +177,7 @@ def counterfactual(scenario: Scenario, found: Explanation, at_s: float, *, seed:
     branch.adopt(without)
     windows = []
     for run in (world, branch):
-        run.advance(max(at_s, decided_s))
+        run.advance(max(at_s, decided_s) + 1e-12)  # with the events at that time
         windows.append(run.windows[found.flow])
     rates = [
         next(flow["goodput_bps"] for flow in run.finish().outcome["flows"] if flow["name"] == found.flow)

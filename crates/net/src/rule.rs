@@ -125,6 +125,8 @@ pub enum Rule {
     },
     /// A script lists the packet.
     Script,
+    /// A change of the scenario.
+    Change,
 }
 
 /// A process that loses packets at random.
@@ -159,6 +161,7 @@ impl Rule {
             Rule::Loss(_) => "loss",
             Rule::Blackout { .. } => "blackout",
             Rule::Script => "scripted",
+            Rule::Change => "change",
         }
     }
 
@@ -204,7 +207,7 @@ impl Rule {
             Rule::Policer { tokens, size } => vec![("tokens", tokens as f64), ("size", size as f64)],
             Rule::Loss(ref processes) => processes.iter().map(|p| ("probability", p.probability)).collect(),
             Rule::Blackout { until } => vec![("until_s", until.seconds())],
-            Rule::Script => Vec::new(),
+            Rule::Script | Rule::Change => Vec::new(),
         }
     }
 }
@@ -321,6 +324,7 @@ impl fmt::Display for Rule {
             Rule::Loss(ref processes) => losses(f, processes),
             Rule::Blackout { until } => write!(f, "a blackout until {} s", until.seconds()),
             Rule::Script => f.write_str("a scripted loss lists it"),
+            Rule::Change => f.write_str("a change of the scenario drops it"),
         }
     }
 }

@@ -14,6 +14,9 @@ pub enum Transmitter {
     Constant(Rate),
     /// A rate that is constant between given times.
     Steps(RateSteps),
+    /// A rate that changes of the scenario set: the rates with their times, the first one at zero. Each packet leaves at the
+    /// rate at which it began.
+    Changing(Vec<(Time, Rate)>),
     /// Delivery opportunities at given times.
     Trace(TraceCursor),
     /// A constant rate behind a token bucket.
@@ -32,6 +35,7 @@ impl Transmitter {
         match self {
             Transmitter::Constant(rate) => now + rate.time_for(bytes as u64),
             Transmitter::Steps(steps) => steps.finish(now, bytes).unwrap_or(FAR),
+            Transmitter::Changing(rates) => now + rate_at(rates, now).time_for(bytes as u64),
             Transmitter::Trace(cursor) => cursor.transmit(now, bytes),
             Transmitter::Shaper(rate, bucket) => bucket.wait(now, bytes) + rate.time_for(bytes as u64),
         }
@@ -42,6 +46,7 @@ impl Transmitter {
         match self {
             Transmitter::Constant(rate) => rate.bps() as f64 * end.seconds(),
             Transmitter::Steps(steps) => steps.bits(end),
+            Transmitter::Changing(rates) => RateSteps { steps: rates.clone(), period: Span::ZERO }.bits(end),
             Transmitter::Trace(cursor) => cursor.trace.bits(end),
             Transmitter::Shaper(line, bucket) => bucket.offered(*line, end),
         }
@@ -66,6 +71,11 @@ impl Transmitter {
         let bits = match self {
             _ if depart >= FAR => return busy, // it is never transmitted
             Transmitter::Constant(_) => return depart.since(at).min(busy),
+            // A change begins between two packets, so a packet has one rate.
+            Transmitter::Changing(rates) => match rate_at(rates, at) {
+                rate if rate.time_for(bytes as u64) == busy => return depart.since(at).min(busy),
+                rate => rate.bps() as u128 * left,
+            },
             Transmitter::Steps(steps) => steps.total(depart) - steps.total(at),
             Transmitter::Trace(cursor) => 8 * cursor.bytes_after(at) as u128 * PS_PER_S as u128,
             Transmitter::Shaper(line, _) => line.bps() as u128 * left,
@@ -78,6 +88,11 @@ impl Transmitter {
     pub fn constant(&self) -> bool {
         matches!(self, Transmitter::Constant(_))
     }
+}
+
+/// The rate at a time, of rates with the times from which they hold; the first one is at zero.
+fn rate_at(rates: &[(Time, Rate)], at: Time) -> Rate {
+    rates[rates.partition_point(|(from, _)| *from <= at).saturating_sub(1)].1
 }
 
 /// A value that changes at given times.

@@ -60,6 +60,11 @@ impl PyScenario {
     fn is_study(&self) -> bool {
         self.scenario.is_study
     }
+    /// The names of its changes.
+    #[getter]
+    fn changes(&self) -> Vec<&str> {
+        self.scenario.changes.iter().map(|change| change.name.as_str()).collect()
+    }
     /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).
     fn network(&self) -> String {
         lab::to_json(&self.scenario.describe())

@@ -19,6 +19,7 @@ pub struct UdpSource {
     period: Option<Span>,
     stop: Time,
     sent: u64,
+    started: bool,
     /// The relative jitter of the gaps, and its random stream.
     jitter: Option<(f64, Stream)>,
 }
@@ -26,7 +27,18 @@ pub struct UdpSource {
 impl UdpSource {
     /// Creates a source. `schedule` gives the rate from each time of the run on; with rate zero it sends nothing.
     pub fn new(flow: u32, route: u32, size: u32, schedule: Vec<(Span, Rate)>, stop: Time) -> UdpSource {
-        UdpSource { flow, route, size, schedule, from: Time::ZERO, period: None, stop, sent: 0, jitter: None }
+        UdpSource {
+            flow,
+            route,
+            size,
+            schedule,
+            from: Time::ZERO,
+            period: None,
+            stop,
+            sent: 0,
+            started: false,
+            jitter: None,
+        }
     }
 
     /// The schedule begins at `from`, and again after every period, which is more than zero.
@@ -57,7 +69,7 @@ impl UdpSource {
 
     /// Sets the timer of the next packet of a source that has started, after a change.
     fn resume<W: FlowContext>(&mut self, context: &mut W) {
-        if self.sent > 0 {
+        if self.started {
             let next = self.after_gap(context.now());
             let next = if next < self.stop { next } else { Time::NEVER };
             context.set_timer(FlowTimer::Application, next);
@@ -72,6 +84,7 @@ impl UdpSource {
     /// Sends a packet if it is due, and sets the timer for the next one.
     pub fn on_timer<W: FlowContext>(&mut self, context: &mut W) {
         let now = context.now();
+        self.started = true;
         if now >= self.stop {
             return;
         }

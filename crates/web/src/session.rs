@@ -149,6 +149,8 @@ impl Session {
                         (None, Some(_)) => "radio",
                         (None, None) => "wired",
                     },
+                    "changes": scenario.changes.iter().map(|change| change.name.clone()).collect::<Vec<_>>(),
+                    "link_names": scenario.links.iter().map(lab::Duplex::key).collect::<Vec<_>>(),
                     "network": serde_json::to_value(scenario.describe()).unwrap_or_default(),
                 }));
                 0

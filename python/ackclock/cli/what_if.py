@@ -17,12 +17,14 @@ from ackclock.experiment import Scenario, refused
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.plot.quantities import prefixed
 from ackclock.text import advise, ascii_json, say
-from ackclock.toml_text import inline
+from ackclock.toml_text import assignment, inline
 
 if TYPE_CHECKING:
     from ackclock.what_if import Row, WhatIf
 
 EXAMPLE = "ackclock what-if @dumbbell --at 8s --set link.bottleneck.rate=5Mbps"
+LARGE = 0.25
+"""A value of a link without a queue is shown if it changes by more than this part."""
 Changes = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)]
 
 
@@ -88,8 +90,10 @@ def command(
     except ScenarioError as error:
         if error.line is not None:
             raise
-        option = "--at" if error.key == "" and error.file == "at" else f"--set {error.file}"
+        option = "--at" if error.file == "at" else error.file if error.file.startswith("--") else f"--set {error.file}"
         raise refused(option, error.message) from None
+    except BadInput as error:
+        raise BadInput(f"--{error}" if str(error).startswith("at: ") else str(error)) from None
     if plot is not None:
         from ackclock.plot.style import fitted
         from ackclock.plot.what_if import figure
@@ -112,16 +116,15 @@ def _values(scenario: Scenario, texts: list[str] | tuple[()], control: str | Non
         from ackclock.agree.controls import controls
 
         for overrides in controls(scenario, [control])[0].overrides:
-            key, _, text = overrides.partition("=")
+            key, text = assignment(overrides)
             values[key] = tomllib.loads(f"value = {text}")["value"]
     for text in texts:
-        key, equals, value = text.partition("=")
-        key = key.strip()
-        if not equals or not key:
+        key, value = assignment(text)
+        if not key or not value:
             raise BadInput(f"--set {text}: must be KEY=VALUE, such as link.bottleneck.rate=5Mbps")
         if key in values:
             raise BadInput(f"--set {key}: is written twice; write it once")
-        values[key] = _value(value.strip())
+        values[key] = _value(value)
     return values
 
 
@@ -136,7 +139,8 @@ def _value(text: str) -> Any:
 def _summarise(compared: WhatIf, values: dict[str, Any], plot: Path | None) -> None:
     """Print the change, the first difference, and the values of the outcome that differ."""
     what = ", ".join(f"{key} = {inline(value)}" for key, value in values.items())
-    say(f"{compared.scenario.title}: at {compared.at_s:g} s {what}")
+    title = f"{compared.scenario.title}: " if compared.scenario.title else ""
+    say(f"{title}at {compared.at_s:g} s {what}")
     difference = compared.first_difference
     if difference is None:
         say("The change has no effect: every packet and every window is the same.")
@@ -151,7 +155,8 @@ def _summarise(compared: WhatIf, values: dict[str, Any], plot: Path | None) -> N
     queued = _queued(compared)
     for row in compared.rows:
         cells = _cells(row)
-        if cells[0] == cells[1] or (row.kind == "links" and row.of not in queued):
+        idle = row.kind == "links" and row.of not in queued and abs(row.relative or 0) < LARGE
+        if cells[0] == cells[1] or idle:
             left_out += 1
             continue
         table.add_row("" if row.of == last else row.of, row.name, *cells)
@@ -159,6 +164,7 @@ def _summarise(compared: WhatIf, values: dict[str, Any], plot: Path | None) -> N
     wide_console().print(table)
     if left_out:
         say(f"{left_out} small differences, and those of links without a queue, are left out; --json has all.")
+    say("Values of the whole run, the time before the change included.")
     if plot is not None:
         say(f"wrote {plot}")
 
@@ -175,5 +181,7 @@ def _cells(row: Row) -> tuple[str, str, str]:
     def shown(value: float | None) -> str:
         return "-" if value is None else f"{factor * value:.4g} {unit}".rstrip()
 
-    change = "" if row.relative is None else f"{100 * row.relative:+.1f} %"
+    change = (
+        "" if row.relative is None else f"{100 * row.relative:+.1f} %".replace("-0.0", "0.0").replace("+0.0", "0.0")
+    )
     return shown(row.base), shown(row.changed), change

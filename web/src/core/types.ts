@@ -28,7 +28,8 @@ export interface NetworkInfo {
   flows: { name: string; from: string; to: string; kind: string; label: string; start_s: number }[];
   terminals: [string, number, number][]; satellites: number; satellite_links: [string, DirectionInfo][]; radio: unknown;
 }
-export interface Checked { title: string; seed: number; duration_s: number; is_study: boolean; advice: string[]; kind: 'wired' | 'satellites' | 'radio'; network: NetworkInfo }
+/** `link_names`: as keys of `--set` name the links; `changes`: the names of the scenario's changes. */
+export interface Checked { link_names: string[]; changes: string[]; title: string; seed: number; duration_s: number; is_study: boolean; advice: string[]; kind: 'wired' | 'satellites' | 'radio'; network: NetworkInfo }
 export interface Shape { duration_s: number; flows: string[]; flow_ends: [string, string][]; links: string[]; link_ends: [string, string][]; internals: string[] }
 export interface FlowOutcome {
   name: string; kind: string; control: string | null; recovery: string | null; goodput_bps: number | null; retransmitted_packets: number | null; timeouts: number | null;

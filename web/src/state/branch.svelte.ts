@@ -31,9 +31,9 @@ function toml(text: string): string {
 }
 /** The assignment of a change at a time; `entries` are its keys as TOML. */
 function assignment(at: number, entries: string): string {
-  const names = new Set(scenario.set.map((text) => text.split('=')[0]!.trim()));
+  const names = new Set(scenario.checked?.changes ?? []);
   let name = 'what_if';
-  for (let n = 2; names.has(`change."${name}"`); n++) name = `what_if${n}`;
+  for (let n = 2; names.has(name); n++) name = `what_if${n}`;
   return `change."${name}"={ at = "${Math.round(at * 1e12)}ps", ${entries} }`;
 }
 /** Runs the scenario with one more change; null if another call has begun since. */
@@ -60,7 +60,7 @@ export async function leave(at: number, lines: string[]): Promise<void> {
   Object.assign(branch, { busy: true, change: assignment(at, `set = { ${values.join(', ')} }`) });
   try {
     const ended = await compute(branch.change);
-    if (!ended) return;
+    if (!ended) return; // another branch, or none, has taken its place
     Object.assign(branch, { at, outcome: ended.outcome });
     await look(900);
   } catch (error) { branch.failure = (error as Error).message.replace(/^.*what_if\d*\.(set\.)?/, ''); }
@@ -92,8 +92,8 @@ const GONE = ['aqm', 'handoff', 'route'];
 export async function prove(why: Why, at: number): Promise<void> {
   branch.proof = '';
   const step = why.journey.filter((s) => s.event === 'drop').at(-1), shown = engine(), base = run.outcome;
-  if (!step || why.packet === null || !shown || !base || branch.at !== null || GONE.includes(step.reason ?? '')) return;
-  const accepted = why.journey.filter((s) => s.event === 'enqueued' && s.link === step.link).at(-1);
+  if (!step || why.packet === null || !shown || !base || branch.at !== null || branch.busy || GONE.includes(step.reason ?? '')) return;
+  const accepted = why.journey.filter((s) => s.event === 'enqueued' && s.link === step.link && s.time_s <= step.time_s).at(-1);
   const decided = step.reason === 'loss' && accepted ? accepted.time_s : step.time_s;
   const flow = run.shape!.flows.indexOf(why.flow);
   try {

@@ -15,6 +15,9 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// What can change, for messages.
 const CHANGEABLE: &str = "what can: rate, delay, queue and loss of a link or of its back; start, stop, udp.rate, udp.schedule, tcp.receive_window and tcp.congestion_control of a flow";
 
+/// The tables of a scenario in which something can change.
+const CHANGING_TABLES: [&str; 4] = ["link", "flow", "tcp", "quic"];
+
 /// What happens at one time.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -81,10 +84,8 @@ impl Prepared {
         for (number, needed) in &other.links {
             let link = self.links.entry(*number).or_default();
             link.served |= needed.served;
-            link.ordered = match (link.ordered, needed.ordered) {
-                (Some(a), Some(b)) => Some(a && b),
-                (a, b) => a.or(b),
-            };
+            link.delayed |= needed.delayed;
+            link.reorders |= needed.reorders;
         }
         for (flow, needed) in &other.signals {
             let present = self.signals.entry(*flow).or_insert(Signals::NONE);
@@ -98,8 +99,10 @@ impl Prepared {
 pub struct PreparedLink {
     /// It is served at each departure, by a transmitter whose rate has steps.
     pub served: bool,
-    /// Its delay changes; with `false`, packets can overtake each other.
-    pub ordered: Option<bool>,
+    /// Its delay changes.
+    pub delayed: bool,
+    /// A change of its delay lets packets overtake each other.
+    pub reorders: bool,
 }
 
 impl Scenario {
@@ -121,8 +124,8 @@ impl Scenario {
                 }
                 Action::Delay(link, _, ordered) => {
                     let link = prepared.links.entry(*link).or_default();
-                    link.served = true;
-                    link.ordered = Some(*ordered && link.ordered.unwrap_or(true));
+                    (link.served, link.delayed) = (true, true);
+                    link.reorders |= !ordered;
                 }
                 Action::Losses(link, _)
                 | Action::DropNext(link, ..)
@@ -147,6 +150,16 @@ impl Scenario {
         let mut changes = Vec::new();
         for (index, item) in items.iter().enumerate() {
             changes.push(Written::read(index, item, self)?);
+        }
+        for (index, change) in changes.iter().enumerate() {
+            if changes[..index].iter().any(|other| other.name == change.name) {
+                let message = format!("another change is called \"{}\" too", change.name);
+                return Err(ScenarioError::new(
+                    change.origin,
+                    &format!("change.{}.name", change.name),
+                    message,
+                ));
+            }
         }
         changes.sort_by_key(|change| change.at);
         let mut document = document.clone();
@@ -211,6 +224,10 @@ impl<'a> Written<'a> {
             ..error
         };
         for (key, item) in self.set {
+            if !CHANGING_TABLES.contains(&key.split('.').next().unwrap_or_default().trim()) {
+                let message = format!("cannot change during a run; {CHANGEABLE}");
+                return Err(within(ScenarioError::new(&item.origin, key, message)));
+            }
             assign(document, key, item.clone()).map_err(within)?;
         }
         let after = Scenario::read_unchanged(document).map_err(within)?;
@@ -294,11 +311,15 @@ fn direction_actions(
         let displaces = |loss: &Loss| {
             matches!(
                 loss,
-                Loss::Jitter { .. } | Loss::Delay { .. } | Loss::Reorder { .. } | Loss::Duplicate { .. }
+                Loss::Jitter { .. }
+                    | Loss::Delay { .. }
+                    | Loss::Reorder { .. }
+                    | Loss::Duplicate { .. }
+                    | Loss::Stall { .. }
             )
         };
         if old.losses.iter().chain(&new.losses).any(displaces) {
-            return Err("jitter, delays, reordering and duplicates cannot begin or end during a run; losses, blackouts, stalls, policers and scripts can".into());
+            return Err("jitter, delays, reordering, duplicates and stalls cannot begin or end during a run; losses, blackouts, policers and scripts can".into());
         }
         actions.push(Action::Losses(link, new.losses.clone()));
     }
@@ -316,10 +337,21 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::
                 at.since(Time::ZERO)
             ));
         }
+        let follows = !old.writes.is_empty()
+            || old.start_jitter > Span::ZERO
+            || matches!(old.kind, FlowKind::Udp { period: Some(_), .. });
+        if follows {
+            return Err(
+                "the start of a flow with writes, start_jitter or a periodic UDP source cannot change".into(),
+            );
+        }
         actions.push(Action::Start(index, since(new.start)));
     }
     if old.stop != new.stop {
         let stop = new.stop.map_or(Time::NEVER, since);
+        if old.stop.is_some_and(|stop| since(stop) <= at) {
+            return Err("the flow has stopped before the change".into());
+        }
         if stop < at {
             return Err(format!("a flow can only stop from {} on", at.since(Time::ZERO)));
         }
@@ -336,7 +368,11 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::
             (rest.window, rest.initial_window, rest.initial_ssthresh) =
                 (then.window, then.initial_window, then.initial_ssthresh);
             if rest != *then {
-                return Err(format!("these options of TCP cannot change during a run; {CHANGEABLE}"));
+                let controller = format!("{:?}", old_tcp.control) != format!("{:?}", tcp.control);
+                return Err(match controller {
+                    true => "this controller needs other options of TCP (such as ecn), which cannot change during a run".into(),
+                    false => format!("these options of TCP cannot change during a run; {CHANGEABLE}"),
+                });
             }
             if now.window != then.window {
                 actions.push(Action::ReceiveWindow(index, now.window));
@@ -429,6 +465,13 @@ fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Resul
             reader.error("flow", format!("there is no flow \"{name}\"; {remark}"))
         })?),
     };
+    let unused = match does {
+        "blackout" => ["flow", "packet", "count"].into_iter().find(|key| reader.get(key).is_some()),
+        _ => reader.get("duration").map(|_| "duration"),
+    };
+    if let Some(key) = unused {
+        return Err(reader.error(key, format!("do = \"{does}\" has no {key}")));
+    }
     let wanted =
         Wanted { flow, packet: packet.map(|packet| packet as u32), count: count.unwrap_or(1) as u32 };
     Ok(Some(match does {

@@ -59,6 +59,13 @@ pub struct Duplex {
     pub directions: [Direction; 2],
 }
 
+impl Duplex {
+    /// Its name in keys such as `link.NAME.rate`: its own, or its nodes joined by an arrow.
+    pub fn key(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.ends.join("->"))
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct Direction {

@@ -83,7 +83,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn act(&mut self, name: &str, action: &Action) -> Result<(), NotPrepared> {
         match action {
             Action::Rate(link, rate) => self.network.change_rate(&self.event_queue, LinkId(*link), *rate),
-            Action::Delay(link, delay, _) => self.change_delay(*link, *delay),
+            Action::Delay(link, delay, ordered) => self.change_delay(*link, *delay, *ordered),
             Action::Queue(link, queue) => self.change_queue(name, *link, queue),
             Action::Losses(link, losses) => self.change_losses(name, *link, losses),
             Action::DropNext(link, wanted) => {
@@ -136,9 +136,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         (PacketsOf { flow, number: wanted.packet }, wanted.count)
     }
 
-    fn change_delay(&mut self, link: u32, delay: Span) -> Result<(), NotPrepared> {
+    fn change_delay(&mut self, link: u32, delay: Span, ordered: bool) -> Result<(), NotPrepared> {
         let old = self.network.delay(LinkId(link));
-        self.network.change_delay(LinkId(link), delay)?;
+        self.network.change_delay(LinkId(link), delay, ordered)?;
         if let Some(auditor) = &mut self.recorder.auditor {
             auditor.change_link(link, |link| {
                 let (least, most) = link.delay;
@@ -180,16 +180,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             let stream =
                 || named_stream(self.seed, &self.topology, LinkId(link), &format!("loss/{name}/{index}"));
             impairments.extend(impairment_of(loss, flow, stream));
-        }
-        let stalls = losses.iter().filter_map(|loss| match loss {
-            Loss::Stall { times } => {
-                Some(times.iter().fold(Span::ZERO, |sum, (begin, end)| sum + (*end - *begin)))
-            }
-            _ => None,
-        });
-        let pause = stalls.fold(Span::ZERO, |sum, stall| sum + stall);
-        if let Some(auditor) = &mut self.recorder.auditor {
-            auditor.change_link(link, |link| link.pause = link.pause + pause);
         }
         self.network.change_impairments(LinkId(link), impairments)
     }

@@ -57,14 +57,16 @@ pub struct Pool {
 
 /// A run up to the first change of its scenario, which other runs with the same beginning continue: those of a study over
 /// the time or the values of a change.
-struct Trunk {
+struct Beginning {
     /// The identity of scenario and seed, without the changes from the run's time on.
-    beginning: (blake3::Hash, u64),
+    identity: (blake3::Hash, u64),
     run: Run,
 }
 
-/// The most beginnings that a worker keeps, for as many seeds.
-const MOST_TRUNKS: usize = 16;
+/// The most beginnings that a worker keeps, for as many seeds; with many flows fewer.
+const MOST_BEGINNINGS: usize = 256;
+/// Flows of all beginnings that a worker keeps: about 4 kB each.
+const MOST_KEPT_FLOWS: usize = 25_600;
 
 struct Work {
     study: Study,
@@ -123,7 +125,7 @@ impl Drop for Pool {
 impl Work {
     fn serve(&self, sender: &SyncSender<Done>) {
         let mut last: Option<(usize, Result<Scenario, String>)> = None;
-        let mut trunks = VecDeque::new();
+        let mut beginnings = VecDeque::new();
         while !self.stop.load(Ordering::Relaxed) {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(Job { point, seed }) = self.jobs.get(job).copied() else { return };
@@ -133,8 +135,9 @@ impl Work {
                 last = Some((point, self.study.scenario(point).map_err(|error| error.to_string())));
             }
             let Some((_, scenario)) = &last else { continue };
-            let Some(outcome) =
-                scenario.as_ref().map_or_else(|e| Some(Err(e.clone())), |s| self.run(s, seed, &mut trunks))
+            let Some(outcome) = scenario
+                .as_ref()
+                .map_or_else(|e| Some(Err(e.clone())), |s| self.run(s, seed, &mut beginnings))
             else {
                 return;
             };
@@ -150,7 +153,7 @@ impl Work {
         &self,
         scenario: &Scenario,
         seed: u64,
-        trunks: &mut VecDeque<Trunk>,
+        beginnings: &mut VecDeque<Beginning>,
     ) -> Result<Run, ScenarioError> {
         let settings = Settings { seed: Some(seed), ..Settings::default() };
         let Some(first) = scenario.changes.first().filter(|_| !scenario.has_external()) else {
@@ -158,24 +161,25 @@ impl Work {
         };
         let at = first.at;
         let plain = scenario.unchanged_from(at);
-        let beginning = (digest_of(&plain), seed);
-        let same = |trunk: &Trunk| trunk.beginning == beginning && trunk.run.now() < at;
-        let place = trunks.iter().position(same);
-        let mut trunk = match place.and_then(|place| trunks.remove(place)) {
-            Some(trunk) => trunk,
-            None => Trunk { beginning, run: Run::stoppable(&plain, settings, &self.stop)? },
+        let identity = (digest_of(&plain), seed);
+        let same = |known: &Beginning| known.identity == identity && known.run.now() < at;
+        let place = beginnings.iter().position(same);
+        let mut beginning = match place.and_then(|place| beginnings.remove(place)) {
+            Some(beginning) => beginning,
+            None => Beginning { identity, run: Run::stoppable(&plain, settings, &self.stop)? },
         };
         while !self.stop.load(Ordering::Relaxed)
-            && !trunk.run.advance_within(CHUNK, Time::from_ps(at.ps() - 1))
+            && !beginning.run.advance_within(CHUNK, Time::from_ps(at.ps() - 1))
         {}
-        let branch = trunk.run.fork();
+        let branch = beginning.run.fork();
         let Ok(mut run) = branch else { return Run::stoppable(scenario, settings, &self.stop) };
         if run.adopt(scenario).is_err() {
             return Run::stoppable(scenario, settings, &self.stop);
         }
-        trunks.push_back(trunk);
-        if trunks.len() > MOST_TRUNKS {
-            trunks.pop_front();
+        beginnings.push_back(beginning);
+        let most = (MOST_KEPT_FLOWS / scenario.flows.len().max(1)).clamp(1, MOST_BEGINNINGS);
+        while beginnings.len() > most {
+            beginnings.pop_front();
         }
         Ok(run)
     }
@@ -185,10 +189,10 @@ impl Work {
         &self,
         scenario: &Scenario,
         seed: u64,
-        trunks: &mut VecDeque<Trunk>,
+        beginnings: &mut VecDeque<Beginning>,
     ) -> Option<Result<String, String>> {
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            let mut run = match self.begin(scenario, seed, trunks) {
+            let mut run = match self.begin(scenario, seed, beginnings) {
                 Ok(run) => run,
                 Err(error) => return Some(Err(error.to_string())),
             };

@@ -120,7 +120,7 @@ impl Impairment {
                 outages.end(now).map(|until| Rule::Blackout { until })
             }
             (DropReason::List, Impairment::OnDemand(wanted)) => {
-                wanted.dropped(now, packet).then_some(Rule::Script)
+                wanted.dropped(now, packet).then_some(Rule::Change)
             }
             (DropReason::Policer, Impairment::Policer(bucket)) => {
                 let (tokens, size) = (bucket.tokens(now), packet.size);
@@ -165,6 +165,7 @@ impl Impairment {
             Impairment::Jitter(jitter) => !jitter.ordered(),
             Impairment::Delay(_, ordered) => !ordered,
             Impairment::Duplicate(_) => true,
+            Impairment::OnDemand(wanted) => wanted.reorders(),
             _ => false,
         }
     }

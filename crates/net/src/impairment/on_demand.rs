@@ -37,6 +37,8 @@ impl Demand {
 /// The packets that a link drops, or keeps although it would drop them. None at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnDemand {
+    /// Changes of the link's delay let packets overtake each other.
+    reorders: bool,
     drops: Vec<Demand>,
     kept: Vec<Demand>,
     /// The end of a blackout.
@@ -46,6 +48,15 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
+    /// Nothing is asked for yet. `reorders`: changes of the link's delay let packets overtake each other.
+    pub fn new(reorders: bool) -> OnDemand {
+        OnDemand { reorders, ..OnDemand::default() }
+    }
+
+    pub(crate) fn reorders(&self) -> bool {
+        self.reorders
+    }
+
     /// The next `count` of these packets that arrive are dropped.
     pub fn drop_next(&mut self, packets: PacketsOf, count: u32) {
         self.drops.push(Demand { packets, left: count });

@@ -32,7 +32,7 @@ impl Network {
         self.rates[link.0 as usize]
     }
 
-    /// Sets the rate of a link whose transmitter has steps. A packet in transmission leaves at the old rate.
+    /// Sets the rate of a link whose transmitter is [`Transmitter::Changing`]. A packet in transmission leaves at the old rate.
     pub fn change_rate(
         &mut self,
         event_queue: &EventQueue<Packet>,
@@ -41,23 +41,24 @@ impl Network {
     ) -> Result<(), NotPrepared> {
         let from = event_queue.now().max(self.links[link.0 as usize].free_at);
         let service = self.ingress_of(link)?.service.as_mut().ok_or(NotPrepared)?;
-        let Transmitter::Steps(steps) = &mut service.transmitter else { return Err(NotPrepared) };
-        if steps.period > Span::ZERO {
-            return Err(NotPrepared);
-        }
-        steps.steps.retain(|(at, _)| *at < from);
-        steps.steps.push((from, rate));
+        let Transmitter::Changing(rates) = &mut service.transmitter else { return Err(NotPrepared) };
+        rates.retain(|(at, _)| *at < from);
+        rates.push((from, rate));
         Ok(())
     }
 
-    /// Sets the propagation delay of a link that has an [`Impairment::Delay`], which decides whether packets keep their
-    /// order. Packets that have left the transmitter arrive as they would have.
-    pub fn change_delay(&mut self, link: LinkId, delay: Span) -> Result<(), NotPrepared> {
+    /// Sets the propagation delay of a link that has an [`Impairment::Delay`] for it. Packets that have left the transmitter
+    /// arrive as they would have; with `ordered`, the others do not overtake them.
+    pub fn change_delay(&mut self, link: LinkId, delay: Span, ordered: bool) -> Result<(), NotPrepared> {
         let ingress = self.ingress_of(link)?;
-        let orders = ingress.impairments.iter().any(|i| matches!(i, Impairment::Delay(..)));
-        if ingress.service.is_none() || !orders {
+        if ingress.service.is_none() || !(ordered || ingress.reorders()) {
             return Err(NotPrepared);
         }
+        let place = ingress.impairments.iter_mut().rev().find_map(|impairment| match impairment {
+            Impairment::Delay(_, keeps) => Some(keeps),
+            _ => None,
+        });
+        *place.ok_or(NotPrepared)? = ordered;
         self.links[link.0 as usize].delay = delay;
         Ok(())
     }

@@ -48,11 +48,11 @@ pub(super) fn add_links(
             impairments.extend(impairment(plan, loss, || stream(&name)));
         }
         if let Some(prepared) = prepared {
-            if let Some(ordered) = prepared.ordered {
+            if prepared.delayed {
                 let no_delay = Steps { steps: vec![(Time::ZERO, Span::ZERO)], period: Span::ZERO };
-                impairments.push(Impairment::Delay(no_delay, ordered));
+                impairments.push(Impairment::Delay(no_delay, true));
             }
-            impairments.push(Impairment::OnDemand(OnDemand::default()));
+            impairments.push(Impairment::OnDemand(OnDemand::new(prepared.reorders)));
         }
         let spec =
             LinkSpec { rate: direction.rate, delay, qdisc, impairments, router: direction.router.clone() };
@@ -62,7 +62,7 @@ pub(super) fn add_links(
             let steps = || stream("rate");
             let transmitter = match prepared {
                 Some(link) if link.served && direction.variation.is_none() => {
-                    Transmitter::Steps(RateSteps { steps: vec![(Time::ZERO, rate)], period: Span::ZERO })
+                    Transmitter::Changing(vec![(Time::ZERO, rate)])
                 }
                 _ => transmitter(direction, rate, plan.end, steps),
             };
