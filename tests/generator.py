@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 import tomli_w
 
 from ackclock import Scenario, ScenarioError
-from ackclock.experiment import Result
 from ackclock.models import definition, models, schema
+from ackclock.result import Result
 
 FILE = Path(__file__).parents[1] / "scenarios" / "generated.toml"
 """The name of generated scenarios: the files that they name are beside it."""

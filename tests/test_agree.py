@@ -22,10 +22,10 @@ from ackclock.agree.sample import Curve, Sample, falls, from_outcome
 from ackclock.agree.table import main as write_tables
 from ackclock.agree.table import markdown, section
 from ackclock.cli.app import main
-from ackclock.experiment import refused
 from ackclock.files import BadInput
 from ackclock.given import tcp_options
 from ackclock.reach.runs import kernel_name
+from ackclock.result import refused
 
 SHORT = """
 title = "One flow"

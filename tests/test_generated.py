@@ -16,7 +16,7 @@ import pytest
 import tomli_w
 
 from ackclock.cli.app import COMMANDS, main
-from ackclock.experiment import Result
+from ackclock.result import Result
 from generator import Attempt, elements, expected, run
 
 COUNT = int(os.environ.get("ACKCLOCK_GENERATED", "300"))

@@ -86,6 +86,8 @@ def test_few_modules_touch_the_core(root: Path) -> None:
         "control",
         "options",
         "experiment",
+        "result",
+        "what_if",
         "frames",
         "catalog",
         "models",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ackclock._core import ControllerError, ScenarioError, __version__
     from ackclock.control import Controller
-    from ackclock.experiment import Result, Scenario
+    from ackclock.experiment import Scenario
+    from ackclock.result import Result
     from ackclock.study import Study
 
 __all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
@@ -19,7 +20,7 @@ __all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError
 _MODULES = {
     "Controller": "control",
     "ControllerError": "_core",
-    "Result": "experiment",
+    "Result": "result",
     "Scenario": "experiment",
     "ScenarioError": "_core",
     "Study": "study",

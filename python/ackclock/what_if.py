@@ -4,19 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from ackclock import _core
 from ackclock._core import ScenarioError
-from ackclock.experiment import Result, Scenario, Trace, refused
 from ackclock.files import BadInput
+from ackclock.result import Result, Trace, refused
 from ackclock.text import say
 from ackclock.toml_text import inline
 
 if TYPE_CHECKING:
     import polars as pl
 
+
 Progress = Callable[[float], object]
+
+
+class Scenario(Protocol):
+    """What is needed of `ackclock.Scenario`, which has the methods of this module."""
+
+    @property
+    def _parsed(self) -> _core.Scenario: ...
+
+    @property
+    def title(self) -> str:
+        """The title."""
+
+    def with_overrides(self, more: Sequence[str]) -> Self:
+        """The scenario with more assignments."""
+
+
+S = TypeVar("S", bound=Scenario)
 
 _said: set[str] = set()
 """Why runs could not be copied: each reason is printed once."""
@@ -34,7 +52,7 @@ def picoseconds(time: str | float) -> int:
     return round(time * 1e12)
 
 
-def changed(scenario: Scenario, at: str | float, change: Mapping[str, Any], name: str = "") -> Scenario:
+def changed(scenario: S, at: str | float, change: Mapping[str, Any], name: str = "") -> S:
     """The scenario with one more `[[change]]`.
 
     Parameters
@@ -59,7 +77,7 @@ def changed(scenario: Scenario, at: str | float, change: Mapping[str, Any], name
     return _changed(scenario, picoseconds(at), change, name)
 
 
-def _changed(scenario: Scenario, at_ps: int, change: Mapping[str, Any], name: str = "") -> Scenario:
+def _changed(scenario: S, at_ps: int, change: Mapping[str, Any], name: str = "") -> S:
     taken = set(scenario._parsed.changes)
     if name in taken:
         raise BadInput(f'name: a change is called "{name}" already')

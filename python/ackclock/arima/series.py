@@ -14,7 +14,7 @@ from ackclock.files import BadInput
 if TYPE_CHECKING:
     import polars as pl
 
-    from ackclock.experiment import Result
+    from ackclock.result import Result
 
 PUBLISHED_AR = (-0.36251, 0.17573)
 PUBLISHED_MA = (-0.95108,)

@@ -16,8 +16,9 @@ from ackclock.cli.live import OWN, real_time
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.summary import summary
-from ackclock.experiment import Result, Scenario, Trace
+from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes, write_table
+from ackclock.result import Result, Trace
 from ackclock.text import advise, ascii_json, lost_connections, say
 
 if TYPE_CHECKING:

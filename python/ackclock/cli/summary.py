@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli.console import wide_console
-from ackclock.experiment import Result
+from ackclock.result import Result
 from ackclock.si import quantity
 from ackclock.text import PlainConsole, shown
 

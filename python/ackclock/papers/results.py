@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import ScenarioError, stats
-from ackclock.experiment import Result, Trace
 from ackclock.files import BadInput
 from ackclock.papers.folder import Paper, StudySpec, Value, Where, call
 from ackclock.papers.readings import AS_FILED, Reading, kept, overrides, said
+from ackclock.result import Result, Trace
 from ackclock.study import Store, Study, sweep, sweep_variants
 from ackclock.study.executors import Executor
 from ackclock.study.schema import outcome_schema

@@ -10,7 +10,7 @@ from ackclock.plot.series import Recording
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.experiment import Result
+    from ackclock.result import Result
     from ackclock.what_if import WhatIf
 
 MOST_FLOWS = 3

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock import ControllerError, ScenarioError, why
-from ackclock.experiment import Result
 from ackclock.files import BadInput
+from ackclock.result import Result
 from ackclock.search.evaluate import Evaluator, Value
 from ackclock.search.objective import Role
 from ackclock.search.space import Genome, Number

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from ackclock.experiment import Trace
 from ackclock.files import BadInput
 from ackclock.link import check as check_link
+from ackclock.result import Trace
 from ackclock.view.recording import KEY, Recording, RunMetadata, recording
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ackclock.experiment import Result, Scenario, Trace
+from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.link import LARGEST, Shared, texts
+from ackclock.result import Result, Trace
 from ackclock.study.plan import ENGINE, document_of
 from ackclock.text import shown
 from ackclock.view.columns import Column, pack

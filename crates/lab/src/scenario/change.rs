@@ -2,12 +2,11 @@
 //! and what differs from the scenario before must be something that can change.
 
 use super::document::{TomlItem, TomlValue};
-use super::model::{Direction, Flow, FlowKind, Loss, Queue, Scenario};
+use super::model::{Action, Change, Direction, Flow, FlowKind, Loss, Scenario, Wanted};
 use super::overrides::assign;
 use super::table::TableReader;
 use crate::error::{Origin, ScenarioError, nearest};
 use cc::Signals;
-use std::collections::BTreeMap;
 use units::{Rate, Span, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -17,93 +16,6 @@ const CHANGEABLE: &str = "what can: rate, delay, queue and loss of a link or of 
 
 /// The tables of a scenario in which something can change.
 const CHANGING_TABLES: [&str; 4] = ["link", "flow", "tcp", "quic"];
-
-/// What happens at one time.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// Its name; the random streams of what it starts have it in theirs.
-    pub name: String,
-    /// When: before everything else at that time.
-    pub at: Time,
-    /// What.
-    pub actions: Vec<Action>,
-}
-
-/// One change. A link is a direction, by the number of the link in a run; a flow is its place in the scenario.
-#[derive(Clone, Debug)]
-pub enum Action {
-    /// The transmission rate.
-    Rate(u32, Rate),
-    /// The propagation delay; with `true`, packets keep their order.
-    Delay(u32, Span, bool),
-    /// The queue.
-    Queue(u32, Queue),
-    /// Losses and other impairments.
-    Losses(u32, Vec<Loss>),
-    /// The next packets of a link are dropped.
-    DropNext(u32, Wanted),
-    /// The next packets that a link would drop are not dropped.
-    KeepNext(u32, Wanted),
-    /// Packets that arrive at a link until then are dropped.
-    Blackout(u32, Time),
-    /// The schedule of a UDP source.
-    Schedule(usize, Vec<(Span, Rate)>),
-    /// When a flow that has not started starts.
-    Start(usize, Time),
-    /// When a flow stops.
-    Stop(usize, Time),
-    /// The receiver's window, segments.
-    ReceiveWindow(usize, u32),
-    /// The congestion controller: the transport of the flow with it.
-    Control(usize, FlowKind),
-}
-
-/// The packets that an action means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Of this flow, by its place in the scenario; `None`: of every flow.
-    pub flow: Option<usize>,
-    /// With this number, as in the packet log; `None`: any.
-    pub packet: Option<u32>,
-    /// How many.
-    pub count: u32,
-}
-
-/// What a run has from its start, so that changes are possible: they are not in the path of runs without changes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Prepared {
-    /// For the links, by their numbers in a run.
-    pub links: BTreeMap<u32, PreparedLink>,
-    /// What the controllers require that changes start, by the place of the flow in the scenario.
-    pub signals: BTreeMap<usize, Signals>,
-}
-
-impl Prepared {
-    /// Adds what the changes of another scenario need.
-    pub fn merge(&mut self, other: &Prepared) {
-        for (number, needed) in &other.links {
-            let link = self.links.entry(*number).or_default();
-            link.served |= needed.served;
-            link.delayed |= needed.delayed;
-            link.reorders |= needed.reorders;
-        }
-        for (flow, needed) in &other.signals {
-            let present = self.signals.entry(*flow).or_insert(Signals::NONE);
-            *present = present.and(*needed);
-        }
-    }
-}
-
-/// What a link has from the start of a run for its changes, besides a place for demands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PreparedLink {
-    /// It is served at each departure, by a transmitter whose rate has steps.
-    pub served: bool,
-    /// Its delay changes.
-    pub delayed: bool,
-    /// A change of its delay lets packets overtake each other.
-    pub reorders: bool,
-}
 
 impl Scenario {
     /// This scenario without its changes from `at` on: the run is built for them, so that it can be copied at that time and

@@ -1,8 +1,7 @@
 //! The speed benchmark: a dumbbell topology with N flows, built without a file.
 
-use super::change::Prepared;
-use super::model::CongestionControl;
 use super::model::Queue;
+use super::model::{CongestionControl, Prepared};
 use super::model::{Direction, Duplex, Flow, FlowKind, Scenario};
 use super::model::{GivenOptions, TcpFlow};
 use std::sync::Arc;

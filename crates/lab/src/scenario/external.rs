@@ -1,8 +1,7 @@
 //! External controllers: loaded and checked when a run begins.
 
-use super::change::Action;
 use super::control::{LOADER, NO_LOADER};
-use super::model::{CongestionControl, ExternalSource, Flow, FlowKind, Scenario};
+use super::model::{Action, CongestionControl, ExternalSource, Flow, FlowKind, Scenario};
 use super::paths::Routers;
 use crate::error::{Origin, ScenarioError, nearest};
 use std::borrow::Cow;

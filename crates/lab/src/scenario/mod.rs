@@ -6,7 +6,7 @@
 mod advice;
 mod aqm;
 mod cbrgen;
-pub(crate) mod change;
+mod change;
 mod control;
 mod describe;
 pub(crate) mod document;
@@ -42,14 +42,14 @@ pub(crate) mod write;
 
 pub use advice::advised;
 pub use cbrgen::cbrgen;
-pub use change::{Action, Change, Prepared, PreparedLink, Wanted};
 pub use control::{ExternalLoader, set_external_loader};
 pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;
 pub use model::{
-    CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility, Queue, QuicFlow,
-    RadioNetwork, RateVariation, RedQueue, Satellites, Scenario, Sizes, TcpFlow, Traffic,
+    Action, Change, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility,
+    Prepared, PreparedLink, Queue, QuicFlow, RadioNetwork, RateVariation, RedQueue, Satellites, Scenario,
+    Sizes, TcpFlow, Traffic, Wanted,
 };
 pub use overrides::ScenarioText;
 pub(crate) use renamed::old_names;

@@ -1,14 +1,14 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
-use super::change::{Change, Prepared};
 use crate::error::{Origin, ScenarioError};
-use cc::{ExternalFactory, Params};
-use net::impairment::{Action, Distribution, Selection};
+use cc::{ExternalFactory, Params, Signals};
+use net::impairment::{self, Distribution, Selection};
 use net::qdisc::PieConfig;
 use net::qdisc::scheduled::{CodelConfig, DualPi2Config, FairConfig};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
 use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig, Steps};
 use orbit::{Rules, SatelliteSystem};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ pub enum Loss {
         /// These packets; segments without the SYN.
         selection: Selection,
         /// What happens to them.
-        action: Action,
+        action: impairment::Action,
     },
     /// Packets that arrive in these intervals are dropped.
     Blackout {
@@ -476,3 +476,90 @@ pub struct Satellites {
 
 /// Maximum number of flows of a scenario.
 pub(crate) const MOST_FLOWS: usize = 1_000_000;
+
+/// What happens at one time.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Its name; the random streams of what it starts have it in theirs.
+    pub name: String,
+    /// When: before everything else at that time.
+    pub at: Time,
+    /// What.
+    pub actions: Vec<Action>,
+}
+
+/// One change. A link is a direction, by the number of the link in a run; a flow is its place in the scenario.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// The transmission rate.
+    Rate(u32, Rate),
+    /// The propagation delay; with `true`, packets keep their order.
+    Delay(u32, Span, bool),
+    /// The queue.
+    Queue(u32, Queue),
+    /// Losses and other impairments.
+    Losses(u32, Vec<Loss>),
+    /// The next packets of a link are dropped.
+    DropNext(u32, Wanted),
+    /// The next packets that a link would drop are not dropped.
+    KeepNext(u32, Wanted),
+    /// Packets that arrive at a link until then are dropped.
+    Blackout(u32, Time),
+    /// The schedule of a UDP source.
+    Schedule(usize, Vec<(Span, Rate)>),
+    /// When a flow that has not started starts.
+    Start(usize, Time),
+    /// When a flow stops.
+    Stop(usize, Time),
+    /// The receiver's window, segments.
+    ReceiveWindow(usize, u32),
+    /// The congestion controller: the transport of the flow with it.
+    Control(usize, FlowKind),
+}
+
+/// The packets that an action means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of this flow, by its place in the scenario; `None`: of every flow.
+    pub flow: Option<usize>,
+    /// With this number, as in the packet log; `None`: any.
+    pub packet: Option<u32>,
+    /// How many.
+    pub count: u32,
+}
+
+/// What a run has from its start, so that changes are possible: they are not in the path of runs without changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prepared {
+    /// For the links, by their numbers in a run.
+    pub links: BTreeMap<u32, PreparedLink>,
+    /// What the controllers require that changes start, by the place of the flow in the scenario.
+    pub signals: BTreeMap<usize, Signals>,
+}
+
+impl Prepared {
+    /// Adds what the changes of another scenario need.
+    pub fn merge(&mut self, other: &Prepared) {
+        for (number, needed) in &other.links {
+            let link = self.links.entry(*number).or_default();
+            link.served |= needed.served;
+            link.delayed |= needed.delayed;
+            link.reorders |= needed.reorders;
+        }
+        for (flow, needed) in &other.signals {
+            let present = self.signals.entry(*flow).or_insert(Signals::NONE);
+            *present = present.and(*needed);
+        }
+    }
+}
+
+/// What a link has from the start of a run for its changes, besides a place for demands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PreparedLink {
+    /// It is served at each departure, by a transmitter whose rate has steps.
+    pub served: bool,
+    /// Its delay changes.
+    pub delayed: bool,
+    /// A change of its delay lets packets overtake each other.
+    pub reorders: bool,
+}

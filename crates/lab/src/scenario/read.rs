@@ -1,10 +1,9 @@
 //! Reads a whole scenario.
 
-use super::change::Prepared;
 use super::document::TomlItem;
 use super::flows::read_flow;
 use super::links::read_link;
-use super::model::{Duplex, Flow, Loss, MOST_FLOWS, RadioNetwork, Satellites, Scenario, Traffic};
+use super::model::{Duplex, Flow, Loss, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic};
 use super::nodes::Nodes;
 use super::overrides::ScenarioText;
 use super::paths::Routers;

@@ -12,8 +12,10 @@
 //! before. A slope of the round-trip time below `gradient_tolerance` counts as none, as in the paper.
 //! docs/specs/controllers-2.md section 2. Status: draft.
 
+mod interval;
+mod steps;
+
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::detmath::{exp, ln};
 use crate::estimators::{ExtremeOver, Smoothed};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
@@ -22,18 +24,15 @@ use crate::{
     Ack, Algorithm, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Lost, Sent, Signals, Timeout,
     TransmitStart,
 };
+use interval::{Interval, Purpose, Slot};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
+use steps::{Steps, power};
 use units::{Rate, Segments, Span, Time};
 
 /// Smallest number of segments of an interval.
 const LEAST_SEGMENTS: u32 = 5;
-/// First bound of a change, as a part of the rate, and what each cut adds to it.
-const BOUND: f64 = 0.05;
-const BOUND_STEP: f64 = 0.1;
-/// Rate of a unit of gradient, Mb/s.
-const THETA: f64 = 1.0;
 /// An interval counts if it has sent this part of its rate.
 const SENT_PART: f64 = 0.9;
 /// Segments and round-trip time of the first rate.
@@ -48,104 +47,11 @@ const PATIENCE: f64 = 8.0;
 /// Slots of the table of transmissions at the start; a power of two.
 const SLOTS: usize = 256;
 
-/// What an interval is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// Between decisions: its result is not used.
-    None,
-    Start,
-    /// The number of the pair, and whether the rate is the higher one.
-    Probe(u8, bool),
-    Move,
-}
-
-/// A monitor interval.
-#[derive(Clone, Debug)]
-struct Interval {
-    number: u32,
-    purpose: Purpose,
-    /// Mb/s.
-    rate: f64,
-    first: Time,
-    second: Time,
-    last: Time,
-    sent: u32,
-    delivered: u32,
-    lost: u32,
-    /// Of the samples: number, sums of sending times since `first` and of round-trip times, of the squares of the former and
-    /// of the products, s.
-    sums: [f64; 5],
-}
-
-impl Interval {
-    /// The least-squares slope of the round-trip times over their sending times.
-    fn slope(&self) -> f64 {
-        let [n, x, y, xx, xy] = self.sums;
-        let spread = n * xx - x * x;
-        if n < 2.0 || spread <= 0.0 { 0.0 } else { (n * xy - x * y) / spread }
-    }
-
-    /// The rate at which it was sent, Mb/s.
-    fn measured(&self, segment_bits: f64) -> f64 {
-        let span = self.last.since(self.second).seconds();
-        if self.sent < 3 || span <= 0.0 { 0.0 } else { f64::from(self.sent - 2) * segment_bits / span / 1e6 }
-    }
-}
-
-/// A transmission that is not yet delivered or lost.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    /// One more than the number of the segment; 0 for none.
-    segment: u64,
-    interval: u32,
-    again: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Starting,
     Probing,
     Moving,
-}
-
-/// The bounded steps along the gradient.
-#[derive(Clone, Debug, Default)]
-struct Steps {
-    /// Cuts in a row, moves in this direction, and the direction.
-    cuts: u32,
-    moves: u32,
-    up: Option<bool>,
-}
-
-impl Steps {
-    /// The change of rate `r` for a gradient, both with Mb/s. `gentle`: the amplifier of the paper grows by two from the
-    /// fourth move on; otherwise that of the authors' code.
-    fn step(&mut self, r: f64, gradient: f64, paper: bool) -> f64 {
-        let up = Some(gradient > 0.0);
-        if up != self.up {
-            *self = Steps { up, ..Steps::default() };
-        }
-        self.moves += 1;
-        let moves = f64::from(self.moves);
-        let amplifier = match paper {
-            true if self.moves <= 3 => moves,
-            true => 2.0 * moves - 3.0,
-            false => power(((moves + 1.0) / 2.0).floor(), 1.2),
-        };
-        let change = amplifier * THETA * gradient;
-        let bound = (BOUND + f64::from(self.cuts) * BOUND_STEP) * r;
-        if change.abs() > bound {
-            self.cuts += 1;
-            return bound.copysign(change);
-        }
-        self.cuts = ((change.abs() / r - BOUND) / BOUND_STEP - 1e-9).ceil().max(0.0) as u32;
-        change
-    }
-}
-
-/// `x` to the power `t`; 0 for no rate.
-fn power(x: f64, t: f64) -> f64 {
-    if x <= 0.0 { 0.0 } else { exp(t * ln(x)) }
 }
 
 /// The rate, what is in flight, and the decision under way.
