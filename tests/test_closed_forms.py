@@ -41,8 +41,8 @@ def test_waiting_in_m_d_1(load: float) -> None:
     """Mean wait rho / (2 mu (1 - rho)) (Pollaczek and Khinchine)."""
     rate = 1e6
     service = MEAN_BYTES * 8 / rate
-    made = Scenario.build(packets_at_random(rate, [MEAN_BYTES], load, "", 400))
-    waits = [made.run(seed=seed).outcome["links"][0]["mean_sojourn_s"] for seed in range(1, 6)]
+    scenario = Scenario.build(packets_at_random(rate, [MEAN_BYTES], load, "", 400))
+    waits = [scenario.run(seed=seed).outcome["links"][0]["mean_sojourn_s"] for seed in range(1, 6)]
     expected = load / (1 - load) / 2 * service
     # 80,000 and more waits that are far from independent: within 4 % at 0.8, less below.
     assert sum(waits) / 5 == pytest.approx(expected, rel=0.04)
@@ -61,10 +61,10 @@ def exponential(classes: int) -> list[float]:
 @pytest.mark.parametrize(("load", "room"), [(0.8, 4), (1.2, 9)])
 def test_blocking_in_m_m_1_k(load: float, room: int) -> None:
     """Blocking (1 - rho) rho^K / (1 - rho^(K+1)), K being what waits and one in transmission."""
-    made = Scenario.build(packets_at_random(1e6, exponential(60), load, f"{room}p", 200))
+    scenario = Scenario.build(packets_at_random(1e6, exponential(60), load, f"{room}p", 200))
     dropped = delivered = 0
     for seed in range(1, 6):
-        link = made.run(seed=seed).outcome["links"][0]
+        link = scenario.run(seed=seed).outcome["links"][0]
         dropped += link["dropped_packets"]["queue"]
         delivered += link["delivered_packets"]
     k = room + 1
@@ -77,7 +77,7 @@ def lossy(
     control: str, recovery: str, loss: float, duration_s: int = 400, options: dict[str, Any] | None = None
 ) -> Any:
     """A flow over a path that is never full, each packet lost with this probability; the ACKs are not."""
-    made = {
+    tables = {
         "duration": f"{duration_s}s",
         "tcp": {"profile": "ns2", "control": control, "recovery": recovery, "window": 100_000, "clock_tick": "0s"}
         | (options or {}),
@@ -93,7 +93,7 @@ def lossy(
         ],
         "flow": [{"name": "f", "from": "a", "to": "b"}],
     }
-    scenario = Scenario.build(made)
+    scenario = Scenario.build(tables)
     outcomes = [scenario.run(seed=seed).outcome for seed in range(1, 6)]
     flows = [outcome["flows"][0] for outcome in outcomes]
     links = [outcome["links"][0] for outcome in outcomes]
@@ -111,8 +111,8 @@ def lossy(
 def test_mathis() -> None:
     """Packets a second: C / (RTT sqrt(p)); C = sqrt(3/2) where losses are regular, 1.31 where they are at random."""
     for loss in (0.0003, 0.001, 0.003):
-        found = lossy("reno", "sack", loss, 1000)
-        constant = found["rate"] * found["rtt"] * math.sqrt(found["loss"])
+        means = lossy("reno", "sack", loss, 1000)
+        constant = means["rate"] * means["rtt"] * math.sqrt(means["loss"])
         # Ott, Kemperman, Mathis (1996): between the two, apart from timeouts and the last window.
         assert 0.93 * math.sqrt(1.5) < constant < 1.05 * 1.31, (loss, constant)
 
@@ -127,10 +127,10 @@ def pftk(p: float, rtt: float, rto: float) -> float:
 def test_pftk() -> None:
     """With timeouts: losses to 10 %. The model has whole windows lost behind a loss; here each packet is on its own."""
     for loss in (0.01, 0.03, 0.1):
-        found = lossy("reno", "reno", loss, 1000)
-        model = pftk(found["loss"], found["rtt"], 0.2)
-        assert 0.8 < found["rate"] / model < 1.05, (loss, found["rate"] / model)
-        assert found["timeouts"] > 10
+        means = lossy("reno", "reno", loss, 1000)
+        model = pftk(means["loss"], means["rtt"], 0.2)
+        assert 0.8 < means["rate"] / model < 1.05, (loss, means["rate"] / model)
+        assert means["timeouts"] > 10
 
 
 def test_cubic_between_losses() -> None:
@@ -176,7 +176,7 @@ to = "b"
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 3), (4, 8), (10, 20)])
 def test_the_backlog_of_vegas(alpha: int, beta: int) -> None:
     """Between alpha and beta packets of its own in the queue, the one in transmission included (Brakmo 1995)."""
-    made = Scenario.parse(
+    scenario = Scenario.parse(
         f"""
 duration = "60s"
 warmup = "20s"
@@ -197,7 +197,7 @@ from = "a"
 to = "b"
 """
     )
-    link = made.run().outcome["links"][0]
+    link = scenario.run().outcome["links"][0]
     backlog = link["mean_queue_packets"] + link["utilisation"]
     assert alpha <= backlog <= beta + 1
     assert link["utilisation"] > 0.99
@@ -227,7 +227,7 @@ def test_bianchi(stations: int) -> None:
         [10 * math.cos(2 * math.pi * i / stations), 10 * math.sin(2 * math.pi * i / stations)] for i in range(stations)
     ]
     payload = 1000
-    made = Scenario.build(
+    scenario = Scenario.build(
         {
             "duration": "60s",
             "radio": {
@@ -244,12 +244,12 @@ def test_bianchi(stations: int) -> None:
             ],
         }
     )
-    outcome = made.run().outcome
-    found = sum(flow["goodput_bps"] for flow in outcome["flows"])
+    outcome = scenario.run().outcome
+    goodput = sum(flow["goodput_bps"] for flow in outcome["flows"])
     slot, sifs, difs, preamble = 20e-6, 10e-6, 50e-6, 192e-6
     data, ack = preamble + (payload + 28) * 8e-6, preamble + 14 * 8e-6
     success = data + sifs + ack + difs
     # A station that receives a corrupted frame waits EIFS, which is as long as the ACK would have been.
     expected = bianchi(stations, success, data + sifs + ack + difs, slot, payload * 8)
     # The model has no retry limit; here a frame is dropped after seven attempts.
-    assert found == pytest.approx(expected, rel=0.04)
+    assert goodput == pytest.approx(expected, rel=0.04)

@@ -101,17 +101,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "First difference at 4.0" in said
     assert picture.stat().st_size > 10_000
     assert main([*line, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     written = tmp_path / "changed.toml"
     values = '{ "link.l.rate" = "5Mbps", "flow.u.udp.rate" = "1Mbps" }'
     written.write_text(f'{TEXT}\n[[change]]\nat = "4s"\nset = {values}\n')
     assert main(["run", str(written), "--json"]) == 0
     alone = json.loads(capsys.readouterr().out)
-    for both in (found["changed"], alone):
+    for both in (printed["changed"], alone):
         del both["engine"]
-    assert found["changed"] == alone
-    assert 4 <= found["first_difference_s"] < 4.1
-    assert found["base"]["flows"][0]["goodput_bps"] > found["changed"]["flows"][0]["goodput_bps"]
+    assert printed["changed"] == alone
+    assert 4 <= printed["first_difference_s"] < 4.1
+    assert printed["base"]["flows"][0]["goodput_bps"] > printed["changed"]["flows"][0]["goodput_bps"]
     assert main(["what-if", str(file), "--at", "4s", "--control", "vegas"]) == 0
     capsys.readouterr()
     assert main(["what-if", str(file), "--at", "4s", "--set", "link.l.rate=10Mbps"]) == 0
@@ -262,21 +262,21 @@ def test_quic_runs_again(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_why_takes_a_drop_back(scenario: Scenario, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = explain(scenario, 5.0, flow="g", cut=True)
-    without = counterfactual(scenario, found, 5.0)
-    assert without.packet == found.packet
-    kept = without.scenario.run(packets=True, audit=True)
-    assert kept.violations == []
-    at = [step.time_s for step in found.journey if step.event == "drop"][-1]
-    rows = kept.packets.filter((kept.packets["time_s"] - at).abs() < 1e-12)
-    named = [row for row in rows.iter_rows(named=True) if row["flow"] == "g" and row["seq"] == found.packet]
+    cause = explain(scenario, 5.0, flow="g", cut=True)
+    without = counterfactual(scenario, cause, 5.0)
+    assert without.packet == cause.packet
+    result = without.scenario.run(packets=True, audit=True)
+    assert result.violations == []
+    at = [step.time_s for step in cause.journey if step.event == "drop"][-1]
+    rows = result.packets.filter((result.packets["time_s"] - at).abs() < 1e-12)
+    named = [row for row in rows.iter_rows(named=True) if row["flow"] == "g" and row["seq"] == cause.packet]
     assert {str(row["event"]) for row in named} == {"enqueue"} | ({"deliver"} if len(named) > 1 else set())
     file = tmp_path / "s.toml"
     file.write_text(TEXT)
     assert main(["why", str(file), "--at", "5s", "--flow", "g", "--cut", "--counterfactual"]) == 0
     assert without.sentence in capsys.readouterr().out
     assert main(["why", str(file), "--at", "5s", "--flow", "g", "--cut", "--counterfactual", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["counterfactual"]["packet"] == found.packet
+    assert json.loads(capsys.readouterr().out)["counterfactual"]["packet"] == cause.packet
     assert main(["why", str(file), "--at", "50ms", "--flow", "f", "--counterfactual"]) == 2
     assert "no link dropped a packet" in capsys.readouterr().err
 
@@ -296,11 +296,11 @@ def test_a_loss_on_the_link_is_taken_back() -> None:
     scenario = Scenario.parse(TEXT, ['link.l.loss={ kind = "bernoulli", rate = 0.01 }', "link.l.queue.limit=500p"])
     taken = 0
     for at_s in range(1, 10):
-        found = explain(scenario, float(at_s), flow="g", cut=True)
-        if any(step.event == "drop" and step.reason == "loss" for step in found.journey):
-            without = counterfactual(scenario, found, float(at_s))
-            kept = what_if_outcome(without.scenario)
-            assert kept != what_if_outcome(scenario), at_s
+        cause = explain(scenario, float(at_s), flow="g", cut=True)
+        if any(step.event == "drop" and step.reason == "loss" for step in cause.journey):
+            without = counterfactual(scenario, cause, float(at_s))
+            outcome = what_if_outcome(without.scenario)
+            assert outcome != what_if_outcome(scenario), at_s
             taken += 1
     assert taken > 3
 

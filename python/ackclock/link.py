@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 from urllib.parse import urlsplit
 
 from ackclock.files import BadInput
+from ackclock.toml_text import assigned_value, assignment
 
 PREFIX = "#s="
 PREFIXES = (PREFIX, "#compare=")
@@ -100,12 +101,8 @@ def _files(path: Path, text: str) -> Iterator[str]:
 def _assigned_files(overrides: Sequence[str]) -> Iterator[str]:
     """The files that assignments name, relative to the current folder. Raises BadInput if a link cannot hold one."""
     for override in overrides:
-        key, _, text = override.partition("=")
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            value = text.strip()
-        for name, file in texts({key.rpartition(".")[2].strip(' "'): value}):
+        key, text = assignment(override)
+        for name, file in texts({key.rpartition(".")[2].strip(' "'): assigned_value(text)}):
             if name in (*NAMES_FILE, "python"):
                 yield _inside(f"--set {override}", name, PurePosixPath(file), "the current")
 

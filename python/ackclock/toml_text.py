@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,19 @@ def assignment(text: str) -> tuple[str, str]:
         if letter == "=" and not quoted:
             return text[:place].strip(), text[place + 1 :].strip()
     return text.strip(), ""
+
+
+def read_value(text: str) -> Any:
+    """The value that text of TOML describes. Raises tomllib.TOMLDecodeError."""
+    return tomllib.loads(f"value = {text}")["value"]
+
+
+def assigned_value(text: str) -> Any:
+    """The value of an assignment: that of TOML; what is not TOML is text, so `10ms` needs no quotes."""
+    try:
+        return read_value(text)
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def document_text(document: Mapping[str, Any], comments: Sequence[str] = ()) -> str:

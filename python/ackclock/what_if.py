@@ -194,7 +194,7 @@ def first_difference(first: Result, second: Result) -> Difference | None:
 
     None if there is none. The runs were made with `packets=True` and `trace="ack"`, from equal beginnings.
     """
-    found = [
+    differences = [
         Difference(*row)
         for row in (
             _first_row("packet", first.packets, second.packets, _packet_words),
@@ -202,7 +202,7 @@ def first_difference(first: Result, second: Result) -> Difference | None:
         )
         if row is not None
     ]
-    return min(found, key=lambda difference: difference.time_s, default=None)
+    return min(differences, key=lambda difference: difference.time_s, default=None)
 
 
 def _first_row(

@@ -146,30 +146,32 @@ NOT_KEPT = {
 """Reasons of drops that a change cannot take back."""
 
 
-def counterfactual(scenario: Scenario, found: Explanation, at_s: float, *, seed: int | None = None) -> Counterfactual:
-    """Run a scenario without the drop that caused the change of `found`, and with it.
+def counterfactual(
+    scenario: Scenario, explanation: Explanation, at_s: float, *, seed: int | None = None
+) -> Counterfactual:
+    """Run a scenario without the drop that caused the change of `explanation`, and with it.
 
     Raises BadInput if the change was not caused by the drop of a packet at a link, or if the drop cannot be taken back.
     """
     from ackclock.what_if import World, changed
 
-    drops = [step for step in found.journey if step.event == "drop"]
-    if not drops or found.packet is None:
+    drops = [step for step in explanation.journey if step.event == "drop"]
+    if not drops or explanation.packet is None:
         raise BadInput(
             "--counterfactual: no link dropped a packet that caused this change; choose another time, or --cut"
         )
     drop = drops[-1]
     if drop.reason in NOT_KEPT:
         raise BadInput(
-            f"--counterfactual: the drop of packet {found.packet} cannot be taken back: {NOT_KEPT[drop.reason]}"
+            f"--counterfactual: the drop of packet {explanation.packet} cannot be taken back: {NOT_KEPT[drop.reason]}"
         )
     decided_s = drop.time_s
     if drop.reason == "loss":  # decided when the link accepted the packet
-        accepted = [step for step in found.journey if step.event == "enqueued" and step.link == drop.link]
+        accepted = [step for step in explanation.journey if step.event == "enqueued" and step.link == drop.link]
         decided_s = max(step.time_s for step in accepted if step.time_s <= drop.time_s)
-    change = {"do": "keep_next", "link": drop.link, "packet": found.packet}
-    if any(flow["name"] == found.flow for flow in scenario.network["flows"]):
-        change["flow"] = found.flow
+    change = {"do": "keep_next", "link": drop.link, "packet": explanation.packet}
+    if any(flow["name"] == explanation.flow for flow in scenario.network["flows"]):
+        change["flow"] = explanation.flow
     without = changed(scenario, decided_s, change)
     world = World(scenario, seed=seed, changes=[without])
     world.advance(decided_s)
@@ -178,13 +180,13 @@ def counterfactual(scenario: Scenario, found: Explanation, at_s: float, *, seed:
     windows = []
     for run in (world, branch):
         run.advance(max(at_s, decided_s) + 1e-12)  # with the events at that time
-        windows.append(run.windows[found.flow])
+        windows.append(run.windows[explanation.flow])
     rates = [
-        next(flow["goodput_bps"] for flow in run.finish().outcome["flows"] if flow["name"] == found.flow)
+        next(flow["goodput_bps"] for flow in run.finish().outcome["flows"] if flow["name"] == explanation.flow)
         for run in (world, branch)
     ]
     return Counterfactual(
-        found.packet, drop.link, drop.time_s, at_s, (windows[0], windows[1]), (rates[0], rates[1]), without
+        explanation.packet, drop.link, drop.time_s, at_s, (windows[0], windows[1]), (rates[0], rates[1]), without
     )
 
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use units::{Rate, Span};
 
 /// A model that a scenario can name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
     /// Its name.
     pub name: String,
@@ -110,18 +110,8 @@ pub const KINDS: [&str; 5] = ["controllers", "recoveries", "queues", "losses", "
 
 /// Everything of one kind; none for a kind that does not exist.
 pub fn list(kind: &str) -> Option<Vec<Entry>> {
-    let recovery = |name: &str, summary: &str| Entry {
-        name: name.into(),
-        summary: summary.into(),
-        family: None,
-        status: None,
-        source: None,
-        year: None,
-        needs: Vec::new(),
-        params: Vec::new(),
-        trace: &[],
-        limits: Vec::new(),
-    };
+    let recovery =
+        |name: &str, summary: &str| Entry { name: name.into(), summary: summary.into(), ..Entry::default() };
     Some(match kind {
         "controllers" => CONTROLLERS.iter().map(controller).collect(),
         "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.2)).collect(),
@@ -137,14 +127,9 @@ fn model(model: &net::Model) -> Entry {
     Entry {
         name: model.name.into(),
         summary: model.summary.into(),
-        family: None,
-        status: None,
         source: (!model.source.is_empty()).then(|| model.source.into()),
-        year: None,
-        needs: Vec::new(),
         params: keys.map(parameter).collect(),
-        trace: &[],
-        limits: Vec::new(),
+        ..Entry::default()
     }
 }
 
@@ -164,14 +149,8 @@ fn table(table: &Table) -> Entry {
     Entry {
         name: table.name.into(),
         summary: table.place.replace('`', ""),
-        family: None,
-        status: None,
-        source: None,
-        year: None,
-        needs: Vec::new(),
         params: table.keys.iter().map(parameter).collect(),
-        trace: &[],
-        limits: Vec::new(),
+        ..Entry::default()
     }
 }
 

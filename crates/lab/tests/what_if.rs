@@ -170,15 +170,15 @@ fn a_drop_that_is_taken_back_is_the_run_without_it_in_the_script() {
         let keep = format!(
             "change.c={{ at = \"1ps\", do = \"keep_next\", link = \"l\", flow = \"f\", packet = {number} }}"
         );
-        let kept = Scenario::parse("s", &text(&segments), &[keep]).unwrap();
+        let without_drop = Scenario::parse("s", &text(&segments), &[keep]).unwrap();
         let removed = common::scenario(&text(&others));
         let run = |scenario: &Scenario| {
             let mut run = begin(scenario);
             run.finish();
             run
         };
-        assert_eq!(packets(run(&kept)), packets(run(&removed)), "segment {segment}");
-        assert_ne!(packets(run(&kept)), packets(run(&common::scenario(&text(&segments)))));
+        assert_eq!(packets(run(&without_drop)), packets(run(&removed)), "segment {segment}");
+        assert_ne!(packets(run(&without_drop)), packets(run(&common::scenario(&text(&segments)))));
         compared += 1;
     }
     assert_eq!(compared, 20);

@@ -13,7 +13,7 @@ from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.given import tcp_options
 from ackclock.suite.run import control_table
-from ackclock.toml_text import inline
+from ackclock.toml_text import inline, read_value
 
 PACKET = 1500
 """Bytes on the wire of a packet, if those of the scenario do not fit a substrate."""
@@ -111,6 +111,6 @@ def _of(tcp: Any) -> str | None:
 
 def _name(table: str) -> str:
     """The name of a controller from its table: its kind, or the class of a controller in Python."""
-    own = tomllib.loads(f"x = {table}")["x"]
+    own = read_value(table)
     name = own.get("kind") or own.get("python", "").rpartition(":")[2]
     return str(name or table)

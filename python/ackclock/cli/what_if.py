@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +17,7 @@ from ackclock.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.plot.quantities import prefixed
 from ackclock.result import refused
 from ackclock.text import advise, ascii_json, say
-from ackclock.toml_text import assignment, inline
+from ackclock.toml_text import assigned_value, assignment, inline
 
 if TYPE_CHECKING:
     from ackclock.what_if import Row, WhatIf
@@ -118,23 +117,15 @@ def _values(scenario: Scenario, texts: list[str] | tuple[()], control: str | Non
 
         for overrides in controls(scenario, [control])[0].overrides:
             key, text = assignment(overrides)
-            values[key] = tomllib.loads(f"value = {text}")["value"]
+            values[key] = assigned_value(text)
     for text in texts:
         key, value = assignment(text)
         if not key or not value:
             raise BadInput(f"--set {text}: must be KEY=VALUE, such as link.bottleneck.rate=5Mbps")
         if key in values:
             raise BadInput(f"--set {key}: is written twice; write it once")
-        values[key] = _value(value)
+        values[key] = assigned_value(value)
     return values
-
-
-def _value(text: str) -> Any:
-    """A value as in TOML; what is not TOML is text, so `10ms` needs no quotes."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def _summarise(compared: WhatIf, values: dict[str, Any], plot: Path | None) -> None:

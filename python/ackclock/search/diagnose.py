@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from ackclock.result import Result
 from ackclock.search.evaluate import Evaluator, Value
 from ackclock.search.objective import Role
 from ackclock.search.space import Genome, Number
-from ackclock.toml_text import inline
+from ackclock.toml_text import inline, read_value
 
 NEIGHBOURS = ("reno", "cubic", "bbr")
 """Controllers that stand in for the tested one."""
@@ -199,7 +198,7 @@ def _roles(evaluator: Evaluator, genome: Genome) -> list[tuple[str, Role]]:
     flows = evaluator.scenario(genome, tested).resolved["flows"]
     name = next(one["control"] for one in flows if one["name"] in evaluator.space.flows_of(genome))
     options = dict(tested.set_)
-    named = tomllib.loads(f"x = {options.get('congestion_control', inline(name))}")["x"]
+    named = read_value(options.get("congestion_control", inline(name)))
     table = named if isinstance(named, dict) else {"kind": named}
     changes = [
         (f"{key} = {inline(value)}", table | {key: value}) for key, values in PARAMETERS.items() for value in values

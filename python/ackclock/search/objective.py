@@ -14,6 +14,7 @@ from ackclock.agree.perturb import key
 from ackclock.files import BadInput
 from ackclock.plot.metrics import check_name, metric
 from ackclock.suite.run import control_table
+from ackclock.toml_text import read_value
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
@@ -95,7 +96,7 @@ def role(text: str) -> Role:
         return Role(text, (("profile", f'"{text}"'),))
     table = control_table(text)
     try:
-        tomllib.loads(f"x = {table}")
+        read_value(table)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{text}: no controller: a name, FILE.py:CLASS, or a table of TOML ({error})") from None
     return Role(text, (("congestion_control", table),))
@@ -103,7 +104,7 @@ def role(text: str) -> Role:
 
 def names_code(one: Role) -> bool:
     """Whether a role names a controller in Python."""
-    tables = (tomllib.loads(f"x = {value}")["x"] for _, value in one.set_)
+    tables = (read_value(value) for _, value in one.set_)
     return any(isinstance(table, dict) and "python" in table for table in tables)
 
 

@@ -69,8 +69,8 @@ export async function leave(at: number, lines: string[]): Promise<void> {
 /** The curves of the range that is looked at. */
 export async function look(px: number): Promise<void> {
   if (!client || branch.at === null) return;
-  const mine = turn, found = await client.call('curves', { from: time.from, to: time.to, px });
-  if (mine === turn) branch.curves = found;
+  const mine = turn, curves = await client.call('curves', { from: time.from, to: time.to, px });
+  if (mine === turn) branch.curves = curves;
 }
 /** The scenario with the change, in place of the scenario. */
 export function keep(): void {

@@ -346,14 +346,14 @@ impl Vivace {
 
     /// Decides on the direction when all probes have a result.
     fn decide(&mut self) {
-        let mut found = Vec::with_capacity(self.probes.len());
+        let mut utilities = Vec::with_capacity(self.probes.len());
         for [low, high] in &self.probes {
             let (Some(low), Some(high)) = (low, high) else { return };
-            found.push((*low, *high));
+            utilities.push((*low, *high));
         }
-        let all = found.len();
-        let ups = found.iter().filter(|(low, high)| high > low).count();
-        let downs = found.iter().filter(|(low, high)| high < low).count();
+        let all = utilities.len();
+        let ups = utilities.iter().filter(|(low, high)| high > low).count();
+        let downs = utilities.iter().filter(|(low, high)| high < low).count();
         let up = if 2 * ups > all {
             true
         } else if downs == all {
@@ -361,7 +361,7 @@ impl Vivace {
         } else {
             return self.probe_again();
         };
-        let agreeing = || found.iter().filter(|(low, high)| (high > low) == up && high != low);
+        let agreeing = || utilities.iter().filter(|(low, high)| (high > low) == up && high != low);
         let width = 2.0 * self.epsilon * self.rate;
         let gradient = agreeing().map(|(low, high)| (high - low) / width).sum::<f64>() / all as f64;
         let won = agreeing().map(|(low, high)| if up { high } else { low });
@@ -499,12 +499,12 @@ mod tests {
     #[test]
     fn the_utility_has_the_values_of_the_specification() {
         let own = vivace();
-        let found = [
+        let utilities = [
             own.utility_of(10.0, 0.0, 0.0),
             own.utility_of(10.0, 0.0, 0.02),
             own.utility_of(10.0, 0.01, 0.0),
         ];
-        for (value, expected) in found.iter().zip([7.943282347, 5.673282347, -82.056717653]) {
+        for (value, expected) in utilities.iter().zip([7.943282347, 5.673282347, -82.056717653]) {
             assert!((value - expected).abs() < 1e-6, "{value}");
         }
     }

@@ -2,12 +2,12 @@
 //! and what differs from the scenario before must be something that can change.
 
 use super::document::{TomlItem, TomlValue};
-use super::model::{Action, Change, Direction, Flow, FlowKind, Loss, Scenario, Wanted};
+use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Loss, Scenario, Wanted};
 use super::overrides::assign;
 use super::table::TableReader;
 use crate::error::{Origin, ScenarioError, nearest};
 use cc::Signals;
-use units::{Rate, Span, Time};
+use units::{Span, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -45,11 +45,7 @@ impl Scenario {
                 | Action::Blackout(link, _) => {
                     prepared.links.entry(*link).or_default();
                 }
-                Action::Control(flow, kind) => {
-                    let needs = kind.needs();
-                    let present = prepared.signals.entry(*flow).or_insert(Signals::NONE);
-                    *present = present.and(needs);
-                }
+                Action::Control(flow, kind) => prepared.require(*flow, kind.needs()),
                 Action::Schedule(..) | Action::Start(..) | Action::Stop(..) | Action::ReceiveWindow(..) => {}
             }
         }
@@ -279,8 +275,8 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::
             // The controller and the receiver's window give the defaults of these, which apply at the start of a flow.
             (rest.window, rest.initial_window, rest.initial_ssthresh) =
                 (then.window, then.initial_window, then.initial_ssthresh);
+            let controller = format!("{:?}", old_tcp.control) != format!("{:?}", tcp.control);
             if rest != *then {
-                let controller = format!("{:?}", old_tcp.control) != format!("{:?}", tcp.control);
                 return Err(match controller {
                     true => "this controller needs other options of TCP (such as ecn), which cannot change during a run".into(),
                     false => format!("these options of TCP cannot change during a run; {CHANGEABLE}"),
@@ -289,15 +285,22 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::
             if now.window != then.window {
                 actions.push(Action::ReceiveWindow(index, now.window));
             }
-            if format!("{:?}", old_tcp.control) != format!("{:?}", tcp.control) {
+            if controller {
                 if let Some(conflict) = old.kind.recovery_conflict(&new.kind) {
                     return Err(conflict);
                 }
                 actions.push(Action::Control(index, new.kind.clone()));
             }
         }
-        (FlowKind::Udp { .. }, FlowKind::Udp { schedule, .. }) => {
-            actions.extend(schedule_action(index, &old.kind, &new.kind, schedule)?);
+        (
+            FlowKind::Udp { packet, schedule, period, jitter },
+            FlowKind::Udp { packet: size, schedule: next, period: cycle, jitter: random },
+        ) => {
+            let differs = schedule != next;
+            if (packet, period, jitter) != (size, cycle, random) || period.is_some() && differs {
+                return Err("of a UDP source only rate and schedule can change".into());
+            }
+            actions.extend(differs.then(|| Action::Schedule(index, next.clone())));
         }
         (FlowKind::Quic(_), FlowKind::Quic(_)) if format!("{:?}", old.kind) == format!("{:?}", new.kind) => {}
         (FlowKind::Quic(_), FlowKind::Quic(_)) => {
@@ -308,25 +311,6 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::
         _ => return Err("the transport of a flow cannot change during a run".into()),
     }
     Ok(actions)
-}
-
-fn schedule_action(
-    index: usize,
-    old: &FlowKind,
-    new: &FlowKind,
-    schedule: &[(Span, Rate)],
-) -> std::result::Result<Option<Action>, String> {
-    let (
-        FlowKind::Udp { packet: size, schedule: from, period, jitter },
-        FlowKind::Udp { packet, period: again, jitter: random, .. },
-    ) = (old, new)
-    else {
-        return Ok(None);
-    };
-    if (size, period, jitter) != (packet, again, random) || period.is_some() && from != schedule {
-        return Err("of a UDP source only rate and schedule can change".into());
-    }
-    Ok((from != schedule).then(|| Action::Schedule(index, schedule.to_vec())))
 }
 
 /// The number of a direction: of a link by its name, which is its forward direction, or by the nodes `a->b`.
@@ -341,9 +325,7 @@ fn direction_of(scenario: &Scenario, link: &str) -> std::result::Result<u32, Str
         })
     };
     named.or_else(between).ok_or_else(|| {
-        let names: Vec<String> = links()
-            .map(|(duplex, _)| duplex.name.clone().unwrap_or_else(|| duplex.ends.join("->")))
-            .collect();
+        let names: Vec<String> = scenario.links.iter().map(Duplex::key).collect();
         format!("there is no link \"{link}\"; {}", nearest(link, names.iter().map(String::as_str)))
     })
 }

@@ -5,6 +5,7 @@ use super::model::{Action, CongestionControl, ExternalSource, Flow, FlowKind, Sc
 use super::paths::Routers;
 use crate::error::{Origin, ScenarioError, nearest};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -24,26 +25,18 @@ impl Scenario {
         }
         let mut loaded = self.clone();
         for flow in &mut loaded.flows {
-            let Some(CongestionControl::ExternalSource(source)) = flow.kind.control() else { continue };
-            let source = source.clone();
-            flow.kind = load(&flow.kind, &source)?;
-            self.lacks(flow).map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
+            let Some(source) = load(&mut flow.kind)? else { continue };
+            check(&source, self.lacks(flow))?;
         }
         for table in &mut loaded.traffic {
-            let Some(CongestionControl::ExternalSource(source)) = table.kind.control() else { continue };
-            let source = source.clone();
-            table.kind = load(&table.kind, &source)?;
-            let lacks = table.kind.unmet_option().or_else(|| table.lacks_routers());
-            lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
+            let Some(source) = load(&mut table.kind)? else { continue };
+            check(&source, table.kind.unmet_option().or_else(|| table.lacks_routers()))?;
         }
         for action in loaded.changes.iter_mut().flat_map(|change| &mut change.actions) {
             let Action::Control(flow, kind) = action else { continue };
-            let Some(CongestionControl::ExternalSource(source)) = kind.control() else { continue };
-            let source = source.clone();
-            *kind = load(kind, &source)?;
-            let conflict = loaded.flows[*flow].kind.recovery_conflict(kind);
-            let lacks = kind.unmet_option().or(conflict);
-            lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))?;
+            let Some(source) = load(kind)? else { continue };
+            let conflict = || loaded.flows[*flow].kind.recovery_conflict(kind);
+            check(&source, kind.unmet_option().or_else(conflict))?;
         }
         loaded.prepare();
         Ok(Cow::Owned(loaded))
@@ -89,10 +82,18 @@ impl Scenario {
     }
 }
 
-/// The transport of a flow with the factory in place of the source of its controller.
-fn load(kind: &FlowKind, source: &ExternalSource) -> Result<FlowKind> {
-    let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(source));
+/// Puts the factory of a controller in place of its source, which it returns; `None` if the controller has no source.
+fn load(kind: &mut FlowKind) -> Result<Option<Arc<ExternalSource>>> {
+    let Some(CongestionControl::ExternalSource(source)) = kind.control() else { return Ok(None) };
+    let source = source.clone();
+    let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(&source));
     let factory = factory.map_err(|message| source.refuse(message))?;
     let loaded = kind.with_control(CongestionControl::ExternalController(factory));
-    Ok(loaded.unwrap_or_else(|| unreachable!("a flow with a source of a controller has a controller")))
+    *kind = loaded.unwrap_or_else(|| unreachable!("a flow with a source of a controller has a controller"));
+    Ok(Some(source))
+}
+
+/// Refuses a controller that lacks a signal.
+fn check(source: &ExternalSource, lacks: Option<String>) -> Result<()> {
+    lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))
 }

@@ -538,6 +538,17 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Whether a link is served at each departure.
+    pub fn serves(&self, link: u32) -> bool {
+        self.links.get(&link).is_some_and(|link| link.served)
+    }
+
+    /// Adds what a controller of a flow requires.
+    pub fn require(&mut self, flow: usize, needs: Signals) {
+        let present = self.signals.entry(flow).or_insert(Signals::NONE);
+        *present = present.and(needs);
+    }
+
     /// Adds what the changes of another scenario need.
     pub fn merge(&mut self, other: &Prepared) {
         for (number, needed) in &other.links {
@@ -547,8 +558,7 @@ impl Prepared {
             link.reorders |= needed.reorders;
         }
         for (flow, needed) in &other.signals {
-            let present = self.signals.entry(*flow).or_insert(Signals::NONE);
-            *present = present.and(*needed);
+            self.require(*flow, *needed);
         }
     }
 }

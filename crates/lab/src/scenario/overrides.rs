@@ -59,8 +59,8 @@ fn is_python(key: &str) -> bool {
 }
 
 /// Applies `KEY=VALUE` to a document. In `link.NAME...`, `flow.NAME...` and `change.NAME...` the name selects the table (a
-/// change that does not exist is added), in `loss[N]` the number selects an element of an array, from 0. Put a name that contains dots or equal signs in double quotes.
-/// `source` is the text that the assignment comes with, if any.
+/// change that does not exist is added), in `loss[N]` the number selects an element of an array, from 0. Put a name that
+/// contains dots or equal signs in double quotes. `source` is the text that the assignment comes with, if any.
 fn apply(
     document: &mut TomlItem,
     assignment: &str,
@@ -91,10 +91,7 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
     if let ["change", name, rest @ ..] = &parts[..] {
         add_change(document, name, &origin);
         if let (TomlValue::Table(entries), true) = (&mut value.value, rest.is_empty()) {
-            entries.push((
-                "name".into(),
-                TomlItem { value: TomlValue::Text((*name).into()), origin: origin.clone() },
-            ));
+            entries.push(name_entry(name, &origin));
         }
     }
     let mut at = document;
@@ -148,10 +145,14 @@ fn add_change(document: &mut TomlItem, name: &str, origin: &Origin) {
     let changes = entries.iter_mut().find(|(key, _)| key == "change").map(|(_, item)| &mut item.value);
     let Some(TomlValue::List(changes)) = changes else { return };
     if !changes.iter().enumerate().any(|(index, item)| label(index, item) == name) {
-        let text = TomlItem { value: TomlValue::Text(name.into()), origin: origin.clone() };
-        let table = TomlValue::Table(vec![("name".into(), text)]);
+        let table = TomlValue::Table(vec![name_entry(name, origin)]);
         changes.push(TomlItem { value: table, origin: origin.clone() });
     }
+}
+
+/// The key `name` of a table.
+fn name_entry(name: &str, origin: &Origin) -> (String, TomlItem) {
+    ("name".into(), TomlItem { value: TomlValue::Text(name.into()), origin: origin.clone() })
 }
 
 /// The name and the index of a part such as `loss[1]`, if it has this form.

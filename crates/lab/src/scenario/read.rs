@@ -199,7 +199,7 @@ fn check_names(
         for loss in losses {
             let Loss::Scripted { flow, .. } = loss else { continue };
             if !seen.contains(flow.as_str()) {
-                let path = format!("link.{}", link.name.as_deref().unwrap_or(&link.ends.join("->")));
+                let path = format!("link.{}", link.key());
                 let message =
                     format!("names the flow \"{flow}\", which does not exist; {}", nearest(flow, seen));
                 return Err(TableReader::new(path, item)?.error("loss", message));

@@ -30,8 +30,9 @@ pub(super) fn add_links(
     for (i, (direction, rtt)) in directions.iter().zip(&round_trips).enumerate() {
         let (link, rtt) = (LinkId(i as u32), *rtt);
         let prepared = plan.scenario.prepared.links.get(&link.0);
-        let scheduled = is_scheduled(direction) || prepared.is_some_and(|link| link.served);
-        let stream = |purpose: &str| stream(plan, topology, link, purpose);
+        let served = plan.scenario.prepared.serves(link.0);
+        let scheduled = is_scheduled(direction) || served;
+        let stream = |purpose: &str| named_stream(plan.seed, topology, link, purpose);
         let (rate, delay) = (direction.mean_rate(plan.end), direction.delay);
         let qdisc = match scheduled {
             true => Qdisc::Unlimited, // replaced by its scheduler
@@ -60,11 +61,9 @@ pub(super) fn add_links(
         if scheduled {
             let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
             let steps = || stream("rate");
-            let transmitter = match prepared {
-                Some(link) if link.served && direction.variation.is_none() => {
-                    Transmitter::Changing(vec![(Time::ZERO, rate)])
-                }
-                _ => transmitter(direction, rate, plan.end, steps),
+            let transmitter = match served && direction.variation.is_none() {
+                true => Transmitter::Changing(vec![(Time::ZERO, rate)]),
+                false => transmitter(direction, rate, plan.end, steps),
             };
             network.set_scheduler(link, scheduler, transmitter);
         }
@@ -102,11 +101,6 @@ fn random_steps(interval: Span, [min, max]: [Rate; 2], end: Time, mut stream: St
     let mut rate = || Rate::from_bps(min.bps() + (stream.uniform() * width) as u64);
     let steps = times.take_while(|at| *at <= end).map(|at| (at, rate())).collect();
     RateSteps { steps, period: Span::ZERO }
-}
-
-/// The random stream of a link for a purpose.
-fn stream(plan: &Plan<'_>, topology: &Topology, link: LinkId, purpose: &str) -> Stream {
-    named_stream(plan.seed, topology, link, purpose)
 }
 
 /// The random stream of a link for a purpose, of a run with this seed.
@@ -174,7 +168,7 @@ fn audited_link(
         },
     };
     let rate = direction.mean_rate(plan.end);
-    let served = plan.scenario.prepared.links.get(&link.0).is_some_and(|link| link.served);
+    let served = plan.scenario.prepared.serves(link.0);
     // A scripted delay is added to that of the link; during a stall the transmitter pauses.
     let (mut delay, mut pause) = (known.delay, known.pause);
     for loss in &direction.losses {
