@@ -385,7 +385,7 @@ def test_what_does_not_fit_the_results_is_told(
     assert len(str(caught.value).splitlines()) == 1
 
 
-KEYS = ("bbr", "ca-artt", "westwood", "bic-iridium", "enhanced-rcp", "sarbe-ecn")
+KEYS = ("bbr", "ca-artt", "copa", "ledbat-plus-plus", "westwood", "bic-iridium", "enhanced-rcp", "sarbe-ecn")
 
 
 def test_all_papers_can_be_interrupted(root: Path, tmp_path: Path) -> None:
