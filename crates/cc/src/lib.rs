@@ -35,6 +35,7 @@ pub use events::{
 pub use external::{CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure};
 pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
 pub use params::{Param, ParamError, ParamKind, ParamValue, Params};
+pub use policy::{ActionKind, Feature, Measured, Plan, action_kinds};
 pub use slow_start::SlowStart;
 pub use window::Window;
 
@@ -63,6 +64,7 @@ registry::controllers! {
     compound: Compound,
     copa: Copa,
     vivace: Vivace,
+    policy: Policy,
     cdg: Cdg,
     ledbat: Ledbat,
     ledbat_pp: LedbatPp,

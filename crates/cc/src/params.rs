@@ -1,6 +1,8 @@
 //! Parameters of models: declared once, with unit, default and source.
 
+use crate::policy::Plan;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub enum ParamKind {
     Switch(bool),
     /// One of several words; the first is the default.
     Choice(&'static [&'static str]),
+    /// A policy file; the default is the policy that ships.
+    Policy,
 }
 
 /// A declared parameter.
@@ -42,6 +46,8 @@ pub enum ParamValue {
     Switch(bool),
     /// A word.
     Word(String),
+    /// What a policy file says.
+    Policy(Arc<Plan>),
 }
 
 impl fmt::Display for ParamValue {
@@ -50,6 +56,7 @@ impl fmt::Display for ParamValue {
             ParamValue::Number(n) => write!(f, "{n}"),
             ParamValue::Switch(b) => write!(f, "{b}"),
             ParamValue::Word(w) => write!(f, "\"{w}\""),
+            ParamValue::Policy(_) => f.write_str("a policy"),
         }
     }
 }
@@ -83,6 +90,7 @@ impl Params {
                     ParamKind::Number { default, .. } => ParamValue::Number(default),
                     ParamKind::Switch(on) => ParamValue::Switch(on),
                     ParamKind::Choice(words) => ParamValue::Word(words[0].into()),
+                    ParamKind::Policy => ParamValue::Policy(crate::policy::trained()),
                 };
                 (p.name, default)
             })
@@ -97,12 +105,16 @@ impl Params {
                     }
                 }
                 (ParamKind::Switch(_), ParamValue::Switch(_)) => {}
+                (ParamKind::Policy, ParamValue::Policy(_)) => {}
                 (ParamKind::Choice(words), ParamValue::Word(word)) => {
                     if !words.contains(&word.as_str()) {
                         return refuse(Some(format!("\"{word}\" is not one of {}", words.join(", "))));
                     }
                 }
                 (ParamKind::Number { .. }, _) => return refuse(Some(format!("{value} is not a number"))),
+                (ParamKind::Policy, _) => {
+                    return refuse(Some(format!("{value} is not the name of a policy file")));
+                }
                 (ParamKind::Switch(_), _) => return refuse(Some(format!("{value} is not true or false"))),
                 (ParamKind::Choice(words), _) => {
                     return refuse(Some(format!("{value} is not one of {}", words.join(", "))));
@@ -143,6 +155,13 @@ impl Params {
         match self.get(name) {
             ParamValue::Word(word) => word,
             other => panic!("parameter {name} is {other}, read as a word"),
+        }
+    }
+    /// The policy chosen for `name`.
+    pub fn policy(&self, name: &str) -> Arc<Plan> {
+        match self.get(name) {
+            ParamValue::Policy(plan) => plan.clone(),
+            other => panic!("parameter {name} is {other}, read as a policy"),
         }
     }
     /// Every name with its value, in the order of declaration.

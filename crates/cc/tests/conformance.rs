@@ -83,6 +83,7 @@ fn variants() -> Vec<(&'static str, Params)> {
                 cc::ParamKind::Choice(words) => {
                     words[1..].iter().map(|w| ParamValue::Word((*w).into())).collect()
                 }
+                cc::ParamKind::Policy => Vec::new(),
                 cc::ParamKind::Switch(on) => vec![ParamValue::Switch(!on)],
                 cc::ParamKind::Number { min, max, .. } => {
                     vec![ParamValue::Number(min), ParamValue::Number(max)]

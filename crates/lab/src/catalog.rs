@@ -175,6 +175,7 @@ fn controller(d: &cc::Descriptor) -> Entry {
             ParamKind::Number { default, min, max } => (default.to_string(), format!("{min} to {max}")),
             ParamKind::Switch(on) => (on.to_string(), "true or false".into()),
             ParamKind::Choice(words) => (words[0].into(), words.join(", ")),
+            ParamKind::Policy => ("the policy that ships".into(), "a file".into()),
         };
         Parameter { name: p.name.into(), default, unit: p.unit.into(), doc: format!("{} [{allowed}]", p.doc) }
     });

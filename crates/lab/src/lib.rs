@@ -26,10 +26,10 @@ pub use scenario::{
     advised, cbrgen, dumbbell, set_external_loader,
 };
 pub use simulation::{
-    Attachment, DeliveredDatagram, EngineCost, Fairness, FlowBounds, FlowEnd, FlowOutcome, HandoffOutcome,
-    LinkOutcome, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow, ResolvedLink,
-    ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings, TraceMode,
-    WindowLog, to_json,
+    Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
+    HandoffOutcome, LinkOutcome, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
+    ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings,
+    TraceMode, WindowLog, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

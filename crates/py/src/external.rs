@@ -109,6 +109,9 @@ impl PyFactory {
                 cc::ParamValue::Number(n) => keywords.set_item(name, n)?,
                 cc::ParamValue::Switch(on) => keywords.set_item(name, on)?,
                 cc::ParamValue::Word(word) => keywords.set_item(name, word)?,
+                cc::ParamValue::Policy(_) => {
+                    unreachable!("the arguments of a class are numbers, switches and words")
+                }
             }
         }
         Ok(self.class.bind(py).call((PyFlowInfo(*flow),), Some(&keywords))?.unbind())

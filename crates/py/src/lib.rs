@@ -1,6 +1,7 @@
 //! The Python module `ackclock._core`: scenarios, runs, studies, lists. Columns are passed as bytes.
 #![forbid(unsafe_code)]
 
+mod environments;
 mod errors;
 mod events;
 mod external;
@@ -63,6 +64,8 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::environments::{Environments, check_policy, policy_features};
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]

@@ -46,6 +46,7 @@ COMMANDS = (
     "search",
     "expect",
     "paper",
+    "policy",
     "identify",
     "replay",
     "orbit",

@@ -5,7 +5,7 @@ use super::document::{self as value, TomlItem, TomlValue};
 use super::model::{CongestionControl, ExternalSource};
 use super::table::TableReader;
 use crate::error::{ErrorKind, ScenarioError, Source, nearest};
-use cc::{AnyController, CONTROLLERS, Controller, ExternalFactory, FlowInfo, Params, Signals};
+use cc::{AnyController, CONTROLLERS, Controller, ExternalFactory, FlowInfo, ParamKind, Params, Signals};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span};
@@ -123,7 +123,22 @@ fn read_registered(table: &TableReader<'_>, entries: &[(String, TomlItem)]) -> R
     let name = table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
     let mut values = arguments(table, &read_fit(table)?)?;
     values.extend(arguments(table, entries)?.into_iter().filter(|(key, _)| key != "kind" && key != "fit"));
+    read_policy(table, name, &mut values)?;
     registered(name, values, &|key, message| table.error(if key.is_empty() { "kind" } else { key }, message))
+}
+
+/// Puts what a policy file says in place of its name.
+fn read_policy(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::ParamValue)]) -> Result<()> {
+    let params = CONTROLLERS.iter().find(|d| d.name == name).map_or(&[][..], |d| d.params);
+    for param in params.iter().filter(|param| param.kind == ParamKind::Policy) {
+        let Some((path, text)) = table.file(param.name)? else { continue };
+        let plan = cc::Plan::read(&text)
+            .map_err(|message| table.error(param.name, format!("{}: {message}", path.display())))?;
+        for (_, value) in values.iter_mut().filter(|(key, _)| key == param.name) {
+            *value = cc::ParamValue::Policy(Arc::new(plan.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// The present name of a parameter: `reading` is now called `variant`.
@@ -195,7 +210,7 @@ fn without_unit(
                 .map(cc::ParamValue::Number)
                 .map_err(|error| format!("{error}; write it like \"{example}\""))
         }
-        cc::ParamValue::Switch(_) => Ok(value),
+        cc::ParamValue::Switch(_) | cc::ParamValue::Policy(_) => Ok(value),
     }
 }
 

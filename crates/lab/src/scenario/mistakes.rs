@@ -185,7 +185,7 @@ impl Walk {
         for param in descriptor.params {
             match param.kind {
                 ParamKind::Switch(_) => drop(self.note(reader.switch(param.name))),
-                ParamKind::Choice(_) => drop(self.note(reader.text(param.name))),
+                ParamKind::Choice(_) | ParamKind::Policy => drop(self.note(reader.text(param.name))),
                 ParamKind::Number { .. } if !param.unit.is_empty() => drop(reader.get(param.name)),
                 ParamKind::Number { min, max, .. } => drop(self.note(reader.number(param.name, min, max))),
             }

@@ -214,6 +214,7 @@ fn parameter(param: &cc::Param) -> (String, Value) {
         }
         ParamKind::Switch(on) => (json!({ "type": "boolean" }), on.to_string()),
         ParamKind::Choice(words) => (json!({ "enum": words }), words[0].to_string()),
+        ParamKind::Policy => (json!({ "type": "string" }), "the policy that ships".into()),
     };
     let unit = if param.unit.is_empty() { String::new() } else { format!(" ({})", param.unit) };
     form["description"] = format!("{}{unit}. Default: {default}.", capitalised(param.doc)).into();

@@ -15,7 +15,8 @@ mod fork;
 mod memory;
 mod outcome;
 pub(crate) mod overview;
-pub(crate) mod probes;
+pub(crate) mod policies;
+mod probes;
 #[cfg(not(feature = "quic"))]
 #[path = "no_quic.rs"]
 mod quic;
@@ -37,6 +38,7 @@ pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,
 };
+pub use policies::Environment;
 pub use radio_log::{RadioLog, RouteChange};
 pub use recorder::{PacketLog, Recording, RuleRow, TraceMode, WindowLog};
 

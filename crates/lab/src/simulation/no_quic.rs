@@ -30,6 +30,9 @@ impl QuicEndpoints {
     pub fn shown_window(&self) -> (f64, f64) {
         match self.0 {}
     }
+    pub fn with_policy<T>(&mut self, _: impl FnOnce(&mut cc::Policy) -> T) -> Option<T> {
+        match self.0 {}
+    }
     pub fn segment(&self) -> u32 {
         match self.0 {}
     }

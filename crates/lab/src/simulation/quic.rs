@@ -56,6 +56,11 @@ impl QuicEndpoints {
         (self.window[0], self.window[1])
     }
 
+    /// Calls `use_policy` with the sender's controller, if that is a policy.
+    pub fn with_policy<T>(&mut self, use_policy: impl FnOnce(&mut cc::Policy) -> T) -> Option<T> {
+        self.ends[0].controller().and_then(|handle| handle.lock().policy_mut().map(use_policy))
+    }
+
     /// Adds to the integrals up to `now`.
     pub fn integrate(&mut self, now: Time) {
         let span = now.since(self.integrated).seconds();

@@ -167,6 +167,13 @@ impl ControllerState {
 
     // ---- what others see --------------------------------------------------------------------------------
 
+    /// The controller, if it is a policy.
+    pub fn policy_mut(&mut self) -> Option<&mut cc::Policy> {
+        match &mut self.controller {
+            AnyController::Policy(policy) => Some(policy),
+            _ => None,
+        }
+    }
     /// The controller.
     pub fn controller(&self) -> &AnyController {
         &self.controller

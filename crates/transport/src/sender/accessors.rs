@@ -42,6 +42,13 @@ impl Sender {
     pub fn controller(&self) -> &AnyController {
         &self.controller
     }
+    /// The congestion controller, if it is a policy.
+    pub fn policy_mut(&mut self) -> Option<&mut cc::Policy> {
+        match &mut self.controller {
+            AnyController::Policy(policy) => Some(policy),
+            _ => None,
+        }
+    }
     /// The time at which the last byte was acknowledged; `None` before that.
     pub fn completed(&self) -> Option<Time> {
         self.done.then_some(self.completed)

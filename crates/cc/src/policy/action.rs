@@ -1,0 +1,150 @@
+//! What an action of a policy does to the window or the rate of a flow.
+
+use super::plan::{number, refuse_unknown};
+use crate::detmath;
+use toml::{Table, Value};
+
+/// The factors and steps of [`ActionKind::Discrete5`] (mvfst-rl).
+const FIVE: [fn(f64) -> f64; 5] = [|w| w, |w| w / 2.0, |w| w - 10.0, |w| w + 10.0, |w| w * 2.0];
+
+/// A kind of action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// `a` in any range: the rate is multiplied by `1 + scale a`, or divided by `1 - scale a` if `a` is negative (Aurora).
+    RateDelta,
+    /// `a` from -2 to 2: the window is multiplied by `2^(scale a)` (Orca).
+    CwndPow2,
+    /// One of five: the window stays, is halved, reduced by 10, increased by 10 or doubled (mvfst-rl).
+    Discrete5,
+    /// The window, segments, times `scale`.
+    Cwnd,
+    /// The rate, segments a second, times `scale`.
+    Pacing,
+}
+
+impl ActionKind {
+    /// All kinds.
+    pub const ALL: [ActionKind; 5] = [
+        ActionKind::RateDelta,
+        ActionKind::CwndPow2,
+        ActionKind::Discrete5,
+        ActionKind::Cwnd,
+        ActionKind::Pacing,
+    ];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ActionKind::RateDelta => "rate_delta",
+            ActionKind::CwndPow2 => "cwnd_pow2",
+            ActionKind::Discrete5 => "discrete5",
+            ActionKind::Cwnd => "cwnd",
+            ActionKind::Pacing => "pacing",
+        }
+    }
+
+    /// What an action does.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            ActionKind::RateDelta => "the rate times 1 + scale a, or over 1 - scale a if a is negative (Aurora)",
+            ActionKind::CwndPow2 => "the window times 2^(scale a) (Orca)",
+            ActionKind::Discrete5 => "the window stays, halves, falls by 10, grows by 10 or doubles (mvfst-rl)",
+            ActionKind::Cwnd => "the window is scale a, segments",
+            ActionKind::Pacing => "the rate is scale a, segments a second",
+        }
+    }
+
+    /// Number of outputs of a network that chooses it.
+    pub const fn outputs(self) -> usize {
+        if matches!(self, ActionKind::Discrete5) { 5 } else { 1 }
+    }
+
+    /// Whether it sets a rate; otherwise a window.
+    pub const fn paces(self) -> bool {
+        matches!(self, ActionKind::RateDelta | ActionKind::Pacing)
+    }
+
+    /// The smallest and the largest action; what is outside is set to them.
+    pub const fn bounds(self) -> (f64, f64) {
+        match self {
+            ActionKind::RateDelta => (-1e6, 1e6),
+            ActionKind::CwndPow2 => (-2.0, 2.0),
+            ActionKind::Discrete5 => (0.0, 4.0),
+            ActionKind::Cwnd | ActionKind::Pacing => (0.0, 1e9),
+        }
+    }
+
+    const fn scale(self) -> f64 {
+        if matches!(self, ActionKind::RateDelta) { 0.025 } else { 1.0 }
+    }
+}
+
+/// An action with its scale and the bounds of what it sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Action {
+    /// What it does.
+    pub kind: ActionKind,
+    /// The factor of the action.
+    pub scale: f64,
+    /// Bounds of the window (segments) or the rate (segments a second).
+    pub bounds: (f64, f64),
+}
+
+impl Action {
+    /// Reads the table `[action]`. Fails with the key and what is wrong with it.
+    pub(super) fn read(table: Option<&Table>) -> Result<Action, String> {
+        let all = || ActionKind::ALL.map(ActionKind::name).join(", ");
+        let Some(table) = table else { return Err(format!("action: missing; its kind is one of {}", all())) };
+        refuse_unknown(table, &["kind", "scale", "least", "largest"], "action.")?;
+        let name = table.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let kind = ActionKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let kind = kind.ok_or_else(|| format!("action.kind: \"{name}\" is not one of {}", all()))?;
+        let scale = number(table, ("action", "scale"), kind.scale(), (1e-9, 1e9))?;
+        let least = number(table, ("action", "least"), 2.0, (1.0, 1e9))?;
+        let largest = number(table, ("action", "largest"), 1e9, (least, 1e9))?;
+        Ok(Action { kind, scale, bounds: (least, largest) })
+    }
+
+    /// The window or rate after the action `a` on `value`.
+    pub fn apply(&self, value: f64, a: f64) -> f64 {
+        let (least, largest) = self.kind.bounds();
+        let a = a.clamp(least, largest);
+        let scaled = self.scale * a;
+        let next = match self.kind {
+            ActionKind::RateDelta if scaled >= 0.0 => value * (1.0 + scaled),
+            ActionKind::RateDelta => value / (1.0 - scaled),
+            ActionKind::CwndPow2 => value * detmath::exp(scaled * std::f64::consts::LN_2),
+            ActionKind::Discrete5 => FIVE[a as usize](value),
+            ActionKind::Cwnd | ActionKind::Pacing => scaled,
+        };
+        next.clamp(self.bounds.0, self.bounds.1)
+    }
+
+    /// The action that the outputs of a network choose: the output, or the number of the largest one.
+    pub fn chosen(&self, outputs: &[f32]) -> f64 {
+        if self.kind != ActionKind::Discrete5 {
+            return f64::from(outputs[0]);
+        }
+        let largest = outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
+        largest.map_or(0.0, |(index, _)| index as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_change_windows_and_rates() {
+        let of = |kind: ActionKind| Action { kind, scale: kind.scale(), bounds: (2.0, 1000.0) };
+        assert!((of(ActionKind::RateDelta).apply(100.0, 4.0) - 110.0).abs() < 1e-12);
+        assert!((of(ActionKind::RateDelta).apply(110.0, -4.0) - 100.0).abs() < 1e-12);
+        assert_eq!(of(ActionKind::RateDelta).apply(100.0, 1e12), 1000.0);
+        assert_eq!(of(ActionKind::CwndPow2).apply(100.0, 1.0), 200.0);
+        assert_eq!(of(ActionKind::CwndPow2).apply(100.0, -9.0), 25.0);
+        let windows: Vec<f64> = (0..5).map(|a| of(ActionKind::Discrete5).apply(100.0, a as f64)).collect();
+        assert_eq!(windows, [100.0, 50.0, 90.0, 110.0, 200.0]);
+        assert_eq!(of(ActionKind::Discrete5).chosen(&[0.5, 3.0, 3.0, -1.0, 0.0]), 1.0);
+        assert_eq!(of(ActionKind::Pacing).apply(5.0, 1.0), 2.0);
+    }
+}

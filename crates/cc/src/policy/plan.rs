@@ -1,0 +1,235 @@
+//! A policy file: what the policy observes, how often it decides, what an action means, and its network.
+//!
+//! The file is TOML: `format`, `features`, `history`, `[interval]` (`rtts`, `of`, `least`), `[action]` (`kind`, `scale`,
+//! `least`, `largest`), one `[[layer]]` (`activation`, `weights`, `bias`) for each layer, and `[record]`, which only people
+//! read. docs/gym.md describes it.
+
+use super::action::{Action, ActionKind};
+use super::feature::Feature;
+use super::interval::Measured;
+use super::network::{Activation, Layer, Network};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// The value of `format`: files with another one are refused.
+pub const FORMAT: &str = "ackclock policy 1";
+/// Largest number of weights.
+const LARGEST_NETWORK: usize = 1_000_000;
+/// Largest number of intervals in an observation.
+const LONGEST_HISTORY: i64 = 1000;
+
+/// How long an interval is: `rtts` round-trip times, but at least `least` seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length {
+    /// Round-trip times; 0 for a fixed length.
+    pub rtts: f64,
+    /// Whether the round-trip time is the mean one of the last interval, not the smallest one.
+    pub of_mean: bool,
+    /// The smallest length, s.
+    pub least: f64,
+}
+
+/// A policy. Without layers it is one for an environment, which chooses its actions.
+#[derive(Clone, PartialEq)]
+pub struct Plan {
+    /// What is observed of an interval.
+    pub features: Vec<Feature>,
+    /// Intervals in an observation.
+    pub history: usize,
+    /// The length of an interval.
+    pub length: Length,
+    /// What an action does.
+    pub action: Action,
+    /// The network from the observation to the action.
+    pub network: Network,
+    /// The text of the file; the identity of the policy.
+    text: Arc<str>,
+}
+
+/// The text, so that equal policies have equal output.
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan({})", self.text)
+    }
+}
+
+impl Plan {
+    /// Reads a policy file. Fails with the key and what is wrong with it.
+    pub fn read(text: &str) -> Result<Plan, String> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| error.message().to_string())?;
+        let known = ["format", "features", "history", "interval", "action", "layer", "record"];
+        refuse_unknown(&table, &known, "")?;
+        match table.get("format").and_then(Value::as_str) {
+            Some(FORMAT) => {}
+            Some(other) => return Err(format!("format: \"{other}\" is not \"{FORMAT}\", the one that is read here")),
+            None => return Err(format!("format: missing; a policy file begins with format = \"{FORMAT}\"")),
+        }
+        let features = read_features(&table)?;
+        let history = table.get("history").map_or(Some(1), Value::as_integer);
+        let history = history
+            .filter(|n| (1..=LONGEST_HISTORY).contains(n))
+            .ok_or_else(|| format!("history: must be an integer from 1 to {LONGEST_HISTORY}"))?;
+        let plan = Plan {
+            features,
+            history: history as usize,
+            length: read_length(sub_table(&table, "interval")?)?,
+            action: Action::read(sub_table(&table, "action")?)?,
+            network: read_network(&table)?,
+            text: text.into(),
+        };
+        plan.check_sizes()?;
+        Ok(plan)
+    }
+
+    /// Numbers in an observation.
+    pub fn inputs(&self) -> usize {
+        self.features.len() * self.history
+    }
+
+    /// Whether an environment chooses the actions.
+    pub fn is_open(&self) -> bool {
+        self.network.layers.is_empty()
+    }
+
+    fn check_sizes(&self) -> Result<(), String> {
+        let mut width = self.inputs();
+        for (number, layer) in self.network.layers.iter().enumerate() {
+            if layer.inputs() != width || layer.weights.len() != width * layer.bias.len() {
+                let (weights, outputs) = (layer.weights.len(), layer.bias.len());
+                return Err(format!(
+                    "layer {}: has {weights} weights for {outputs} outputs, but {width} inputs need {}",
+                    number + 1,
+                    width * outputs
+                ));
+            }
+            width = layer.bias.len();
+        }
+        let outputs = self.action.kind.outputs();
+        if !self.is_open() && width != outputs {
+            let kind = self.action.kind.name();
+            return Err(format!("layer: the last one has {width} outputs, but the action {kind} needs {outputs}"));
+        }
+        let weights: usize = self.network.layers.iter().map(|layer| layer.weights.len()).sum();
+        if weights > LARGEST_NETWORK {
+            return Err(format!("layer: {weights} weights, but at most {LARGEST_NETWORK} are read"));
+        }
+        Ok(())
+    }
+
+    /// The length of an interval after one with these values, s; `None` before the first round-trip sample.
+    pub fn seconds(&self, last: &Measured) -> Option<f64> {
+        let rtt = if self.length.of_mean && last.rtt > 0.0 { last.rtt } else { last.min_rtt };
+        let known = rtt > 0.0 || self.length.rtts == 0.0;
+        known.then(|| (self.length.rtts * rtt).max(self.length.least))
+    }
+
+    /// The observation: the features of the last `history` intervals, oldest first. Intervals before the first one are
+    /// empty.
+    pub fn observe(&self, intervals: &VecDeque<Measured>) -> Vec<f32> {
+        let empty = Measured::default();
+        let missing = self.history.saturating_sub(intervals.len());
+        let known = intervals.iter().skip(intervals.len().saturating_sub(self.history));
+        let all = std::iter::repeat_n(&empty, missing).chain(known);
+        all.flat_map(|interval| self.features.iter().map(|feature| interval.feature(*feature))).collect()
+    }
+}
+
+/// The table `key`, empty if it is missing.
+fn sub_table<'a>(table: &'a Table, key: &str) -> Result<Option<&'a Table>, String> {
+    table.get(key).map(|value| value.as_table().ok_or_else(|| format!("{key}: must be a table"))).transpose()
+}
+
+/// Refuses a key that is not in `known`; `place` comes before it.
+pub(super) fn refuse_unknown(table: &Table, known: &[&str], place: &str) -> Result<(), String> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("{place}{key}: there is no such key; there are {}", known.join(", "))),
+        None => Ok(()),
+    }
+}
+
+/// A finite number between bounds, or the default if the key is missing.
+pub(super) fn number(
+    table: &Table,
+    (place, key): (&str, &str),
+    default: f64,
+    (least, largest): (f64, f64),
+) -> Result<f64, String> {
+    let value = match table.get(key) {
+        None => return Ok(default),
+        Some(Value::Integer(n)) => Some(*n as f64),
+        Some(Value::Float(n)) => Some(*n),
+        Some(_) => None,
+    };
+    value
+        .filter(|n| (least..=largest).contains(n))
+        .ok_or_else(|| format!("{place}.{key}: must be a number from {least} to {largest}"))
+}
+
+fn read_features(table: &Table) -> Result<Vec<Feature>, String> {
+    let names = table.get("features").and_then(Value::as_array).filter(|names| !names.is_empty());
+    let names = names.ok_or("features: must be a list of names, such as [\"latency_ratio\"]")?;
+    let feature = |name: &Value| {
+        let name = name.as_str().unwrap_or_default();
+        Feature::ALL.iter().copied().find(|feature| feature.name() == name).ok_or_else(|| {
+            let all: Vec<&str> = Feature::ALL.iter().map(|feature| feature.name()).collect();
+            format!("features: there is no feature \"{name}\"; there are {}", all.join(", "))
+        })
+    };
+    names.iter().map(feature).collect()
+}
+
+fn read_length(table: Option<&Table>) -> Result<Length, String> {
+    let empty = Table::new();
+    let table = table.unwrap_or(&empty);
+    refuse_unknown(table, &["rtts", "of", "least"], "interval.")?;
+    let of_mean = match table.get("of").map_or(Some("smallest"), Value::as_str) {
+        Some("smallest") => false,
+        Some("mean") => true,
+        _ => return Err("interval.of: must be \"smallest\" or \"mean\"".into()),
+    };
+    let rtts = number(table, ("interval", "rtts"), 1.0, (0.0, 100.0))?;
+    let least = number(table, ("interval", "least"), 0.01, (0.0, 100.0))?;
+    if rtts == 0.0 && least == 0.0 {
+        return Err("interval: rtts and least are both 0; one of them must give a length".into());
+    }
+    // An interval of a picosecond would never end.
+    Ok(Length { rtts, of_mean, least: least.max(1e-6) })
+}
+
+fn read_network(table: &Table) -> Result<Network, String> {
+    let Some(layers) = table.get("layer") else { return Ok(Network::default()) };
+    let layers = layers.as_array().ok_or("layer: must be a list of tables")?;
+    let layers = layers.iter().enumerate().map(|(number, layer)| {
+        let place = format!("layer {}", number + 1);
+        let layer = layer.as_table().ok_or_else(|| format!("{place}: must be a table"))?;
+        refuse_unknown(layer, &["activation", "weights", "bias"], &format!("{place}: "))?;
+        let name = layer.get("activation").map_or(Some("linear"), Value::as_str).unwrap_or_default();
+        let activation = Activation::NAMED.iter().find(|(known, _)| *known == name);
+        let activation = activation.map(|(_, activation)| *activation).ok_or_else(|| {
+            let all = Activation::NAMED.map(|(name, _)| name).join(", ");
+            format!("{place}: there is no activation \"{name}\"; there are {all}")
+        })?;
+        let (weights, bias) = (numbers(layer, &place, "weights")?, numbers(layer, &place, "bias")?);
+        Ok(Layer { weights, bias, activation })
+    });
+    Ok(Network { layers: layers.collect::<Result<_, String>>()? })
+}
+
+fn numbers(layer: &Table, place: &str, key: &str) -> Result<Vec<f32>, String> {
+    let list = layer.get(key).and_then(Value::as_array).filter(|list| !list.is_empty());
+    let list = list.ok_or_else(|| format!("{place}: {key} must be a list of numbers"))?;
+    let single = |value: &Value| match value {
+        Value::Float(n) => Some(*n as f32).filter(|n| n.is_finite()),
+        Value::Integer(n) => Some(*n as f32),
+        _ => None,
+    };
+    let read = |(index, value)| single(value).ok_or_else(|| format!("{place}: {key}[{index}] is not a finite number"));
+    list.iter().enumerate().map(read).collect()
+}
+
+/// The kinds of actions with their texts, for lists.
+pub fn action_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ActionKind::ALL.iter().map(|kind| (kind.name(), kind.doc()))
+}

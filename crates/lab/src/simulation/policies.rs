@@ -1,0 +1,119 @@
+//! Flows whose decisions an environment makes.
+
+use super::endpoints::Endpoints;
+use super::{Inner, Run, each};
+use cc::{Measured, Plan, Policy};
+use std::sync::Arc;
+use units::Time;
+
+/// A run whose policies wait for actions.
+pub struct Environment {
+    run: Run,
+    /// The numbers of the flows, in the order of the actions.
+    flows: Vec<u32>,
+    plan: Arc<Plan>,
+    /// When the last decision was due.
+    at: Time,
+}
+
+impl Environment {
+    /// The flows `names` of a run that has not begun observe and act as `plan` says. `first`: their first window (segments) or
+    /// rate (segments a second). Fails if one of them has no policy.
+    pub fn new(
+        run: Run,
+        names: &[String],
+        plan: Arc<Plan>,
+        first: Option<f64>,
+    ) -> Result<Environment, String> {
+        let mut environment = Environment { run, flows: Vec::new(), plan: plan.clone(), at: Time::ZERO };
+        for name in names {
+            let known = environment.run.flow_names();
+            let number = known.iter().position(|flow| flow == name);
+            let number = number
+                .ok_or_else(|| format!("there is no flow \"{name}\"; there are {}", known.join(", ")))?;
+            let opened =
+                environment.run.with_policy(number as u32, |policy| policy.open(plan.clone(), first));
+            opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
+            environment.flows.push(number as u32);
+        }
+        Ok(environment)
+    }
+
+    /// A copy; fails with the reason if the run cannot be copied.
+    pub fn fork(&self) -> Result<Environment, String> {
+        let run = self.run.fork().map_err(|reason| reason.to_string())?;
+        Ok(Environment { run, flows: self.flows.clone(), plan: self.plan.clone(), at: self.at })
+    }
+
+    /// The run.
+    pub fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    /// Sets the actions of the decision that is due, one for each flow.
+    pub fn act(&mut self, actions: &[f64]) {
+        for (flow, action) in self.flows.clone().into_iter().zip(actions) {
+            self.run.with_policy(flow, |policy| policy.act(*action));
+        }
+    }
+
+    /// Runs until the next decision is due, at the end of the longest interval of the flows, and measures the intervals.
+    /// Appends the observations and the measured values, flow by flow; those of a flow that has not begun or has ended are
+    /// zeros. Returns whether there is a decision: the run goes on.
+    pub fn advance(&mut self, observations: &mut Vec<f32>, measured: &mut Vec<f64>) -> bool {
+        let flows = self.flows.clone();
+        let due = self.next_decision(&flows);
+        for flow in flows {
+            let seen = due.and_then(|due| {
+                self.run.with_policy(flow, |policy| {
+                    (policy.due() == due).then(|| (policy.observe(due), *policy.measured()))
+                })
+            });
+            let (observation, values) =
+                seen.flatten().unwrap_or_else(|| (vec![0.0; self.plan.inputs()], Measured::default()));
+            observations.extend(observation);
+            measured.extend(values.values());
+        }
+        due.is_some()
+    }
+
+    /// Advances to the next decision and returns its time; `None` if the run or every flow has ended before it.
+    fn next_decision(&mut self, flows: &[u32]) -> Option<Time> {
+        // The timers of the last decision take the actions.
+        if self.run.advance_to(self.at) {
+            return None;
+        }
+        let due = loop {
+            let dues: Vec<Time> =
+                flows.iter().filter_map(|flow| self.run.with_policy(*flow, |policy| policy.due())).collect();
+            let active = |due: &Time| *due > self.at && *due != Time::NEVER;
+            if let Some(due) = dues.iter().copied().filter(active).max() {
+                break due;
+            }
+            // No flow has a round-trip sample yet.
+            if !dues.contains(&Time::NEVER) || self.run.advance(1) {
+                return None;
+            }
+        };
+        for flow in flows {
+            self.run.with_policy(*flow, |policy| {
+                if policy.due() > self.at && policy.due() != Time::NEVER {
+                    policy.postpone(due);
+                }
+            });
+        }
+        self.at = due;
+        (!self.run.advance_before(due)).then_some(due)
+    }
+}
+
+impl Run {
+    /// Calls `use_policy` with the controller of a flow; `None` if that is not a policy.
+    fn with_policy<T>(&mut self, flow: u32, use_policy: impl FnOnce(&mut Policy) -> T) -> Option<T> {
+        each!(&mut self.inner, simulation => match simulation.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => simulation.senders[index].policy_mut().map(use_policy),
+            Endpoints::Quic(index) => simulation.quic[index].with_policy(use_policy),
+            Endpoints::Udp(_) | Endpoints::Attached(_) => None,
+        })
+    }
+}

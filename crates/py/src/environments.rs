@@ -1,0 +1,229 @@
+//! Runs whose policies wait for actions from Python, many at a time: arrays go over as buffers.
+
+use crate::errors::guarded;
+use crate::run::{Finished, build, drive, finished};
+use crate::scenario::PyScenario;
+use cc::{Feature, Measured, Plan};
+use lab::{Environment, Recording, Run, Settings};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One environment and what it showed last.
+#[derive(Default)]
+struct Slot {
+    environment: Option<Environment>,
+    /// Whether a decision is due.
+    waits: bool,
+    observations: Vec<f32>,
+    measured: Vec<f64>,
+}
+
+impl Slot {
+    fn advance(&mut self) {
+        self.observations.clear();
+        self.measured.clear();
+        if let Some(environment) = &mut self.environment {
+            self.waits = environment.advance(&mut self.observations, &mut self.measured);
+        }
+    }
+}
+
+/// Environments that step together, on several threads.
+#[pyclass(frozen, module = "ackclock._core")]
+pub(crate) struct Environments {
+    plan: Arc<Plan>,
+    agents: Vec<String>,
+    slots: Vec<Mutex<Slot>>,
+    threads: usize,
+}
+
+fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[pymethods]
+impl Environments {
+    /// `count` environments for the flows `agents`; `plan` is the text of a policy file without layers.
+    #[new]
+    fn new(plan: &str, agents: Vec<String>, count: usize, threads: usize) -> PyResult<Environments> {
+        let plan = Plan::read(plan).map_err(PyValueError::new_err)?;
+        let slots = (0..count).map(|_| Mutex::default()).collect();
+        Ok(Environments { plan: Arc::new(plan), agents, slots, threads: threads.max(1) })
+    }
+
+    /// Numbers in the observation of one flow.
+    #[getter]
+    fn inputs(&self) -> usize {
+        self.plan.inputs()
+    }
+
+    /// The smallest and the largest value of each number in an observation.
+    #[getter]
+    fn bounds(&self) -> Vec<(f32, f32)> {
+        let one = self.plan.features.iter().map(|feature| feature.bounds());
+        (0..self.plan.history).flat_map(|_| one.clone()).collect()
+    }
+
+    /// The kind of an action and its bounds.
+    #[getter]
+    fn action(&self) -> (&'static str, (f64, f64)) {
+        (self.plan.action.kind.name(), self.plan.action.kind.bounds())
+    }
+
+    /// Begins an episode in environment `index` and runs to the first decision. Returns whether there is one. Raises
+    /// ScenarioError, or ValueError if a flow has no policy.
+    #[pyo3(signature = (index, scenario, seed=None, first=None))]
+    fn begin(
+        &self,
+        py: Python<'_>,
+        index: usize,
+        scenario: &PyScenario,
+        seed: Option<u64>,
+        first: Option<f64>,
+    ) -> PyResult<bool> {
+        let run =
+            build(py, scenario, Settings { seed, recording: Recording::default(), ..Settings::default() })?;
+        let environment =
+            Environment::new(run, &self.agents, self.plan.clone(), first).map_err(PyValueError::new_err)?;
+        let mut slot = lock(&self.slots[index]);
+        slot.environment = Some(environment);
+        guarded(|| slot.advance())?;
+        Ok(slot.waits)
+    }
+
+    /// Environment `to` becomes a copy of environment `from` of `other`. Raises NotImplementedError with the reason if that
+    /// cannot be copied.
+    fn copy(&self, to: usize, other: &Environments, from: usize) -> PyResult<()> {
+        let copy = {
+            let slot = lock(&other.slots[from]);
+            let environment =
+                slot.environment.as_ref().ok_or_else(|| PyRuntimeError::new_err("no episode has begun"))?;
+            let environment = guarded(|| environment.fork())?.map_err(PyNotImplementedError::new_err)?;
+            Slot {
+                environment: Some(environment),
+                waits: slot.waits,
+                observations: slot.observations.clone(),
+                measured: slot.measured.clone(),
+            }
+        };
+        *lock(&self.slots[to]) = copy;
+        Ok(())
+    }
+
+    /// Runs one environment to its next decision without an action. Returns whether there is one.
+    fn stay(&self, index: usize) -> PyResult<bool> {
+        let mut slot = lock(&self.slots[index]);
+        guarded(|| slot.advance())?;
+        Ok(slot.waits)
+    }
+
+    /// Takes one action for each flow of each environment (float64) and runs each environment that waits for one to its next
+    /// decision.
+    fn step(&self, py: Python<'_>, actions: PyBuffer<f64>) -> PyResult<()> {
+        let actions = actions.to_vec(py)?;
+        let agents = self.agents.len();
+        if actions.len() != agents * self.slots.len() {
+            return Err(PyValueError::new_err(format!(
+                "{} actions are needed, not {}",
+                agents * self.slots.len(),
+                actions.len()
+            )));
+        }
+        let next = AtomicUsize::new(0);
+        let work = || loop {
+            // Whoever is ready takes the next environment.
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(slot) = self.slots.get(index) else { return };
+            let mut slot = lock(slot);
+            if slot.waits
+                && let Some(environment) = &mut slot.environment
+            {
+                environment.act(&actions[index * agents..(index + 1) * agents]);
+                slot.advance();
+            }
+        };
+        py.detach(|| {
+            guarded(|| {
+                std::thread::scope(|scope| {
+                    for _ in 1..self.threads.min(self.slots.len()) {
+                        scope.spawn(work);
+                    }
+                    work();
+                });
+            })
+        })
+    }
+
+    /// Writes what all environments show: observations (float32), measured values (float64; `MEASURED` names them), and whether
+    /// a decision is due (uint8).
+    fn show(
+        &self,
+        py: Python<'_>,
+        observations: PyBuffer<f32>,
+        measured: PyBuffer<f64>,
+        waits: PyBuffer<u8>,
+    ) -> PyResult<()> {
+        let agents = self.agents.len();
+        let (mut inputs, mut values, mut due) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, slot) in self.slots.iter().enumerate() {
+            let slot = lock(slot);
+            inputs.extend_from_slice(&slot.observations);
+            values.extend_from_slice(&slot.measured);
+            due.push(u8::from(slot.waits));
+            // Nothing of an environment without an episode.
+            inputs.resize((number + 1) * agents * self.plan.inputs(), 0.0);
+            values.resize((number + 1) * agents * Measured::NAMES.len(), 0.0);
+        }
+        observations.copy_from_slice(py, &inputs)?;
+        measured.copy_from_slice(py, &values)?;
+        waits.copy_from_slice(py, &due)
+    }
+
+    /// Simulated time of an environment, s.
+    fn now_s(&self, index: usize) -> PyResult<f64> {
+        self.with(index, |run| Ok(run.now().ps() as f64 / 1e12))
+    }
+
+    /// Runs an environment to the end of its scenario and returns the results. Its flows make no more decisions.
+    fn finish(&self, py: Python<'_>, index: usize) -> PyResult<Finished> {
+        let result = self.with(index, |run| {
+            drive(py, run, |run: &mut Run| run.advance(1 << 13), None)?;
+            finished(py, run)
+        });
+        *lock(&self.slots[index]) = Slot::default();
+        result
+    }
+}
+
+impl Environments {
+    fn with<T>(&self, index: usize, use_run: impl FnOnce(&mut Run) -> PyResult<T>) -> PyResult<T> {
+        let mut slot = lock(&self.slots[index]);
+        let environment = slot.environment.as_mut();
+        use_run(environment.ok_or_else(|| PyRuntimeError::new_err("no episode has begun"))?.run())
+    }
+}
+
+/// What a policy can observe of an interval (name, unit, smallest and largest value, text), the measured values (name,
+/// unit), and the kinds of actions (name, text).
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "three tables of texts")]
+pub(crate) fn policy_features() -> (
+    Vec<(&'static str, &'static str, f32, f32, &'static str)>,
+    Vec<(&'static str, &'static str)>,
+    Vec<(&'static str, &'static str)>,
+) {
+    let feature = |feature: &Feature| {
+        let (least, largest) = feature.bounds();
+        (feature.name(), feature.unit(), least, largest, feature.doc().trim())
+    };
+    (Feature::ALL.iter().map(feature).collect(), Measured::NAMES.to_vec(), cc::action_kinds().collect())
+}
+
+/// Checks the text of a policy file. Raises ValueError with the key.
+#[pyfunction]
+pub(crate) fn check_policy(text: &str) -> PyResult<()> {
+    Plan::read(text).map(drop).map_err(PyValueError::new_err)
+}

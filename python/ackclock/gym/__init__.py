@@ -1,0 +1,30 @@
+"""Learning environments: congestion control as Gymnasium's `Env` and `VectorEnv`, and PettingZoo's `ParallelEnv`.
+
+`make("aurora", num_envs=64)` gives a vector environment; `gymnasium.make("Ackclock/Aurora-v0")` a single one. Needs
+`pip install "ackclock[gym]"`. docs/gym.md describes networks, observations, actions, rewards and seeds.
+"""
+
+from ackclock.files import BadInput
+
+try:
+    import gymnasium
+except ImportError as error:  # the extra is not installed
+    raise BadInput('ackclock.gym needs gymnasium; install it with: pip install "ackclock[gym]"') from error
+
+from ackclock.gym.environments import Env, VectorEnv, make
+from ackclock.gym.parallel import parallel_env
+from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
+
+__all__ = [
+    *("AURORA", "CONVENTIONS", "MVFST", "ORCA", "REWARDS", "Columns", "Convention"),
+    *("Env", "VectorEnv", "make", "parallel_env"),
+]
+
+for name in CONVENTIONS:
+    gymnasium.register(
+        id=f"Ackclock/{name.capitalize()}-v0",
+        entry_point="ackclock.gym:Env",
+        vector_entry_point="ackclock.gym:VectorEnv",
+        kwargs={"networks": "aurora" if name == "aurora" else "dumbbell", "convention": name},
+        disable_env_checker=True,
+    )

@@ -1,0 +1,183 @@
+"""Many runs whose policies wait for actions, and the networks of their episodes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock import _core
+from ackclock.experiment import Scenario, Source, read_source
+from ackclock.files import BadInput
+from ackclock.policy.conventions import MEASURED, PACKET_BYTES, Columns, Convention, columns
+from ackclock.search.explore import decode
+from ackclock.search.space import Space, read_space
+
+ATTEMPTS = 100
+"""Networks that are drawn for an episode before it is given up."""
+SPACES = Path(__file__).parent / "spaces"
+
+
+def episode_seed(seed: int, environment: int, episode: int) -> int:
+    """The seed of an episode: equal for every number of threads and environments."""
+    digest = hashlib.blake2b(f"episode {seed}/{environment}/{episode}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+class Networks:
+    """The networks of episodes: those of a space (`[space]`, as for `ackclock search`), or one scenario."""
+
+    def __init__(self, networks: str | Path | Scenario, overrides: tuple[str, ...] = ()) -> None:
+        """`networks` is a name in `spaces`, a file with or without `[space]`, or a scenario. Raises BadInput, ScenarioError."""
+        self._space: Space | None = None
+        self._scenario: Scenario | None = None
+        if isinstance(networks, Scenario):
+            self._scenario = networks
+            return
+        shipped = SPACES / f"{networks}.toml"
+        source = read_source(shipped if shipped.is_file() else networks)
+        if has_space(source):
+            self._space, _ = read_space(source, overrides)
+        else:
+            self._scenario = Scenario.read(source, overrides)
+
+    def names(self) -> list[str]:
+        """The flows whose controller is a policy."""
+        scenario = self._scenario or self._draw(random.Random(0))[0]
+        flows: list[dict[str, Any]] = scenario.network["flows"]
+        return [flow["name"] for flow in flows if flow["label"].split(",")[0] == "policy"]
+
+    def _draw(self, rng: random.Random) -> tuple[Scenario, float | None]:
+        """A network, and the rate of its bottleneck in packets a second if it is known."""
+        if self._scenario is not None:
+            return self._scenario, None
+        assert self._space is not None
+        for _ in range(ATTEMPTS):
+            genome = decode(self._space, [rng.random() for _ in range(self._space.dimensions)])
+            if not self._space.excess(genome):
+                rate = self._space.rate_bps(genome, self._space.bottleneck) / (8 * PACKET_BYTES)
+                return self._space.scenario(genome), rate
+        raise BadInput(
+            f"{self._space.source.file}: {ATTEMPTS} networks of the space exceed its limits; make it narrower"
+        )
+
+    def episode(self, seed: int, first_rate: tuple[float, float] | None) -> tuple[Scenario, float | None, float]:
+        """The network of an episode, its first rate and the rate of its bottleneck (nan: not known), packets a second."""
+        rng = random.Random(seed)
+        scenario, rate = self._draw(rng)
+        part = None if first_rate is None else rng.uniform(*first_rate)
+        return scenario, None if part is None or rate is None else part * rate, math.nan if rate is None else rate
+
+
+def has_space(source: Source) -> bool:
+    """Whether a scenario file has a table `[space]`."""
+    return any(line.strip().startswith("[space") for line in source.text.splitlines())
+
+
+class Batch:
+    """Environments that step together. Arrays have the axes (environments, agents, values)."""
+
+    def __init__(
+        self, networks: Networks, convention: Convention, count: int, agents: list[str] | None, threads: int | None
+    ) -> None:
+        self.networks, self.convention = networks, convention
+        self.agents = agents or networks.names()
+        if not self.agents:
+            raise BadInput('no flow has congestion_control = "policy"; an environment needs one that waits for actions')
+        try:
+            self._core = _core.Environments(convention.text, self.agents, count, threads or min(count, 2))
+        except ValueError as error:
+            raise BadInput(f"environment: {error}") from None
+        shape = (count, len(self.agents))
+        self.observations: NDArray[np.float32] = np.zeros((*shape, self._core.inputs), np.float32)
+        self.measured: NDArray[np.float64] = np.zeros((*shape, len(MEASURED)))
+        self.waits: NDArray[np.uint8] = np.zeros(count, np.uint8)
+        self.steps: NDArray[np.int64] = np.zeros(count, np.int64)
+        self.episodes: NDArray[np.int64] = np.zeros(count, np.int64)
+        self.capacity: NDArray[np.float64] = np.full((count, 1), np.nan)
+        """The rate of the bottleneck, packets a second, where the space says it; no sender sees it."""
+        self.clipped = 0
+        """Actions outside their bounds so far; they are set to the bounds."""
+        self._reward = convention.reward_function
+        self._seed = 0
+
+    @property
+    def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The smallest and largest values of an observation."""
+        low, high = np.array(self._core.bounds, np.float32).T
+        return low.copy(), high.copy()
+
+    @property
+    def action(self) -> tuple[str, tuple[float, float]]:
+        """The kind of the actions and their bounds."""
+        return self._core.action
+
+    def seed(self, seed: int) -> None:
+        """The next episodes are the first ones of this seed."""
+        self._seed = seed
+        self.episodes[:] = 0
+
+    def begin(self, index: int) -> None:
+        """Begin the next episode of an environment. Raises BadInput if no network gives a decision."""
+        for _ in range(ATTEMPTS):
+            seed = episode_seed(self._seed, index, int(self.episodes[index]))
+            self.episodes[index] += 1
+            scenario, first, self.capacity[index] = self.networks.episode(seed, self.convention.first_rate)
+            try:
+                waits = self._core.begin(index, scenario._parsed, seed, first)
+            except ValueError as error:
+                raise BadInput(str(error)) from None
+            for _ in range(self.convention.warm_up):
+                waits = waits and self._core.stay(index)
+            if waits:
+                self.steps[index] = 0
+                return
+        raise BadInput(f"{ATTEMPTS} networks ended before the first decision; give them more time (duration)")
+
+    def show(self) -> None:
+        """Update the arrays."""
+        self._core.show(self.observations, self.measured, self.waits)
+
+    def step(self, actions: NDArray[Any]) -> NDArray[np.float64]:
+        """Take actions of shape (environments, agents). Returns the rewards, of the same shape."""
+        low, high = self.action[1]
+        actions = np.ascontiguousarray(actions, np.float64)
+        if not np.isfinite(actions).all():
+            raise BadInput("action: is not finite")
+        self.clipped += int(((actions < low) | (actions > high)).sum())
+        self._core.step(actions.ravel())
+        self.steps += 1
+        self.show()
+        return self._reward(self.columns)
+
+    @property
+    def columns(self) -> Columns:
+        """What the agents measured in the last interval, by name."""
+        return {**columns(self.measured), "capacity": self.capacity}
+
+    @property
+    def ended(self) -> NDArray[np.bool_]:
+        """Which runs have ended."""
+        return self.waits == 0
+
+    @property
+    def exhausted(self) -> NDArray[np.bool_]:
+        """Which episodes have reached the horizon."""
+        return self.steps >= self.convention.horizon
+
+    def copy(self, to: int, other: Batch, index: int) -> None:
+        """Environment `to` continues as a copy of environment `index` of `other`. Raises BadInput if it cannot be copied."""
+        try:
+            self._core.copy(to, other._core, index)
+        except NotImplementedError as reason:
+            raise BadInput(f"{reason}") from None
+        self.steps[to] = other.steps[index]
+
+    def now_s(self, index: int) -> float:
+        """Simulated time of an environment, seconds."""
+        return self._core.now_s(index)

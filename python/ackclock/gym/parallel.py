@@ -1,0 +1,99 @@
+"""PettingZoo's environment of several flows in one network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+from ackclock.gym.batch import Batch, Networks
+from ackclock.gym.environments import SHOWN, convention_of, spaces_of
+from ackclock.policy.conventions import Convention
+
+if TYPE_CHECKING:
+    from pettingzoo import ParallelEnv
+
+Each = dict[str, Any]
+
+
+def parallel_env(
+    networks: str | Path | Scenario,
+    *,
+    convention: str | Convention = "dumbbell",
+    agents: Sequence[str] | None = None,
+    overrides: Sequence[str] = (),
+    **changes: Any,
+) -> ParallelEnv[str, Any, Any]:
+    """The agents are the flows of one network whose controller is `policy`; all others are rivals.
+
+    A decision is due at the end of the longest interval of all agents. Raises BadInput and ScenarioError.
+    """
+    try:
+        from pettingzoo import ParallelEnv
+    except ImportError as error:
+        raise BadInput('parallel_env needs pettingzoo; install it with: pip install "ackclock[gym]"') from error
+
+    class Parallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
+        metadata: dict[str, Any] = {"name": "ackclock", "is_parallelizable": True, "render_modes": []}  # noqa: RUF012
+
+        def __init__(self) -> None:
+            rules = convention_of(convention, changes)
+            self.batch = Batch(Networks(networks, tuple(overrides)), rules, 1, list(agents or []) or None, 1)
+            self.possible_agents = list(self.batch.agents)
+            self.agents = list(self.possible_agents)
+            self.render_mode = None
+            spaces = {agent: spaces_of(self.batch) for agent in self.possible_agents}
+            self.observation_spaces = {agent: of for agent, (of, _) in spaces.items()}
+            self.action_spaces = {agent: of for agent, (_, of) in spaces.items()}
+
+        def observation_space(self, agent: str) -> Any:
+            return self.observation_spaces[agent]
+
+        def action_space(self, agent: str) -> Any:
+            return self.action_spaces[agent]
+
+        def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Each, Each]:
+            if seed is not None:
+                self.batch.seed(seed)
+            self.agents = list(self.possible_agents)
+            self.batch.begin(0)
+            self.batch.show()
+            return self._observations(), self._infos()
+
+        def step(self, actions: Each) -> tuple[Each, Each, Each, Each, Each]:
+            if not self.agents:
+                return {}, {}, {}, {}, {}
+            ordered = [np.asarray(actions[agent], np.float64).reshape(-1)[0] for agent in self.possible_agents]
+            rewards: NDArray[np.float64] = self.batch.step(np.array([ordered]))[0]
+            ended = bool(self.batch.ended[0])
+            exhausted = not ended and bool(self.batch.exhausted[0])
+            observations, infos = self._observations(), self._infos()
+            of = self.possible_agents
+            result = (
+                observations,
+                dict(zip(of, map(float, rewards), strict=True)),
+                dict.fromkeys(of, ended),
+                dict.fromkeys(of, exhausted),
+                infos,
+            )
+            if ended or exhausted:
+                self.agents = []
+            return result
+
+        def _observations(self) -> Each:
+            rows = self.batch.observations[0]
+            return {agent: rows[index].copy() for index, agent in enumerate(self.possible_agents)}
+
+        def _infos(self) -> Each:
+            of = self.batch.columns
+            return {
+                agent: {name: float(of[name][0, index]) for name in SHOWN}
+                for index, agent in enumerate(self.possible_agents)
+            }
+
+    return Parallel()

@@ -1,0 +1,9 @@
+"""Policies: what they observe and do (`Convention`), and their files. docs/gym.md."""
+
+from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
+from ackclock.policy.files import Layer, described, export, read_onnx, write_policy
+
+__all__ = [
+    *("AURORA", "CONVENTIONS", "MVFST", "ORCA", "REWARDS", "Columns", "Convention"),
+    *("Layer", "described", "export", "read_onnx", "write_policy"),
+]

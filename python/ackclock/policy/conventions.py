@@ -1,0 +1,175 @@
+"""What an environment shows, what its actions do, and what it rewards: the conventions of published environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import tomli_w
+from numpy.typing import NDArray
+
+from ackclock import _core
+from ackclock.files import BadInput
+
+FORMAT = "ackclock policy 1"
+"""The value of `format` in a policy file."""
+FEATURES, MEASURED, ACTIONS = _core.policy_features()
+"""Features (name, unit, smallest, largest, text), measured values (name, unit), kinds of actions (name, text)."""
+
+Columns = Mapping[str, NDArray[np.float64]]
+"""Measured values by name, of shape (environments, agents); `throughput` (segments/s) and `loss` (a part) too, and
+`capacity`, the rate of the bottleneck in packets a second (nan: not known), which no sender sees."""
+Reward = Callable[[Columns], NDArray[np.float64]]
+"""Rewards of shape (environments, agents) from what the agents measured in one interval."""
+
+
+def columns(measured: NDArray[np.float64]) -> Columns:
+    """The measured values by name; `measured` has shape (environments, agents, values)."""
+    of = {name: measured[..., index] for index, (name, _) in enumerate(MEASURED)}
+    arrived = of["delivered"] + of["lost"]
+    of["throughput"] = np.divide(of["delivered"], of["duration"], out=np.zeros_like(arrived), where=of["duration"] > 0)
+    of["loss"] = np.divide(of["lost"], arrived, out=np.zeros_like(arrived), where=arrived > 0)
+    return of
+
+
+def aurora(m: Columns) -> NDArray[np.float64]:
+    """Aurora's reward: 0.001 (10 x packets/s - 1000 x latency in s - 2000 x loss); its throughput leaves one packet out."""
+    duration = np.where(m["duration"] > 0, m["duration"], 1.0)
+    return np.asarray(1e-3 * (10 * (m["delivered"] - 1) / duration - 1e3 * m["rtt"] - 2e3 * m["loss"]))
+
+
+def mvfst(m: Columns) -> NDArray[np.float64]:
+    """mvfst-rl's reward: 0.1 x throughput in MB/s - 0.01 x delay in ms. The delay is the mean round-trip time here."""
+    return np.asarray(0.1 * m["throughput"] * PACKET_BYTES / 1e6 - 0.01 * 1e3 * m["rtt"])
+
+
+def _delay_ratio(m: Columns) -> NDArray[np.float64]:
+    """Mean over smallest round-trip time; 1 without a sample."""
+    return np.where((m["rtt"] > 0) & (m["min_rtt"] > 0), m["rtt"] / np.maximum(m["min_rtt"], 1e-9), 1.0)
+
+
+def power(m: Columns) -> NDArray[np.float64]:
+    """Throughput in Mb/s over the mean round-trip time in units of the smallest one (Orca's, without its loss term)."""
+    ratio = _delay_ratio(m)
+    return np.asarray(m["throughput"] * PACKET_BYTES * 8 / 1e6 / ratio)
+
+
+def utilisation(m: Columns) -> NDArray[np.float64]:
+    """Throughput over the rate of the bottleneck - 0.4 (rtt/min_rtt - 1) - 2 x loss. The space must name that rate."""
+    ratio = _delay_ratio(m)
+    return np.asarray(m["throughput"] / m["capacity"] - 0.4 * (ratio - 1) - 2 * m["loss"])
+
+
+def alpha_fair(m: Columns) -> NDArray[np.float64]:
+    """The same for all agents: the mean of ln(throughput in segments/s) - 0.5 (rtt/min_rtt - 1) - 10 x loss."""
+    ratio = _delay_ratio(m)
+    each = np.log(np.maximum(m["throughput"], 1.0)) - 0.5 * (ratio - 1) - 10 * m["loss"]
+    return np.broadcast_to(each.mean(axis=1, keepdims=True), each.shape).copy()
+
+
+PACKET_BYTES = 1500
+"""Bytes of a full packet on the wire."""
+REWARDS: dict[str, Reward] = {
+    "aurora": aurora,
+    "mvfst": mvfst,
+    "power": power,
+    "utilisation": utilisation,
+    "alpha_fair": alpha_fair,
+}
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How an environment and its policies observe and act. `text` is a policy file without a network."""
+
+    features: Sequence[str] = ("latency_inflation", "latency_ratio", "send_ratio", "loss", "throughput_ratio")
+    history: int = 10
+    """Intervals in an observation."""
+    action: str = "rate_delta"
+    scale: float | None = None
+    """The factor of an action; None: that of its kind."""
+    bounds: tuple[float, float] = (2.0, 1e9)
+    """Bounds of the window (segments) or the rate (segments a second)."""
+    rtts: float = 1.0
+    """Length of an interval, round-trip times; 0: `least_s`."""
+    of: str = "smallest"
+    """Which round-trip time: the smallest one, or the mean of the last interval."""
+    least_s: float = 0.01
+    reward: str | Reward = "aurora"
+    horizon: int = 400
+    """Decisions in an episode."""
+    first_rate: tuple[float, float] | None = None
+    """The first rate is drawn from this range of parts of the bottleneck's rate; None: the initial window in a
+    round-trip time."""
+    warm_up: int = 0
+    """Decisions without a change before an episode begins."""
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The tables of a policy file that do not depend on its network."""
+        action: dict[str, Any] = {"kind": self.action, "least": self.bounds[0], "largest": self.bounds[1]}
+        if self.scale is not None:
+            action["scale"] = self.scale
+        return {
+            "format": FORMAT,
+            "features": list(self.features),
+            "history": self.history,
+            "interval": {"rtts": self.rtts, "of": self.of, "least": self.least_s},
+            "action": action,
+        }
+
+    @property
+    def text(self) -> str:
+        """A policy file without a network."""
+        return tomli_w.dumps(self.table)
+
+    @property
+    def reward_function(self) -> Reward:
+        """The reward. Raises BadInput if no reward has this name."""
+        if callable(self.reward):
+            return self.reward
+        if self.reward not in REWARDS:
+            raise BadInput(
+                f'reward: there is no reward "{self.reward}"; there are {", ".join(REWARDS)}, or give a function'
+            )
+        return REWARDS[self.reward]
+
+    def with_changes(self, **changes: Any) -> Convention:
+        """The convention with other values. Raises BadInput for a name that does not exist."""
+        known = self.__dataclass_fields__.keys()
+        if unknown := sorted(changes.keys() - known):
+            raise BadInput(f"{unknown[0]}: an environment has no such option; there are {', '.join(sorted(known))}")
+        return replace(self, **changes)
+
+
+AURORA = Convention(
+    features=("latency_inflation", "latency_ratio", "send_ratio"),
+    bounds=(40.0, 1000.0),
+    rtts=0.5,
+    of="mean",
+    least_s=1e-3,
+    first_rate=(0.3, 1.5),
+    warm_up=2,
+)
+"""Jay et al., ICML 2019, and the environment of its authors (PCC-RL)."""
+ORCA = Convention(
+    features=("throughput_ratio", "loss", "queue_ratio", "window_ratio", "limited", "latency_inflation", "last_action"),
+    action="cwnd_pow2",
+    rtts=0.0,
+    least_s=0.02,
+    reward="power",
+)
+"""Abbasloo et al., SIGCOMM 2020: a decision every 20 ms multiplies the window by 2^a. CUBIC does not run below it."""
+MVFST = Convention(
+    features=("rtt", "min_rtt", "throughput", "send_rate", "loss", "in_flight", "cwnd", "last_action"),
+    history=2,
+    action="discrete5",
+    rtts=0.0,
+    least_s=0.1,
+    reward="mvfst",
+)
+"""Sivakumar et al., 2019: a decision every 100 ms among five changes of the window."""
+CONVENTIONS = {"dumbbell": Convention(), "aurora": AURORA, "orca": ORCA, "mvfst": MVFST}
+"""The conventions by name."""
