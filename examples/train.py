@@ -1,14 +1,21 @@
-"""Train a policy with PPO and write it as a policy file: `python examples/train.py --out mine.policy`.
+"""Train a policy with PPO, write it as a policy file, and compare it with CUBIC and BBR.
 
-Needs `pip install "ackclock[gym]" stable-baselines3`. 300,000 decisions take about three minutes on two cores. Then:
+    pip install "ackclock[gym]" stable-baselines3
+    python examples/train.py --out mine.policy --evaluate out/mine
+
+Training takes three minutes on two cores. `--evaluate` runs the policy through the situations of `ackclock suite` beside
+CUBIC and BBR, and searches the network in which it is worst beside CUBIC: seven minutes more. A policy is a controller:
 
     ackclock policy check mine.policy
-    ackclock run @dumbbell --set 'flow.reno.tcp.congestion_control={kind="policy", file="mine.policy"}'
+    ackclock compare --control mine.policy,cubic,bbr --on @dumbbell,@bufferbloat
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,17 +25,20 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 import ackclock
-from ackclock.gym import Convention, VectorEnv, make
+from ackclock.gym import CONVENTIONS, Convention, VectorEnv, make
 from ackclock.policy import Layer, write_policy
 
 CONVENTION = Convention(
-    features=("latency_inflation", "queue_ratio", "send_ratio", "loss", "throughput_ratio"),
+    features=("latency_inflation", "queue_ratio", "send_ratio", "loss", "throughput_ratio", "log_backlog"),
     history=4,
     action="rate_delta",
     scale=0.25,
-    reward="utilisation",
-    horizon=200,
+    reward="mean(log(max(throughput / fair_share, 0.05))) - 0.5 * (max(rtt, min_rtt) / max(min_rtt, 0.001) - 1) - 2 * loss",
+    horizon=300,
 )
+"""What the policy observes, does and is rewarded for: shares of the bottleneck, without a queue or losses."""
+LARGEST = 4.0
+"""Largest action: a rate doubles at most in one interval."""
 
 
 class Adapter(VecEnv):
@@ -37,7 +47,8 @@ class Adapter(VecEnv):
     def __init__(self, env: VectorEnv) -> None:
         self.env = env
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
-        self._totals = np.zeros(env.num_envs)
+        self.rewards: list[float] = []
+        """Mean reward of each decision of all flows, since they were last taken."""
 
     def reset(self) -> Any:
         return self.env.reset(seed=self._seeds[0])[0]
@@ -46,16 +57,14 @@ class Adapter(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> Any:
-        observations, rewards, ended, exhausted, info = self.env.step(np.clip(self._actions, -4, 4))
-        self._totals += rewards
-        done = ended | exhausted
+        actions = np.clip(self._actions, -LARGEST, LARGEST)
+        observations, rewards, ended, exhausted, info = self.env.step(actions)
+        self.rewards.append(float(rewards.mean()))
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for index in np.flatnonzero(done):
+        for index in np.flatnonzero(ended | exhausted):
             last, truncated = info["final_obs"][index], bool(exhausted[index])
             infos[index] = {"terminal_observation": last, "TimeLimit.truncated": truncated}
-            infos[index]["episode"] = {"r": self._totals[index], "l": self.env.batch.convention.horizon}
-        self._totals[done] = 0.0
-        return observations, rewards, done, infos
+        return observations, rewards, ended | exhausted, infos
 
     def close(self) -> None:
         self.env.close()
@@ -74,17 +83,19 @@ class Adapter(VecEnv):
 
 
 class Curve(BaseCallback):
-    """Notes the mean reward of a decision after each rollout."""
+    """Notes the mean reward of a decision in each rollout."""
 
-    def __init__(self) -> None:
+    def __init__(self, env: Adapter) -> None:
         super().__init__()
+        self.env = env
         self.points: list[tuple[int, float]] = []
 
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_end(self) -> None:
-        mean = float(self.model.rollout_buffer.rewards.mean())
+        mean = float(np.mean(self.env.rewards))
+        self.env.rewards = []
         self.points.append((self.num_timesteps, round(mean, 4)))
         print(f"{self.num_timesteps:>9,} decisions: mean reward {mean:.4f}", flush=True)
 
@@ -102,37 +113,62 @@ def layers_of(model: PPO) -> list[Layer]:
     return layers
 
 
+def train(networks: str, convention: Convention, decisions: int, seed: int) -> tuple[PPO, Curve]:
+    """Train with PPO on 64 flows at once."""
+    torch.set_num_threads(1)  # the networks are small; threads that wait for each other cost more than they bring
+    env = Adapter(make(networks, 64, convention=convention, threads=2))
+    shape = {"pi": [32, 16], "vf": [64, 64]}
+    model = PPO(
+        "MlpPolicy",
+        env,
+        policy_kwargs={"net_arch": shape, "log_std_init": -0.5},
+        seed=seed,
+        device="cpu",
+        n_steps=64,
+        batch_size=1024,
+        n_epochs=8,
+        learning_rate=lambda left: 1e-3 * left,
+        gamma=0.97,
+        gae_lambda=0.95,
+    )
+    curve = Curve(env)
+    model.learn(decisions, callback=curve)
+    return model, curve
+
+
+def evaluate(policy: Path, out: Path) -> None:
+    """The situations of the suite beside CUBIC and BBR, and the network in which the policy is worst beside CUBIC."""
+    for command in (
+        f"suite tcpeval --control {policy},cubic,bbr --quick --out {out / 'suite'}",
+        f"search @hystart --control {policy} --against cubic --budget 200 --out {out / 'search'}",
+    ):
+        print(f"ackclock {command}", flush=True)
+        subprocess.run([sys.executable, "-m", "ackclock.entry", *command.split()], check=False)
+
+
 def main() -> None:
-    """Train, and write the policy with its record."""
+    """Train, write the policy with its record, and compare it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", default="dumbbell", help="a name, or a file with [space]")
-    parser.add_argument("--decisions", type=int, default=300_000)
+    parser.add_argument("--networks", default="shared", help="a name of the package, or a file with [space]")
+    parser.add_argument("--convention", choices=CONVENTIONS, help="a published one; default: that of this file")
+    parser.add_argument("--decisions", type=int, default=600_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", required=True, help="the policy file")
+    parser.add_argument("--out", type=Path, required=True, help="the policy file")
+    parser.add_argument("--evaluate", type=Path, help="a folder for the comparison")
     asked = parser.parse_args()
-    env = Adapter(make(asked.networks, 32, convention=CONVENTION, threads=2))
-    shape = {"pi": [32, 32], "vf": [64, 64]}
-    options = {"net_arch": shape, "log_std_init": -0.5}
-    rates = {
-        "n_steps": 128,
-        "batch_size": 1024,
-        "n_epochs": 8,
-        "learning_rate": 7e-4,
-        "gamma": 0.97,
-        "gae_lambda": 0.95,
-    }
-    model = PPO("MlpPolicy", env, policy_kwargs=options, seed=asked.seed, device="cpu", **rates)
-    curve = Curve()
-    model.learn(asked.decisions, callback=curve)
+    convention = CONVENTIONS[asked.convention] if asked.convention else CONVENTION
+    model, curve = train(asked.networks, convention, asked.decisions, asked.seed)
     record = {
         "by": f"examples/train.py with Ackclock {ackclock.__version__} and PPO of stable-baselines3",
         "networks": asked.networks,
-        "reward": CONVENTION.reward,
+        "reward": str(convention.reward),
         "seed": asked.seed,
         "decisions": asked.decisions,
         "curve": ", ".join(f"{at}: {mean}" for at, mean in curve.points[:: max(1, len(curve.points) // 20)]),
     }
-    write_policy(asked.out, CONVENTION, layers_of(model), record)
+    write_policy(asked.out, convention, layers_of(model), record)
+    if asked.evaluate:
+        evaluate(asked.out, asked.evaluate)
 
 
 if __name__ == "__main__":

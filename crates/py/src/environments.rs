@@ -73,9 +73,10 @@ impl Environments {
         (self.plan.action.kind.name(), self.plan.action.kind.bounds())
     }
 
-    /// Begins an episode in environment `index` and runs to the first decision. Returns whether there is one. Raises
-    /// ScenarioError, or ValueError if a flow has no policy.
-    #[pyo3(signature = (index, scenario, seed=None, first=None))]
+    /// Begins an episode in environment `index` and runs to the first decision. Returns whether there is one. If it
+    /// `observes`, the flows keep their controllers, whose decisions become the actions. Raises ScenarioError, or
+    /// ValueError if a flow has no policy or cannot be observed.
+    #[pyo3(signature = (index, scenario, seed=None, first=None, observes=false))]
     fn begin(
         &self,
         py: Python<'_>,
@@ -83,11 +84,17 @@ impl Environments {
         scenario: &PyScenario,
         seed: Option<u64>,
         first: Option<f64>,
+        observes: bool,
     ) -> PyResult<bool> {
         let run =
             build(py, scenario, Settings { seed, recording: Recording::default(), ..Settings::default() })?;
-        let environment =
-            Environment::new(run, &self.agents, self.plan.clone(), first).map_err(PyValueError::new_err)?;
+        let plan = self.plan.clone();
+        let environment = if observes {
+            Environment::observing(run, &self.agents, plan)
+        } else {
+            Environment::new(run, &self.agents, plan, first)
+        };
+        let environment = environment.map_err(PyValueError::new_err)?;
         let mut slot = lock(&self.slots[index]);
         slot.environment = Some(environment);
         guarded(|| slot.advance())?;

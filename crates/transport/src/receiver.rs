@@ -272,7 +272,8 @@ impl Receiver {
         if self.beyond.is_empty() {
             return self.recent.clear();
         }
-        let newest = self.beyond.iter().find(|b| b.start <= seq && seq < b.end).copied();
+        let at = self.beyond.partition_point(|b| b.end <= seq);
+        let newest = self.beyond.get(at).filter(|b| b.start <= seq).copied();
         match newest {
             Some(block) => {
                 self.recent.retain(|b| !(block.start <= b.start && b.end <= block.end));

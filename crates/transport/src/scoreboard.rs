@@ -16,12 +16,12 @@ impl Scoreboard {
     }
     /// Removes segments below `una`, which are acknowledged cumulatively. Returns whether it removed any.
     pub fn advance(&mut self, una: u32) -> bool {
-        let before = (self.ranges.len(), self.total());
-        self.ranges.retain(|r| r.end > una);
-        if let Some(first) = self.ranges.first_mut() {
-            first.start = first.start.max(una);
-        }
-        before != (self.ranges.len(), self.total())
+        let below = self.ranges.partition_point(|r| r.end <= una);
+        self.ranges.drain(..below);
+        let Some(first) = self.ranges.first_mut() else { return below > 0 };
+        let cut = first.start < una;
+        first.start = first.start.max(una);
+        below > 0 || cut
     }
     /// Adds the part of `block` within `una..high`. Returns whether it reports a new segment.
     pub fn add(&mut self, block: Block, una: u32, high: u32) -> bool {
@@ -48,6 +48,9 @@ impl Scoreboard {
         let mut start = block.start.max(una);
         let end = block.end.min(high);
         let first = self.ranges.partition_point(|r| r.end <= start);
+        if self.ranges.get(first).is_some_and(|known| known.start <= start && end <= known.end) {
+            return; // ACKs repeat blocks
+        }
         for known in &self.ranges[first..] {
             if start >= end || known.start >= end {
                 break;
@@ -72,11 +75,12 @@ impl Scoreboard {
     }
     /// Whether `seq` is reported.
     pub fn has(&self, seq: u32) -> bool {
-        self.ranges.iter().any(|r| r.start <= seq && seq < r.end)
+        self.next_hole(seq) > seq
     }
     /// The first segment from `seq` on that is not reported.
     pub fn next_hole(&self, seq: u32) -> u32 {
-        self.ranges.iter().find(|r| r.start <= seq && seq < r.end).map_or(seq, |r| r.end)
+        let range = self.ranges.get(self.ranges.partition_point(|r| r.end <= seq));
+        range.filter(|r| r.start <= seq).map_or(seq, |r| r.end)
     }
     /// One past the highest segment reported.
     pub fn highest(&self) -> Option<u32> {

@@ -11,13 +11,26 @@ try:
 except ImportError as error:  # the extra is not installed
     raise BadInput('ackclock.gym needs gymnasium; install it with: pip install "ackclock[gym]"') from error
 
+from ackclock.gym.datasets import Episode, log, write_minari
 from ackclock.gym.environments import Env, VectorEnv, make
 from ackclock.gym.parallel import parallel_env
 from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
 
 __all__ = [
-    *("AURORA", "CONVENTIONS", "MVFST", "ORCA", "REWARDS", "Columns", "Convention"),
-    *("Env", "VectorEnv", "make", "parallel_env"),
+    "AURORA",
+    "CONVENTIONS",
+    "MVFST",
+    "ORCA",
+    "REWARDS",
+    "Columns",
+    "Convention",
+    "Env",
+    "Episode",
+    "VectorEnv",
+    "log",
+    "make",
+    "parallel_env",
+    "write_minari",
 ]
 
 for name in CONVENTIONS:

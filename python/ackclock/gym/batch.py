@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import random
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,11 @@ from ackclock.experiment import Scenario, Source, read_source
 from ackclock.files import BadInput
 from ackclock.policy.conventions import MEASURED, PACKET_BYTES, Columns, Convention, columns
 from ackclock.search.explore import decode
-from ackclock.search.space import Space, read_space
+from ackclock.search.space import Genome, Space, read_space
+from ackclock.suite.run import control_table
+
+if TYPE_CHECKING:
+    from ackclock.search.search import Search
 
 ATTEMPTS = 100
 """Networks that are drawn for an episode before it is given up."""
@@ -32,10 +37,18 @@ def episode_seed(seed: int, environment: int, episode: int) -> int:
 class Networks:
     """The networks of episodes: those of a space (`[space]`, as for `ackclock search`), or one scenario."""
 
-    def __init__(self, networks: str | Path | Scenario, overrides: tuple[str, ...] = ()) -> None:
-        """`networks` is a name in `spaces`, a file with or without `[space]`, or a scenario. Raises BadInput, ScenarioError."""
+    def __init__(
+        self, networks: str | Path | Scenario, overrides: tuple[str, ...] = (), teacher: str | None = None
+    ) -> None:
+        """`networks`: a name in `spaces`, a file with or without `[space]`, or a scenario.
+
+        `teacher`: the controller that the flows with a policy get instead. Raises BadInput and ScenarioError.
+        """
+        self._teacher = teacher
         self._space: Space | None = None
         self._scenario: Scenario | None = None
+        self._elites: list[tuple[Space, Genome]] = []
+        self._elite_part = 0.0
         if isinstance(networks, Scenario):
             self._scenario = networks
             return
@@ -46,32 +59,58 @@ class Networks:
         else:
             self._scenario = Scenario.read(source, overrides)
 
+    def add(self, search: Search, part: float) -> int:
+        """Take the failures of a search as networks of a part of the episodes. Returns their number.
+
+        The search is over a space whose tested flows have policies, such as that of the environment. Raises BadInput if
+        it has no failure.
+        """
+        failures = search.map.failures(search.tried)
+        if not failures:
+            raise BadInput("the search has no failure; without one there is nothing to add")
+        self._elites = [(search.space, failure.genome) for failure in failures]
+        self._elite_part = part
+        return len(failures)
+
     def names(self) -> list[str]:
         """The flows whose controller is a policy."""
         scenario = self._scenario or self._draw(random.Random(0))[0]
         flows: list[dict[str, Any]] = scenario.network["flows"]
         return [flow["name"] for flow in flows if flow["label"].split(",")[0] == "policy"]
 
+    def taught(self, scenario: Scenario, names: Sequence[str]) -> Scenario:
+        """A network whose flows `names` have the teacher."""
+        if self._teacher is None:
+            return scenario
+        control = control_table(self._teacher)
+        return scenario.with_overrides([f"flow.{name}.tcp.congestion_control={control}" for name in names])
+
     def _draw(self, rng: random.Random) -> tuple[Scenario, float | None]:
         """A network, and the rate of its bottleneck in packets a second if it is known."""
+        if self._elites and rng.random() < self._elite_part:
+            return _network(*rng.choice(self._elites))
         if self._scenario is not None:
             return self._scenario, None
         assert self._space is not None
         for _ in range(ATTEMPTS):
             genome = decode(self._space, [rng.random() for _ in range(self._space.dimensions)])
             if not self._space.excess(genome):
-                rate = self._space.rate_bps(genome, self._space.bottleneck) / (8 * PACKET_BYTES)
-                return self._space.scenario(genome), rate
+                return _network(self._space, genome)
         raise BadInput(
             f"{self._space.source.file}: {ATTEMPTS} networks of the space exceed its limits; make it narrower"
         )
 
     def episode(self, seed: int, first_rate: tuple[float, float] | None) -> tuple[Scenario, float | None, float]:
-        """The network of an episode, its first rate and the rate of its bottleneck (nan: not known), packets a second."""
+        """The network of an episode, its first rate and that of its bottleneck (nan: not known), packets a second."""
         rng = random.Random(seed)
         scenario, rate = self._draw(rng)
         part = None if first_rate is None else rng.uniform(*first_rate)
         return scenario, None if part is None or rate is None else part * rate, math.nan if rate is None else rate
+
+
+def _network(space: Space, genome: Genome) -> tuple[Scenario, float]:
+    """A network of a space, and the rate of its bottleneck, packets a second."""
+    return space.scenario(genome), space.rate_bps(genome, space.bottleneck) / (8 * PACKET_BYTES)
 
 
 def has_space(source: Source) -> bool:
@@ -80,13 +119,20 @@ def has_space(source: Source) -> bool:
 
 
 class Batch:
-    """Environments that step together. Arrays have the axes (environments, agents, values)."""
+    """Networks that step together. Arrays have the axes (networks, agents, values)."""
 
     def __init__(
-        self, networks: Networks, convention: Convention, count: int, agents: list[str] | None, threads: int | None
+        self,
+        networks: Networks,
+        convention: Convention,
+        count: int,
+        agents: list[str],
+        threads: int | None,
+        observes: bool = False,
     ) -> None:
-        self.networks, self.convention = networks, convention
-        self.agents = agents or networks.names()
+        """`observes`: the flows keep their controllers, whose decisions become the actions. Raises BadInput."""
+        self._observes = observes
+        self.networks, self.convention, self.count, self.agents = networks, convention, count, agents
         if not self.agents:
             raise BadInput('no flow has congestion_control = "policy"; an environment needs one that waits for actions')
         try:
@@ -99,7 +145,7 @@ class Batch:
         self.waits: NDArray[np.uint8] = np.zeros(count, np.uint8)
         self.steps: NDArray[np.int64] = np.zeros(count, np.int64)
         self.episodes: NDArray[np.int64] = np.zeros(count, np.int64)
-        self.capacity: NDArray[np.float64] = np.full((count, 1), np.nan)
+        self.capacity: NDArray[np.float64] = np.full(shape, np.nan)
         """The rate of the bottleneck, packets a second, where the space says it; no sender sees it."""
         self.clipped = 0
         """Actions outside their bounds so far; they are set to the bounds."""
@@ -128,8 +174,9 @@ class Batch:
             seed = episode_seed(self._seed, index, int(self.episodes[index]))
             self.episodes[index] += 1
             scenario, first, self.capacity[index] = self.networks.episode(seed, self.convention.first_rate)
+            scenario = self.networks.taught(scenario, self.agents)
             try:
-                waits = self._core.begin(index, scenario._parsed, seed, first)
+                waits = self._core.begin(index, scenario._parsed, seed, first, self._observes)
             except ValueError as error:
                 raise BadInput(str(error)) from None
             for _ in range(self.convention.warm_up):
@@ -144,7 +191,10 @@ class Batch:
         self._core.show(self.observations, self.measured, self.waits)
 
     def step(self, actions: NDArray[Any]) -> NDArray[np.float64]:
-        """Take actions of shape (environments, agents). Returns the rewards, of the same shape."""
+        """Take actions of shape (networks, agents). Returns the rewards, of the same shape.
+
+        The reward of a flow that does not run is 0. Raises BadInput if an action or a reward is not finite.
+        """
         low, high = self.action[1]
         actions = np.ascontiguousarray(actions, np.float64)
         if not np.isfinite(actions).all():
@@ -153,25 +203,33 @@ class Batch:
         self._core.step(actions.ravel())
         self.steps += 1
         self.show()
-        return self._reward(self.columns)
+        rewards = np.where(self.measured[..., 0] > 0, self._reward(self.columns), 0.0)
+        if not np.isfinite(rewards).all():
+            remedy = "write max(throughput, 1) or max(rtt, 0.001), or take networks of a space, whose rate is known"
+            raise BadInput(f"reward: is not finite; {remedy}")
+        return rewards
 
     @property
     def columns(self) -> Columns:
         """What the agents measured in the last interval, by name."""
-        return {**columns(self.measured), "capacity": self.capacity}
+        return {
+            **columns(self.measured),
+            "capacity": self.capacity,
+            "fair_share": self.capacity / len(self.agents),
+        }
 
     @property
     def ended(self) -> NDArray[np.bool_]:
         """Which runs have ended."""
-        return self.waits == 0
+        return np.asarray(self.waits == 0)
 
     @property
     def exhausted(self) -> NDArray[np.bool_]:
         """Which episodes have reached the horizon."""
-        return self.steps >= self.convention.horizon
+        return np.asarray(self.steps >= self.convention.horizon)
 
     def copy(self, to: int, other: Batch, index: int) -> None:
-        """Environment `to` continues as a copy of environment `index` of `other`. Raises BadInput if it cannot be copied."""
+        """Network `to` continues as a copy of network `index` of `other`. Raises BadInput if it cannot be copied."""
         try:
             self._core.copy(to, other._core, index)
         except NotImplementedError as reason:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -17,9 +17,13 @@ from ackclock.files import BadInput
 from ackclock.gym.batch import Batch, Networks
 from ackclock.policy.conventions import CONVENTIONS, Convention
 
+if TYPE_CHECKING:
+    from ackclock.search import Search
+
 Info = dict[str, Any]
 SHOWN = ("throughput", "rtt", "min_rtt", "loss", "cwnd", "rate", "duration")
 """The measured values in `info`: segments/s, s, s, a part, segments, segments/s, s."""
+PRIVILEGED = ("capacity", "fair_share")
 
 
 def convention_of(convention: str | Convention, changes: dict[str, Any]) -> Convention:
@@ -40,10 +44,10 @@ def spaces_of(batch: Batch) -> tuple[gymnasium.spaces.Box, gymnasium.Space[Any]]
     return observation, gymnasium.spaces.Box(np.float32(least), np.float32(largest), (1,), np.float32)
 
 
-class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
-    """Many environments with one agent each, which step together on several threads.
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """Many agents that step together on several threads: one in each network, or several with one policy.
 
-    Environment `i` runs its episode `e` with a seed that follows from the seed of `reset`, `i` and `e` alone: the same
+    Network `i` runs its episode `e` with a seed that follows from the seed of `reset`, `i` and `e` alone: the same
     actions give the same results with any number of threads.
     """
 
@@ -53,70 +57,90 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         num_envs: int = 1,
         *,
         convention: str | Convention = "dumbbell",
-        agent: str | None = None,
+        agents: Sequence[str] | None = None,
         overrides: Sequence[str] = (),
         threads: int | None = None,
         autoreset: str | AutoresetMode = AutoresetMode.SAME_STEP,
         strict: bool = False,
+        privileged: bool = False,
         **changes: Any,
     ) -> None:
         """`networks`: a name, a file with or without `[space]`, or a scenario; `overrides`: assignments as for `--set`.
 
-        `changes` are fields of the convention, such as `horizon=200`. `strict` refuses actions outside their space instead
-        of setting them to its bounds. Raises BadInput and ScenarioError.
+        `agents`: the flows with a policy, by default all of the networks; those of one network are environments that
+        follow each other, and begin and end together. `changes` are fields of the convention, such as `horizon=200`.
+        `strict` refuses actions outside their space instead of setting them to its bounds. `privileged` adds to `info`
+        what no sender sees: `capacity` and `fair_share`, packets/s. Raises BadInput and ScenarioError.
         """
         rules = convention_of(convention, changes)
-        batch = Batch(Networks(networks, tuple(overrides)), rules, num_envs, [agent] if agent else None, threads)
-        if len(batch.agents) != 1:
-            names = ", ".join(batch.agents)
-            raise BadInput(f"{len(batch.agents)} flows have a policy ({names}); name one as agent, or use parallel_env")
-        self.batch, self.num_envs, self.strict = batch, num_envs, strict
-        self.single_observation_space, self.single_action_space = spaces_of(batch)
+        self._networks = Networks(networks, tuple(overrides))
+        names = list(agents or []) or self._networks.names()
+        self.each = max(1, len(names))
+        """Agents in a network."""
+        if num_envs % self.each:
+            raise BadInput(
+                f"num_envs: {num_envs} is no multiple of the {self.each} flows with a policy in each network"
+            )
+        self.batch = Batch(self._networks, rules, num_envs // self.each, names, threads)
+        self.num_envs, self.strict = num_envs, strict
+        self.single_observation_space, self.single_action_space = spaces_of(self.batch)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.mode = AutoresetMode(autoreset)
         self.metadata = {"autoreset_mode": self.mode}
-        self._due = np.zeros(num_envs, np.bool_)
+        self._shown = SHOWN + (PRIVILEGED if privileged else ())
+        self._due: NDArray[np.bool_] = np.zeros(self.batch.count, np.bool_)
+
+    def curriculum(self, search: Search, part: float = 0.3) -> int:
+        """Take the failures of a search as networks of a part of the episodes. Returns their number.
+
+        Raises BadInput if there is none.
+        """
+        return self._networks.add(search, part)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], Info]:
-        """Begin an episode in every environment, or in those of `options["reset_mask"]`. A seed begins with its first
+        """Begin an episode in every network, or in those of `options["reset_mask"]`. A seed begins with its first
         episodes; without a seed the next ones follow.
         """
         super().reset(seed=seed)
         if seed is not None:
             self.batch.seed(seed)
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
-        self._begin(mask)
+        self._begin(mask.reshape(-1, self.each).any(axis=1))
         return self.observations, self._info()
 
     def step(
         self, actions: Any
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
-        """Take one action in each environment. Raises BadInput if an action is not finite, or with `strict` outside."""
+        """Take one action for each agent. Raises BadInput if an action is not finite, or with `strict` outside."""
         if self.strict and not self.action_space.contains(actions):
             raise BadInput(f"action: is not in the action space {self.single_action_space}")
-        begun = self._due if self.mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, np.bool_)
-        rewards = self.batch.step(np.asarray(actions).reshape(self.num_envs, 1))[:, 0]
+        begun = self._due if self.mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._due)
+        rewards = self.batch.step(np.asarray(actions).reshape(-1, self.each))
         if begun.any():
-            # The environments that ended in the step before: this one begins their next episodes.
+            # The networks that ended in the step before: this one begins their next episodes.
             self._begin(begun)
             rewards[begun] = 0.0
         ended = self.batch.ended & ~begun
         exhausted = self.batch.exhausted & ~ended & ~begun
-        self._due = ended | exhausted
+        self._due = np.asarray(ended | exhausted)
         info = self._info()
         if self.mode is AutoresetMode.SAME_STEP and self._due.any():
+            due, networks = self._each(self._due), self._due.copy()
             last = np.full(self.num_envs, None, dtype=object)
-            for index in np.flatnonzero(self._due):
-                last[index] = self.batch.observations[index, 0].copy()
-            final = {name: np.where(self._due, values, 0.0) for name, values in info.items() if name[0] != "_"}
-            final |= {f"_{name}": self._due.copy() for name in SHOWN}
-            due = self._due.copy()
-            self._begin(due)
+            for index in np.flatnonzero(due):
+                last[index] = self.observations[index]
+            final = {name: np.where(due, values, 0.0) for name, values in info.items() if name[0] != "_"}
+            final |= {f"_{name}": due.copy() for name in self._shown}
+            self._begin(networks)
             info = self._info() | {"final_obs": last, "_final_obs": due, "final_info": final, "_final_info": due}
-        return self.observations, rewards, ended, exhausted, info
+        return self.observations, rewards.ravel(), self._each(ended), self._each(exhausted), info
+
+    def _each(self, of_networks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """A value of each network, for each agent."""
+        return np.repeat(of_networks, self.each)
 
     def _begin(self, mask: NDArray[np.bool_]) -> None:
         for index in np.flatnonzero(mask):
@@ -127,18 +151,18 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     @property
     def observations(self) -> NDArray[np.float32]:
         """The present observations."""
-        return self.batch.observations[:, 0].copy()
+        return self.batch.observations.reshape(self.num_envs, -1).copy()
 
     def _info(self) -> Info:
         of = self.batch.columns
-        info: Info = {name: of[name][:, 0].copy() for name in SHOWN}
-        return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in SHOWN}
+        info: Info = {name: of[name].ravel().copy() for name in self._shown}
+        return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in self._shown}
 
     def close_extras(self, **_: Any) -> None:
         """Nothing is open."""
 
 
-class Env(gymnasium.Env):  # type: ignore[misc]
+class Env(gymnasium.Env):
     """One environment with one agent; the arguments are those of `VectorEnv`."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012

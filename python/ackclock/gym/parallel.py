@@ -43,7 +43,8 @@ def parallel_env(
 
         def __init__(self) -> None:
             rules = convention_of(convention, changes)
-            self.batch = Batch(Networks(networks, tuple(overrides)), rules, 1, list(agents or []) or None, 1)
+            of = Networks(networks, tuple(overrides))
+            self.batch = Batch(of, rules, 1, list(agents or []) or of.names(), 1)
             self.possible_agents = list(self.batch.agents)
             self.agents = list(self.possible_agents)
             self.render_mode = None

@@ -4,6 +4,16 @@ from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARD
 from ackclock.policy.files import Layer, described, export, read_onnx, write_policy
 
 __all__ = [
-    *("AURORA", "CONVENTIONS", "MVFST", "ORCA", "REWARDS", "Columns", "Convention"),
-    *("Layer", "described", "export", "read_onnx", "write_policy"),
+    "AURORA",
+    "CONVENTIONS",
+    "MVFST",
+    "ORCA",
+    "REWARDS",
+    "Columns",
+    "Convention",
+    "Layer",
+    "described",
+    "export",
+    "read_onnx",
+    "write_policy",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,14 +20,15 @@ FEATURES, MEASURED, ACTIONS = _core.policy_features()
 """Features (name, unit, smallest, largest, text), measured values (name, unit), kinds of actions (name, text)."""
 
 Columns = Mapping[str, NDArray[np.float64]]
-"""Measured values by name, of shape (environments, agents); `throughput` (segments/s) and `loss` (a part) too, and
-`capacity`, the rate of the bottleneck in packets a second (nan: not known), which no sender sees."""
+"""Measured values by name, of shape (networks, agents); `throughput` (segments/s) and `loss` (a part) too, and what no
+sender sees: `capacity`, the rate of the bottleneck in packets a second (nan: not known), and `fair_share`, this
+rate over the number of agents."""
 Reward = Callable[[Columns], NDArray[np.float64]]
-"""Rewards of shape (environments, agents) from what the agents measured in one interval."""
+"""Rewards of shape (networks, agents) from what the agents measured in one interval."""
 
 
 def columns(measured: NDArray[np.float64]) -> Columns:
-    """The measured values by name; `measured` has shape (environments, agents, values)."""
+    """The measured values by name; `measured` has shape (networks, agents, values)."""
     of = {name: measured[..., index] for index, (name, _) in enumerate(MEASURED)}
     arrived = of["delivered"] + of["lost"]
     of["throughput"] = np.divide(of["delivered"], of["duration"], out=np.zeros_like(arrived), where=of["duration"] > 0)
@@ -35,7 +37,7 @@ def columns(measured: NDArray[np.float64]) -> Columns:
 
 
 def aurora(m: Columns) -> NDArray[np.float64]:
-    """Aurora's reward: 0.001 (10 x packets/s - 1000 x latency in s - 2000 x loss); its throughput leaves one packet out."""
+    """Aurora's reward: 0.001 (10 x packets/s - 1000 x latency in s - 2000 x loss); it leaves one packet out."""
     duration = np.where(m["duration"] > 0, m["duration"], 1.0)
     return np.asarray(1e-3 * (10 * (m["delivered"] - 1) / duration - 1e3 * m["rtt"] - 2e3 * m["loss"]))
 
@@ -66,7 +68,12 @@ def alpha_fair(m: Columns) -> NDArray[np.float64]:
     """The same for all agents: the mean of ln(throughput in segments/s) - 0.5 (rtt/min_rtt - 1) - 10 x loss."""
     ratio = _delay_ratio(m)
     each = np.log(np.maximum(m["throughput"], 1.0)) - 0.5 * (ratio - 1) - 10 * m["loss"]
-    return np.broadcast_to(each.mean(axis=1, keepdims=True), each.shape).copy()
+    return _mean(each)
+
+
+def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean over the agents of a network, for each of them."""
+    return np.broadcast_to(values.mean(axis=1, keepdims=True), values.shape).copy()
 
 
 PACKET_BYTES = 1500
@@ -78,6 +85,52 @@ REWARDS: dict[str, Reward] = {
     "utilisation": utilisation,
     "alpha_fair": alpha_fair,
 }
+"""The rewards by name."""
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": np.log,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "min": np.minimum,
+    "max": np.maximum,
+    "mean": _mean,
+}
+"""What a reward as a text can call; `mean` is over the agents of a network."""
+SYNTAX: tuple[type[ast.AST], ...] = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Load, ast.Call)
+SYNTAX += (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub)
+NAMES = (*(name for name, _ in MEASURED), "throughput", "loss", "capacity", "fair_share")
+
+
+def reward_of(text: str) -> Reward:
+    """A reward by name, or from an expression such as `log(max(throughput, 1)) - 2 * loss`. Raises BadInput."""
+    if text in REWARDS:
+        return REWARDS[text]
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError as error:
+        raise BadInput(f'reward "{text}": is no reward and no expression ({error.msg})') from None
+    for node in ast.walk(tree):
+        if not isinstance(node, SYNTAX) or (isinstance(node, ast.Constant) and not isinstance(node.value, int | float)):
+            raise BadInput(f'reward "{text}": "{ast.unparse(node)}" is not permitted; use + - * / ** and {_calls()}')
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS):
+            raise BadInput(f'reward "{text}": there is no function "{ast.unparse(node.func)}"; there are {_calls()}')
+        if isinstance(node, ast.Name) and node.id not in (*FUNCTIONS, *NAMES):
+            raise BadInput(
+                f'reward "{text}": there is no reward and no value "{node.id}"; there are the rewards '
+                f"{', '.join(REWARDS)} and the values {', '.join(NAMES)}"
+            )
+    code = compile(tree, "reward", "eval")
+
+    def expression(m: Columns) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values = eval(code, {"__builtins__": {}}, {**FUNCTIONS, **m})
+        return np.broadcast_to(np.asarray(values, np.float64), m["duration"].shape)
+
+    return expression
+
+
+def _calls() -> str:
+    return ", ".join(FUNCTIONS)
 
 
 @dataclass(frozen=True)
@@ -98,6 +151,7 @@ class Convention:
     """Which round-trip time: the smallest one, or the mean of the last interval."""
     least_s: float = 0.01
     reward: str | Reward = "aurora"
+    """A name, an expression of measured values, or a function."""
     horizon: int = 400
     """Decisions in an episode."""
     first_rate: tuple[float, float] | None = None
@@ -127,14 +181,8 @@ class Convention:
 
     @property
     def reward_function(self) -> Reward:
-        """The reward. Raises BadInput if no reward has this name."""
-        if callable(self.reward):
-            return self.reward
-        if self.reward not in REWARDS:
-            raise BadInput(
-                f'reward: there is no reward "{self.reward}"; there are {", ".join(REWARDS)}, or give a function'
-            )
-        return REWARDS[self.reward]
+        """The reward. Raises BadInput if the text is no reward and no expression."""
+        return self.reward if callable(self.reward) else reward_of(self.reward)
 
     def with_changes(self, **changes: Any) -> Convention:
         """The convention with other values. Raises BadInput for a name that does not exist."""

@@ -34,7 +34,7 @@ class Layer:
 def write_policy(
     path: str | Path, convention: Convention, layers: Sequence[Layer], record: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a policy file. `record` says how the policy was trained. Raises BadInput for weights that are not finite."""
+    """Write a policy file; `record` says how it was trained. Raises BadInput for weights that are not finite."""
     write_text(Path(path), policy_text(convention, layers, record))
 
 

@@ -27,13 +27,17 @@ from ackclock.toml_text import inline
 
 
 def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """A controller as a value of TOML: a name, `FILE.py:CLASS`, or a table such as `{ kind = "vegas", alpha = 1 }`.
+    """A controller as a value of TOML: a name, `FILE.py:CLASS`, `FILE.policy`, or a table such as `{ kind = "vegas" }`.
 
     `parameters` of a named controller are added.
     """
     if control.lstrip().startswith("{"):
         return control
     file, colon, name = control.rpartition(":")
+    if control.endswith(".policy"):
+        path = str(Path(control).resolve())
+        utf8(path)
+        return inline({"kind": "policy", "file": path})
     if colon:
         path = str(Path(file).resolve())
         utf8(path)

@@ -120,6 +120,25 @@ impl Action {
         next.clamp(self.bounds.0, self.bounds.1)
     }
 
+    /// The action that turns the window or rate `value` into `next`, within the bounds of actions; [`Action::apply`] is the
+    /// inverse. Of five changes, the nearest one.
+    pub fn between(&self, value: f64, next: f64) -> f64 {
+        let (least, largest) = self.kind.bounds();
+        let ratio = next / value.max(f64::MIN_POSITIVE);
+        let a = match self.kind {
+            ActionKind::RateDelta if ratio >= 1.0 => (ratio - 1.0) / self.scale,
+            ActionKind::RateDelta => (1.0 - 1.0 / ratio.max(1e-9)) / self.scale,
+            ActionKind::CwndPow2 => detmath::ln(ratio.max(1e-9)) / (std::f64::consts::LN_2 * self.scale),
+            ActionKind::Discrete5 => {
+                let distance = |a: &f64| (self.apply(value, *a) - next).abs();
+                let all = (0..FIVE.len()).map(|a| a as f64);
+                all.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0.0)
+            }
+            ActionKind::Cwnd | ActionKind::Pacing => next / self.scale,
+        };
+        a.clamp(least, largest)
+    }
+
     /// The action that the outputs of a network choose: the output, or the number of the largest one.
     pub fn chosen(&self, outputs: &[f32]) -> f64 {
         if self.kind != ActionKind::Discrete5 {
@@ -146,5 +165,17 @@ mod tests {
         assert_eq!(windows, [100.0, 50.0, 90.0, 110.0, 200.0]);
         assert_eq!(of(ActionKind::Discrete5).chosen(&[0.5, 3.0, 3.0, -1.0, 0.0]), 1.0);
         assert_eq!(of(ActionKind::Pacing).apply(5.0, 1.0), 2.0);
+    }
+
+    #[test]
+    fn an_action_follows_from_what_it_did() {
+        for kind in ActionKind::ALL {
+            let action = Action { kind, scale: kind.scale(), bounds: (2.0, 1000.0) };
+            for a in [0.0, 1.0, 2.0] {
+                let next = action.apply(100.0, a);
+                let again = action.apply(100.0, action.between(100.0, next));
+                assert!((again - next).abs() < 1e-9, "{}: {a}", kind.name());
+            }
+        }
     }
 }

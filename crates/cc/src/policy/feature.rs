@@ -45,6 +45,9 @@ features! {
     ThroughputRatio = "throughput_ratio", "", 0.0, 1.0;
     /// Window over the largest throughput times the smallest round-trip time.
     WindowRatio = "window_ratio", "", 0.0, 1000.0;
+    /// Natural logarithm of one plus the segments in the queue: throughput times the excess of the mean round-trip time over
+    /// the smallest one. Flows with equal queues have equal rates.
+    LogBacklog = "log_backlog", "", 0.0, 30.0;
     /// The last action.
     LastAction = "last_action", "", -1e6, 1e6;
     /// Mean round-trip time; 0 without a sample.

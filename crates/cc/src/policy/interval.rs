@@ -1,6 +1,7 @@
 //! What a sender measures in one interval, and the features of a policy that follow from it.
 
 use super::feature::Feature;
+use crate::detmath;
 use units::{Segments, Span, Time};
 
 /// Counts and samples since the start of the interval. Packets are segments of [`crate::FlowInfo::packet`] bytes.
@@ -122,6 +123,8 @@ impl Measured {
             Feature::QueueRatio => ratio(self.rtt, self.min_rtt, 1.0) - 1.0,
             Feature::ThroughputRatio => ratio(self.throughput(), self.largest, 0.0),
             Feature::WindowRatio => ratio(self.cwnd, self.largest * self.min_rtt, 1.0),
+            Feature::LogBacklog if self.rtt == 0.0 => 0.0,
+            Feature::LogBacklog => detmath::ln(1.0 + self.throughput() * (self.rtt - self.min_rtt).max(0.0)),
             Feature::LastAction => self.action,
             Feature::Rtt => self.rtt,
             Feature::MinRtt => self.min_rtt,

@@ -5,7 +5,8 @@
 //! The interval ends by the controller's timer. Between decisions nothing changes: a loss or an echo is only counted. After a
 //! retransmission timeout the window is two segments until the next ACK. A policy that sets a rate has a window of 2.5 times
 //! rate and round-trip time, so that a path that fails stops the sender. The first window is that of the transport, the first
-//! rate this window in a round-trip time. docs/gym.md. Status: draft.
+//! rate this window in a round-trip time. A policy can also observe another controller ([`Policy::observing`]): that one
+//! decides, and its decisions are recorded as actions. docs/gym.md. Status: draft.
 
 mod action;
 mod feature;
@@ -22,8 +23,10 @@ pub use plan::{Plan, action_kinds};
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamError, ParamKind, Params};
-use crate::window::impl_owned_window;
-use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Sent, Signals, Timeout};
+use crate::{
+    Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Lost, PathHint, Restart,
+    Sent, Signals, Timeout, TransmitStart,
+};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span, Time};
@@ -40,6 +43,11 @@ pub fn trained() -> Arc<Plan> {
     TRAINED.get_or_init(|| Arc::new(read())).clone()
 }
 
+/// A window is a whole number of segments, at least one.
+fn whole(window: Segments) -> Segments {
+    window.floor().max(1.0)
+}
+
 /// The window or rate, and the measurements since the last decision.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -47,7 +55,9 @@ pub struct Policy {
     cwnd: Segments,
     max_window: Segments,
     segment_bits: f64,
-    /// The window after the next ACK; different from `cwnd` after a timeout.
+    /// The window that was chosen, with its fraction.
+    chosen: Segments,
+    /// The same without: the window after the next ACK, different from `cwnd` after a timeout.
     target: Segments,
     /// Segments a second; 0 before the first round-trip sample.
     rate: f64,
@@ -65,6 +75,10 @@ pub struct Policy {
     observed: bool,
     pending: Option<f64>,
     action: f64,
+    /// The controller that decides instead; its events and answers pass through.
+    teacher: Option<Box<AnyController>>,
+    /// Window or rate at the last decision of the teacher.
+    before: f64,
 }
 
 impl Algorithm for Policy {
@@ -90,12 +104,20 @@ impl Algorithm for Policy {
         Ok(())
     }
     fn new(params: &Params, flow: &FlowInfo) -> Policy {
+        Policy::with_plan(params.policy("file"), [flow.initial_window, flow.max_window], flow.packet)
+    }
+}
+
+impl Policy {
+    /// `segment`: its payload, bytes.
+    fn with_plan(plan: Arc<Plan>, [cwnd, max_window]: [Segments; 2], segment: u32) -> Policy {
         Policy {
-            plan: params.policy("file"),
-            cwnd: flow.initial_window,
-            max_window: flow.max_window,
-            segment_bits: flow.packet as f64 * 8.0,
-            target: flow.initial_window,
+            plan,
+            cwnd: whole(cwnd),
+            max_window,
+            segment_bits: segment as f64 * 8.0,
+            chosen: cwnd,
+            target: whole(cwnd),
             rate: 0.0,
             first: None,
             interval: Interval::default(),
@@ -107,15 +129,22 @@ impl Algorithm for Policy {
             observed: false,
             pending: None,
             action: 0.0,
+            teacher: None,
+            before: 0.0,
         }
     }
-}
 
-impl Policy {
     /// The actions come from [`Policy::act`] from now on; observations are those of `plan`. Before the first packet.
     /// `first`: the first window or rate.
     pub fn open(&mut self, plan: Arc<Plan>, first: Option<f64>) {
         (self.plan, self.first) = (plan, first);
+    }
+
+    /// Measures the intervals of a flow whose controller is `teacher`; `segment` is the payload of a segment, bytes.
+    pub fn observing(plan: Arc<Plan>, teacher: AnyController, segment: u32) -> Policy {
+        let mut policy = Policy::with_plan(plan, [teacher.cwnd(), f64::INFINITY], segment);
+        policy.teacher = Some(Box::new(teacher));
+        policy
     }
 
     /// When the interval ends; `Time::NEVER` before the first round-trip sample.
@@ -131,6 +160,15 @@ impl Policy {
     /// Ends the interval and returns the observation.
     pub fn observe(&mut self, now: Time) -> Vec<f32> {
         let mut measured = self.interval.measure(now, &self.last);
+        if let Some(teacher) = &self.teacher {
+            let rtt = if measured.rtt > 0.0 { measured.rtt } else { measured.min_rtt };
+            self.cwnd = teacher.cwnd();
+            let paced = teacher.pacing().map(|rate| rate.bps() as f64 / self.segment_bits);
+            self.rate = paced.unwrap_or(self.cwnd / rtt.max(1e-6));
+            let value = if self.plan.action.kind.paces() { self.rate } else { self.cwnd };
+            let before = std::mem::replace(&mut self.before, value);
+            self.action = if before > 0.0 { self.plan.action.between(before, value) } else { 0.0 };
+        }
         (measured.in_flight, measured.cwnd) = (self.in_flight, self.cwnd);
         (measured.rate, measured.action) = (if self.plan.action.kind.paces() { self.rate } else { 0.0 }, self.action);
         self.last = measured;
@@ -159,6 +197,10 @@ impl Policy {
             return;
         }
         (self.last.min_rtt, self.last.rtt) = (rtt.seconds(), 0.0);
+        if self.teacher.is_some() {
+            self.interval.restart(now);
+            return self.schedule(now);
+        }
         let usual = if self.plan.action.kind.paces() { self.cwnd / rtt.seconds() } else { self.cwnd };
         self.set(self.first.unwrap_or(usual));
         self.interval.restart(now);
@@ -180,20 +222,34 @@ impl Policy {
         } else {
             value
         };
-        self.target = window.min(self.max_window);
+        self.chosen = window.min(self.max_window);
+        self.target = whole(self.chosen);
         self.cwnd = self.target;
     }
 
+    /// Passes an event to the controller that decides instead, if there is one.
+    #[inline]
+    fn teach(&mut self, event: impl FnOnce(&mut AnyController)) {
+        if let Some(teacher) = &mut self.teacher {
+            event(teacher);
+        }
+    }
+
     fn present(&self) -> f64 {
-        if self.plan.action.kind.paces() { self.rate } else { self.target }
+        if self.plan.action.kind.paces() { self.rate } else { self.chosen }
     }
 }
 
 impl Controller for Policy {
     fn needs(&self) -> Signals {
-        Signals::PACING.and(Signals::TIMER).and(Signals::SEGMENT_COUNTS).and(Signals::SENT)
+        let measures = Signals::TIMER.and(Signals::SEGMENT_COUNTS).and(Signals::SENT);
+        measures.and(self.teacher.as_ref().map_or(Signals::PACING, |teacher| teacher.needs()))
+    }
+    fn on_open(&mut self, now: Time) {
+        self.teach(|teacher| teacher.on_open(now));
     }
     fn on_handshake(&mut self, now: Time, rtt: Span) {
+        self.teach(|teacher| teacher.on_handshake(now, rtt));
         self.begin(now, rtt);
     }
     fn on_ack(&mut self, ack: &Ack) {
@@ -206,22 +262,53 @@ impl Controller for Policy {
         interval.delivered += u64::from(ack.delivered);
         interval.lost += ack.lost_total - self.lost_total;
         self.lost_total = ack.lost_total;
+        self.teach(|teacher| teacher.on_ack(ack));
         if let Some(rtt) = ack.rtt {
-            interval.sample(rtt);
+            self.interval.sample(rtt);
             self.begin(ack.now, rtt);
         }
     }
-    fn on_sent(&mut self, _sent: &Sent) {
+    fn on_lost(&mut self, lost: &Lost) {
+        self.teach(|teacher| teacher.on_lost(lost));
+    }
+    fn on_delivered(&mut self, delivered: &Delivered) {
+        self.teach(|teacher| teacher.on_delivered(delivered));
+    }
+    fn on_sent(&mut self, sent: &Sent) {
         self.interval.sent += 1;
+        self.teach(|teacher| teacher.on_sent(sent));
     }
-    fn on_congestion(&mut self, _event: &Congestion) {}
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.teach(|teacher| teacher.on_congestion(event));
+    }
     fn ecn_response(&self) -> EcnResponse {
-        EcnResponse::CwrOnly
+        self.teacher.as_ref().map_or(EcnResponse::CwrOnly, |teacher| teacher.ecn_response())
     }
-    fn on_rto(&mut self, _event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.cwnd = LEAST[0].min(self.target);
+        self.teach(|teacher| teacher.on_rto(event));
+    }
+    fn on_recovery_exit(&mut self, now: Time) {
+        self.teach(|teacher| teacher.on_recovery_exit(now));
+    }
+    fn on_undo(&mut self, now: Time) {
+        self.teach(|teacher| teacher.on_undo(now));
+    }
+    fn on_restart(&mut self, event: &Restart) {
+        self.teach(|teacher| teacher.on_restart(event));
+    }
+    fn on_transmit_start(&mut self, event: &TransmitStart) {
+        self.teach(|teacher| teacher.on_transmit_start(event));
+    }
+    fn on_hint(&mut self, now: Time, hint: &PathHint) {
+        self.teach(|teacher| teacher.on_hint(now, hint));
     }
     fn on_timer(&mut self, now: Time) {
+        self.teach(|teacher| {
+            if now >= teacher.wake_at() {
+                teacher.on_timer(now);
+            }
+        });
         if now < self.due {
             return;
         }
@@ -229,7 +316,7 @@ impl Controller for Policy {
             if !self.observed {
                 self.observe(now);
             }
-            self.pending.take()
+            self.pending.take().filter(|_| self.teacher.is_none())
         } else {
             let inputs = self.observe(now);
             Some(self.plan.action.chosen(&self.plan.network.evaluate(&inputs)))
@@ -240,19 +327,45 @@ impl Controller for Policy {
         }
         self.schedule(now);
     }
-    fn on_restart(&mut self, _event: &crate::Restart) {}
-    fn set_ssthresh(&mut self, _ssthresh: Segments) {}
-    impl_owned_window!(cwnd, max_window);
+    fn set_window(&mut self, cwnd: Segments) {
+        self.cwnd = whole(cwnd.min(self.max_window));
+        self.teach(|teacher| teacher.set_window(cwnd));
+    }
+    fn set_ssthresh(&mut self, ssthresh: Segments) {
+        self.teach(|teacher| teacher.set_ssthresh(ssthresh));
+    }
+    fn owns_window(&self) -> bool {
+        self.teacher.as_ref().is_none_or(|teacher| teacher.owns_window())
+    }
+    fn cwnd(&self) -> Segments {
+        self.teacher.as_ref().map_or(self.cwnd, |teacher| teacher.cwnd())
+    }
     fn ssthresh(&self) -> Segments {
-        f64::INFINITY
+        self.teacher.as_ref().map_or(f64::INFINITY, |teacher| teacher.ssthresh())
     }
     fn pacing(&self) -> Option<Rate> {
-        if self.plan.action.kind.paces() { pacing_rate(self.rate * self.segment_bits) } else { None }
+        match &self.teacher {
+            Some(teacher) => teacher.pacing(),
+            None if self.plan.action.kind.paces() => pacing_rate(self.rate * self.segment_bits),
+            None => None,
+        }
+    }
+    fn send_quantum(&self) -> u32 {
+        self.teacher.as_ref().map_or(1, |teacher| teacher.send_quantum())
     }
     fn wake_at(&self) -> Time {
-        self.due
+        self.teacher.as_ref().map_or(self.due, |teacher| self.due.min(teacher.wake_at()))
+    }
+    fn limits_application(&self) -> bool {
+        self.teacher.as_ref().is_some_and(|teacher| teacher.limits_application())
+    }
+    fn fine_timeout(&self) -> Option<Span> {
+        self.teacher.as_ref().and_then(|teacher| teacher.fine_timeout())
     }
     fn probe(&self, out: &mut [f64]) {
+        if let Some(teacher) = &self.teacher {
+            return teacher.probe(out);
+        }
         out[0] = if self.plan.action.kind.paces() { self.rate } else { f64::NAN };
         (out[1], out[2]) = (self.action, self.last.rtt);
         out[3] = f64::from(self.last.feature(Feature::Loss));

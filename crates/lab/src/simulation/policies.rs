@@ -1,6 +1,6 @@
 //! Flows whose decisions an environment makes.
 
-use super::endpoints::Endpoints;
+use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::{Inner, Run, each};
 use cc::{Measured, Plan, Policy};
 use std::sync::Arc;
@@ -20,23 +20,31 @@ impl Environment {
     /// The flows `names` of a run that has not begun observe and act as `plan` says. `first`: their first window (segments) or
     /// rate (segments a second). Fails if one of them has no policy.
     pub fn new(
-        run: Run,
+        mut run: Run,
         names: &[String],
         plan: Arc<Plan>,
         first: Option<f64>,
     ) -> Result<Environment, String> {
-        let mut environment = Environment { run, flows: Vec::new(), plan: plan.clone(), at: Time::ZERO };
-        for name in names {
-            let known = environment.run.flow_names();
-            let number = known.iter().position(|flow| flow == name);
-            let number = number
-                .ok_or_else(|| format!("there is no flow \"{name}\"; there are {}", known.join(", ")))?;
-            let opened =
-                environment.run.with_policy(number as u32, |policy| policy.open(plan.clone(), first));
+        let flows = numbers(&run, names)?;
+        for (name, flow) in names.iter().zip(&flows) {
+            let opened = run.with_policy(*flow, |policy| policy.open(plan.clone(), first));
             opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
-            environment.flows.push(number as u32);
         }
-        Ok(environment)
+        Ok(Environment { run, flows, plan, at: Time::ZERO })
+    }
+
+    /// As [`Environment::new`], but the flows keep their controllers, whose decisions become the actions. Fails for a flow
+    /// that is not TCP with recovery `rack`.
+    pub fn observing(mut run: Run, names: &[String], plan: Arc<Plan>) -> Result<Environment, String> {
+        let flows = numbers(&run, names)?;
+        for (name, flow) in names.iter().zip(&flows) {
+            if !run.observe_controller(*flow, &plan) {
+                return Err(format!(
+                    "flow \"{name}\": only a TCP flow with recovery \"rack\" and a registered controller can be recorded"
+                ));
+            }
+        }
+        Ok(Environment { run, flows, plan, at: Time::ZERO })
     }
 
     /// A copy; fails with the reason if the run cannot be copied.
@@ -107,7 +115,38 @@ impl Environment {
     }
 }
 
+/// The numbers of flows. Fails with the names that there are.
+fn numbers(run: &Run, names: &[String]) -> Result<Vec<u32>, String> {
+    let known = run.flow_names();
+    let number = |name: &String| {
+        let number = known.iter().position(|flow| flow == name);
+        let number =
+            number.ok_or_else(|| format!("there is no flow \"{name}\"; there are {}", known.join(", ")))?;
+        Ok(number as u32)
+    };
+    names.iter().map(number).collect()
+}
+
 impl Run {
+    /// Measures the intervals of a flow that has not begun; its controller stays. Returns whether that is possible.
+    fn observe_controller(&mut self, flow: u32, plan: &Arc<Plan>) -> bool {
+        each!(&mut self.inner, simulation => {
+            let Endpoints::Tcp(index) = simulation.endpoints[flow as usize] else { return false };
+            let sender = &mut simulation.senders[index];
+            let teacher = sender.controller().clone();
+            let registered = !matches!(teacher, cc::AnyController::ExternalController(_));
+            let policy = Policy::observing(plan.clone(), teacher, sender.options().packet);
+            let needs = cc::Controller::needs(&policy);
+            sender.prepare(needs);
+            let possible = registered && sender.accepts(needs);
+            if possible {
+                let context = &mut flow_context!(simulation, flow);
+                sender.change_controller(context, cc::AnyController::Policy(policy));
+            }
+            possible
+        })
+    }
+
     /// Calls `use_policy` with the controller of a flow; `None` if that is not a policy.
     fn with_policy<T>(&mut self, flow: u32, use_policy: impl FnOnce(&mut Policy) -> T) -> Option<T> {
         each!(&mut self.inner, simulation => match simulation.endpoints[flow as usize] {

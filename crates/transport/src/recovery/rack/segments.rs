@@ -7,6 +7,8 @@
 
 use crate::blocks::Block;
 use crate::scoreboard::Scoreboard;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use units::Time;
 
 const NONE: u32 = u32::MAX;
@@ -72,8 +74,8 @@ pub(crate) struct Segments {
     pub delivered: u64,
     pub lost: u64,
     highest_sacked: u32,
-    /// No segment below it awaits retransmission.
-    lost_from: u32,
+    /// Segments that were marked as lost, the lowest number first: all that await retransmission, and others.
+    marked: BinaryHeap<Reverse<u32>>,
     reports: Scoreboard,
     /// The segments marked as lost of which the controller was not notified yet; only if it asks for them.
     newly_lost: Option<Vec<u32>>,
@@ -93,7 +95,7 @@ impl Default for Segments {
             delivered: 0,
             lost: 0,
             highest_sacked: 0,
-            lost_from: 0,
+            marked: BinaryHeap::new(),
             reports: Scoreboard::default(),
             newly_lost: None,
         }
@@ -241,7 +243,7 @@ impl Segments {
         let kept = if flags & LOST == 0 { flags } else { flags & !RETRANSMITTING };
         self.at(seq).flags = (kept | LOST) & !LISTED;
         self.lost += 1;
-        self.lost_from = self.lost_from.min(seq);
+        self.marked.push(Reverse(seq));
         if let Some(newly_lost) = &mut self.newly_lost {
             newly_lost.push(seq);
         }
@@ -292,12 +294,13 @@ impl Segments {
 
     /// The first segment that awaits retransmission.
     pub fn next_lost(&mut self) -> Option<u32> {
-        let mut seq = self.lost_from.max(self.una);
-        while seq < self.next && !self.get(seq).awaits_retransmission() {
-            seq += 1;
+        while let Some(&Reverse(seq)) = self.marked.peek() {
+            if seq >= self.una && self.get(seq).awaits_retransmission() {
+                return Some(seq);
+            }
+            self.marked.pop();
         }
-        self.lost_from = seq;
-        (seq < self.next).then_some(seq)
+        None
     }
 
     // ---- order of sending -------------------------------------------------------------------------------

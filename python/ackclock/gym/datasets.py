@@ -1,0 +1,120 @@
+"""Transitions of classical controllers, for offline learning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock.experiment import Scenario
+from ackclock.files import BadInput
+from ackclock.gym.batch import Batch, Networks
+from ackclock.gym.environments import convention_of, spaces_of
+from ackclock.policy.conventions import Convention
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One flow of one run. Row `t + 1` of the observations follows the action and the reward of row `t`."""
+
+    controller: str
+    flow: str
+    observations: NDArray[np.float32]
+    """(decisions + 1, values)"""
+    actions: NDArray[np.float64]
+    """(decisions,): what the controller did to its window or rate, as an action of the convention."""
+    rewards: NDArray[np.float64]
+    """(decisions,)"""
+
+
+def log(
+    networks: str | Path | Scenario,
+    controllers: Sequence[str],
+    *,
+    episodes: int = 1,
+    seed: int = 1,
+    convention: str | Convention = "orca",
+    threads: int | None = None,
+    **changes: Any,
+) -> list[Episode]:
+    """Record what registered controllers do in networks: `episodes` for each controller, all in the same networks.
+
+    The flows with a policy get the controllers; an episode ends after the horizon of the convention, or with the run.
+    Raises BadInput and ScenarioError.
+    """
+    rules = convention_of(convention, changes)
+    recorded: list[Episode] = []
+    for controller in controllers:
+        of = Networks(networks, teacher=controller)
+        names = of.names()
+        batch = Batch(of, rules, episodes, names, threads, observes=True)
+        batch.seed(seed)
+        for index in range(episodes):
+            batch.begin(index)
+        batch.show()
+        recorded += _record(batch, controller)
+    return recorded
+
+
+def _record(batch: Batch, controller: str) -> list[Episode]:
+    """Run the networks to the horizon."""
+    nothing = np.zeros((batch.count, len(batch.agents)))
+    observations, actions, rewards = [batch.observations.copy()], [], []
+    running, lengths = ~batch.ended, np.zeros(batch.count, np.int64)
+    while (running & ~batch.exhausted).any():
+        running &= ~batch.exhausted
+        rewards.append(batch.step(nothing))
+        actions.append(batch.columns["action"].copy())
+        observations.append(batch.observations.copy())
+        running &= ~batch.ended
+        lengths += running
+    episodes = []
+    for network in range(batch.count):
+        steps = int(lengths[network])
+        for agent, flow in enumerate(batch.agents):
+            seen = np.stack([each[network, agent] for each in observations[: steps + 1]])
+            did = np.array([each[network, agent] for each in actions[:steps]])
+            got = np.array([each[network, agent] for each in rewards[:steps]])
+            episodes.append(Episode(controller, flow, seen, did, got))
+    return episodes
+
+
+def write_minari(
+    dataset_id: str, recorded: Sequence[Episode], convention: str | Convention = "orca", **changes: Any
+) -> Any:
+    """Write episodes as a Minari dataset and return it; needs `pip install minari h5py`. Raises BadInput without."""
+    try:
+        import minari
+        from minari.data_collector.episode_buffer import EpisodeBuffer
+    except ImportError as error:
+        raise BadInput("write_minari needs minari; install it with: pip install minari h5py") from error
+    rules = convention_of(convention, changes)
+    observation_space, action_space = spaces_of(Batch(Networks("dumbbell"), rules, 1, ["f"], 1))
+    buffers = []
+    for number, episode in enumerate(recorded):
+        steps = len(episode.actions)
+        discrete = action_space.shape == ()
+        actions = episode.actions.astype(np.int64) if discrete else episode.actions.astype(np.float32)[:, None]
+        buffers.append(
+            EpisodeBuffer(
+                id=number,
+                observations=episode.observations,
+                actions=actions,
+                rewards=list(episode.rewards),
+                terminations=[False] * steps,
+                truncations=[False] * (steps - 1) + [True] * min(steps, 1),
+                infos={},
+            )
+        )
+    return minari.create_dataset_from_buffers(
+        dataset_id,
+        buffer=buffers,
+        observation_space=observation_space,
+        action_space=action_space,
+        algorithm_name=", ".join(dict.fromkeys(episode.controller for episode in recorded)),
+        description="What classical controllers of Ackclock do, interval by interval",
+    )

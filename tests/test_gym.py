@@ -1,0 +1,348 @@
+"""Learning environments and policies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import onnx
+import pytest
+from gymnasium.utils.env_checker import check_env
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from pettingzoo.test import parallel_api_test
+
+from ackclock import Scenario
+from ackclock.files import BadInput
+from ackclock.gym import CONVENTIONS, Convention, Env, VectorEnv, log, make, parallel_env
+from ackclock.gym.batch import episode_seed
+from ackclock.policy import Layer, read_onnx, write_policy
+from ackclock.search import Search
+
+ROOT = Path(__file__).parent.parent
+TWO_FLOWS = """
+duration = "20s"
+tcp = { congestion_control = "policy" }
+link = [{ name = "b", ends = ["x", "y"], rate = "10Mbps", delay = "10ms", queue = { kind = "droptail", limit = "1bdp" } }]
+flow = [
+  { name = "one", from = "x", to = "y" },
+  { name = "two", from = "x", to = "y", start = "1s" },
+  { name = "rival", from = "x", to = "y", start = "2s", tcp = { congestion_control = "cubic" } },
+]
+"""
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    path = tmp_path / "shared.toml"
+    path.write_text(TWO_FLOWS)
+    return path
+
+
+def trajectory(env: VectorEnv, steps: int, seed: int = 3) -> list[bytes]:
+    """Observations and rewards of random actions."""
+    rng = np.random.default_rng(7)
+    rows = [env.reset(seed=seed)[0].tobytes()]
+    for _ in range(steps):
+        observations, rewards, *_ = env.step(rng.uniform(-1, 1, (env.num_envs, 1)))
+        rows += [observations.tobytes(), rewards.tobytes()]
+    return rows
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_registered_environments_pass_the_checker(name: str) -> None:
+    env = gymnasium.make(f"Ackclock/{name.capitalize()}-v0", horizon=20)
+    check_env(env.unwrapped, skip_render_check=True)
+    vector = gymnasium.make_vec(f"Ackclock/{name.capitalize()}-v0", num_envs=3, horizon=20)
+    assert vector.reset(seed=1)[0].shape == (3, *env.observation_space.shape)
+
+
+def test_several_flows_pass_the_checker(shared: Path) -> None:
+    env = parallel_env(shared, convention="orca", horizon=30)
+    assert env.possible_agents == ["one", "two"]
+    parallel_api_test(env, num_cycles=70)
+
+
+def test_any_number_of_threads_gives_the_same_bytes() -> None:
+    one, two, eight = [trajectory(make("aurora", 12, threads=n, horizon=30), 40) for n in (1, 2, 8)]
+    assert one == two == eight
+
+
+def test_an_environment_does_not_depend_on_the_others() -> None:
+    few, many = make("aurora", 2, horizon=25), make("aurora", 5, horizon=25)
+    few.reset(seed=4)
+    many.reset(seed=4)
+    for _ in range(60):
+        action = np.full((5, 1), 0.5)
+        first, rewards, *_ = few.step(action[:2])
+        second, others, *_ = many.step(action)
+        assert first.tobytes() == second[:2].tobytes()
+        assert rewards.tobytes() == others[:2].tobytes()
+
+
+def test_autoreset_modes() -> None:
+    same, following, disabled = (
+        make("aurora", 2, horizon=5, autoreset=mode) for mode in ("SameStep", "NextStep", "Disabled")
+    )
+    action = np.zeros((2, 1))
+    for env in (same, following, disabled):
+        env.reset(seed=1)
+        for _ in range(4):
+            env.step(action)
+    at_end = [env.step(action) for env in (same, following, disabled)]
+    assert all(step[3].all() for step in at_end)
+    # The last observation of the episode: in `final_obs`, or as the observation itself.
+    last = np.stack(list(at_end[0][4]["final_obs"]))
+    assert last.tobytes() == at_end[1][0].tobytes() == at_end[2][0].tobytes()
+    begun = following.step(action)
+    assert begun[0].tobytes() == at_end[0][0].tobytes()
+    assert not begun[1].any()
+    assert not begun[3].any()
+    disabled.reset(options={"reset_mask": np.array([True, False])})
+    assert disabled.batch.steps.tolist() == [0, 5]
+
+
+def test_several_flows_with_one_policy(shared: Path) -> None:
+    env = VectorEnv(shared, 4, convention="orca", horizon=40, privileged=True, reward="mean(throughput)")
+    assert (env.each, env.batch.agents) == (2, ["one", "two"])
+    env.reset(seed=1)
+    for _ in range(60):
+        _, rewards, _, exhausted, info = env.step(np.zeros((4, 1)))
+        assert rewards.shape == info["capacity"].shape == (4,)
+        assert exhausted[0] == exhausted[1]
+    with pytest.raises(BadInput, match="3 is no multiple of 2"):
+        VectorEnv(shared, 3)
+
+
+def test_a_copy_continues_as_the_original() -> None:
+    env, copies = make("aurora", 1), make("aurora", 2)
+    env.reset(seed=9)
+    copies.reset(seed=1)
+    for _ in range(20):
+        env.step(np.ones((1, 1)))
+    for index in range(2):
+        copies.batch.copy(index, env.batch, 0)
+    for step in range(30):
+        original = env.step(np.full((1, 1), step % 3 - 1.0))[0]
+        both = copies.step(np.full((2, 1), step % 3 - 1.0))[0]
+        assert both[0].tobytes() == both[1].tobytes() == original[0].tobytes()
+
+
+def test_rewards_are_names_expressions_or_functions() -> None:
+    by_name = make("aurora", 1, threads=1)
+    text = "0.001 * (10 * (delivered - 1) / max(duration, 0.001) - 1000 * rtt - 2000 * loss)"
+    by_text = make("aurora", 1, reward=text)
+    by_function = make("aurora", 1, reward=lambda m: 2 * m["loss"])
+    for env in (by_name, by_text, by_function):
+        env.reset(seed=2)
+    for _ in range(20):
+        steps = [env.step(np.ones((1, 1))) for env in (by_name, by_text, by_function)]
+        assert steps[0][1] == pytest.approx(steps[1][1], abs=1e-12)
+        assert steps[2][1] == 2 * steps[2][4]["loss"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reward": "throughputs"}, 'there is no reward and no value "throughputs"; there are the rewards aurora'),
+        ({"reward": "throughput +"}, "is no reward and no expression"),
+        ({"reward": "__import__('os')"}, "is not permitted|there is no function"),
+        ({"reward": "rtt.real"}, '"rtt.real" is not permitted'),
+        ({"convention": "auror"}, 'convention: there is no "auror"; there are dumbbell, aurora, orca, mvfst'),
+        ({"horizn": 3}, "horizn: an environment has no such option"),
+        ({"features": ["rttt"]}, 'there is no feature "rttt"'),
+        ({"action": "rate"}, '"rate" is not one of rate_delta'),
+        ({"agents": ["h"]}, 'there is no flow "h"; there are f'),
+        ({"overrides": ["flow.f.tcp.congestion_control=cubic"]}, 'no flow has congestion_control = "policy"'),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        VectorEnv("dumbbell", 1, **options).reset(seed=1)
+
+
+def test_actions_outside_their_space() -> None:
+    env = make("orca", 1)
+    env.reset(seed=1)
+    env.step(np.array([[9.0]]))
+    assert env.batch.clipped == 1
+    with pytest.raises(BadInput, match="action: is not finite"):
+        env.step(np.array([[np.nan]]))
+    strict = make("orca", 1, strict=True)
+    strict.reset(seed=1)
+    with pytest.raises(BadInput, match="action: is not in the action space"):
+        strict.step(np.array([[9.0]], np.float32))
+
+
+def test_failures_of_a_search_are_a_curriculum(tmp_path: Path) -> None:
+    space = ROOT / "python/ackclock/gym/spaces/aurora.toml"
+    options = ["duration=5s"]
+    search = Search.load(
+        str(space), control="policy", against="reno", objective="utilisation <= 0.9", budget=32, overrides=options
+    ).run(tmp_path / "search")
+    env = make("aurora", 4, horizon=5, overrides=options)
+    assert env.curriculum(search, part=1.0) > 0
+    worst = {failure.genome for failure in search.map.failures(search.tried)}
+    rates = {search.space.rate_bps(genome, search.space.bottleneck) / 12_000 for genome in worst}
+    env.reset(seed=1)
+    assert set(env.batch.capacity.ravel()) <= rates
+
+
+def test_decisions_of_classical_controllers_are_recorded(shared: Path) -> None:
+    recorded = log(
+        shared, ["cubic", "bbr"], episodes=2, horizon=60, convention="orca", features=("cwnd", "last_action")
+    )
+    assert [(one.controller, one.flow) for one in recorded[:2]] == [("cubic", "one"), ("cubic", "two")]
+    assert len(recorded) == 8
+    for one in recorded:
+        assert one.observations.shape == (len(one.actions) + 1, 2)
+        assert len(one.rewards) == len(one.actions)
+    # An action is what the controller did to its window: 2^a, within -2 and 2.
+    windows = recorded[0].observations[:, 0]
+    acts = np.flatnonzero((windows[1:-1] > 0) & (np.abs(recorded[0].actions[1:]) < 2))
+    ratio = windows[2:][acts] / windows[1:-1][acts]
+    assert np.allclose(np.exp2(recorded[0].actions[1:][acts]), ratio, rtol=1e-5)
+    assert len(acts) > 30
+    with pytest.raises(BadInput, match="only a TCP flow with recovery"):
+        log(Scenario.parse(TWO_FLOWS, ["tcp.recovery=sack", "tcp.congestion_control=reno"]), ["reno"])
+
+
+def model(path: Path, layers: list[tuple[NDArray[Any], NDArray[Any], str]], inputs: int) -> None:
+    """A feed-forward network as ONNX, in both forms of a dense layer."""
+    nodes, constants, value = [], [], "x"
+    for number, (weights, bias, activation) in enumerate(layers):
+        w, b = f"w{number}", f"b{number}"
+        constants += [
+            numpy_helper.from_array(weights.T.copy() if number % 2 else weights, w),
+            numpy_helper.from_array(bias, b),
+        ]
+        if number % 2:
+            nodes += [
+                helper.make_node("MatMul", [value, w], [f"m{number}"]),
+                helper.make_node("Add", [f"m{number}", b], [f"y{number}"]),
+            ]
+        else:
+            nodes.append(helper.make_node("Gemm", [value, w, b], [f"y{number}"], transB=1))
+        value = f"y{number}"
+        if activation:
+            nodes.append(helper.make_node(activation, [value], [f"a{number}"]))
+            value = f"a{number}"
+    outputs = [helper.make_tensor_value_info(value, TensorProto.FLOAT, [None, len(layers[-1][1])])]
+    graph = helper.make_graph(
+        nodes, "policy", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, inputs])], outputs, constants
+    )
+    onnx.save(helper.make_model(graph), str(path))
+
+
+def random_layers(inputs: int, activations: list[str]) -> list[tuple[NDArray[Any], NDArray[Any], str]]:
+    rng = np.random.default_rng(1)
+    widths = [inputs, *(16 for _ in activations[1:]), 1]
+    sizes = zip(widths[1:], widths[:-1], activations, strict=True)
+    return [
+        (rng.normal(0, 0.5, (o, i)).astype(np.float32), rng.normal(0, 0.5, o).astype(np.float32), a)
+        for o, i, a in sizes
+    ]
+
+
+def run_command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ROOT / ".venv/bin/ackclock", *words], capture_output=True, text=True, check=False, cwd=ROOT, timeout=120
+    )
+
+
+def test_an_exported_model_is_a_controller(tmp_path: Path) -> None:
+    inputs = 3 * 10
+    layers = random_layers(inputs, ["Tanh", "Elu", "Relu", "Sigmoid", ""])
+    model(tmp_path / "m.onnx", layers, inputs)
+    done = run_command("policy", "export", tmp_path / "m.onnx", "--like", "aurora", "--out", tmp_path / "m.policy")
+    assert done.returncode == 0, done.stderr
+    assert "30 -> 16 -> 16 -> 16 -> 16 -> 1" in run_command("policy", "check", tmp_path / "m.policy").stdout
+    for read, (weights, bias, _) in zip(read_onnx(tmp_path / "m.onnx"), layers, strict=True):
+        assert np.array_equal(read.weights, weights)
+        assert np.array_equal(read.bias, bias)
+    control = f'flow.reno.tcp.congestion_control={{ kind = "policy", file = "{tmp_path / "m.policy"}" }}'
+    outcome = json.loads(run_command("run", "@dumbbell", "--set", control, "--duration", "5s", "--json").stdout)
+    assert outcome["flows"][0]["control"] == "policy"
+    assert outcome["flows"][0]["goodput_bps"] > 0
+
+
+def test_models_that_cannot_be_policies_are_refused(tmp_path: Path) -> None:
+    inputs = 30
+    model(tmp_path / "gelu.onnx", random_layers(inputs, ["Softplus", ""]), inputs)
+    model(tmp_path / "narrow.onnx", random_layers(7, ["Tanh", ""]), 7)
+    infinite = random_layers(inputs, ["Tanh", ""])
+    infinite[0][0][0, 0] = np.inf
+    model(tmp_path / "infinite.onnx", infinite, inputs)
+    (tmp_path / "text.onnx").write_text("no model")
+    for name, message in [
+        ("gelu", "the operator Softplus is not supported here; a policy has Gemm, MatMul, Add, Relu"),
+        ("narrow", "does not fit --like aurora: layer 1: has 112 weights for 16 outputs, but 30 inputs need 480"),
+        ("infinite", "layer 1: a weight is not finite"),
+        ("text", "is no ONNX model that can be read"),
+    ]:
+        out = tmp_path / f"{name}.policy"
+        done = run_command("policy", "export", tmp_path / f"{name}.onnx", "--like", "aurora", "--out", out)
+        assert (done.returncode, out.exists()) == (2, False) and message in done.stderr, done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_policy_files_with_mistakes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.policy"
+    write_policy(path, CONVENTIONS["aurora"], [Layer(np.ones((1, 30), np.float32), np.zeros(1, np.float32))])
+    right = path.read_text()
+    control = f'flow.reno.tcp.congestion_control={{ kind = "policy", file = "{path}" }}'
+    for old, new, message in [
+        ("policy 1", "policy 9", 'format: "ackclock policy 9" is not "ackclock policy 1"'),
+        ("latency_ratio", "latencyratio", 'there is no feature "latencyratio"'),
+        ("1.0, 1.0]", "1.0, nan]", "weights[29] is not a finite number"),
+    ]:
+        path.write_text(right.replace(old, new, 1))
+        for command in (["policy", "check", path], ["run", "@dumbbell", "--set", control]):
+            done = run_command(*command)
+            assert done.returncode == 2 and message in done.stderr and str(path) in done.stderr, done.stderr
+    missing = run_command("run", "@dumbbell", "--set", control.replace("mine.policy", "none.policy"))
+    assert missing.returncode == 2
+    assert "none.policy" in missing.stderr
+
+
+def test_a_run_of_a_policy_equals_its_environment(tmp_path: Path) -> None:
+    """The controller that reads a file decides as an environment does whose actions come from the same network."""
+    convention = Convention(features=("queue_ratio", "throughput_ratio", "loss"), history=3, scale=0.25)
+    rng = np.random.default_rng(5)
+    first, second = rng.normal(0, 0.4, (8, 9)).astype(np.float32), rng.normal(0, 0.4, (1, 8)).astype(np.float32)
+    bias = np.array([0.3], np.float32)
+    path = tmp_path / "mine.policy"
+    write_policy(path, convention, [Layer(first, np.zeros(8, np.float32), "relu"), Layer(second, bias)])
+    text = f"""
+duration = "20s"
+link = [{{ name = "b", ends = ["x", "y"], rate = "10Mbps", delay = "10ms", queue = {{ kind = "droptail", limit = "1bdp" }} }}]
+flow = [{{ name = "f", from = "x", to = "y", tcp = {{ congestion_control = {{ kind = "policy", file = "{path}" }} }} }}]
+"""
+    plain = Scenario.parse(text)
+    env = Env(plain, convention=convention, agents=["f"], horizon=10_000)
+    observation, _ = env.reset(seed=1)
+    actions, ended = [], False
+    while not ended:
+        action = ordered(second, bias, np.maximum(ordered(first, np.zeros(8, np.float32), observation), 0))
+        actions.append(float(action[0]))
+        observation, _, ended, _, _ = env.step(action)
+    result = plain.run(seed=episode_seed(1, 0, 0), trace="changes")
+    rows = result.trace.filter(result.trace["rate"].is_not_null())["action"].to_list()
+    distinct = [action for action, before in zip(rows[1:], rows, strict=False) if action != before]
+    assert len(actions) > 500
+    assert distinct == [a for a, before in zip(actions, [0.0, *actions], strict=False) if a != before][: len(distinct)]
+    assert len(distinct) > 400
+
+
+def ordered(
+    weights: NDArray[np.float32], bias: NDArray[np.float32], inputs: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """A dense layer, summed from the bias on in the order of the inputs."""
+    sums = bias.copy()
+    for index, value in enumerate(inputs):
+        sums = sums + weights[:, index] * value
+    return sums
