@@ -3,8 +3,9 @@
     pip install "ackclock[gym]" stable-baselines3
     python examples/train.py --out mine.policy --evaluate out/mine
 
-Training takes three minutes on two cores. `--evaluate` runs the policy through the situations of `ackclock suite` beside
-CUBIC and BBR, and searches the network in which it is worst beside CUBIC: seven minutes more. A policy is a controller:
+Training takes three minutes on two cores. `--evaluate` runs the policy through the situations of `ackclock suite`
+beside CUBIC and BBR, and searches the network in which it is worst beside CUBIC: seven minutes more. A policy is a
+controller:
 
     ackclock policy check mine.policy
     ackclock compare --control mine.policy,cubic,bbr --on @dumbbell,@bufferbloat
@@ -33,12 +34,11 @@ CONVENTION = Convention(
     history=4,
     action="rate_delta",
     scale=0.25,
-    reward="mean(log(max(throughput / fair_share, 0.05))) - 0.5 * (max(rtt, min_rtt) / max(min_rtt, 0.001) - 1) - 2 * loss",
+    limit=4.0,
+    reward="log(max(throughput / fair_share, 0.05)) - 0.5 * (max(rtt, min_rtt) / max(min_rtt, 0.001) - 1) - 2 * loss",
     horizon=300,
 )
 """What the policy observes, does and is rewarded for: shares of the bottleneck, without a queue or losses."""
-LARGEST = 4.0
-"""Largest action: a rate doubles at most in one interval."""
 
 
 class Adapter(VecEnv):
@@ -57,8 +57,7 @@ class Adapter(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> Any:
-        actions = np.clip(self._actions, -LARGEST, LARGEST)
-        observations, rewards, ended, exhausted, info = self.env.step(actions)
+        observations, rewards, ended, exhausted, info = self.env.step(self._actions)
         self.rewards.append(float(rewards.mean()))
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index in np.flatnonzero(ended | exhausted):
@@ -117,7 +116,7 @@ def train(networks: str, convention: Convention, decisions: int, seed: int) -> t
     """Train with PPO on 64 flows at once."""
     torch.set_num_threads(1)  # the networks are small; threads that wait for each other cost more than they bring
     env = Adapter(make(networks, 64, convention=convention, threads=2))
-    shape = {"pi": [32, 16], "vf": [64, 64]}
+    shape = {"pi": [32, 32], "vf": [64, 64]}
     model = PPO(
         "MlpPolicy",
         env,
@@ -127,8 +126,9 @@ def train(networks: str, convention: Convention, decisions: int, seed: int) -> t
         n_steps=64,
         batch_size=1024,
         n_epochs=8,
-        learning_rate=lambda left: 1e-3 * left,
-        gamma=0.97,
+        learning_rate=lambda left: 7e-4 * left,
+        target_kl=0.03,
+        gamma=0.98,
         gae_lambda=0.95,
     )
     curve = Curve(env)
@@ -151,7 +151,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", default="shared", help="a name of the package, or a file with [space]")
     parser.add_argument("--convention", choices=CONVENTIONS, help="a published one; default: that of this file")
-    parser.add_argument("--decisions", type=int, default=600_000)
+    parser.add_argument("--decisions", type=int, default=1_500_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="the policy file")
     parser.add_argument("--evaluate", type=Path, help="a folder for the comparison")

@@ -70,7 +70,7 @@ impl Environments {
     /// The kind of an action and its bounds.
     #[getter]
     fn action(&self) -> (&'static str, (f64, f64)) {
-        (self.plan.action.kind.name(), self.plan.action.kind.bounds())
+        (self.plan.action.kind.name(), self.plan.action.range())
     }
 
     /// Begins an episode in environment `index` and runs to the first decision. Returns whether there is one. If it

@@ -147,9 +147,12 @@ class Batch:
         self.episodes: NDArray[np.int64] = np.zeros(count, np.int64)
         self.capacity: NDArray[np.float64] = np.full(shape, np.nan)
         """The rate of the bottleneck, packets a second, where the space says it; no sender sees it."""
+        self.fair_share = self.capacity / len(self.agents)
+        """The same over the number of agents."""
         self.clipped = 0
         """Actions outside their bounds so far; they are set to the bounds."""
         self._reward = convention.reward_function
+        self._bounds = self.action[1]
         self._seed = 0
 
     @property
@@ -174,6 +177,7 @@ class Batch:
             seed = episode_seed(self._seed, index, int(self.episodes[index]))
             self.episodes[index] += 1
             scenario, first, self.capacity[index] = self.networks.episode(seed, self.convention.first_rate)
+            self.fair_share[index] = self.capacity[index] / len(self.agents)
             scenario = self.networks.taught(scenario, self.agents)
             try:
                 waits = self._core.begin(index, scenario._parsed, seed, first, self._observes)
@@ -195,7 +199,7 @@ class Batch:
 
         The reward of a flow that does not run is 0. Raises BadInput if an action or a reward is not finite.
         """
-        low, high = self.action[1]
+        low, high = self._bounds
         actions = np.ascontiguousarray(actions, np.float64)
         if not np.isfinite(actions).all():
             raise BadInput("action: is not finite")
@@ -212,11 +216,7 @@ class Batch:
     @property
     def columns(self) -> Columns:
         """What the agents measured in the last interval, by name."""
-        return {
-            **columns(self.measured),
-            "capacity": self.capacity,
-            "fair_share": self.capacity / len(self.agents),
-        }
+        return {**columns(self.measured), "capacity": self.capacity, "fair_share": self.fair_share}
 
     @property
     def ended(self) -> NDArray[np.bool_]:

@@ -89,6 +89,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self.mode = AutoresetMode(autoreset)
         self.metadata = {"autoreset_mode": self.mode}
         self._shown = SHOWN + (PRIVILEGED if privileged else ())
+        all_have_it = np.ones(num_envs, np.bool_)
+        all_have_it.flags.writeable = False
+        self._masks = {f"_{name}": all_have_it for name in self._shown}
         self._due: NDArray[np.bool_] = np.zeros(self.batch.count, np.bool_)
 
     def curriculum(self, search: Search, part: float = 0.3) -> int:
@@ -108,7 +111,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if seed is not None:
             self.batch.seed(seed)
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
-        self._begin(mask.reshape(-1, self.each).any(axis=1))
+        self._begin(np.asarray(mask.reshape(-1, self.each).any(axis=1)))
         return self.observations, self._info()
 
     def step(
@@ -155,8 +158,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def _info(self) -> Info:
         of = self.batch.columns
-        info: Info = {name: of[name].ravel().copy() for name in self._shown}
-        return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in self._shown}
+        info: Info = {name: of[name].flatten() for name in self._shown}
+        return info | self._masks
 
     def close_extras(self, **_: Any) -> None:
         """Nothing is open."""

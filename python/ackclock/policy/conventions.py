@@ -20,26 +20,21 @@ FEATURES, MEASURED, ACTIONS = _core.policy_features()
 """Features (name, unit, smallest, largest, text), measured values (name, unit), kinds of actions (name, text)."""
 
 Columns = Mapping[str, NDArray[np.float64]]
-"""Measured values by name, of shape (networks, agents); `throughput` (segments/s) and `loss` (a part) too, and what no
-sender sees: `capacity`, the rate of the bottleneck in packets a second (nan: not known), and `fair_share`, this
-rate over the number of agents."""
+"""Measured values by name, of shape (networks, agents), and what no sender sees: `capacity`, the rate of the bottleneck
+in packets a second (nan: not known), and `fair_share`, this rate over the number of agents."""
 Reward = Callable[[Columns], NDArray[np.float64]]
 """Rewards of shape (networks, agents) from what the agents measured in one interval."""
 
 
 def columns(measured: NDArray[np.float64]) -> Columns:
     """The measured values by name; `measured` has shape (networks, agents, values)."""
-    of = {name: measured[..., index] for index, (name, _) in enumerate(MEASURED)}
-    arrived = of["delivered"] + of["lost"]
-    of["throughput"] = np.divide(of["delivered"], of["duration"], out=np.zeros_like(arrived), where=of["duration"] > 0)
-    of["loss"] = np.divide(of["lost"], arrived, out=np.zeros_like(arrived), where=arrived > 0)
-    return of
+    return {name: measured[..., index] for index, (name, _) in enumerate(MEASURED)}
 
 
 def aurora(m: Columns) -> NDArray[np.float64]:
     """Aurora's reward: 0.001 (10 x packets/s - 1000 x latency in s - 2000 x loss); it leaves one packet out."""
-    duration = np.where(m["duration"] > 0, m["duration"], 1.0)
-    return np.asarray(1e-3 * (10 * (m["delivered"] - 1) / duration - 1e3 * m["rtt"] - 2e3 * m["loss"]))
+    rate = (m["delivered"] - 1) / np.maximum(m["duration"], 1e-6)
+    return np.asarray(0.01 * rate - m["rtt"] - 2 * m["loss"])
 
 
 def mvfst(m: Columns) -> NDArray[np.float64]:
@@ -98,7 +93,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 """What a reward as a text can call; `mean` is over the agents of a network."""
 SYNTAX: tuple[type[ast.AST], ...] = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Load, ast.Call)
 SYNTAX += (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub)
-NAMES = (*(name for name, _ in MEASURED), "throughput", "loss", "capacity", "fair_share")
+NAMES = (*(name for name, _ in MEASURED), "capacity", "fair_share")
 
 
 def reward_of(text: str) -> Reward:
@@ -143,7 +138,9 @@ class Convention:
     action: str = "rate_delta"
     scale: float | None = None
     """The factor of an action; None: that of its kind."""
-    bounds: tuple[float, float] = (2.0, 1e9)
+    limit: float | None = None
+    """The largest absolute value of an action; None: that of its kind."""
+    bounds: tuple[float, float] = (2.0, 1e7)
     """Bounds of the window (segments) or the rate (segments a second)."""
     rtts: float = 1.0
     """Length of an interval, round-trip times; 0: `least_s`."""
@@ -164,8 +161,7 @@ class Convention:
     def table(self) -> dict[str, Any]:
         """The tables of a policy file that do not depend on its network."""
         action: dict[str, Any] = {"kind": self.action, "least": self.bounds[0], "largest": self.bounds[1]}
-        if self.scale is not None:
-            action["scale"] = self.scale
+        action |= {name: value for name in ("scale", "limit") if (value := getattr(self, name)) is not None}
         return {
             "format": FORMAT,
             "features": list(self.features),

@@ -64,7 +64,7 @@ impl ActionKind {
         matches!(self, ActionKind::RateDelta | ActionKind::Pacing)
     }
 
-    /// The smallest and the largest action; what is outside is set to them.
+    /// The smallest and the largest action of this kind.
     pub const fn bounds(self) -> (f64, f64) {
         match self {
             ActionKind::RateDelta => (-1e6, 1e6),
@@ -86,6 +86,8 @@ pub struct Action {
     pub kind: ActionKind,
     /// The factor of the action.
     pub scale: f64,
+    /// The largest absolute value of the action.
+    pub limit: f64,
     /// Bounds of the window (segments) or the rate (segments a second).
     pub bounds: (f64, f64),
 }
@@ -95,19 +97,26 @@ impl Action {
     pub(super) fn read(table: Option<&Table>) -> Result<Action, String> {
         let all = || ActionKind::ALL.map(ActionKind::name).join(", ");
         let Some(table) = table else { return Err(format!("action: missing; its kind is one of {}", all())) };
-        refuse_unknown(table, &["kind", "scale", "least", "largest"], "action.")?;
+        refuse_unknown(table, &["kind", "scale", "limit", "least", "largest"], "action.")?;
         let name = table.get("kind").and_then(Value::as_str).unwrap_or_default();
         let kind = ActionKind::ALL.into_iter().find(|kind| kind.name() == name);
         let kind = kind.ok_or_else(|| format!("action.kind: \"{name}\" is not one of {}", all()))?;
         let scale = number(table, ("action", "scale"), kind.scale(), (1e-9, 1e9))?;
+        let limit = number(table, ("action", "limit"), 1e9, (1e-9, 1e9))?;
         let least = number(table, ("action", "least"), 2.0, (1.0, 1e9))?;
-        let largest = number(table, ("action", "largest"), 1e9, (least, 1e9))?;
-        Ok(Action { kind, scale, bounds: (least, largest) })
+        let largest = number(table, ("action", "largest"), 1e7, (least, 1e9))?;
+        Ok(Action { kind, scale, limit, bounds: (least, largest) })
+    }
+
+    /// The smallest and the largest action; what is outside is set to them.
+    pub fn range(&self) -> (f64, f64) {
+        let (least, largest) = self.kind.bounds();
+        (least.max(-self.limit), largest.min(self.limit))
     }
 
     /// The window or rate after the action `a` on `value`.
     pub fn apply(&self, value: f64, a: f64) -> f64 {
-        let (least, largest) = self.kind.bounds();
+        let (least, largest) = self.range();
         let a = a.clamp(least, largest);
         let scaled = self.scale * a;
         let next = match self.kind {
@@ -123,7 +132,7 @@ impl Action {
     /// The action that turns the window or rate `value` into `next`, within the bounds of actions; [`Action::apply`] is the
     /// inverse. Of five changes, the nearest one.
     pub fn between(&self, value: f64, next: f64) -> f64 {
-        let (least, largest) = self.kind.bounds();
+        let (least, largest) = self.range();
         let ratio = next / value.max(f64::MIN_POSITIVE);
         let a = match self.kind {
             ActionKind::RateDelta if ratio >= 1.0 => (ratio - 1.0) / self.scale,
@@ -155,7 +164,7 @@ mod tests {
 
     #[test]
     fn actions_change_windows_and_rates() {
-        let of = |kind: ActionKind| Action { kind, scale: kind.scale(), bounds: (2.0, 1000.0) };
+        let of = |kind: ActionKind| Action { kind, scale: kind.scale(), limit: 1e9, bounds: (2.0, 1000.0) };
         assert!((of(ActionKind::RateDelta).apply(100.0, 4.0) - 110.0).abs() < 1e-12);
         assert!((of(ActionKind::RateDelta).apply(110.0, -4.0) - 100.0).abs() < 1e-12);
         assert_eq!(of(ActionKind::RateDelta).apply(100.0, 1e12), 1000.0);
@@ -170,7 +179,7 @@ mod tests {
     #[test]
     fn an_action_follows_from_what_it_did() {
         for kind in ActionKind::ALL {
-            let action = Action { kind, scale: kind.scale(), bounds: (2.0, 1000.0) };
+            let action = Action { kind, scale: kind.scale(), limit: 1e9, bounds: (2.0, 1000.0) };
             for a in [0.0, 1.0, 2.0] {
                 let next = action.apply(100.0, a);
                 let again = action.apply(100.0, action.between(100.0, next));

@@ -58,11 +58,13 @@ pub struct Measured {
     pub largest: f64,
     /// The last action, before its bounds.
     pub action: f64,
+    /// ACKs.
+    pub acks: f64,
 }
 
 impl Measured {
     /// Names of the values of [`Measured::values`], with their units.
-    pub const NAMES: [(&'static str, &'static str); 15] = [
+    pub const NAMES: [(&'static str, &'static str); 18] = [
         ("duration", "s"),
         ("sent", "segments"),
         ("delivered", "segments"),
@@ -78,10 +80,13 @@ impl Measured {
         ("rate", "segments/s"),
         ("largest", "segments/s"),
         ("action", ""),
+        ("throughput", "segments/s"),
+        ("loss", ""),
+        ("acks", ""),
     ];
 
     /// All values, in the order of [`Measured::NAMES`].
-    pub fn values(&self) -> [f64; 15] {
+    pub fn values(&self) -> [f64; 18] {
         [
             self.duration,
             self.sent,
@@ -98,12 +103,20 @@ impl Measured {
             self.rate,
             self.largest,
             self.action,
+            self.throughput(),
+            self.loss(),
+            self.acks,
         ]
     }
 
     /// Delivered segments a second.
     pub fn throughput(&self) -> f64 {
         quotient(self.delivered, self.duration).unwrap_or(0.0)
+    }
+
+    /// Lost segments over lost and delivered ones.
+    pub fn loss(&self) -> f64 {
+        quotient(self.lost, self.lost + self.delivered).unwrap_or(0.0)
     }
 
     /// The value of a feature, within its bounds.
@@ -116,7 +129,7 @@ impl Measured {
             Feature::SendRatio => {
                 quotient(self.sent, self.delivered - 1.0).filter(|ratio| *ratio < 1000.0).unwrap_or(1.0)
             }
-            Feature::Loss => ratio(self.lost, self.lost + self.delivered, 0.0),
+            Feature::Loss => self.loss(),
             Feature::Marked => self.marked,
             Feature::Limited => self.limited,
             Feature::QueueRatio if self.rtt == 0.0 => 0.0,
@@ -182,6 +195,7 @@ impl Interval {
             rtt,
             increase: if first.is_empty() { 0.0 } else { mean(second) - mean(first) },
             min_rtt: smallest(before.min_rtt, if least.is_finite() { least } else { 0.0 }),
+            acks: self.acks as f64,
             min_mean_rtt: smallest(before.min_mean_rtt, rtt),
             ..Measured::default()
         };

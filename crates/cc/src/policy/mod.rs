@@ -2,7 +2,8 @@
 //! changes. The policy is a file ([`Plan`]); without `file` it is the one that ships, `trained.policy`, whose record says how
 //! it was trained. An environment ([`Policy::open`]) chooses the actions itself; both observe and act with the same code.
 //!
-//! The interval ends by the controller's timer. Between decisions nothing changes: a loss or an echo is only counted. After a
+//! The interval ends by the controller's timer. Between decisions nothing changes: a loss or an echo is only counted. An interval without an ACK has no
+//! decision. After a
 //! retransmission timeout the window is two segments until the next ACK. A policy that sets a rate has a window of 2.5 times
 //! rate and round-trip time, so that a path that fails stops the sender. The first window is that of the transport, the first
 //! rate this window in a round-trip time. A policy can also observe another controller ([`Policy::observing`]): that one
@@ -321,7 +322,7 @@ impl Controller for Policy {
             let inputs = self.observe(now);
             Some(self.plan.action.chosen(&self.plan.network.evaluate(&inputs)))
         };
-        if let Some(action) = action {
+        if let Some(action) = action.filter(|_| self.last.acks > 0.0) {
             self.action = action;
             self.set(self.plan.action.apply(self.present(), action));
         }

@@ -1,7 +1,7 @@
 //! A policy file: what the policy observes, how often it decides, what an action means, and its network.
 //!
 //! The file is TOML: `format`, `features`, `history`, `[interval]` (`rtts`, `of`, `least`), `[action]` (`kind`, `scale`,
-//! `least`, `largest`), one `[[layer]]` (`activation`, `weights`, `bias`) for each layer, and `[record]`, which only people
+//! `limit`, `least`, `largest`), one `[[layer]]` (`activation`, `weights`, `bias`) for each layer, and `[record]`, which only people
 //! read. docs/gym.md describes it.
 
 use super::action::{Action, ActionKind};

@@ -76,12 +76,18 @@ fn an_environment_chooses_the_actions() {
     policy.observe(at(100));
     policy.act(1.0);
     policy.on_timer(at(100));
-    assert_eq!(policy.cwnd(), 16.0);
+    assert_eq!(policy.cwnd(), 8.0, "no ACK, no decision");
+    policy.on_ack(&acked(150, 100.0, 0));
+    policy.observe(at(200));
+    policy.act(1.0);
     policy.on_timer(at(200));
+    assert_eq!(policy.cwnd(), 16.0);
+    policy.on_ack(&acked(250, 100.0, 0));
+    policy.on_timer(at(300));
     assert_eq!(policy.cwnd(), 16.0, "without an action nothing changes");
     policy.on_rto(&timeout(16.0, false));
     assert_eq!(policy.cwnd(), 2.0);
-    policy.on_ack(&acked(250, 100.0, 0));
+    policy.on_ack(&acked(350, 100.0, 0));
     assert_eq!(policy.cwnd(), 16.0, "until the next ACK");
 }
 
