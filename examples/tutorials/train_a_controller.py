@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Train a controller
 #
-# A learning environment is the simulator with the decisions taken out: once an interval it shows
-# what a sender measured, and waits for an action. We look at one, give it a rule of three lines,
-# and then run the policy that ships, which was trained with PPO in three minutes
+# A learning environment is the simulator without the decisions of one sender: once an interval
+# it shows what the sender measured, and waits for an action. We look at one, give it a rule of
+# three lines, and then run the policy that ships, which was trained with PPO in three minutes
 # (`examples/train.py` is the program; this page needs no PyTorch).
 
 # %%
@@ -24,9 +24,9 @@ print(", ".join(env.batch.convention.features), f"of {env.batch.convention.histo
 # %% [markdown]
 # ## A rule
 #
-# The observation of Aurora's convention ends with the newest interval: latency inflation, latency
-# ratio, send ratio. We raise the rate as long as the latency is near its smallest value and the
-# segments that we send arrive, and lower it otherwise.
+# The observation of Aurora's convention ends with the newest interval: latency inflation,
+# latency ratio, send ratio. We raise the rate as long as the latency is near its smallest value
+# and the segments that we send arrive, and lower it otherwise.
 
 
 # %%
@@ -46,14 +46,18 @@ def episode(decide):
     return total.mean()
 
 
-for name, decide in {"constant rate": lambda seen: np.zeros((len(seen), 1)), "our rule": rule}.items():
+def constant(seen):
+    return np.zeros((len(seen), 1))
+
+
+for name, decide in (("constant rate", constant), ("our rule", rule)):
     print(f"{name:14} {episode(decide):6.0f} an episode")
 
 # %% [markdown]
 # ## A trained policy is a controller
 #
-# The controller `policy` without a file is the policy that ships. It runs where every controller
-# runs: here on a line of 20 Mb/s with a long buffer, beside what CUBIC does there.
+# The controller `policy` without a file is the policy that ships. It runs where every other
+# controller runs: here on a line of 20 Mb/s with a long buffer, beside what CUBIC does there.
 
 # %%
 LINE = """
@@ -73,7 +77,8 @@ figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.5), layout="constra
 for control, colour in (("policy", "tab:blue"), ("cubic", "tab:orange")):
     result = Scenario.parse(LINE, [f"tcp.congestion_control={control}"]).run(trace="ack")
     flow = result.outcome["flows"][0]
-    print(f"{control:7} {flow['goodput_bps'] / 1e6:.1f} Mb/s, mean RTT {1e3 * flow['mean_rtt_s']:.0f} ms")
+    goodput, rtt = flow["goodput_bps"] / 1e6, 1e3 * flow["mean_rtt_s"]
+    print(f"{control:7} {goodput:.1f} Mb/s, mean RTT {rtt:.0f} ms")
     trace = result.trace
     axes[0].plot(trace["time_s"], trace["cwnd"], label=control, color=colour, linewidth=1)
     axes[1].plot(trace["time_s"], 1e3 * trace["rtt_s"], color=colour, linewidth=1)
@@ -87,5 +92,5 @@ figure
 # ## Where is it worse?
 #
 # `ackclock suite tcpeval --control policy,cubic,bbr` compares it in 32 situations, and
-# `ackclock search @hystart --control policy --against cubic` looks for the network in which it is
-# worst beside CUBIC. Your own policy takes its place: `--control mine.policy`.
+# `ackclock search @hystart --control policy --against cubic` looks for the network in which it
+# is worst beside CUBIC. Your own policy takes its place: `--control mine.policy`.

@@ -31,7 +31,7 @@ flow = [
 }
 
 /// Controllers that need the counts of recovery `rack`.
-const NEED_RACK: [&str; 6] = ["bbr", "bbr3", "copa", "ledbat", "ledbat_pp", "vivace"];
+const NEED_RACK: [&str; 7] = ["bbr", "bbr3", "copa", "ledbat", "ledbat_pp", "vivace", "policy"];
 
 fn profiles() -> Vec<String> {
     let mut found = Vec::new();
