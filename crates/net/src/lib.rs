@@ -23,6 +23,7 @@ mod sojourn;
 mod tap;
 mod topology;
 mod transmitter;
+pub mod wifi;
 mod xcp;
 
 pub use ids::{LinkId, NodeId};

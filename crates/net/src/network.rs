@@ -2,6 +2,7 @@
 
 mod account;
 mod change;
+mod channel;
 mod forward;
 mod service;
 
@@ -17,6 +18,7 @@ use crate::satellites::{SatelliteNetwork, Tables};
 use crate::service::Unsent;
 use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
+use crate::wifi::Channel;
 pub use change::NotPrepared;
 use engine::{EventQueue, LaneHint, large_vec, prefetch};
 use std::collections::BTreeMap;
@@ -81,6 +83,8 @@ pub struct Network {
     /// Options of packets that were dropped after their queue had accepted them.
     dropped_options: Vec<u32>,
     datagram_changes: DatagramChanges,
+    /// Wi-Fi channels.
+    channels: Vec<Channel>,
 }
 
 impl Network {
@@ -111,6 +115,7 @@ impl Network {
             effect: Effect::default(),
             dropped_options: Vec::new(),
             datagram_changes: DatagramChanges::default(),
+            channels: Vec::new(),
         }
     }
 

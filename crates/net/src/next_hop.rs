@@ -38,6 +38,8 @@ pub(crate) enum NextHop {
     Satellites(u32),
     /// No packet: the next transmission of this scheduled link can start.
     Service(u32),
+    /// No packet: the next access to this Wi-Fi channel.
+    Channel(u32),
 }
 
 /// A next hop in four bytes: every packet reads one at every hop.
@@ -47,6 +49,7 @@ pub(crate) struct Hop(u32);
 const RADIO: u32 = 1 << 31;
 const SATELLITES: u32 = 3 << 30;
 const SERVICE: u32 = 7 << 29;
+const CHANNEL: u32 = 15 << 28;
 const LOOKUP: u32 = u32::MAX - 1;
 const DELIVER: u32 = u32::MAX;
 
@@ -67,6 +70,9 @@ impl Hop {
     pub fn service(link: u32) -> Hop {
         Hop(SERVICE + link)
     }
+    pub fn channel(number: u32) -> Hop {
+        Hop(CHANNEL + number)
+    }
 
     /// The number of the link; none if it is another hop.
     #[inline]
@@ -82,6 +88,7 @@ impl Hop {
         match self.0 {
             DELIVER => NextHop::Deliver,
             LOOKUP => NextHop::Lookup,
+            hop if hop >= CHANNEL => NextHop::Channel(hop - CHANNEL),
             hop if hop >= SERVICE => NextHop::Service(hop - SERVICE),
             hop if hop >= SATELLITES => NextHop::Satellites(hop - SATELLITES),
             hop if hop >= RADIO => NextHop::Radio(hop - RADIO),
@@ -126,6 +133,8 @@ mod tests {
             (Hop::satellites(2_000_000), NextHop::Satellites(2_000_000)),
             (Hop::service(0), NextHop::Service(0)),
             (Hop::service(5_000_000), NextHop::Service(5_000_000)),
+            (Hop::channel(0), NextHop::Channel(0)),
+            (Hop::channel(1_000_000), NextHop::Channel(1_000_000)),
             (Hop::LOOKUP, NextHop::Lookup),
             (Hop::DELIVER, NextHop::Deliver),
         ] {

@@ -21,6 +21,8 @@ pub enum Transmitter {
     Trace(TraceCursor),
     /// A constant rate behind a token bucket.
     Shaper(Rate, TokenBucket),
+    /// A direction of a Wi-Fi channel, which decides when packets leave: the numbers of both.
+    Channel(u32, u32),
 }
 
 impl Transmitter {
@@ -38,6 +40,7 @@ impl Transmitter {
             Transmitter::Changing(rates) => now + rate_at(rates, now).time_for(bytes as u64),
             Transmitter::Trace(cursor) => cursor.transmit(now, bytes),
             Transmitter::Shaper(rate, bucket) => bucket.wait(now, bytes) + rate.time_for(bytes as u64),
+            Transmitter::Channel(..) => FAR, // the channel transmits
         }
     }
 
@@ -49,6 +52,7 @@ impl Transmitter {
             Transmitter::Changing(rates) => RateSteps { steps: rates.clone(), period: Span::ZERO }.bits(end),
             Transmitter::Trace(cursor) => cursor.trace.bits(end),
             Transmitter::Shaper(line, bucket) => bucket.offered(*line, end),
+            Transmitter::Channel(..) => 0.0, // it is busy by its airtime
         }
     }
 
@@ -70,7 +74,7 @@ impl Transmitter {
         let left = depart.since(at).ps() as u128;
         let bits = match self {
             _ if depart >= FAR => return busy, // it is never transmitted
-            Transmitter::Constant(_) => return depart.since(at).min(busy),
+            Transmitter::Constant(_) | Transmitter::Channel(..) => return depart.since(at).min(busy),
             // A change begins between two packets, so a packet has one rate.
             Transmitter::Changing(rates) => match rate_at(rates, at) {
                 rate if rate.time_for(bytes as u64) == busy => return depart.since(at).min(busy),
@@ -84,9 +88,9 @@ impl Transmitter {
         Span::from_ps((busy.ps() as u128 * bits.min(whole) / whole) as u64)
     }
 
-    /// Whether the transmission time of a packet depends on its size alone.
+    /// Whether it counts as busy by the time of its transmissions, not by its bits.
     pub fn constant(&self) -> bool {
-        matches!(self, Transmitter::Constant(_))
+        matches!(self, Transmitter::Constant(_) | Transmitter::Channel(..))
     }
 }
 

@@ -124,6 +124,9 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
             Some(RateVariation::RandomSteps { min, max, .. }) => {
                 format!("{min} to {max} in random steps, {}", direction.queue.describe())
             }
+            Some(RateVariation::Wifi(rate)) => {
+                format!("Wi-Fi \"{}\", {}", rate.medium, direction.queue.describe())
+            }
             Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.describe()),
         },
         loss: describe_losses(&direction.losses),

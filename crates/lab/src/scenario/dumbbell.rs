@@ -74,6 +74,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         delays: false,
         satellites: None,
         radio: None,
+        wifi: Vec::new(),
         is_study: false,
         changes: Vec::new(),
         prepared: Prepared::default(),

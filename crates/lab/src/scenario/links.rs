@@ -2,11 +2,13 @@
 
 use super::document::{TomlItem, TomlValue};
 use super::loss::read_losses;
-use super::model::{Direction, Duplex, Queue};
+use super::model::{Direction, Duplex, Queue, RateVariation};
 use super::rate::{self, read_delay_key};
 use super::router::read_router;
 use super::table::TableReader;
+use super::wifi;
 use crate::error::ScenarioError;
+use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -30,11 +32,14 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
         return Err(reader.error("ends", format!("must be two different nodes, not \"{}\" twice", ends[0])));
     }
     let (rate, variation) = reader.need("rate", rate::read(&reader)?, "such as rate = \"10Mbps\"")?;
+    let is_wifi = matches!(variation, Some(RateVariation::Wifi(_)));
+    let delay = read_delay_key(&reader, "delay")?.or(is_wifi.then_some(Span::ZERO));
+    let default_queue = if is_wifi { wifi::default_queue() } else { Queue::Unlimited };
     let forward = Direction {
         rate,
         variation,
-        delay: reader.need("delay", read_delay_key(&reader, "delay")?, "such as delay = \"10ms\"")?,
-        queue: Queue::read(&reader)?.unwrap_or(Queue::Unlimited),
+        delay: reader.need("delay", delay, "such as delay = \"10ms\"")?,
+        queue: Queue::read(&reader)?.unwrap_or(default_queue),
         losses: read_losses(&reader)?.unwrap_or_default(),
         router: read_router(&reader)?,
     };

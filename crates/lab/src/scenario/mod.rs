@@ -38,6 +38,7 @@ mod tcp;
 pub(crate) mod tle;
 mod traffic;
 mod transports;
+mod wifi;
 pub(crate) mod write;
 
 pub use advice::advised;
@@ -49,7 +50,7 @@ pub use dumbbell::dumbbell;
 pub use model::{
     Action, Change, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility,
     Prepared, PreparedLink, Queue, QuicFlow, RadioNetwork, RateVariation, RedQueue, Satellites, Scenario,
-    Sizes, TcpFlow, Traffic, Wanted,
+    Sizes, TcpFlow, Traffic, Wanted, Wifi, WifiQueue, WifiRate,
 };
 pub use overrides::ScenarioText;
 pub(crate) use renamed::old_names;

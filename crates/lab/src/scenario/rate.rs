@@ -3,6 +3,7 @@
 use super::document::TomlValue;
 use super::model::RateVariation;
 use super::table::{TableReader, pair, quantity};
+use super::wifi;
 use crate::error::{ScenarioError, nearest};
 use net::{DeliveryTrace, RateSteps, Steps};
 use std::fmt::Display;
@@ -83,8 +84,10 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
         "steps" => read_rate_steps(&table)?,
         "random_steps" => read_random_steps(&table)?,
         "file" => read_file(&table)?,
+        // The rate is that of its basic service set, which is read later.
+        "wifi" => (FASTEST, RateVariation::Wifi(wifi::read_rate(&table)?)),
         other => {
-            let known = ["trace", "steps", "random_steps", "file"];
+            let known = ["trace", "steps", "random_steps", "file", "wifi"];
             let message = format!("unknown rate \"{other}\"; {}", nearest(other, known));
             return Err(table.error("kind", message));
         }

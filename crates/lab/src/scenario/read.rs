@@ -9,7 +9,7 @@ use super::overrides::ScenarioText;
 use super::paths::Routers;
 use super::table::TableReader;
 use super::transports::Defaults;
-use super::{mistakes, overrides, traffic};
+use super::{mistakes, overrides, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,8 +53,10 @@ impl Scenario {
         let quic = defaults.check()?;
 
         let link_items = top.list("link")?.unwrap_or(&[]);
-        let links: Vec<Duplex> =
+        let mut links: Vec<Duplex> =
             link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
+        let wifi = wifi::read_all(top.list("wifi")?.unwrap_or(&[]))?;
+        wifi::resolve(link_items, &mut links, &wifi)?;
         if links.is_empty() && satellites.is_none() && radio.is_none() {
             return Err(top.missing("link", "name at least one [[link]]"));
         }
@@ -104,6 +106,7 @@ impl Scenario {
             delays,
             satellites,
             radio,
+            wifi,
             is_study,
             changes: Vec::new(),
             prepared: Prepared::default(),

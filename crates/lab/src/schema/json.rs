@@ -135,7 +135,7 @@ fn value(form: &Form) -> Value {
         Form::Queue => reference("queue"),
         Form::Rate => {
             let text = json!({ "type": "string", "examples": ["10Mbps"] });
-            let kinds = ["trace", "steps", "random_steps", "file"].map(reference);
+            let kinds = ["trace", "steps", "random_steps", "file", "wifi"].map(reference);
             let either: Vec<Value> = [text].into_iter().chain(kinds).collect();
             json!({ "anyOf": either })
         }

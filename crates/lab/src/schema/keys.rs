@@ -28,6 +28,7 @@ pub(super) const TOP: &[Key] = &[
     key("constellation", Table("constellation"), "none", "satellites"),
     key("terminal", Tables("terminal"), "none", "terminals of the satellites on the ground"),
     key("radio", Table("radio"), "none", "a network of radio nodes"),
+    key("wifi", Tables("wifi_set"), "none", "basic service sets of Wi-Fi"),
 ];
 
 pub(super) const LINK: &[Key] = &[
@@ -35,8 +36,8 @@ pub(super) const LINK: &[Key] = &[
     key("ends", Array("[\"a\", \"b\"]"), "", "the two nodes; forward is from the first to the second"),
     key("rate", Rate, "", "transmission rate; a table for a rate that varies"),
     key("shaper", Table("shaper"), "none", "token bucket in front of the transmitter"),
-    key("delay", Quantity("10ms"), "", "propagation delay"),
-    key("queue", Queue, "unlimited", "queue discipline (`ackclock list queues`)"),
+    key("delay", Quantity("10ms"), "Wi-Fi: 0ms", "propagation delay"),
+    key("queue", Queue, "unlimited; Wi-Fi: FQ-CoDel", "queue discipline (`ackclock list queues`)"),
     key(
         "loss",
         Losses,

@@ -9,7 +9,8 @@ use super::keys::{
 use super::quic::QUIC;
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
 use super::rate::{
-    DELAY, DUPLICATE, JITTER, POLICER, RANDOM_STEPS, RATE_FILE, REORDER, SHAPER, STEPS, TRACE,
+    DELAY, DUPLICATE, JITTER, POLICER, RANDOM_STEPS, RATE_FILE, REORDER, SHAPER, STEPS, TRACE, WIFI,
+    WIFI_RATE,
 };
 use super::tcp::TCP;
 
@@ -33,6 +34,8 @@ pub const TABLES: &[Table] = &[
         keys: RANDOM_STEPS,
     },
     Table { name: "file", place: "`rate = { kind = \"file\", ... }` of a link", keys: RATE_FILE },
+    Table { name: "wifi", place: "`rate = { kind = \"wifi\", ... }` of a link", keys: WIFI_RATE },
+    Table { name: "wifi_set", place: "`[[wifi]]`: a basic service set", keys: WIFI },
     Table { name: "shaper", place: "`shaper` of a link", keys: SHAPER },
     Table { name: "router", place: "`router` of a link", keys: ROUTER },
     Table { name: "flow", place: "`[[flow]]`", keys: FLOW },

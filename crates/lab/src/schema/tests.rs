@@ -16,7 +16,9 @@ link = [
   { name = "n", ends = ["c", "d"], rate = { kind = "steps", steps = [["0s", "1Mbps"]] }, delay = "1ms", queue = { kind = "codel" }, back = { rate = "9Mbps", shaper = { rate = "1Mbps", burst = "9kB" }, queue = { kind = "fq_codel" } } },
   { name = "o", ends = ["d", "e"], rate = { kind = "trace", file = "traces/two-steps.down" }, delay = "1ms", queue = { kind = "fq_pie" }, back = { rate = { kind = "file", file = "traces/steps.csv" } } },
   { name = "p", ends = ["e", "g"], rate = { kind = "random_steps", interval = "15s", min = "1Mbps", max = "2Mbps" }, delay = "1ms", queue = { kind = "dualpi2" }, back = { rate = "1Mbps", queue = { kind = "pie" } } },
+  { name = "w", ends = ["g", "h"], rate = { kind = "wifi", medium = "set" } },
 ]
+wifi = [{ name = "set", ap = "g" }]
 flow = [
   { name = "f", from = "a", to = "b", tcp = {} },
   { name = "u", from = "a", to = "b", udp = { rate = "1kbps" } },
@@ -82,6 +84,8 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "link.o.rate" => "trace",
             "link.p.rate" => "random_steps",
             "link.o.back.rate" => "file",
+            "link.w.rate" => "wifi",
+            path if path.starts_with("wifi[") => "wifi_set",
             path if path.ends_with(".shaper") => "shaper",
             path if path.contains(".loss") => [
                 "none",

@@ -215,7 +215,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 }
 
 /// A limit with room for `count` packets more.
-fn longer(limit: Limit, count: u32) -> Limit {
+pub(super) fn longer(limit: Limit, count: u32) -> Limit {
     match limit {
         Limit::Packets(packets) => Limit::Packets(packets + count as u64),
         Limit::Bytes(bytes) => Limit::Bytes(bytes + 65_535 * count as u64),

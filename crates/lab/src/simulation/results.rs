@@ -5,7 +5,7 @@ use super::event_loop::Simulation;
 use crate::simulation::memory;
 use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS, Outcome,
-    RadioOutcome, compared_goodputs, jain,
+    RadioOutcome, WifiLinkOutcome, WifiOutcome, compared_goodputs, jain,
 };
 use net::radio::PacketFate;
 use net::{LinkAccount, LinkId};
@@ -100,7 +100,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let substrate = if has("quic") && !has("tcp") { "quic" } else { "tcp" };
         let names = self.link_names();
         let links = names.into_iter().zip(&accounts).map(|(name, account)| self.link_outcome(name, account));
-        let links: Vec<LinkOutcome> = links.collect();
+        let mut links: Vec<LinkOutcome> = links.collect();
+        for (link, account) in self.network.channels().iter().flat_map(|channel| channel.directions()) {
+            links[link as usize].wifi = Some(Box::new(WifiLinkOutcome::new(account.clone(), duration)));
+        }
+        let channels = self.network.channels().iter();
+        let wifi = channels
+            .map(|channel| WifiOutcome::new(channel.name().into(), *channel.account(), duration))
+            .collect();
         Outcome {
             title: self.title.clone(),
             seed: self.seed,
@@ -110,6 +117,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             substrate,
             flows,
             radio: self.radio_outcome(),
+            wifi,
             satellite: self.satellites.as_ref().map(|satellites| satellites.outcome.clone()),
             fairness: Fairness { jain: jain(&compared) },
             engine: self.cost().0,
@@ -130,6 +138,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             mean_queue_packets: account.mean_queue_packets,
             mean_sojourn_s: account.mean_sojourn_s,
             p95_sojourn_s: account.p95_sojourn_s,
+            wifi: None,
             low_latency: account.low_latency.as_ref().map(|low| LowLatencyOutcome {
                 sent_packets: low.packets,
                 marked_packets: low.marked,

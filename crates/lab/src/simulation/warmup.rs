@@ -3,7 +3,9 @@
 //! The outcome at the end of the warm-up is subtracted from that of the whole run: counters directly; means are
 //! converted to sums, subtracted and divided again.
 
-use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, compared_goodputs, jain};
+use crate::simulation::outcome::{
+    FlowOutcome, LinkOutcome, Outcome, RadioOutcome, WifiLinkOutcome, WifiOutcome, compared_goodputs, jain,
+};
 
 impl Outcome {
     /// This outcome without `beginning`, the outcome at the end of the warm-up. Smallest round-trip time and delay,
@@ -18,6 +20,11 @@ impl Outcome {
         }
         if let (Some(radio), Some(early)) = (&mut self.radio, &beginning.radio) {
             radio.without(early);
+        }
+        let late_s = cut.whole - cut.warmup;
+        for (channel, early) in self.wifi.iter_mut().zip(&beginning.wifi) {
+            let name = std::mem::take(&mut channel.channel);
+            *channel = WifiOutcome::new(name, channel.account - early.account, late_s);
         }
         self.fairness.jain = jain(&compared_goodputs(&self.flows));
         self.warmup_s = Some(cut.warmup);
@@ -117,6 +124,10 @@ impl Cut {
     }
 
     fn link(&self, link: &mut LinkOutcome, early: &LinkOutcome) {
+        if let (Some(wifi), Some(early)) = (&mut link.wifi, &early.wifi) {
+            let late = wifi.account.clone() - &early.account;
+            **wifi = WifiLinkOutcome::new(late, self.whole - self.warmup);
+        }
         if let (Some(low), Some(early)) = (&mut link.low_latency, &early.low_latency) {
             low.mean_sojourn_s =
                 late_mean((low.mean_sojourn_s, low.sent_packets), (early.mean_sojourn_s, early.sent_packets));

@@ -348,6 +348,7 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         delays,
         satellites,
         radio,
+        wifi,
         changes,
         prepared,
     } = scenario;
@@ -357,6 +358,9 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         )
         .as_bytes(),
     );
+    if !wifi.is_empty() {
+        hasher.update(format!("{wifi:?}").as_bytes());
+    }
     if !changes.is_empty() {
         hasher.update(format!("{changes:?} {prepared:?}").as_bytes());
     }

@@ -6,6 +6,7 @@ use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::packet::Packet;
 use crate::sojourn::Sojourns;
 use crate::tap::DropReason;
+use crate::wifi::Channel;
 use engine::EventQueue;
 use units::{Span, Time};
 
@@ -110,6 +111,9 @@ impl Network {
             if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize].index()) {
                 *count += 1;
             }
+        }
+        for (link, count) in self.channels.iter().flat_map(Channel::outstanding) {
+            in_flight[link as usize] += count;
         }
         for (count, link) in in_flight.iter_mut().zip(&self.links) {
             *count += self.ingress.get(link.ingress as usize).map_or(0, IngressState::waiting);

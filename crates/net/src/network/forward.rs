@@ -21,6 +21,10 @@ impl Network {
             self.serve(event_queue, tap, link);
             return Arrival::Forwarded;
         }
+        if let NextHop::Channel(channel) = hop.decode() {
+            self.access(event_queue, tap, channel);
+            return Arrival::Forwarded;
+        }
         let Some(tables) = &self.tables else {
             if let (NextHop::Radio(path), Some(radio)) = (hop.decode(), &mut self.radio) {
                 radio.send(event_queue, packet, path);
@@ -37,7 +41,9 @@ impl Network {
                 }
                 return Arrival::Forwarded;
             }
-            NextHop::Link(_) | NextHop::Deliver | NextHop::Service(_) => return Arrival::Delivered,
+            NextHop::Link(_) | NextHop::Deliver | NextHop::Service(_) | NextHop::Channel(_) => {
+                return Arrival::Delivered;
+            }
         };
         if tables.is_target(row, node) {
             let Some(after) = tables.after(row) else { return Arrival::Delivered };

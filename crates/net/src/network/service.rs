@@ -84,6 +84,12 @@ impl Network {
         id: u32,
         packet: Waiting,
     ) -> bool {
+        if let Transmitter::Channel(channel, direction) = service.transmitter
+            && self.channels[channel as usize].refuses(direction)
+        {
+            self.drop_packet(tap, id, packet.arrived, &packet.packet, DropReason::Queue);
+            return false;
+        }
         let now = packet.arrived;
         let after_departure = self.cause >= service.serving_since;
         if after_departure && service.due == now {
@@ -112,7 +118,9 @@ impl Network {
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, true);
         }
-        if service.due == Time::NEVER && service.waiting() > 0 {
+        if let Transmitter::Channel(channel, direction) = service.transmitter {
+            self.arrives_at_channel(event_queue, channel, direction);
+        } else if service.due == Time::NEVER && service.waiting() > 0 {
             let ready = service.transmitter.ready_at(now.max(self.links[id as usize].free_at));
             if idle && ready == now {
                 self.start_at_arrival(event_queue, tap, service, id);
@@ -164,7 +172,7 @@ impl Network {
     }
 
     /// Notes the options or the bytes of a packet that was dropped after its queue had accepted it.
-    fn forget_options(&mut self, packet: &Packet) {
+    pub(super) fn forget_options(&mut self, packet: &Packet) {
         if packet.has_options() {
             self.dropped_options.push(packet.options);
         } else if packet.kind.is_datagram() {

@@ -1,9 +1,11 @@
 //! Adds the links, each with its queue, impairment and router.
 
+use super::channels::Channels;
 use super::plan::{Layout, Plan};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
-use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation};
+use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
+use crate::simulation::change::longer;
 use engine::Stream;
 use net::impairment::{
     Action, Bernoulli, GilbertElliott, Impairment, Jitter, OnDemand, Outages, Scripted, Selection,
@@ -27,6 +29,7 @@ pub(super) fn add_links(
     }
     let round_trips = longest_round_trips(layout, directions);
     let mut audited = Vec::new();
+    let mut channels = Channels::default();
     for (i, (direction, rtt)) in directions.iter().zip(&round_trips).enumerate() {
         let (link, rtt) = (LinkId(i as u32), *rtt);
         let prepared = plan.scenario.prepared.links.get(&link.0);
@@ -58,7 +61,11 @@ pub(super) fn add_links(
         let spec =
             LinkSpec { rate: direction.rate, delay, qdisc, impairments, router: direction.router.clone() };
         network.add_link(spec);
-        if scheduled {
+        if let Some(wifi) = direction.wifi() {
+            let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
+            let transmitter = channels.add(plan, topology, &mut network, link, wifi);
+            network.set_scheduler(link, scheduler, transmitter);
+        } else if scheduled {
             let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
             let steps = || stream("rate");
             let transmitter = match served && direction.variation.is_none() {
@@ -91,6 +98,8 @@ fn transmitter(direction: &Direction, rate: Rate, end: Time, stream: impl FnOnce
         Some(RateVariation::Shaper { line, burst }) => {
             Transmitter::Shaper(*line, TokenBucket::new(rate, *burst))
         }
+        // The channel takes the place of this one.
+        Some(RateVariation::Wifi(_)) => Transmitter::Constant(rate),
     }
 }
 
@@ -187,7 +196,18 @@ fn audited_link(
         }
     }
     let limit_before = direction.queue.limits_before();
-    let limit = audited_limit(&direction.queue, rate, rtt);
+    let mut limit = audited_limit(&direction.queue, rate, rtt);
+    if let Some(wifi) = direction.wifi() {
+        // Packets of an A-MPDU have left the queue, and depart when the receiver releases them.
+        let window =
+            plan.scenario.wifi.iter().find(|set| set.name == wifi.medium).map_or(0, |set| set.phy.window);
+        let shared = plan
+            .scenario
+            .wifi
+            .iter()
+            .any(|set| set.name == wifi.medium && matches!(set.queue, WifiQueue::Shared(_)));
+        limit = limit.filter(|_| !shared).map(|limit| longer(limit, window + 2));
+    }
     AuditedLink {
         rate,
         limit,

@@ -1,0 +1,226 @@
+//! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
+
+use super::document::{TomlItem, TomlValue};
+use super::model::{Duplex, Queue, RateVariation, Wifi, WifiQueue, WifiRate};
+use super::table::TableReader;
+use crate::error::{ScenarioError, nearest};
+use net::qdisc::scheduled::{CodelConfig, FairConfig, PerFlow};
+use net::wifi::{Access, ChannelOptions, Phy, RateControl, Standard};
+use units::{Limit, Rate, Span};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The default queue of a Wi-Fi link: FQ-CoDel with mac80211's values.
+pub(super) fn default_queue() -> Queue {
+    let codel = CodelConfig {
+        target: Span::from_ms(20),
+        interval: Span::from_ms(100),
+        ecn: true,
+        ce_threshold: Span::ZERO,
+        largest: 1514,
+    };
+    let inner = PerFlow::Codel(codel);
+    let config = FairConfig { queues: 4096, quantum: 300, packets: u64::MAX, bytes: 16_000_000, inner };
+    Queue::Fair { limit: Limit::Packets(8192), config }
+}
+
+/// One of several words.
+fn word<T: Copy>(
+    table: &TableReader<'_>,
+    key: &'static str,
+    known: &[(&'static str, T)],
+    default: T,
+) -> Result<T> {
+    let Some(text) = table.text(key)? else { return Ok(default) };
+    known.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+        let names = known.iter().map(|(name, _)| *name);
+        table.error(key, format!("unknown word \"{text}\"; {}", nearest(text, names)))
+    })
+}
+
+/// Reads the table of a rate with kind "wifi".
+pub(super) fn read_rate(table: &TableReader<'_>) -> Result<WifiRate> {
+    let snr = table.number("snr", -20.0, 80.0)?.unwrap_or(40.0);
+    let control = match table.get("rate_control").map(|item| &item.value) {
+        Some(TomlValue::Table(_)) => {
+            let Some(fixed) = table.table("rate_control")? else {
+                return Err(table.missing("rate_control", ""));
+            };
+            word(&fixed, "kind", &[("fixed", ())], ())?;
+            let mcs = fixed.need("mcs", fixed.integer("mcs", 0, 11)?, "such as mcs = 7")?;
+            fixed.finish()?;
+            RateControl::Fixed(mcs as u8)
+        }
+        _ => {
+            let known = [("minstrel", RateControl::Minstrel), ("ideal", RateControl::Ideal)];
+            word(table, "rate_control", &known, RateControl::Minstrel)?
+        }
+    };
+    Ok(WifiRate {
+        medium: table.text("medium")?.unwrap_or_default().to_string(),
+        snr,
+        errors: table.number("errors", 0.0, 1.0)?,
+        streams: table.integer("streams", 1, 8)?.map(|streams| streams as u32),
+        control,
+        weight: table.number("weight", 0.01, 100.0)?.unwrap_or(1.0),
+        access: word(table, "access", &Access::NAMED, Access::BestEffort)?,
+    })
+}
+
+/// Reads all `[[wifi]]` tables.
+pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<Wifi>> {
+    let mut sets: Vec<Wifi> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let table = TableReader::new(format!("wifi[{index}]"), item)?;
+        let set = read_set(&table)?;
+        if sets.iter().any(|other| other.name == set.name) {
+            return Err(table.error("name", format!("another one is called \"{}\" too", set.name)));
+        }
+        if let Some(other) =
+            sets.iter().find(|other| other.channel == set.channel && other.options != set.options)
+        {
+            let message = format!(
+                "shares channel \"{}\" with \"{}\", so eifs, bar, retry_limit, rts_threshold and charge must be equal",
+                set.channel, other.name
+            );
+            return Err(table.error("channel", message));
+        }
+        table.finish()?;
+        sets.push(set);
+    }
+    Ok(sets)
+}
+
+fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
+    let name = table.need("name", table.text("name")?, "such as name = \"home\"")?.to_string();
+    let ap = table.need("ap", table.text("ap")?, "the node of the access point, such as ap = \"ap\"")?;
+    let standard = word(table, "standard", &Standard::NAMED, Standard::Ac)?;
+    let default_width = if standard == Standard::N { 20 } else { 80 };
+    let widths = [("20MHz", 20), ("40MHz", 40), ("80MHz", 80), ("160MHz", 160)];
+    let width = word(table, "width", &widths, default_width)?;
+    let streams = table.integer("streams", 1, 8)?.unwrap_or(2) as u32;
+    let guard: Span = table.quantity("guard", "0.8us")?.unwrap_or(Span::from_ps(800_000));
+    let guards = standard.guards();
+    if !guards.iter().any(|tenths| Span::from_ps(tenths * 100_000) == guard) {
+        let all: Vec<String> = guards.iter().map(|tenths| format!("{}us", *tenths as f64 / 10.0)).collect();
+        return Err(table.error("guard", format!("must be {} with this standard", all.join(" or "))));
+    }
+    let mut phy =
+        Phy::new(standard, width, streams, guard).map_err(|message| table.error("width", message))?;
+    phy.control = word(table, "control_rate", &[("6Mbps", 6), ("12Mbps", 12), ("24Mbps", 24)], phy.control)?;
+    phy.window = table.integer("window", 1, 256)?.map_or(phy.window, |window| window as u32);
+    let longest: Option<Span> = table.quantity("max_ppdu", "5.484ms")?;
+    if let Some(longest) = longest {
+        if !(Span::from_ps(100_000_000)..=phy.longest).contains(&longest) {
+            return Err(table.error("max_ppdu", "must be from 0.1ms to 5.484ms"));
+        }
+        phy.longest = longest;
+    }
+    let rts_threshold = match table.get("rts_threshold").map(|item| &item.value) {
+        Some(TomlValue::Text(text)) if text == "none" => u32::MAX,
+        _ => table.bytes("rts_threshold", 0, 6_500_631)?.map_or(u32::MAX, |bytes| bytes as u32),
+    };
+    let options = ChannelOptions {
+        eifs: table.switch("eifs")?.unwrap_or(true),
+        request: table.switch("bar")?.unwrap_or(false),
+        retry_limit: table.integer("retry_limit", 0, 255)?.unwrap_or(7) as u32,
+        rts_threshold,
+        charge_both: word(table, "charge", &[("down", false), ("both", true)], false)?,
+    };
+    let channel = table.text("channel")?.map_or(format!("of {name}"), str::to_string);
+    Ok(Wifi { ap: ap.to_string(), phy, channel, options, queue: read_queue(table)?, name })
+}
+
+fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {
+    let quantum: Span = table.quantity("quantum", "256us")?.unwrap_or(Span::from_ps(256_000_000));
+    if !(Span::from_ps(1_000_000)..=Span::from_ms(100)).contains(&quantum) {
+        return Err(table.error("quantum", "must be from 1us to 100ms"));
+    }
+    let airtime = word(table, "scheduler", &[("airtime", true), ("round_robin", false)], true)?;
+    let Some(queue) = table.table("ap_queue")? else {
+        return Ok(if airtime { WifiQueue::Airtime(quantum) } else { WifiQueue::RoundRobin });
+    };
+    let shared = word(&queue, "kind", &[("per_station", false), ("shared", true)], false)?;
+    let limit: Option<Limit> = queue.quantity("limit", "1000p")?;
+    queue.finish()?;
+    match (shared, limit) {
+        (true, None) => Ok(WifiQueue::Shared(1000)),
+        (true, Some(Limit::Packets(limit))) if limit > 0 => Ok(WifiQueue::Shared(limit)),
+        (true, _) => Err(table.error("ap_queue", "its limit must be a number of packets, such as \"1000p\"")),
+        (false, Some(_)) => {
+            Err(table.error("ap_queue", "only a shared queue has a limit; give the links' queues one"))
+        }
+        (false, None) => Ok(if airtime { WifiQueue::Airtime(quantum) } else { WifiQueue::RoundRobin }),
+    }
+}
+
+/// Gives the Wi-Fi links the rates of their basic service sets. Fails if a link does not fit.
+pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -> Result<()> {
+    for (item, link) in items.iter().zip(links) {
+        let reader = TableReader::new(format!("link.{}", link.key()), item)?;
+        let is_wifi = link.directions.each_ref().map(|direction| direction.wifi().is_some());
+        match is_wifi {
+            [false, false] => continue,
+            [true, true] => {}
+            _ => {
+                return Err(reader.error("rate", "both directions of a Wi-Fi link must have kind = \"wifi\""));
+            }
+        }
+        let medium = link.directions[0].wifi().map_or(String::new(), |rate| rate.medium.clone());
+        let Some(set) = sets.iter().find(|set| set.name == medium) else {
+            let names = sets.iter().map(|set| set.name.as_str());
+            let remedy = if sets.is_empty() {
+                "write [[wifi]] with that name".into()
+            } else {
+                nearest(&medium, names)
+            };
+            return Err(reader.error("rate", format!("there is no [[wifi]] called \"{medium}\"; {remedy}")));
+        };
+        if link.ends.iter().filter(|end| **end == set.ap).count() != 1 {
+            let message =
+                format!("one end must be the access point of \"{medium}\", which is \"{}\"", set.ap);
+            return Err(reader.error("ends", message));
+        }
+        let ends = link.ends.clone();
+        for (direction, from) in link.directions.iter_mut().zip(&ends) {
+            let shared = matches!(set.queue, WifiQueue::Shared(_)) && *from == set.ap;
+            let queue_of_file = direction.queue != default_queue();
+            if shared && queue_of_file {
+                let message = format!(
+                    "the access point of \"{medium}\" has one shared queue; leave the queue of the link out"
+                );
+                return Err(reader.error("queue", message));
+            }
+            if shared {
+                direction.queue = Queue::Unlimited;
+            }
+            let Some(RateVariation::Wifi(rate)) = &mut direction.variation else { continue };
+            if rate.medium.is_empty() {
+                rate.medium.clone_from(&medium);
+            }
+            if rate.medium != medium {
+                return Err(reader.error("back", "both directions must be of one medium"));
+            }
+            direction.rate = peak_rate(&reader, &rate.phy(set), rate.control)?;
+        }
+    }
+    Ok(())
+}
+
+/// The largest rate at which a direction transmits.
+fn peak_rate(reader: &TableReader<'_>, phy: &Phy, control: RateControl) -> Result<Rate> {
+    let highest = phy.rates().max_by(|a, b| phy.rate_bps(*a).total_cmp(&phy.rate_bps(*b)));
+    let mcs = match control {
+        RateControl::Fixed(mcs) => mcs,
+        RateControl::Ideal | RateControl::Minstrel => highest.unwrap_or(0),
+    };
+    if phy.bits(mcs).is_none() {
+        let all: Vec<String> = phy.rates().map(|mcs| mcs.to_string()).collect();
+        let message = format!(
+            "there is no MCS {mcs} with this standard, width and streams; there are {}",
+            all.join(", ")
+        );
+        return Err(reader.error("rate", message));
+    }
+    Ok(Rate::from_bps(phy.rate_bps(mcs) as u64))
+}

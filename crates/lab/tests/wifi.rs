@@ -1,0 +1,214 @@
+//! Wi-Fi against closed forms, ns-3 and the published measurements of its models. docs/wifi.md explains the numbers.
+
+use lab::{Outcome, Recording, Run, Scenario, Settings};
+
+fn outcome(text: &str, assignments: &[&str]) -> Outcome {
+    let assignments: Vec<String> = assignments.iter().map(|one| one.to_string()).collect();
+    let scenario = Scenario::parse("wifi.toml", text, &assignments).unwrap_or_else(|error| panic!("{error}"));
+    let recording = Recording { audit: true, ..Recording::default() };
+    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+    run.finish();
+    let (violations, count) = run.audit();
+    assert_eq!(count, 0, "{:?}", violations.first());
+    run.outcome()
+}
+
+/// `n` stations that always have 1500-byte packets for the access point.
+fn saturated(n: usize, mcs: u8, set: &str, seconds: u32) -> String {
+    let rate = format!(
+        "{{ kind = \"wifi\", medium = \"cell\", errors = 0, rate_control = {{ kind = \"fixed\", mcs = {mcs} }} }}"
+    );
+    let queue = "{ kind = \"droptail\", limit = \"600p\" }";
+    let mut text = format!("duration = \"{seconds}s\"\nwifi = [{{ name = \"cell\", ap = \"ap\", {set} }}]\n");
+    for station in 0..n {
+        text += &format!("[[link]]\nends = [\"s{station}\", \"ap\"]\nrate = {rate}\nqueue = {queue}\n");
+        text += &format!("[[flow]]\nname = \"u{station}\"\nfrom = \"s{station}\"\nto = \"ap\"\n");
+        text += "udp = { rate = \"100Mbps\", packet = 1500 }\n";
+    }
+    text
+}
+
+fn mbps(outcome: &Outcome) -> f64 {
+    outcome.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 1e6
+}
+
+fn within(value: f64, expected: f64, part: f64) {
+    assert!((value / expected - 1.0).abs() <= part, "{value:.3} is not {expected} within {part}");
+}
+
+const VHT20: &str = "standard = \"ac\", width = \"20MHz\", streams = 1";
+
+#[test]
+fn saturation_is_that_of_bianchi() {
+    for (n, expected) in [(1, 60.84), (2, 57.81), (5, 52.07), (10, 47.64), (20, 43.44)] {
+        within(mbps(&outcome(&saturated(n, 7, VHT20, 30), &[])), expected, 0.025);
+    }
+}
+
+#[test]
+fn saturation_is_that_of_ns3() {
+    // ns-3.37 waits AIFS after a collision of preambles, and requests a missing block ACK.
+    let set = format!("{VHT20}, eifs = false, bar = true");
+    for (mcs, n, expected) in [
+        (7, 1, 60.72),
+        (7, 2, 57.02),
+        (7, 5, 49.84),
+        (7, 10, 43.6),
+        (0, 1, 5.934),
+        (0, 5, 4.885),
+        (0, 10, 4.222),
+    ] {
+        within(mbps(&outcome(&saturated(n, mcs, &set, 30), &[])), expected, 0.03);
+    }
+    within(mbps(&outcome(&saturated(20, 7, &set, 30), &[])), 38.16, 0.04);
+    let set = format!("{VHT20}, eifs = false, rts_threshold = \"0B\"");
+    for (n, expected) in [(2, 60.01), (10, 60.11)] {
+        within(mbps(&outcome(&saturated(n, 7, &set, 10), &[])), expected, 0.01);
+    }
+}
+
+#[test]
+fn one_saturated_sender_of_each_generation() {
+    for (set, mcs, expected) in [
+        ("standard = \"n\", streams = 1, window = 1", 0, 5.697),
+        ("standard = \"n\", streams = 1", 0, 5.949),
+        ("standard = \"n\", streams = 1, window = 1", 7, 31.373),
+        ("standard = \"n\", streams = 1", 7, 60.886),
+        ("standard = \"ac\"", 9, 630.283),
+        ("standard = \"ax\", window = 64", 11, 877.413),
+        ("standard = \"ax\"", 11, 1075.894),
+    ] {
+        let rate = ["flow.u0.udp.rate=1500Mbps", "link[0].queue.limit=3000p"];
+        within(mbps(&outcome(&saturated(1, mcs, set, 3), &rate)), expected, 0.01);
+    }
+}
+
+#[test]
+fn errors_stall_the_window() {
+    let set = "standard = \"ac\"";
+    for (errors, aggregation, expected) in [(0.0, 64.0, 630.0), (0.1, 33.9, 493.0), (0.3, 25.9, 353.0)] {
+        let text = saturated(1, 9, set, 3).replace("errors = 0", &format!("errors = {errors}"));
+        let o = outcome(&text, &["flow.u0.udp.rate=1500Mbps", "link[0].queue.limit=3000p"]);
+        let link = o.links[0].wifi.as_ref().unwrap();
+        within(link.mean_aggregation.unwrap(), aggregation, 0.03);
+        within(mbps(&o), expected, 0.03);
+        assert!((link.retry_rate.unwrap() - errors).abs() < 0.01);
+    }
+}
+
+/// Two fast stations and a slow one, 50 Mb/s of UDP to each ("Ending the Anomaly").
+fn anomaly(set: &str) -> Outcome {
+    let mut text = format!(
+        "duration = \"30s\"\nwifi = [{{ name = \"cell\", ap = \"ap\", standard = \"n\", streams = 2, guard = \"0.4us\", {set} }}]\n"
+    );
+    for (station, mcs, streams) in [("a", 7, 2), ("b", 7, 2), ("c", 0, 1)] {
+        text += &format!("[[link]]\nends = [\"ap\", \"{station}\"]\n");
+        text += &format!(
+            "rate = {{ kind = \"wifi\", medium = \"cell\", errors = 0, streams = {streams}, rate_control = {{ kind = \"fixed\", mcs = {mcs} }} }}\n"
+        );
+        if !set.contains("shared") {
+            text += "queue = { kind = \"droptail\", limit = \"333p\" }\n";
+        }
+        text += &format!("[[flow]]\nname = \"{station}\"\nfrom = \"ap\"\nto = \"{station}\"\n");
+        text += "udp = { rate = \"50Mbps\", packet = 1500 }\n";
+    }
+    outcome(&text, &[])
+}
+
+#[test]
+fn a_slow_station_takes_the_airtime_of_all_unless_it_is_fair() {
+    let shared = anomaly("ap_queue = { kind = \"shared\", limit = \"1000p\" }");
+    let airtime = |o: &Outcome| -> Vec<f64> {
+        let each = [0, 2, 4].map(|link| o.links[link].wifi.as_ref().unwrap().airtime_share);
+        each.iter().map(|share| share / each.iter().sum::<f64>()).collect()
+    };
+    let rates: Vec<f64> = shared.flows.iter().map(|flow| flow.goodput_bps / 1e6).collect();
+    let mean = rates.iter().sum::<f64>() / 3.0;
+    assert!(rates.iter().all(|rate| (rate / mean - 1.0).abs() < 0.05), "{rates:?}");
+    assert!((0.88..=0.93).contains(&airtime(&shared)[2]), "{:?}", airtime(&shared));
+    let fair = anomaly("scheduler = \"airtime\"");
+    assert!(airtime(&fair).iter().all(|share| (share - 1.0 / 3.0).abs() < 0.01), "{:?}", airtime(&fair));
+    within(mbps(&fair) / mbps(&shared), 4.9, 0.05);
+}
+
+const HOME: &str = include_str!("../../../scenarios/wifi.toml");
+
+#[test]
+fn a_run_of_a_home_can_be_copied_and_has_a_warm_up() {
+    let scenario = Scenario::parse("wifi.toml", HOME, &["duration=4s".into(), "warmup=1s".into()]).unwrap();
+    let run = || Run::new(&scenario, Settings::default()).unwrap();
+    let mut whole = run();
+    whole.finish();
+    let mut first = run();
+    first.advance_to(units::Time::from_ps(2_000_000_000_000));
+    let mut copy = first.fork().unwrap();
+    copy.finish();
+    let strip = |json: String| json.split(",\"engine\"").next().unwrap().to_string();
+    assert_eq!(strip(whole.outcome().to_json()), strip(copy.outcome().to_json()));
+    let share = whole.outcome().wifi[0].busy;
+    assert!((0.3..=1.0).contains(&share), "{share}");
+}
+
+#[test]
+fn channels_are_independent_and_idle_stations_change_nothing() {
+    let one = saturated(2, 7, VHT20, 5);
+    let alone = outcome(&one, &[]);
+    // A third station without traffic, and a second set on another channel with two more.
+    let more = format!(
+        "{one}[[link]]\nends = [\"quiet\", \"ap\"]\nrate = {{ kind = \"wifi\", medium = \"cell\" }}\n"
+    )
+    .replace("wifi = [", &format!("wifi = [{{ name = \"other\", ap = \"ap2\", {VHT20} }}, "))
+        + "[[link]]\nends = [\"z\", \"ap2\"]\nrate = { kind = \"wifi\", medium = \"other\" }\n"
+        + "[[flow]]\nname = \"z\"\nfrom = \"z\"\nto = \"ap2\"\nudp = { rate = \"100Mbps\" }\n";
+    let beside = outcome(&more, &[]);
+    for flow in 0..2 {
+        assert_eq!(alone.flows[flow].delivered_bytes, beside.flows[flow].delivered_bytes);
+    }
+    // On one channel the two sets share it.
+    let same =
+        more.replace(&format!("ap = \"ap2\", {VHT20}"), &format!("ap = \"ap2\", channel = \"1\", {VHT20}"));
+    let same =
+        same.replace(&format!("ap = \"ap\", {VHT20}"), &format!("ap = \"ap\", channel = \"1\", {VHT20}"));
+    assert!(mbps(&outcome(&same, &[])) < 0.65 * mbps(&beside));
+}
+
+#[test]
+fn mistakes_are_named() {
+    let good = saturated(1, 7, VHT20, 1);
+    for (old, new, message) in [
+        ("standard = \"ac\"", "standard = \"be\"", "wifi[0].standard: unknown word \"be\""),
+        ("width = \"20MHz\"", "width = \"30MHz\"", "wifi[0].width: unknown word \"30MHz\""),
+        (
+            "standard = \"ac\", width = \"20MHz\"",
+            "standard = \"n\", width = \"80MHz\"",
+            "802.11n has no width of 80 MHz",
+        ),
+        ("mcs = 7", "mcs = 9", "there is no MCS 9 with this standard, width and streams; there are 0, 1"),
+        (
+            "medium = \"cell\"",
+            "medium = \"sell\"",
+            "there is no [[wifi]] called \"sell\"; did you mean \"cell\"?",
+        ),
+        (
+            "ap = \"ap\"",
+            "ap = \"router\"",
+            "one end must be the access point of \"cell\", which is \"router\"",
+        ),
+        ("streams = 1", "streams = 9", "wifi[0].streams: 9 is not between 1 and 8"),
+        ("streams = 1", "streams = 1, guard = \"1.6us\"", "must be 0.4us or 0.8us with this standard"),
+        (
+            "streams = 1",
+            "streams = 1, ap_queue = { kind = \"per_station\", limit = \"9p\" }",
+            "only a shared queue has a limit",
+        ),
+        (
+            "{ kind = \"droptail\", limit = \"600p\" }",
+            "{ kind = \"red\", limit = \"600p\" }",
+            "RED and PIE need a constant rate",
+        ),
+    ] {
+        assert!(good.contains(old), "{old}");
+        let error = Scenario::parse("w.toml", &good.replace(old, new), &[]).expect_err(new).to_string();
+        assert!(error.contains(message), "{new}: {error}");
+    }
+}

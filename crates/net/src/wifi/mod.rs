@@ -1,0 +1,461 @@
+//! Wi-Fi: 802.11n, ac and ax basic service sets on shared channels. The unit of work is a channel access: one PPDU with all
+//! its packets. docs/wifi.md has the model and what it leaves out.
+//!
+//! A link whose transmitter is a [`Channel`] keeps its queue, its discipline and its accounts. The channel asks the queue
+//! when a transmission begins, so the discipline decides at that time. `network/channel.rs` connects both.
+
+mod account;
+mod block_ack;
+mod edca;
+mod errors;
+mod phy;
+mod rates;
+mod stations;
+
+pub use account::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
+pub(crate) use block_ack::{BlockAck, Mpdu, Released};
+pub use edca::{Access, Category};
+pub use errors::error_probability;
+pub use phy::{Phy, Standard};
+pub use rates::RateControl;
+pub use stations::StationScheduler;
+
+use crate::packet::Packet;
+use crate::qdisc::scheduled::Waiting;
+use edca::Contenders;
+use engine::{LaneHint, Stream};
+use phy::{SIFS, appended, eifs_without_aifs, mpdu};
+use rates::Rates;
+use stations::Stations;
+use units::{Span, Time};
+
+/// The options of a channel that all its devices share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelOptions {
+    /// After a collision everyone waits EIFS, not AIFS.
+    pub eifs: bool,
+    /// A missing block ACK is requested in an access of its own before the data are sent again.
+    pub request: bool,
+    /// Repetitions of an MPDU.
+    pub retry_limit: u32,
+    /// Data of at least so many bytes are sent after RTS and CTS.
+    pub rts_threshold: u32,
+    /// A station also pays for what it sends upstream (airtime scheduler).
+    pub charge_both: bool,
+}
+
+/// One direction of a Wi-Fi link.
+#[derive(Clone, Debug)]
+pub struct DirectionOptions {
+    /// Its physical layer.
+    pub phy: Phy,
+    /// Signal-to-noise ratio, dB.
+    pub snr: f64,
+    /// A fixed error probability of an MPDU instead of that by SNR.
+    pub errors: Option<f64>,
+    /// How the MCS is chosen.
+    pub rates: RateControl,
+    /// Weight of the station in the airtime scheduler.
+    pub weight: f64,
+}
+
+/// The queues of links.
+pub(crate) trait Queues {
+    /// Whether packets of link `link` wait.
+    fn waits(&self, link: u32) -> bool;
+    /// Takes the next packet of link `link`.
+    fn next(&mut self, link: u32) -> Option<Waiting>;
+}
+
+/// A transmitting device: an access point, or a station.
+#[derive(Clone, Debug)]
+struct Device {
+    contender: u32,
+    /// Its directions; the number within the device is that of the station.
+    directions: Vec<u32>,
+    stations: Stations,
+    backoff: Stream,
+    /// A block ACK must be requested first.
+    owes_request: bool,
+    /// When its contention for the next access began.
+    contends_since: Time,
+}
+
+/// A direction: a link and what is between its queue and its far end.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelDirection {
+    pub link: u32,
+    device: u32,
+    station: u32,
+    phy: Phy,
+    snr: f64,
+    errors: Option<f64>,
+    /// Error probability of a full packet by MCS: (bytes, probability) of the last packet size.
+    memo: [(u32, f64); 12],
+    rates: Rates,
+    stream: Stream,
+    pub block_ack: BlockAck,
+    /// The packet that did not fit in the last PPDU.
+    pub held: Option<Waiting>,
+    pub account: DirectionAccount,
+    /// The direction back: its airtime counts for this station too.
+    back: Option<u32>,
+}
+
+/// A PPDU in progress.
+#[derive(Debug)]
+pub(crate) struct Ppdu {
+    pub direction: u32,
+    pub mcs: u8,
+    pub mpdus: Vec<Mpdu>,
+    /// Duration of the data, and of what comes before them.
+    duration: Span,
+    protection: Span,
+}
+
+/// A channel with its devices.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    name: String,
+    options: ChannelOptions,
+    contenders: Contenders,
+    devices: Vec<Device>,
+    pub(crate) directions: Vec<ChannelDirection>,
+    account: ChannelAccount,
+    /// When the next access begins; `NEVER` if nobody contends.
+    pub(crate) due: Time,
+    pub(crate) item: Packet,
+    pub(crate) hint: LaneHint,
+}
+
+impl Channel {
+    /// A channel without devices. `item` stands for it in the event queue.
+    pub(crate) fn new(name: String, options: ChannelOptions, item: Packet) -> Channel {
+        Channel {
+            name,
+            options,
+            contenders: Contenders::default(),
+            devices: Vec::new(),
+            directions: Vec::new(),
+            account: ChannelAccount::default(),
+            due: Time::NEVER,
+            item,
+            hint: LaneHint::default(),
+        }
+    }
+
+    /// Adds a device with its access parameters; `scheduler` chooses among its directions. Returns its number.
+    pub(crate) fn add_device(
+        &mut self,
+        category: Category,
+        scheduler: StationScheduler,
+        backoff: Stream,
+    ) -> u32 {
+        let contender = self.contenders.add(category);
+        self.devices.push(Device {
+            contender,
+            directions: Vec::new(),
+            stations: Stations::new(scheduler),
+            backoff,
+            owes_request: false,
+            contends_since: Time::ZERO,
+        });
+        self.devices.len() as u32 - 1
+    }
+
+    /// Adds a direction of link `link`, which `device` transmits. Returns its number.
+    pub(crate) fn add_direction(
+        &mut self,
+        link: u32,
+        device: u32,
+        options: DirectionOptions,
+        streams: [Stream; 2],
+    ) -> u32 {
+        let number = self.directions.len() as u32;
+        let owner = &mut self.devices[device as usize];
+        let station = owner.directions.len() as u32;
+        owner.directions.push(number);
+        owner.stations.add(options.weight);
+        let [errors, sampling] = streams;
+        self.directions.push(ChannelDirection {
+            link,
+            device,
+            station,
+            rates: Rates::new(options.rates, &options.phy, options.snr, sampling),
+            block_ack: BlockAck::new(options.phy.window, self.options.retry_limit + 1),
+            phy: options.phy,
+            snr: options.snr,
+            errors: options.errors,
+            memo: [(0, 0.0); 12],
+            stream: errors,
+            held: None,
+            account: DirectionAccount::default(),
+            back: None,
+        });
+        number
+    }
+
+    /// Two directions belong to one station.
+    pub(crate) fn pair(&mut self, down: u32, up: u32) {
+        self.directions[up as usize].back = Some(down);
+    }
+
+    /// Whether a shared queue has no room for a packet of `direction`.
+    pub(crate) fn refuses(&self, direction: u32) -> bool {
+        self.devices[self.directions[direction as usize].device as usize].stations.full()
+    }
+
+    /// A packet of `direction` waits.
+    pub(crate) fn arrived(&mut self, direction: u32, now: Time) {
+        let ChannelDirection { device, station, .. } = self.directions[direction as usize];
+        let device = &mut self.devices[device as usize];
+        device.stations.arrived(station);
+        if !self.contenders.waits(device.contender) {
+            device.contends_since = now;
+            let backoff = &mut device.backoff;
+            self.contenders.join(device.contender, now, |cw| draw(backoff, cw));
+        }
+    }
+
+    /// The time of the next access.
+    pub(crate) fn next_access(&self) -> Option<Time> {
+        self.contenders.next()
+    }
+
+    /// The devices that transmit now.
+    pub(crate) fn begin(&mut self, now: Time) -> Vec<u32> {
+        self.contenders.begin(now) // contenders and devices have the same numbers
+    }
+
+    /// None of them had anything to send.
+    pub(crate) fn cancel(&mut self) {
+        self.contenders.cancel();
+    }
+
+    /// Begins the PPDU of a device: chooses the direction and takes what fits. `None` if there is nothing to send.
+    pub(crate) fn build(&mut self, device: u32, now: Time, queues: &mut impl Queues) -> Option<Ppdu> {
+        let Channel { devices, directions, options, contenders, .. } = self;
+        let owner = &mut devices[device as usize];
+        let ready = |station: u32| {
+            let direction = &directions[owner.directions[station as usize] as usize];
+            let fresh = direction.held.is_some() || queues.waits(direction.link);
+            direction.block_ack.has_again() || fresh && direction.block_ack.has_room(None)
+        };
+        let station = owner.stations.pick(ready)?;
+        let number = owner.directions[station as usize];
+        let direction = &mut directions[number as usize];
+        let mcs = direction.rates.choose(now, &direction.phy);
+        let phy = &direction.phy;
+        let txop = contenders.category(owner.contender).txop;
+        let longest = if txop > Span::ZERO {
+            let answer = SIFS + phy.answer(mcs);
+            phy.longest.min(if txop > answer { txop - answer } else { Span::ZERO })
+        } else {
+            phy.longest
+        };
+        let fits = |bytes: u32| bytes <= phy.longest_ampdu() && phy.ppdu(mcs, bytes) <= longest;
+        let mut mpdus: Vec<Mpdu> = Vec::new();
+        let (mut bytes, mut fresh) = (0, 0);
+        while (mpdus.len() as u32) < phy.window {
+            let again = direction.block_ack.first_again().map(|mpdu| mpdu.packet.packet.size);
+            let oldest = mpdus.first().map(|mpdu| mpdu.number);
+            let packet = match again {
+                Some(_) => None,
+                None if direction.block_ack.has_room(oldest) => {
+                    let Some(packet) = direction.held.take().or_else(|| queues.next(direction.link)) else {
+                        break;
+                    };
+                    Some(packet)
+                }
+                None => break,
+            };
+            let size = packet.as_ref().map_or(again.unwrap_or(0), |packet| packet.packet.size);
+            let longer = if phy.window == 1 { mpdu(size) } else { appended(bytes, mpdu(size)) };
+            if !mpdus.is_empty() && !fits(longer) {
+                direction.held = packet.or(direction.held.take());
+                break;
+            }
+            bytes = longer;
+            match packet {
+                Some(packet) => {
+                    fresh += 1;
+                    mpdus.push(direction.block_ack.number(packet));
+                }
+                None => mpdus.extend(direction.block_ack.take_again()),
+            }
+        }
+        owner.stations.left(station, fresh);
+        if mpdus.is_empty() {
+            return None;
+        }
+        let protected = bytes >= options.rts_threshold;
+        let protection = if protected { phy.protection(mcs).0 } else { Span::ZERO };
+        Some(Ppdu { direction: number, mcs, duration: phy.ppdu(mcs, bytes), mpdus, protection })
+    }
+
+    /// The device owes a request for a block ACK: its duration.
+    pub(crate) fn request(&self, device: u32) -> Option<Span> {
+        let owner = &self.devices[device as usize];
+        let phy = &self.directions[*owner.directions.first()? as usize].phy;
+        owner.owes_request.then(|| phy.request(0))
+    }
+
+    /// An access at `now` with these PPDUs; a device without one sent a request of that duration. Appends the packets that
+    /// leave the receivers, with their link and the time of the release, and the links that were used, with the airtime.
+    pub(crate) fn access(
+        &mut self,
+        now: Time,
+        ppdus: Vec<(u32, Option<Ppdu>, Span)>,
+        released: &mut Vec<(u32, Time, Released)>,
+        usage: &mut Vec<(u32, Span)>,
+    ) {
+        let alone = ppdus.len() == 1;
+        self.account.accesses += 1;
+        self.account.collisions += u64::from(!alone);
+        let (mut idle, mut answered) = (now, false);
+        let mut transmitters = Vec::with_capacity(ppdus.len());
+        for (device, ppdu, request) in ppdus {
+            transmitters.push(device);
+            let waited = now.since(self.devices[device as usize].contends_since);
+            let Some(ppdu) = ppdu else {
+                idle = idle.max(now + request);
+                if alone {
+                    // The receiver answers with what it has.
+                    idle = idle + SIFS + self.any_answer(device);
+                    answered = true;
+                    self.devices[device as usize].owes_request = false;
+                }
+                continue;
+            };
+            let direction = &mut self.directions[ppdu.direction as usize];
+            direction.account.access_delay = direction.account.access_delay + waited;
+            direction.account.transmitted(ppdu.mpdus.len() as u32, ppdu.mcs);
+            let protected = ppdu.protection > Span::ZERO;
+            // Before the data of a collision there is no CTS, so an RTS is all that is lost.
+            let length = match (alone, protected) {
+                (false, true) => direction.phy.protection(ppdu.mcs).1,
+                _ => ppdu.protection + ppdu.duration,
+            };
+            let end = now + length;
+            let sent = ppdu.mpdus.len() as u32;
+            let mut good = 0;
+            if alone || !protected {
+                let mut released_here = Vec::new();
+                let (errors, snr, mcs) = (direction.errors, direction.snr, ppdu.mcs);
+                let (memo, stream) = (&mut direction.memo, &mut direction.stream);
+                good = direction.block_ack.settle(
+                    ppdu.mpdus,
+                    |mpdu| alone && survives(memo, stream, (errors, snr, mcs), mpdu.packet.packet.size),
+                    &mut released_here,
+                );
+                direction.rates.report(ppdu.mcs, sent, good);
+                for one in released_here {
+                    direction.account.given_up += u64::from(!one.delivered);
+                    direction.account.delivered += u64::from(one.delivered);
+                    released.push((direction.link, end, one));
+                }
+                direction.account.failed += (sent - good) as u64;
+            } else {
+                direction.block_ack.put_back(ppdu.mpdus);
+            }
+            direction.account.collisions += u64::from(!alone);
+            let mut used = length;
+            if good > 0 {
+                answered = true;
+                used = used + SIFS + direction.phy.answer(ppdu.mcs);
+            } else if self.options.request && !protected && direction.phy.window > 1 {
+                self.devices[device as usize].owes_request = true;
+            }
+            direction.account.airtime = direction.account.airtime + used;
+            usage.push((direction.link, used));
+            idle = idle.max(now + used);
+            let (station, back) = (direction.station, direction.back);
+            self.devices[device as usize].stations.charge(station, used);
+            if self.options.charge_both
+                && let Some(down) = back
+            {
+                let ChannelDirection { device, station, .. } = self.directions[down as usize];
+                self.devices[device as usize].stations.charge(station, used);
+            }
+        }
+        self.account.busy = self.account.busy + idle.since(now);
+        if !answered && self.options.eifs {
+            idle = idle + eifs_without_aifs();
+        }
+        self.contenders.set_idle(idle);
+        for device in transmitters {
+            let Device { contender, backoff, .. } = &mut self.devices[device as usize];
+            if answered {
+                self.contenders.succeeded(*contender);
+            } else {
+                self.contenders.failed(*contender, self.options.retry_limit);
+            }
+            self.contenders.draw(*contender, |cw| draw(backoff, cw));
+        }
+    }
+
+    /// After an access: the device goes on contending if it has something to send.
+    pub(crate) fn contend(&mut self, device: u32, queues: &impl Queues) {
+        let owner = &mut self.devices[device as usize];
+        let pending = |number: &u32| {
+            let direction = &self.directions[*number as usize];
+            direction.held.is_some() || direction.block_ack.has_again() || queues.waits(direction.link)
+        };
+        if owner.directions.iter().any(pending) || owner.owes_request {
+            owner.contends_since = self.contenders.idle_from();
+            self.contenders.enter(owner.contender);
+        }
+    }
+
+    /// Packets of link `link` that have left its queue and not yet the receiver.
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = (u32, u64)> {
+        let of = |direction: &ChannelDirection| {
+            (direction.link, direction.block_ack.outstanding() + u64::from(direction.held.is_some()))
+        };
+        self.directions.iter().map(of)
+    }
+
+    /// An answer of the receivers of a device.
+    fn any_answer(&self, device: u32) -> Span {
+        let first = self.devices[device as usize].directions.first();
+        first.map_or(Span::ZERO, |number| self.directions[*number as usize].phy.answer(0))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the channel has done.
+    pub fn account(&self) -> &ChannelAccount {
+        &self.account
+    }
+
+    /// What the directions have done, with the numbers of their links.
+    pub fn directions(&self) -> impl Iterator<Item = (u32, &DirectionAccount)> {
+        self.directions.iter().map(|direction| (direction.link, &direction.account))
+    }
+}
+
+/// A backoff from 0 to `cw` slots.
+fn draw(stream: &mut Stream, cw: u32) -> u32 {
+    (stream.uniform() * (cw + 1) as f64) as u32
+}
+
+/// Draws whether an MPDU with a packet of `size` bytes arrives.
+fn survives(
+    memo: &mut [(u32, f64); 12],
+    stream: &mut Stream,
+    (errors, snr, mcs): (Option<f64>, f64, u8),
+    size: u32,
+) -> bool {
+    let p = errors.unwrap_or_else(|| {
+        let known = &mut memo[mcs as usize];
+        if known.0 != size {
+            *known = (size, error_probability(snr, mcs, mpdu(size)));
+        }
+        known.1
+    });
+    // Below the resolution of a draw there are no errors.
+    p < f64::EPSILON / 2.0 || stream.uniform() >= p
+}
