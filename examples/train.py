@@ -8,7 +8,7 @@ beside CUBIC and BBR, and searches the network in which it is worst beside CUBIC
 controller:
 
     ackclock policy check mine.policy
-    ackclock compare --control mine.policy,cubic,bbr --on @dumbbell,@bufferbloat
+    ackclock compare --control mine.policy,cubic,bbr --on @bufferbloat,@cellular
 """
 
 from __future__ import annotations
@@ -139,11 +139,13 @@ def train(networks: str, convention: Convention, decisions: int, seed: int) -> t
 def evaluate(policy: Path, out: Path) -> None:
     """The situations of the suite beside CUBIC and BBR, and the network in which the policy is worst beside CUBIC."""
     for command in (
-        f"suite tcpeval --control {policy},cubic,bbr --quick --out {out / 'suite'}",
+        f"suite tcpeval --control {policy} --quick --out {out / 'suite'}",
         f"search @hystart --control {policy} --against cubic --budget 200 --out {out / 'search'}",
     ):
         print(f"ackclock {command}", flush=True)
-        subprocess.run([sys.executable, "-m", "ackclock.entry", *command.split()], check=False)
+        status = subprocess.run([sys.executable, "-m", "ackclock.entry", *command.split()], check=False).returncode
+        if status == 2:
+            sys.exit(status)
 
 
 def main() -> None:

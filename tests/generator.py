@@ -107,7 +107,20 @@ class Generator:
         }
         if self.likely(0.2):
             document["traffic"] = [self.table("traffic")]
+        if self.likely(0.2):
+            self.add_wifi(document)
         return document
+
+    def add_wifi(self, document: Document) -> None:
+        """One node becomes an access point, and one or two of its links Wi-Fi links."""
+        point = self.choice(*self.nodes)
+        own = [link for link in document["link"] if point in link["ends"]]
+        for link in own[: self.choice(1, 2)]:
+            link["rate"] = self.table("wifi") | {"medium": "w"}
+            link.get("back", {}).pop("rate", None)
+            for table in (link, link.get("back", {})):
+                table.pop("shaper", None)
+        document["wifi"] = [self.table("wifi_set") | {"name": "w", "ap": point}]
 
     def satellites(self) -> Document:
         """Two terminals and a constellation."""
@@ -149,7 +162,7 @@ class Generator:
             for key, form in properties.items()
             if key in REQUIRED[name] or self.likely(self.PARTS.get(key, part))
         }
-        if name in MODELS:
+        if name in {*MODELS, "wifi"}:
             table["kind"] = name
         return table
 
@@ -167,6 +180,13 @@ class Generator:
                 return [1, 3, 4]
             case ("blackout" | "stall", "times"):
                 return [["100ms", "150ms"], ["300ms", self.choice("310ms", "900ms")]]
+            case ("wifi", "rate_control"):
+                mcs = self.random.randrange(12)
+                return self.choice("minstrel", "ideal", {"kind": "fixed", "mcs": mcs})
+            case ("wifi_set", "ap_queue"):
+                return {"kind": "shared", "limit": "200p"}
+            case ("wifi_set", "rts_threshold"):
+                return self.choice("none", "0B", "3000B")
             case ("trace", "file"):
                 return self.choice("traces/two-steps.down", "traces/cellular.down.gz")
             case ("file", "file"):
@@ -358,7 +378,7 @@ def run(number: int) -> Attempt:
 
 def expected() -> set[str]:
     """The elements that must occur: every model of the catalog, QUIC, UDP, traffic, satellites and radio networks."""
-    rates = ("trace", "steps", "random_steps", "file")
+    rates = ("trace", "steps", "random_steps", "file", "wifi")
     return {
         *(f"queue {model['name']}" for model in models("queues")),
         *(f"loss {model['name']}" for model in models("losses")),
@@ -366,7 +386,7 @@ def expected() -> set[str]:
         *(f"congestion_control {model['name']}" for model in models("controllers")),
         *(f"rate {kind}" for kind in rates),
         *(f"router {kind}" for kind in DEFINITIONS["router"]["properties"]["kind"]["enum"]),
-        *("change", "quic", "udp", "traffic", "shaper", "back", "constellation iridium", "radio", "terminal"),
+        *("change", "wifi", "quic", "udp", "traffic", "shaper", "back", "constellation iridium", "radio", "terminal"),
     }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from pettingzoo.test import parallel_api_test
 
-from ackclock import Scenario
+from ackclock import ControllerError, Scenario
 from ackclock.files import BadInput
 from ackclock.gym import CONVENTIONS, Convention, Env, VectorEnv, log, make, parallel_env
 from ackclock.gym.batch import episode_seed
@@ -54,6 +54,13 @@ def trajectory(env: VectorEnv, steps: int, seed: int = 3) -> list[bytes]:
         observations, rewards, *_ = env.step(rng.uniform(-1, 1, (env.num_envs, 1)))
         rows += [observations.tobytes(), rewards.tobytes()]
     return rows
+
+
+def steps(env: VectorEnv, count: int) -> None:
+    """Some decisions without a change."""
+    env.reset(seed=1)
+    for _ in range(count):
+        env.step(np.zeros((env.num_envs, 1)))
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
@@ -148,9 +155,65 @@ def test_rewards_are_names_expressions_or_functions() -> None:
         assert steps[2][1] == 2 * steps[2][4]["loss"]
 
 
+def test_a_reward_takes_measured_values_only() -> None:
+    env = make("aurora", 2, reward="max(throughput, 1) + 2 ** 0.5 * mean(1)")
+    env.reset(seed=1)
+    _, rewards, *_ = env.step(np.zeros((2, 1)))
+    assert rewards == pytest.approx(np.maximum(env.batch.columns["throughput"][:, 0], 1) + 2**0.5)
+
+
+def test_agents_end_when_they_have_sent_everything() -> None:
+    text = TWO_FLOWS.replace('to = "y" }', 'to = "y", bytes = "100kB" }', 1)
+    env = parallel_env(Scenario.parse(text), convention="orca", horizon=10_000)
+    env.reset(seed=1)
+    ended_at: dict[str, tuple[int, bool]] = {}
+    for step in range(2000):
+        _, _, over, exhausted, _ = env.step(dict.fromkeys(env.agents, np.zeros(1)))
+        ended_at |= {agent: (step, over[agent]) for agent in over if over[agent] or exhausted[agent]}
+        if not env.agents:
+            break
+    assert ended_at["one"][1] is True
+    assert ended_at["two"][1] is False
+    assert ended_at["one"][0] < ended_at["two"][0]
+
+
+def test_the_error_of_a_rival_in_python_is_raised(tmp_path: Path) -> None:
+    text = """
+from ackclock import Controller
+
+
+class Bad(Controller):
+    def on_ack(self, ack):
+        raise ValueError("no")
+"""
+    (tmp_path / "bad.py").write_text(text)
+    path = tmp_path / "with_rival.toml"
+    path.write_text(TWO_FLOWS.replace('congestion_control = "cubic"', 'congestion_control = { python = "bad.py:Bad" }'))
+    env = VectorEnv(path, convention="orca")
+    env.reset(seed=1)
+    with pytest.raises(ControllerError, match="no"):
+        steps(env, 500)
+
+
+def test_two_environments_without_a_seed_differ() -> None:
+    first, second = make("aurora", 1), make("aurora", 1)
+    assert first.reset()[0].tobytes() + second.reset()[0].tobytes()
+    assert first.batch.capacity[0, 0] != second.batch.capacity[0, 0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"reward": "max(throughput, 1, loss)"}, "max takes 2 of them, not 3"),
+        ({"reward": "9**9**9 * loss"}, "reward: is not finite"),
+        ({"reward": "log"}, 'there is no reward and no value "log"'),
+        ({"reward": 3}, "reward: 3 is no name, no expression and no function"),
+        ({"horizon": 0}, "horizon: 0 is not a whole number from 1 on"),
+        ({"num_envs": 0}, "num_envs: 0 is not a positive number"),
+        ({"threads": -1}, "threads: -1 is not a positive number"),
+        ({"first_rate": (1,)}, "first_rate: .* is no pair of positive numbers"),
+        ({"autoreset": "never"}, "autoreset: there is no mode 'never'; there are NextStep"),
+        ({"networks": "nowhere"}, "networks: nowhere is no file and none of aurora, dumbbell, shared"),
         ({"reward": "throughputs"}, 'there is no reward and no value "throughputs"; there are the rewards aurora'),
         ({"reward": "throughput +"}, "is no reward and no expression"),
         ({"reward": "__import__('os')"}, "is not permitted|there is no function"),
@@ -164,8 +227,9 @@ def test_rewards_are_names_expressions_or_functions() -> None:
     ],
 )
 def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
+    chosen: dict[str, Any] = {"networks": "dumbbell", "num_envs": 1} | options
     with pytest.raises(BadInput, match=message):
-        VectorEnv("dumbbell", 1, **options).reset(seed=1)
+        steps(VectorEnv(**chosen), 1)
 
 
 def test_the_page_has_all_features() -> None:
@@ -182,7 +246,7 @@ def test_actions_outside_their_space() -> None:
         env.step(np.array([[np.nan]]))
     strict = make("orca", 1, strict=True)
     strict.reset(seed=1)
-    with pytest.raises(BadInput, match="action: is not in the action space"):
+    with pytest.raises(BadInput, match="is not in the action space"):
         strict.step(np.array([[9.0]], np.float32))
 
 
@@ -288,7 +352,19 @@ def test_models_that_cannot_be_policies_are_refused(tmp_path: Path) -> None:
     infinite[0][0][0, 0] = np.inf
     model(tmp_path / "infinite.onnx", infinite, inputs)
     (tmp_path / "text.onnx").write_text("no model")
+    right = onnx.load(tmp_path / "narrow.onnx")
+    right.graph.node[0].attribute.append(helper.make_attribute("alpha", 0.5))
+    onnx.save(right, tmp_path / "alpha.onnx")
+    right.graph.node[0].attribute.pop()
+    right.graph.node.insert(1, helper.make_node("Tanh", ["x"], ["unused"]))
+    onnx.save(right, tmp_path / "branch.onnx")
+    onnx.save(
+        onnx.load(tmp_path / "narrow.onnx"), tmp_path / "outside.onnx", save_as_external_data=True, size_threshold=0
+    )
     for name, message in [
+        ("alpha", "Gemm: alpha and beta must be 1"),
+        ("branch", "Tanh: does not follow the node before it; a policy is a chain of layers"),
+        ("outside", "has its weights in other files; export it with the weights inside"),
         ("gelu", "the operator Softplus is not supported here; a policy has Gemm, MatMul, Add, Relu"),
         ("narrow", "does not fit --like aurora: layer 1: has 112 weights for 16 outputs, but 30 inputs need 480"),
         ("infinite", "layer 1: a weight is not finite"),
@@ -340,12 +416,13 @@ flow = [{{ name = "f", from = "x", to = "y", tcp = {{ congestion_control = {{ ki
     plain = Scenario.parse(text)
     env = Env(plain, convention=convention, agents=["f"], horizon=10_000)
     observation, _ = env.reset(seed=1)
-    actions, ended = [], False
-    while not ended:
+    actions: list[float] = []
+    over = False
+    while not over:
         action = ordered(second, bias, np.maximum(ordered(first, np.zeros(8, np.float32), observation), 0))
         if env.vector.batch.columns["acks"][0, 0] > 0:  # otherwise the action has no effect
             actions.append(float(action[0]))
-        observation, _, ended, _, _ = env.step(action)
+        observation, _, _, over, _ = env.step(action)
     result = plain.run(seed=episode_seed(1, 0, 0), trace="ack")
     rows = result.trace.filter(result.trace["rate"].is_not_null())["action"].to_list()
     distinct = [action for action, before in zip(rows[1:], rows, strict=False) if action != before]

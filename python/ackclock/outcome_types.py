@@ -118,6 +118,31 @@ class LowLatencyOutcome(TypedDict):
     """99th percentile of these times, within 1 %; only with `delays = true`."""
 
 
+class WifiLinkOutcome(TypedDict):
+    """One direction of a Wi-Fi link."""
+
+    airtime_share: float
+    """Airtime of its transmissions, answers included, over duration."""
+    ppdus: int
+    """PPDUs that it sent, repetitions included."""
+    mpdus: int
+    """MPDUs in them."""
+    mean_aggregation: float | None
+    """MPDUs of a PPDU; null if there was none."""
+    aggregation: list[int]
+    """PPDUs with 1, 2, 3 to 4, 5 to 8, ..., 129 to 256 MPDUs."""
+    retry_rate: float | None
+    """MPDUs that failed over MPDUs sent; null if there was none."""
+    retry_drops: int
+    """Packets that were lost after their last attempt; they are in `dropped_packets.loss` too."""
+    collisions: int
+    """PPDUs that collided."""
+    mcs: list[int]
+    """MPDUs by MCS, from 0."""
+    mean_access_delay_s: float | None
+    """Mean time from the begin of the contention to the transmission, seconds; null if there was none."""
+
+
 class RadioOutcome(TypedDict):
     """The results of the radio network. Counts are of data packets, except for the counters of the MAC."""
 
@@ -150,6 +175,19 @@ HandoffOutcome = TypedDict(
     },
 )
 """A hand-off: a change of a terminal's satellite."""
+
+
+class WifiOutcome(TypedDict):
+    """A Wi-Fi channel."""
+
+    channel: str
+    """Its name."""
+    busy: float
+    """Time in which it was busy, over duration."""
+    accesses: int
+    """Number of channel accesses."""
+    collision_rate: float | None
+    """Accesses in which several devices transmitted, over all; null if there was none."""
 
 
 class Fairness(TypedDict):
@@ -200,6 +238,8 @@ class LinkOutcome(TypedDict):
     true`."""
     low_latency: NotRequired[LowLatencyOutcome | None]
     """The low-latency queue of DualPI2; absent without one."""
+    wifi: WifiLinkOutcome | None
+    """What the direction has done on its Wi-Fi channel; absent on other links."""
 
 
 class SatelliteOutcome(TypedDict):
@@ -234,6 +274,8 @@ class Outcome(TypedDict):
     """The radio network, if there is one."""
     satellite: SatelliteOutcome | None
     """Satellites, if there are any."""
+    wifi: list[WifiOutcome]
+    """Wi-Fi channels; absent without one."""
     fairness: Fairness
     """Fairness between flows."""
     engine: EngineCost

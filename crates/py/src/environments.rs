@@ -1,6 +1,6 @@
 //! Runs whose policies wait for actions from Python, many at a time: arrays go over as buffers.
 
-use crate::errors::guarded;
+use crate::errors::{controller_error, guarded};
 use crate::run::{Finished, build, drive, finished};
 use crate::scenario::PyScenario;
 use cc::{Feature, Measured, Plan};
@@ -27,6 +27,23 @@ impl Slot {
         self.measured.clear();
         if let Some(environment) = &mut self.environment {
             self.waits = environment.advance(&mut self.observations, &mut self.measured);
+        }
+    }
+
+    /// Raises the error of a controller in Python of another flow.
+    fn check(&mut self, py: Python<'_>) -> PyResult<()> {
+        match self.environment.as_mut().and_then(|environment| environment.run().failure()) {
+            Some((flow, failure)) => Err(controller_error(py, flow, failure)),
+            None => Ok(()),
+        }
+    }
+
+    /// 1: a decision is due; 2: all flows have sent everything; 0: the run has ended before that.
+    fn state(&self) -> u8 {
+        match &self.environment {
+            _ if self.waits => 1,
+            Some(environment) if environment.completed() => 2,
+            _ => 0,
         }
     }
 }
@@ -95,17 +112,21 @@ impl Environments {
             Environment::new(run, &self.agents, plan, first)
         };
         let environment = environment.map_err(PyValueError::new_err)?;
-        let mut slot = lock(&self.slots[index]);
+        let mut slot = lock(self.slot(index)?);
         slot.environment = Some(environment);
         guarded(|| slot.advance())?;
+        slot.check(py)?;
         Ok(slot.waits)
     }
 
     /// Environment `to` becomes a copy of environment `from` of `other`. Raises NotImplementedError with the reason if that
     /// cannot be copied.
     fn copy(&self, to: usize, other: &Environments, from: usize) -> PyResult<()> {
+        if self.plan != other.plan || self.agents != other.agents {
+            return Err(PyValueError::new_err("the environments differ in their convention or their agents"));
+        }
         let copy = {
-            let slot = lock(&other.slots[from]);
+            let slot = lock(other.slot(from)?);
             let environment =
                 slot.environment.as_ref().ok_or_else(|| PyRuntimeError::new_err("no episode has begun"))?;
             let environment = guarded(|| environment.fork())?.map_err(PyNotImplementedError::new_err)?;
@@ -116,14 +137,15 @@ impl Environments {
                 measured: slot.measured.clone(),
             }
         };
-        *lock(&self.slots[to]) = copy;
+        *lock(self.slot(to)?) = copy;
         Ok(())
     }
 
     /// Runs one environment to its next decision without an action. Returns whether there is one.
-    fn stay(&self, index: usize) -> PyResult<bool> {
-        let mut slot = lock(&self.slots[index]);
+    fn stay(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
+        let mut slot = lock(self.slot(index)?);
         guarded(|| slot.advance())?;
+        slot.check(py)?;
         Ok(slot.waits)
     }
 
@@ -161,32 +183,40 @@ impl Environments {
                     work();
                 });
             })
-        })
+        })?;
+        self.slots.iter().try_for_each(|slot| lock(slot).check(py))
     }
 
-    /// Writes what all environments show: observations (float32), measured values (float64; `MEASURED` names them), and whether
-    /// a decision is due (uint8).
+    /// Writes what all environments show: observations (float32), measured values (float64; `MEASURED` names them), whether
+    /// each flow had an interval (uint8), and the state (uint8; 1: a decision is due, 2: all flows have sent everything, 0:
+    /// the run has ended before that).
     fn show(
         &self,
         py: Python<'_>,
         observations: PyBuffer<f32>,
         measured: PyBuffer<f64>,
-        waits: PyBuffer<u8>,
+        active: PyBuffer<u8>,
+        state: PyBuffer<u8>,
     ) -> PyResult<()> {
         let agents = self.agents.len();
-        let (mut inputs, mut values, mut due) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut inputs, mut values, mut running, mut states) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (number, slot) in self.slots.iter().enumerate() {
             let slot = lock(slot);
             inputs.extend_from_slice(&slot.observations);
             values.extend_from_slice(&slot.measured);
-            due.push(u8::from(slot.waits));
+            let flows = slot.environment.as_ref().map_or(&[][..], Environment::active);
+            running.extend(flows.iter().map(|active| u8::from(*active)));
+            states.push(slot.state());
             // Nothing of an environment without an episode.
             inputs.resize((number + 1) * agents * self.plan.inputs(), 0.0);
             values.resize((number + 1) * agents * Measured::NAMES.len(), 0.0);
+            running.resize((number + 1) * agents, 0);
         }
         observations.copy_from_slice(py, &inputs)?;
         measured.copy_from_slice(py, &values)?;
-        waits.copy_from_slice(py, &due)
+        active.copy_from_slice(py, &running)?;
+        state.copy_from_slice(py, &states)
     }
 
     /// Simulated time of an environment, s.
@@ -200,14 +230,19 @@ impl Environments {
             drive(py, run, |run: &mut Run| run.advance(1 << 13), None)?;
             finished(py, run)
         });
-        *lock(&self.slots[index]) = Slot::default();
+        *lock(self.slot(index)?) = Slot::default();
         result
     }
 }
 
 impl Environments {
+    fn slot(&self, index: usize) -> PyResult<&Mutex<Slot>> {
+        let message = || PyValueError::new_err(format!("there is no environment {index}"));
+        self.slots.get(index).ok_or_else(message)
+    }
+
     fn with<T>(&self, index: usize, use_run: impl FnOnce(&mut Run) -> PyResult<T>) -> PyResult<T> {
-        let mut slot = lock(&self.slots[index]);
+        let mut slot = lock(self.slot(index)?);
         let environment = slot.environment.as_mut();
         use_run(environment.ok_or_else(|| PyRuntimeError::new_err("no episode has begun"))?.run())
     }
@@ -227,6 +262,17 @@ pub(crate) fn policy_features() -> (
         (feature.name(), feature.unit(), least, largest, feature.doc().trim())
     };
     (Feature::ALL.iter().map(feature).collect(), Measured::NAMES.to_vec(), cc::action_kinds().collect())
+}
+
+/// The outputs of the network of a policy file (its text) for observations, one after another (float32). Raises ValueError.
+#[pyfunction]
+pub(crate) fn evaluate_policy(py: Python<'_>, text: &str, observations: PyBuffer<f32>) -> PyResult<Vec<f32>> {
+    let plan = Plan::read(text).map_err(PyValueError::new_err)?;
+    let inputs = observations.to_vec(py)?;
+    if inputs.len() % plan.inputs() != 0 {
+        return Err(PyValueError::new_err(format!("an observation has {} numbers", plan.inputs())));
+    }
+    Ok(inputs.chunks_exact(plan.inputs()).flat_map(|one| plan.network.evaluate(one)).collect())
 }
 
 /// Checks the text of a policy file. Raises ValueError with the key.

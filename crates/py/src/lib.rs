@@ -65,7 +65,7 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::environments::{Environments, check_policy, policy_features};
+    use super::environments::{Environments, check_policy, evaluate_policy, policy_features};
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]

@@ -42,6 +42,12 @@ def summary(result: Result, written: list[str], *, traffic: Sequence[str] = (), 
     links = outcome["links"]
     if links:
         console.print(_links(links[:most]))
+    over_wifi = [link for link in links if "wifi" in link]
+    if over_wifi:
+        console.print(_wifi(over_wifi[:most]))
+        for channel in outcome["wifi"]:
+            rate = channel["collision_rate"] or 0.0
+            console.print(f"channel {channel['channel']}: busy {channel['busy']:.1%}, collisions {rate:.1%}")
     if outcome["radio"] is not None:
         _radio(console, outcome["radio"])
     more = [max(0, len(those) - (most or len(those))) for those in (single, links)]
@@ -155,6 +161,25 @@ def _links(links: list[dict[str, Any]]) -> Table:
             f"{link['utilisation'] * 100:.1f} %",
             f"{link['mean_queue_packets']:.2f} p",
             milliseconds(link["mean_sojourn_s"]),
+        )
+    return table
+
+
+def _wifi(links: list[dict[str, Any]]) -> Table:
+    heads = ("airtime", "PPDUs", "packets\nin one", "sent\nagain", "given\nup", "MCS", "access\ndelay")
+    table = table_of("Wi-Fi", ("link",), heads)
+    for link in links:
+        wifi = link["wifi"]
+        used = [(count, mcs) for mcs, count in enumerate(wifi["mcs"]) if count]
+        table.add_row(
+            link["name"],
+            f"{wifi['airtime_share']:.1%}",
+            f"{wifi['ppdus']:,}",
+            _number(wifi["mean_aggregation"]),
+            "-" if wifi["retry_rate"] is None else f"{wifi['retry_rate']:.1%}",
+            f"{wifi['retry_drops']:,}",
+            str(max(used)[1]) if used else "-",
+            milliseconds(wifi["mean_access_delay_s"]),
         )
     return table
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import random
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 100
 """Networks that are drawn for an episode before it is given up."""
+OUT_OF_TIME, WAITS, COMPLETED, NOT_BEGUN = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(255)
+"""States of a network."""
 SPACES = Path(__file__).parent / "spaces"
 
 
@@ -50,33 +54,42 @@ class Networks:
         self._elites: list[tuple[Space, Genome]] = []
         self._elite_part = 0.0
         if isinstance(networks, Scenario):
+            if overrides:
+                raise BadInput("overrides: a Scenario has its own; use scenario.with_overrides([...])")
             self._scenario = networks
             return
         shipped = SPACES / f"{networks}.toml"
-        source = read_source(shipped if shipped.is_file() else networks)
+        try:
+            source = read_source(shipped if shipped.is_file() else networks)
+        except FileNotFoundError:
+            names = ", ".join(sorted(path.stem for path in SPACES.glob("*.toml")))
+            raise BadInput(f"networks: {networks} is no file and none of {names}") from None
         if has_space(source):
             self._space, _ = read_space(source, overrides)
         else:
             self._scenario = Scenario.read(source, overrides)
 
-    def add(self, search: Search, part: float) -> int:
+    def add(self, search: Search, part: float, agents: Sequence[str]) -> int:
         """Take the failures of a search as networks of a part of the episodes. Returns their number.
 
-        The search is over a space whose tested flows have policies, such as that of the environment. Raises BadInput if
-        it has no failure.
+        Raises BadInput if it has no failure, or if its networks have no policy in one of the flows `agents`.
         """
         failures = search.map.failures(search.tried)
         if not failures:
             raise BadInput("the search has no failure; without one there is nothing to add")
+        if not 0 < part <= 1:
+            raise BadInput(f"part: {part} is not above 0 and at most 1")
+        policies = policies_of(search.space.scenario(failures[0].genome))
+        if missing := [name for name in agents if name not in policies]:
+            remedy = 'search a space whose flows have these names and congestion_control = "policy"'
+            raise BadInput(f"the networks of the search have no policy in flow {missing[0]}; {remedy}")
         self._elites = [(search.space, failure.genome) for failure in failures]
         self._elite_part = part
         return len(failures)
 
     def names(self) -> list[str]:
         """The flows whose controller is a policy."""
-        scenario = self._scenario or self._draw(random.Random(0))[0]
-        flows: list[dict[str, Any]] = scenario.network["flows"]
-        return [flow["name"] for flow in flows if flow["label"].split(",")[0] == "policy"]
+        return policies_of(self._scenario or self._draw(random.Random(0))[0])
 
     def taught(self, scenario: Scenario, names: Sequence[str]) -> Scenario:
         """A network whose flows `names` have the teacher."""
@@ -113,9 +126,18 @@ def _network(space: Space, genome: Genome) -> tuple[Scenario, float]:
     return space.scenario(genome), space.rate_bps(genome, space.bottleneck) / (8 * PACKET_BYTES)
 
 
+def policies_of(scenario: Scenario) -> list[str]:
+    """The flows of a scenario whose controller is a policy."""
+    flows: list[dict[str, Any]] = scenario.network["flows"]
+    return [flow["name"] for flow in flows if flow["label"].split(",")[0] == "policy"]
+
+
 def has_space(source: Source) -> bool:
     """Whether a scenario file has a table `[space]`."""
-    return any(line.strip().startswith("[space") for line in source.text.splitlines())
+    try:
+        return "space" in tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError:
+        return False  # the reader of scenarios says what is wrong
 
 
 class Batch:
@@ -135,14 +157,22 @@ class Batch:
         self.networks, self.convention, self.count, self.agents = networks, convention, count, agents
         if not self.agents:
             raise BadInput('no flow has congestion_control = "policy"; an environment needs one that waits for actions')
+        if not isinstance(count, int) or count < 1:
+            raise BadInput(f"num_envs: {count!r} is not a positive number of environments")
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise BadInput(f"threads: {threads!r} is not a positive number")
+        # A thread pays for itself with a few networks.
+        threads = threads or max(1, min(count // 8, os.cpu_count() or 1))
         try:
-            self._core = _core.Environments(convention.text, self.agents, count, threads or min(count, 2))
+            self._core = _core.Environments(convention.text, self.agents, count, threads)
         except ValueError as error:
             raise BadInput(f"environment: {error}") from None
         shape = (count, len(self.agents))
         self.observations: NDArray[np.float32] = np.zeros((*shape, self._core.inputs), np.float32)
         self.measured: NDArray[np.float64] = np.zeros((*shape, len(MEASURED)))
-        self.waits: NDArray[np.uint8] = np.zeros(count, np.uint8)
+        self.active: NDArray[np.uint8] = np.zeros(shape, np.uint8)
+        """1 for a flow that had an interval, 0 for one that has not begun or has ended."""
+        self._state: NDArray[np.uint8] = np.full(count, NOT_BEGUN)
         self.steps: NDArray[np.int64] = np.zeros(count, np.int64)
         self.episodes: NDArray[np.int64] = np.zeros(count, np.int64)
         self.capacity: NDArray[np.float64] = np.full(shape, np.nan)
@@ -192,7 +222,7 @@ class Batch:
 
     def show(self) -> None:
         """Update the arrays."""
-        self._core.show(self.observations, self.measured, self.waits)
+        self._core.show(self.observations, self.measured, self.active, self._state)
 
     def step(self, actions: NDArray[Any]) -> NDArray[np.float64]:
         """Take actions of shape (networks, agents). Returns the rewards, of the same shape.
@@ -200,6 +230,8 @@ class Batch:
         The reward of a flow that does not run is 0. Raises BadInput if an action or a reward is not finite.
         """
         low, high = self._bounds
+        if (self._state == NOT_BEGUN).any():
+            raise BadInput("step: the environment has no episode; call reset first")
         actions = np.ascontiguousarray(actions, np.float64)
         if not np.isfinite(actions).all():
             raise BadInput("action: is not finite")
@@ -207,7 +239,10 @@ class Batch:
         self._core.step(actions.ravel())
         self.steps += 1
         self.show()
-        rewards = np.where(self.measured[..., 0] > 0, self._reward(self.columns), 0.0)
+        rewards = np.asarray(self._reward(self.columns), np.float64)
+        if rewards.shape != self.active.shape:
+            raise BadInput(f"reward: has the shape {rewards.shape}, not {self.active.shape} (networks, agents)")
+        rewards = np.where(self.active, rewards, 0.0)
         if not np.isfinite(rewards).all():
             remedy = "write max(throughput, 1) or max(rtt, 0.001), or take networks of a space, whose rate is known"
             raise BadInput(f"reward: is not finite; {remedy}")
@@ -219,14 +254,15 @@ class Batch:
         return {**columns(self.measured), "capacity": self.capacity, "fair_share": self.fair_share}
 
     @property
-    def ended(self) -> NDArray[np.bool_]:
-        """Which runs have ended."""
-        return np.asarray(self.waits == 0)
+    def terminated(self) -> NDArray[np.bool_]:
+        """In which networks all agents have sent everything that they had to send."""
+        return np.asarray(self._state == COMPLETED)
 
     @property
-    def exhausted(self) -> NDArray[np.bool_]:
-        """Which episodes have reached the horizon."""
-        return np.asarray(self.steps >= self.convention.horizon)
+    def truncated(self) -> NDArray[np.bool_]:
+        """Which other episodes have reached the horizon, or the end of their scenario."""
+        out_of_time = (self._state == OUT_OF_TIME) | (self.steps >= self.convention.horizon)
+        return np.asarray(out_of_time & ~self.terminated)
 
     def copy(self, to: int, other: Batch, index: int) -> None:
         """Network `to` continues as a copy of network `index` of `other`. Raises BadInput if it cannot be copied."""
@@ -234,7 +270,11 @@ class Batch:
             self._core.copy(to, other._core, index)
         except NotImplementedError as reason:
             raise BadInput(f"{reason}") from None
-        self.steps[to] = other.steps[index]
+        except ValueError as error:
+            raise BadInput(f"copy: {error}") from None
+        for mine, theirs in ((self.steps, other.steps), (self.capacity, other.capacity)):
+            mine[to] = theirs[index]
+        self.fair_share[to] = other.fair_share[index]
 
     def now_s(self, index: int) -> float:
         """Simulated time of an environment, seconds."""

@@ -38,6 +38,8 @@ def log(
     episodes: int = 1,
     seed: int = 1,
     convention: str | Convention = "orca",
+    agents: Sequence[str] | None = None,
+    overrides: Sequence[str] = (),
     threads: int | None = None,
     **changes: Any,
 ) -> list[Episode]:
@@ -49,8 +51,8 @@ def log(
     rules = convention_of(convention, changes)
     recorded: list[Episode] = []
     for controller in controllers:
-        of = Networks(networks, teacher=controller)
-        names = of.names()
+        of = Networks(networks, tuple(overrides), teacher=controller)
+        names = list(agents or []) or of.names()
         batch = Batch(of, rules, episodes, names, threads, observes=True)
         batch.seed(seed)
         for index in range(episodes):
@@ -63,23 +65,23 @@ def log(
 def _record(batch: Batch, controller: str) -> list[Episode]:
     """Run the networks to the horizon."""
     nothing = np.zeros((batch.count, len(batch.agents)))
-    observations, actions, rewards = [batch.observations.copy()], [], []
-    running, lengths = ~batch.ended, np.zeros(batch.count, np.int64)
-    while (running & ~batch.exhausted).any():
-        running &= ~batch.exhausted
+    rows, actions, rewards = [batch.observations.copy()], [nothing], [nothing]
+    shown = [batch.active.astype(bool)]
+    over = np.zeros(batch.count, np.bool_)
+    while not over.all():
         rewards.append(batch.step(nothing))
         actions.append(batch.columns["action"].copy())
-        observations.append(batch.observations.copy())
-        running &= ~batch.ended
-        lengths += running
+        rows.append(batch.observations.copy())
+        shown.append(batch.active.astype(bool) & ~over[:, None])
+        over |= batch.terminated | batch.truncated
     episodes = []
     for network in range(batch.count):
-        steps = int(lengths[network])
         for agent, flow in enumerate(batch.agents):
-            seen = np.stack([each[network, agent] for each in observations[: steps + 1]])
-            did = np.array([each[network, agent] for each in actions[:steps]])
-            got = np.array([each[network, agent] for each in rewards[:steps]])
-            episodes.append(Episode(controller, flow, seen, did, got))
+            # The intervals of a flow follow each other; before its begin and after its end it has none.
+            steps = [step for step, active in enumerate(shown) if active[network, agent]]
+            if len(steps) > 1:
+                seen, did, got = ([each[step][network, agent] for step in steps] for each in (rows, actions, rewards))
+                episodes.append(Episode(controller, flow, np.stack(seen), np.array(did[1:]), np.array(got[1:])))
     return episodes
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.gym.batch import Batch, Networks
-from ackclock.gym.environments import SHOWN, convention_of, spaces_of
+from ackclock.gym.environments import SHOWN, convention_of, named, spaces_of
 from ackclock.policy.conventions import Convention
 
 if TYPE_CHECKING:
@@ -24,15 +24,17 @@ Each = dict[str, Any]
 def parallel_env(
     networks: str | Path | Scenario,
     *,
-    convention: str | Convention = "dumbbell",
+    convention: str | Convention | None = None,
     agents: Sequence[str] | None = None,
     overrides: Sequence[str] = (),
     **changes: Any,
 ) -> ParallelEnv[str, Any, Any]:
     """The agents are the flows of one network whose controller is `policy`; all others are rivals.
 
-    A decision is due at the end of the longest interval of all agents. Raises BadInput and ScenarioError.
+    A decision is due at the end of the longest interval of all agents. An agent whose flow has sent everything ends; an
+    agent without an action goes on as it is. Raises BadInput and ScenarioError.
     """
+    networks, chosen = named(networks, convention)
     try:
         from pettingzoo import ParallelEnv
     except ImportError as error:
@@ -42,7 +44,7 @@ def parallel_env(
         metadata: dict[str, Any] = {"name": "ackclock", "is_parallelizable": True, "render_modes": []}  # noqa: RUF012
 
         def __init__(self) -> None:
-            rules = convention_of(convention, changes)
+            rules = convention_of(chosen, changes)
             of = Networks(networks, tuple(overrides))
             self.batch = Batch(of, rules, 1, list(agents or []) or of.names(), 1)
             self.possible_agents = list(self.batch.agents)
@@ -64,37 +66,37 @@ def parallel_env(
             self.agents = list(self.possible_agents)
             self.batch.begin(0)
             self.batch.show()
+            self._began = self.batch.active[0].astype(bool)
             return self._observations(), self._infos()
 
         def step(self, actions: Each) -> tuple[Each, Each, Each, Each, Each]:
             if not self.agents:
                 return {}, {}, {}, {}, {}
-            ordered = [np.asarray(actions[agent], np.float64).reshape(-1)[0] for agent in self.possible_agents]
+            ordered = [np.asarray(actions.get(agent, 0), np.float64).reshape(-1)[0] for agent in self.possible_agents]
             rewards: NDArray[np.float64] = self.batch.step(np.array([ordered]))[0]
-            ended = bool(self.batch.ended[0])
-            exhausted = not ended and bool(self.batch.exhausted[0])
-            observations, infos = self._observations(), self._infos()
-            of = self.possible_agents
+            active = self.batch.active[0].astype(bool)
+            exhausted = bool(self.batch.truncated[0])
+            # A flow that had an interval before and has none now has sent everything.
+            over = self.batch.terminated[0] | (self._began & ~active & (not exhausted))
+            self._began |= active
+            running = [(index, agent) for index, agent in enumerate(self.possible_agents) if agent in self.agents]
             result = (
-                observations,
-                dict(zip(of, map(float, rewards), strict=True)),
-                dict.fromkeys(of, ended),
-                dict.fromkeys(of, exhausted),
-                infos,
+                self._observations(),
+                {agent: float(rewards[index]) for index, agent in running},
+                {agent: bool(over[index]) for index, agent in running},
+                dict.fromkeys(self.agents, exhausted),
+                self._infos(),
             )
-            if ended or exhausted:
-                self.agents = []
+            self.agents = [] if exhausted else [agent for index, agent in running if not over[index]]
             return result
 
         def _observations(self) -> Each:
             rows = self.batch.observations[0]
-            return {agent: rows[index].copy() for index, agent in enumerate(self.possible_agents)}
+            return {agent: rows[self.possible_agents.index(agent)].copy() for agent in self.agents}
 
         def _infos(self) -> Each:
             of = self.batch.columns
-            return {
-                agent: {name: float(of[name][0, index]) for name in SHOWN}
-                for index, agent in enumerate(self.possible_agents)
-            }
+            places = ((agent, self.possible_agents.index(agent)) for agent in self.agents)
+            return {agent: {name: float(of[name][0, index]) for name in SHOWN} for agent, index in places}
 
     return Parallel()

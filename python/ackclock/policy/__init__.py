@@ -1,7 +1,7 @@
 """Policies: what they observe and do (`Convention`), and their files. docs/gym.md."""
 
 from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
-from ackclock.policy.files import Layer, described, export, read_onnx, write_policy
+from ackclock.policy.files import Layer, described, evaluate, export, read_onnx, write_policy
 
 __all__ = [
     "AURORA",
@@ -13,6 +13,7 @@ __all__ = [
     "Convention",
     "Layer",
     "described",
+    "evaluate",
     "export",
     "read_onnx",
     "write_policy",

@@ -81,47 +81,80 @@ REWARDS: dict[str, Reward] = {
     "alpha_fair": alpha_fair,
 }
 """The rewards by name."""
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "log": np.log,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "abs": np.abs,
-    "min": np.minimum,
-    "max": np.maximum,
-    "mean": _mean,
+FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "log": (1, np.log),
+    "exp": (1, np.exp),
+    "sqrt": (1, np.sqrt),
+    "abs": (1, np.abs),
+    "min": (2, np.minimum),
+    "max": (2, np.maximum),
+    "mean": (1, _mean),
 }
-"""What a reward as a text can call; `mean` is over the agents of a network."""
-SYNTAX: tuple[type[ast.AST], ...] = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Load, ast.Call)
-SYNTAX += (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub)
+"""What a reward as a text can call, with the number of arguments; `mean` is over the agents of a network."""
+OPERATORS: dict[type[ast.operator], Callable[..., Any]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+}
 NAMES = (*(name for name, _ in MEASURED), "capacity", "fair_share")
+LONGEST = 1000
+"""Characters of a reward."""
 
 
 def reward_of(text: str) -> Reward:
     """A reward by name, or from an expression such as `log(max(throughput, 1)) - 2 * loss`. Raises BadInput."""
     if text in REWARDS:
         return REWARDS[text]
+    if len(text) > LONGEST:
+        raise BadInput(f"reward: has {len(text)} characters; at most {LONGEST} are read")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError as error:
-        raise BadInput(f'reward "{text}": is no reward and no expression ({error.msg})') from None
-    for node in ast.walk(tree):
-        if not isinstance(node, SYNTAX) or (isinstance(node, ast.Constant) and not isinstance(node.value, int | float)):
-            raise BadInput(f'reward "{text}": "{ast.unparse(node)}" is not permitted; use + - * / ** and {_calls()}')
-        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS):
-            raise BadInput(f'reward "{text}": there is no function "{ast.unparse(node.func)}"; there are {_calls()}')
-        if isinstance(node, ast.Name) and node.id not in (*FUNCTIONS, *NAMES):
-            raise BadInput(
-                f'reward "{text}": there is no reward and no value "{node.id}"; there are the rewards '
-                f"{', '.join(REWARDS)} and the values {', '.join(NAMES)}"
-            )
-    code = compile(tree, "reward", "eval")
+        evaluate = _compiled(ast.parse(text.strip(), mode="eval").body, text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        raise BadInput(f'reward "{text}": is no reward and no expression ({error})') from None
 
     def expression(m: Columns) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            values = eval(code, {"__builtins__": {}}, {**FUNCTIONS, **m})
-        return np.broadcast_to(np.asarray(values, np.float64), m["duration"].shape)
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(np.asarray(evaluate(m), np.float64), m["duration"].shape)
 
     return expression
+
+
+def _compiled(node: ast.expr, text: str) -> Callable[[Columns], Any]:
+    """A function of the measured values for an expression; all numbers are floats."""
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            number = np.float64(float(f"{value}"))
+            return lambda _: number
+        case ast.Name(id=name) if name in NAMES:
+            return lambda m: m[name]
+        case ast.Name(id=name):
+            raise BadInput(
+                f'reward "{text}": there is no reward and no value "{name}"; there are the rewards '
+                f"{', '.join(REWARDS)} and the values {', '.join(NAMES)}"
+            )
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = _compiled(operand, text)
+            return lambda m: np.negative(inner(m))
+        case ast.BinOp(op=operator, left=left, right=right) if type(operator) in OPERATORS:
+            first, second, combine = _compiled(left, text), _compiled(right, text), OPERATORS[type(operator)]
+            return lambda m: combine(first(m), second(m))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+            return _call(name, [_compiled(arg, text) for arg in args], text)
+        case ast.Call(func=func):
+            raise BadInput(f'reward "{text}": there is no function "{ast.unparse(func)}"; there are {_calls()}')
+    raise BadInput(f'reward "{text}": "{ast.unparse(node)}" is not permitted; use + - * / ** and {_calls()}')
+
+
+def _call(name: str, values: Sequence[Callable[[Columns], Any]], text: str) -> Callable[[Columns], Any]:
+    """A call of a function."""
+    count, function = FUNCTIONS[name]
+    if len(values) != count:
+        raise BadInput(f'reward "{text}": {name} takes {count} of them, not {len(values)}')
+    if name == "mean":
+        return lambda m: _mean(np.broadcast_to(values[0](m), m["duration"].shape))
+    return lambda m: function(*(value(m) for value in values))
 
 
 def _calls() -> str:
@@ -179,6 +212,18 @@ class Convention:
     def reward_function(self) -> Reward:
         """The reward. Raises BadInput if the text is no reward and no expression."""
         return self.reward if callable(self.reward) else reward_of(self.reward)
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for a value of the wrong kind; the core checks the rest."""
+        for name, least in (("horizon", 1), ("warm_up", 0), ("history", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise BadInput(f"{name}: {value!r} is not a whole number from {least} on")
+        part = self.first_rate
+        if part is not None and not (len(part) == 2 and 0 < part[0] <= part[1]):
+            raise BadInput(f"first_rate: {part!r} is no pair of positive numbers, the smaller one first")
+        if not (callable(self.reward) or isinstance(self.reward, str)):
+            raise BadInput(f"reward: {self.reward!r} is no name, no expression and no function")
 
     def with_changes(self, **changes: Any) -> Convention:
         """The convention with other values. Raises BadInput for a name that does not exist."""

@@ -20,6 +20,8 @@ ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Elu": "elu
 """Operators of ONNX, and the activations of policy files."""
 PASSED = {"Identity", "Flatten", "Cast", "Squeeze"}
 """Operators of ONNX that change no value of one observation."""
+FLOATS = {1, 10, 11, 16}
+"""Numbers of ONNX's floating-point types."""
 
 
 @dataclass
@@ -39,16 +41,22 @@ def write_policy(
 
 
 def policy_text(convention: Convention, layers: Sequence[Layer], record: Mapping[str, Any] | None = None) -> str:
-    """The text of a policy file. Raises BadInput for weights that are not finite."""
+    """The text of a policy file. Raises BadInput for weights that are not finite or do not fit, and for bad names."""
     head = convention.table | ({"record": dict(record)} if record else {})
     text = tomli_w.dumps(head)
     for number, layer in enumerate(layers, 1):
-        if not (np.isfinite(layer.weights).all() and np.isfinite(layer.bias).all()):
+        with np.errstate(over="ignore"):
+            single = [np.asarray(part, np.float32) for part in (layer.weights, layer.bias)]
+        if not all(np.isfinite(part).all() for part in single):
             raise BadInput(f"layer {number}: a weight is not finite")
         # One line for all weights: tomli_w writes one for each.
-        numbers = {"weights": _plain(layer.weights.ravel()), "bias": _plain(layer.bias)}
+        numbers = {"weights": _plain(single[0].ravel()), "bias": _plain(single[1])}
         text += f'\n[[layer]]\nactivation = "{layer.activation}"\n'
         text += "".join(f"{key} = [{', '.join(values)}]\n" for key, values in numbers.items())
+    try:
+        _core.check_policy(text)
+    except ValueError as error:
+        raise BadInput(f"policy: {error}") from None
     return text
 
 
@@ -59,7 +67,10 @@ def _plain(numbers: NDArray[np.float32]) -> list[str]:
 
 
 def read_onnx(path: str | Path) -> list[Layer]:
-    """The layers of a feed-forward network. Raises BadInput for an operator that a policy file cannot have."""
+    """The layers of a feed-forward network: a chain of nodes from the input to the output.
+
+    Raises BadInput for a model that a policy file cannot have.
+    """
     try:
         import onnx
         from onnx import numpy_helper
@@ -67,40 +78,93 @@ def read_onnx(path: str | Path) -> list[Layer]:
         raise BadInput('policy export needs onnx; install it with: pip install "ackclock[gym]"') from error
     try:
         graph = onnx.load(str(path), load_external_data=False).graph
+        if any(one.data_location == onnx.TensorProto.EXTERNAL for one in graph.initializer):
+            raise BadInput(f"{path}: has its weights in other files; export it with the weights inside")
         constants = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+        for node in graph.node:
+            if node.op_type == "Constant":
+                constants[node.output[0]] = numpy_helper.to_array(onnx.helper.get_attribute_value(node.attribute[0]))
+            elif node.op_type == "Identity" and node.input[0] in constants:
+                constants[node.output[0]] = constants[node.input[0]]
+        return _chain(graph, constants)
+    except BadInput as error:
+        raise BadInput(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     except Exception as error:  # protobuf and onnx raise errors of their own kinds
-        raise BadInput(f"{path}: is no ONNX model that can be read ({error})") from None
-    constants |= {
-        node.output[0]: numpy_helper.to_array(node.attribute[0].t) for node in graph.node if node.op_type == "Constant"
-    }
-    layers: list[Layer] = []
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInput(f"{path}: is no ONNX model that can be read ({reason})") from None
+
+
+def _chain(graph: Any, constants: Mapping[str, NDArray[Any]]) -> list[Layer]:
+    """The layers of a graph whose nodes follow each other."""
+    inputs = [one.name for one in graph.input if one.name not in constants]
+    if len(inputs) != 1 or len(graph.output) != 1:
+        raise BadInput(f"has {len(inputs)} inputs and {len(graph.output)} outputs; a policy has one of each")
+    value, layers = inputs[0], list[Layer]()
     for node in graph.node:
-        _add(layers, node, constants, str(path))
+        if node.output and node.output[0] in constants:
+            continue
+        if value not in node.input or len(node.output) != 1:
+            raise BadInput(f"{node.op_type}: does not follow the node before it; a policy is a chain of layers")
+        _add(layers, node, value, constants)
+        value = node.output[0]
+    if value != graph.output[0].name:
+        raise BadInput(f"the output {graph.output[0].name} is not that of the last node; a policy is a chain of layers")
     if not layers:
-        raise BadInput(f"{path}: has no dense layer (Gemm, or MatMul and Add)")
+        raise BadInput("has no dense layer (Gemm, or MatMul and Add)")
     return layers
 
 
-def _add(layers: list[Layer], node: Any, constants: Mapping[str, NDArray[Any]], path: str) -> None:
-    """Add one node of a graph to the layers."""
+def _add(layers: list[Layer], node: Any, value: str, constants: Mapping[str, NDArray[Any]]) -> None:
+    """Add one node of a graph, whose input is `value`, to the layers."""
     kind = node.op_type
-    given = [constants[name] for name in node.input if name in constants]
+    options = {one.name: one for one in node.attribute}
+    others = [name for name in node.input if name != value]
+    if any(name not in constants for name in others):
+        raise BadInput(f"{kind}: has an input that is no constant; a policy is a chain of layers")
+    tensors = [constants[name] for name in others]
+    if any(not np.issubdtype(tensor.dtype, np.floating) for tensor in tensors) and kind not in PASSED:
+        raise BadInput(f"{kind}: its constants are not floating-point numbers")
+    plain = layers and layers[-1].activation == "linear"
     if kind == "Gemm":
-        of = {one.name: one for one in node.attribute}
-        weights = given[0] if "transB" in of and of["transB"].i else given[0].T
-        bias = given[1] if len(given) > 1 else np.zeros(len(weights))
-        layers.append(Layer(np.asarray(weights, np.float32), np.asarray(bias, np.float32)))
-    elif kind == "MatMul" and given:
-        layers.append(Layer(np.asarray(given[0].T, np.float32), np.zeros(given[0].shape[1], np.float32)))
-    elif kind == "Add" and given and layers and layers[-1].activation == "linear":
-        layers[-1].bias = np.asarray(layers[-1].bias + given[0].ravel(), np.float32)
-    elif kind in ACTIVATIONS and layers and layers[-1].activation == "linear":
-        if any(one.name == "alpha" and one.f != 1 for one in node.attribute):
-            raise BadInput(f"{path}: {kind} with alpha; a policy file has alpha = 1")
+        factors = [options[name].f for name in ("alpha", "beta") if name in options]
+        if node.input[0] != value or any(factor != 1 for factor in factors) or _whole(options, "transA"):
+            raise BadInput("Gemm: alpha and beta must be 1, transA 0, and the weights the second input")
+        weights = _matrix(tensors[0], kind)
+        weights = weights if _whole(options, "transB") else weights.T
+        layers.append(Layer(weights.copy(), _bias(tensors[1:], len(weights))))
+    elif kind == "MatMul" and node.input[0] == value:
+        weights = _matrix(tensors[0], kind).T
+        layers.append(Layer(weights.copy(), _bias([], len(weights))))
+    elif kind == "Add" and tensors and plain:
+        layers[-1].bias = layers[-1].bias + _bias(tensors, len(layers[-1].bias))
+    elif kind in ACTIVATIONS and plain:
+        if "alpha" in options and options["alpha"].f != 1:
+            raise BadInput(f"{kind}: a policy file has alpha = 1")
         layers[-1].activation = ACTIVATIONS[kind]
-    elif kind not in PASSED | {"Constant"}:
+    elif kind == "Cast" and options["to"].i not in FLOATS:
+        raise BadInput("Cast: to a type that is not a floating-point one")
+    elif kind not in PASSED:
         known = ", ".join(["Gemm", "MatMul", "Add", *ACTIVATIONS])
-        raise BadInput(f"{path}: the operator {kind} is not supported here; a policy has {known}")
+        raise BadInput(f"the operator {kind} is not supported here; a policy has {known}")
+
+
+def _whole(options: Mapping[str, Any], name: str) -> int:
+    return int(options[name].i) if name in options else 0
+
+
+def _matrix(tensor: NDArray[Any], kind: str) -> NDArray[np.float32]:
+    if tensor.ndim != 2:
+        raise BadInput(f"{kind}: its weights have {tensor.ndim} dimensions, not 2")
+    return tensor.astype(np.float32)
+
+
+def _bias(tensors: Sequence[NDArray[Any]], outputs: int) -> NDArray[np.float32]:
+    """The bias of a layer; zeros without one."""
+    if not tensors:
+        return np.zeros(outputs, np.float32)
+    if tensors[0].size not in {1, outputs}:
+        raise BadInput(f"a bias has {tensors[0].size} numbers for {outputs} outputs")
+    return np.broadcast_to(tensors[0].ravel(), outputs).astype(np.float32)
 
 
 def read_policy(path: str | Path) -> tuple[Convention, dict[str, Any]]:
@@ -110,7 +174,10 @@ def read_policy(path: str | Path) -> tuple[Convention, dict[str, Any]]:
         _core.check_policy(text)
     except (UnicodeDecodeError, ValueError) as error:
         raise BadInput(f"{path}: {error}") from None
-    table = tomllib.loads(text)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: {error}; write TOML 1.0") from None
     interval, action = table.get("interval", {}), table["action"]
     convention = Convention(
         features=table["features"],
@@ -124,6 +191,22 @@ def read_policy(path: str | Path) -> tuple[Convention, dict[str, Any]]:
         least_s=interval.get("least", 0.01),
     )
     return convention, table
+
+
+def evaluate(path: str | Path, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The outputs of a policy's network for observations of shape (n, numbers), as the controller computes them.
+
+    Raises BadInput.
+    """
+    _, table = read_policy(path)
+    if not table.get("layer"):
+        raise BadInput(f"{path}: has no [[layer]]; an environment chooses its actions")
+    flat = np.ascontiguousarray(observations, np.float32)
+    try:
+        outputs = _core.evaluate_policy(Path(path).read_text(), flat.ravel())
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+    return np.array(outputs, np.float32).reshape(len(flat), -1)
 
 
 def described(path: str | Path) -> str:
@@ -142,8 +225,14 @@ def described(path: str | Path) -> str:
         else "network    none: an environment chooses the actions",
     ]
     record = table.get("record", {})
-    lines += [f"record     {key}: {value}" for key, value in record.items()] if isinstance(record, dict) else []
+    if isinstance(record, dict):
+        lines += [_printable(f"record     {key}: {value}") for key, value in record.items()]
     return "\n".join(lines)
+
+
+def _printable(text: str) -> str:
+    """A line of a stranger's file without control characters."""
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def export(model: Path, like: str, out: Path) -> None:
@@ -154,9 +243,9 @@ def export(model: Path, like: str, out: Path) -> None:
         convention, _ = read_policy(like)
     else:
         raise BadInput(f"--like {like}: is no policy file and none of {', '.join(CONVENTIONS)}")
-    text = policy_text(convention, read_onnx(model), {"model": model.name})
+    layers = read_onnx(model)
     try:
-        _core.check_policy(text)
-    except ValueError as error:
-        raise BadInput(f"{model}: does not fit --like {like}: {error}") from None
+        text = policy_text(convention, layers, {"model": model.name})
+    except BadInput as error:
+        raise BadInput(f"{model}: does not fit --like {like}: {str(error).removeprefix('policy: ')}") from None
     write_text(out, text)

@@ -39,7 +39,7 @@ class Task:
     link: str
     rate_bps: float
     code: str
-    """A hash of the controllers in Python."""
+    """A hash of the controllers in Python and of the policy files."""
 
     @property
     def identity(self) -> str:
@@ -50,22 +50,25 @@ class Task:
 
 
 def _code(space: Space, roles: Sequence[Role]) -> str:
-    """A hash of all modules in the folders of the controllers in Python that the roles and the base name."""
+    """A hash of the policy files, and of all modules beside the controllers in Python, that roles and base name."""
     tables = [tomllib.loads(f"x = {value}") for role in roles for _, value in role.set_]
-    named = {place.rpartition(":")[0] for place in _named([space.base, *tables])}
+    documents = [space.base, *tables]
+    named = {place.rpartition(":")[0] for place in _named(documents, "python")}
+    policies = sorted({Path(path).resolve() for path in _named(documents, "file") if Path(path).suffix == ".policy"})
     folders = {Path(path).resolve().parent for path in named}
     parts = [file.read_bytes() for folder in sorted(folders) for file in sorted(folder.glob("*.py"))]
-    return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest() if named else ""
+    parts += [path.read_bytes() for path in policies if path.is_file()]
+    return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest() if parts else ""
 
 
-def _named(item: Any) -> Iterator[str]:
-    """FILE.py:CLASS of every controller in Python of a document."""
+def _named(item: Any, key: str) -> Iterator[str]:
+    """The texts of all keys `key` of a document: "python" has FILE.py:CLASS, "file" a policy or a trace."""
     if isinstance(item, Mapping):
-        if isinstance(item.get("python"), str):
-            yield item["python"]
+        if isinstance(item.get(key), str):
+            yield item[key]
         item = list(item.values())
     for one in item if isinstance(item, list) else ():
-        yield from _named(one)
+        yield from _named(one, key)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ackclock import ScenarioError
 from ackclock.experiment import read_source, utf8
-from ackclock.files import UnmetNeed, check_folder, write_text
+from ackclock.files import BadInput, UnmetNeed, check_folder, write_text
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.plan import ENGINE
@@ -35,9 +35,11 @@ def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | No
         return control
     file, colon, name = control.rpartition(":")
     if control.endswith(".policy"):
-        path = str(Path(control).resolve())
-        utf8(path)
-        return inline({"kind": "policy", "file": path})
+        policy = Path(control).resolve()
+        if not policy.is_file():
+            raise BadInput(f"--control {control}: there is no such file")
+        utf8(str(policy))
+        return inline({"kind": "policy", "file": str(policy)})
     if colon:
         path = str(Path(file).resolve())
         utf8(path)

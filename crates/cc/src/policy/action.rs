@@ -46,9 +46,13 @@ impl ActionKind {
     /// What an action does.
     pub const fn doc(self) -> &'static str {
         match self {
-            ActionKind::RateDelta => "the rate times 1 + scale a, or over 1 - scale a if a is negative (Aurora)",
+            ActionKind::RateDelta => {
+                "the rate times 1 + scale a, or over 1 - scale a if a is negative (Aurora)"
+            }
             ActionKind::CwndPow2 => "the window times 2^(scale a) (Orca)",
-            ActionKind::Discrete5 => "the window stays, halves, falls by 10, grows by 10 or doubles (mvfst-rl)",
+            ActionKind::Discrete5 => {
+                "the window stays, halves, falls by 10, grows by 10 or doubles (mvfst-rl)"
+            }
             ActionKind::Cwnd => "the window is scale a, segments",
             ActionKind::Pacing => "the rate is scale a, segments a second",
         }
@@ -104,7 +108,12 @@ impl Action {
         let scale = number(table, ("action", "scale"), kind.scale(), (1e-9, 1e9))?;
         let limit = number(table, ("action", "limit"), 1e9, (1e-9, 1e9))?;
         let least = number(table, ("action", "least"), 2.0, (1.0, 1e9))?;
-        let largest = number(table, ("action", "largest"), 1e7, (least, 1e9))?;
+        let largest = number(table, ("action", "largest"), least.max(1e7), (least, 1e9))?;
+        if kind == ActionKind::Discrete5 && limit < 4.0 {
+            return Err(
+                "action.limit: an action of discrete5 is the number of a change, 0 to 4; leave it out".into(),
+            );
+        }
         Ok(Action { kind, scale, limit, bounds: (least, largest) })
     }
 
@@ -148,13 +157,17 @@ impl Action {
         a.clamp(least, largest)
     }
 
-    /// The action that the outputs of a network choose: the output, or the number of the largest one.
-    pub fn chosen(&self, outputs: &[f32]) -> f64 {
+    /// The action that the outputs of a network choose: the output, or the number of the largest one. `None` if an output is
+    /// not finite.
+    pub fn chosen(&self, outputs: &[f32]) -> Option<f64> {
+        if outputs.iter().any(|output| !output.is_finite()) {
+            return None;
+        }
         if self.kind != ActionKind::Discrete5 {
-            return f64::from(outputs[0]);
+            return Some(f64::from(outputs[0]));
         }
         let largest = outputs.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
-        largest.map_or(0.0, |(index, _)| index as f64)
+        largest.map(|(index, _)| index as f64)
     }
 }
 
@@ -172,7 +185,8 @@ mod tests {
         assert_eq!(of(ActionKind::CwndPow2).apply(100.0, -9.0), 25.0);
         let windows: Vec<f64> = (0..5).map(|a| of(ActionKind::Discrete5).apply(100.0, a as f64)).collect();
         assert_eq!(windows, [100.0, 50.0, 90.0, 110.0, 200.0]);
-        assert_eq!(of(ActionKind::Discrete5).chosen(&[0.5, 3.0, 3.0, -1.0, 0.0]), 1.0);
+        assert_eq!(of(ActionKind::Discrete5).chosen(&[0.5, 3.0, 3.0, -1.0, 0.0]), Some(1.0));
+        assert_eq!(of(ActionKind::Cwnd).chosen(&[f32::NAN]), None);
         assert_eq!(of(ActionKind::Pacing).apply(5.0, 1.0), 2.0);
     }
 

@@ -25,8 +25,8 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamError, ParamKind, Params};
 use crate::{
-    Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Lost, PathHint, Restart,
-    Sent, Signals, Timeout, TransmitStart,
+    Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Lost, PathHint,
+    Restart, Sent, Signals, Timeout, TransmitStart,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -40,7 +40,9 @@ const ROOM: f64 = 2.5;
 /// The policy that ships.
 pub fn trained() -> Arc<Plan> {
     static TRAINED: OnceLock<Arc<Plan>> = OnceLock::new();
-    let read = || Plan::read(include_str!("trained.policy")).unwrap_or_else(|error| panic!("trained.policy: {error}"));
+    let read = || {
+        Plan::read(include_str!("trained.policy")).unwrap_or_else(|error| panic!("trained.policy: {error}"))
+    };
     TRAINED.get_or_init(|| Arc::new(read())).clone()
 }
 
@@ -171,7 +173,8 @@ impl Policy {
             self.action = if before > 0.0 { self.plan.action.between(before, value) } else { 0.0 };
         }
         (measured.in_flight, measured.cwnd) = (self.in_flight, self.cwnd);
-        (measured.rate, measured.action) = (if self.plan.action.kind.paces() { self.rate } else { 0.0 }, self.action);
+        (measured.rate, measured.action) =
+            (if self.plan.action.kind.paces() { self.rate } else { 0.0 }, self.action);
         self.last = measured;
         if self.intervals.len() == self.plan.history {
             self.intervals.pop_front();
@@ -180,6 +183,11 @@ impl Policy {
         self.observed = true;
         self.interval.restart(now);
         self.plan.observe(&self.intervals)
+    }
+
+    /// The observation of a flow without an interval, such as one that has not begun.
+    pub fn observe_nothing(plan: &Plan) -> Vec<f32> {
+        plan.observe(&VecDeque::new())
     }
 
     /// The last interval that was observed.
@@ -320,7 +328,7 @@ impl Controller for Policy {
             self.pending.take().filter(|_| self.teacher.is_none())
         } else {
             let inputs = self.observe(now);
-            Some(self.plan.action.chosen(&self.plan.network.evaluate(&inputs)))
+            self.plan.action.chosen(&self.plan.network.evaluate(&inputs))
         };
         if let Some(action) = action.filter(|_| self.last.acks > 0.0) {
             self.action = action;
@@ -330,6 +338,10 @@ impl Controller for Policy {
     }
     fn set_window(&mut self, cwnd: Segments) {
         self.cwnd = whole(cwnd.min(self.max_window));
+        if self.due == Time::NEVER {
+            // A policy that takes over begins with the window of its predecessor.
+            (self.chosen, self.target) = (self.cwnd, self.cwnd);
+        }
         self.teach(|teacher| teacher.set_window(cwnd));
     }
     fn set_ssthresh(&mut self, ssthresh: Segments) {

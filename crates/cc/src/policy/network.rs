@@ -102,11 +102,8 @@ mod tests {
 
     #[test]
     fn layers_follow_each_other() {
-        let first = Layer {
-            weights: vec![1.0, 2.0, -1.0, 0.5],
-            bias: vec![0.0, 1.0],
-            activation: Activation::Relu,
-        };
+        let first =
+            Layer { weights: vec![1.0, 2.0, -1.0, 0.5], bias: vec![0.0, 1.0], activation: Activation::Relu };
         let second = Layer { weights: vec![3.0, -2.0], bias: vec![0.25], activation: Activation::Linear };
         let network = Network { layers: vec![first, second] };
         // relu(1 + 4) = 5, relu(-1 + 1 + 1) = 1: 15 - 2 + 0.25.

@@ -20,6 +20,9 @@ const LARGEST_NETWORK: usize = 1_000_000;
 /// Largest number of intervals in an observation.
 const LONGEST_HISTORY: i64 = 1000;
 
+/// The shortest interval, s.
+const SHORTEST_INTERVAL_S: f64 = 1e-3;
+
 /// How long an interval is: `rtts` round-trip times, but at least `least` seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
@@ -58,12 +61,18 @@ impl fmt::Debug for Plan {
 impl Plan {
     /// Reads a policy file. Fails with the key and what is wrong with it.
     pub fn read(text: &str) -> Result<Plan, String> {
-        let table: Table = text.parse().map_err(|error: toml::de::Error| error.message().to_string())?;
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            let line =
+                error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            format!("line {line}: {}", error.message())
+        })?;
         let known = ["format", "features", "history", "interval", "action", "layer", "record"];
         refuse_unknown(&table, &known, "")?;
         match table.get("format").and_then(Value::as_str) {
             Some(FORMAT) => {}
-            Some(other) => return Err(format!("format: \"{other}\" is not \"{FORMAT}\", the one that is read here")),
+            Some(other) => {
+                return Err(format!("format: \"{other}\" is not \"{FORMAT}\", the one that is read here"));
+            }
             None => return Err(format!("format: missing; a policy file begins with format = \"{FORMAT}\"")),
         }
         let features = read_features(&table)?;
@@ -109,7 +118,9 @@ impl Plan {
         let outputs = self.action.kind.outputs();
         if !self.is_open() && width != outputs {
             let kind = self.action.kind.name();
-            return Err(format!("layer: the last one has {width} outputs, but the action {kind} needs {outputs}"));
+            return Err(format!(
+                "layer: the last one has {width} outputs, but the action {kind} needs {outputs}"
+            ));
         }
         let weights: usize = self.network.layers.iter().map(|layer| layer.weights.len()).sum();
         if weights > LARGEST_NETWORK {
@@ -194,8 +205,8 @@ fn read_length(table: Option<&Table>) -> Result<Length, String> {
     if rtts == 0.0 && least == 0.0 {
         return Err("interval: rtts and least are both 0; one of them must give a length".into());
     }
-    // An interval of a picosecond would never end.
-    Ok(Length { rtts, of_mean, least: least.max(1e-6) })
+    // Shorter intervals would cost more than the packets in them.
+    Ok(Length { rtts, of_mean, least: least.max(SHORTEST_INTERVAL_S) })
 }
 
 fn read_network(table: &Table) -> Result<Network, String> {
@@ -225,7 +236,9 @@ fn numbers(layer: &Table, place: &str, key: &str) -> Result<Vec<f32>, String> {
         Value::Integer(n) => Some(*n as f32),
         _ => None,
     };
-    let read = |(index, value)| single(value).ok_or_else(|| format!("{place}: {key}[{index}] is not a finite number"));
+    let read = |(index, value)| {
+        single(value).ok_or_else(|| format!("{place}: {key}[{index}] is not a finite number"))
+    };
     list.iter().enumerate().map(read).collect()
 }
 

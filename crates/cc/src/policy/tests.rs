@@ -30,7 +30,11 @@ fn acked(ms: u64, rtt_ms: f64, lost_total: u64) -> Ack {
 fn an_interval_is_measured() {
     let mut policy = policy(&text("rate_delta", ""));
     policy.on_handshake(at(0), Span::from_seconds(0.1));
-    assert_eq!((policy.due(), policy.cwnd()), (at(100), 25.0), "an interval of a round trip, 2.5 times 100 a second");
+    assert_eq!(
+        (policy.due(), policy.cwnd()),
+        (at(100), 25.0),
+        "an interval of a round trip, 2.5 times 100 a second"
+    );
     (0..30).for_each(|_| policy.on_sent(&Sent { now: at(0), seq: 0, in_flight: 1, retransmission: false }));
     for (ms, rtt, lost) in [(20, 100.0, 0), (40, 110.0, 0), (60, 120.0, 2), (80, 150.0, 5)] {
         policy.on_ack(&acked(ms, rtt, lost));
@@ -108,12 +112,19 @@ fn files_with_mistakes_are_refused() {
         ("-10.0", "1e39", "layer 1: weights[2] is not a finite number"),
         ("[14.0]", "[14.0]\nactivation = \"gelu\"", "there is no activation \"gelu\"; there are linear"),
         ("rtts = 1.0", "rtts = 1.0\nlength = 3", "interval.length: there is no such key"),
+        ("rtts = 1.0", "rtts == 1.0", "line 5: "),
+        (
+            "\"rate_delta\"",
+            "\"rate_delta\"\nleast = 9.0\nlargest = 3.0",
+            "action.largest: must be a number from 9 to",
+        ),
         ("rtts = 1.0\nleast = 0.01", "rtts = 0\nleast = 0", "interval: rtts and least are both 0"),
     ] {
         let error = with(old, new);
         assert!(error.contains(message), "{new}: {error}");
     }
-    let open = ParamValue::Policy(Arc::new(Plan::read(&text("rate_delta", "")).expect("an environment has one")));
+    let open =
+        ParamValue::Policy(Arc::new(Plan::read(&text("rate_delta", "")).expect("an environment has one")));
     let params = Params::new(Policy::DESCRIPTOR.params, [("file", open)]).expect("it is a policy");
     assert!(Policy::check(&params).is_err(), "a file without a network cannot run alone");
 }

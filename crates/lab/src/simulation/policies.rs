@@ -14,6 +14,7 @@ pub struct Environment {
     plan: Arc<Plan>,
     /// When the last decision was due.
     at: Time,
+    active: Vec<bool>,
 }
 
 impl Environment {
@@ -30,7 +31,7 @@ impl Environment {
             let opened = run.with_policy(*flow, |policy| policy.open(plan.clone(), first));
             opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
         }
-        Ok(Environment { run, flows, plan, at: Time::ZERO })
+        Ok(Environment { run, flows, plan, at: Time::ZERO, active: Vec::new() })
     }
 
     /// As [`Environment::new`], but the flows keep their controllers, whose decisions become the actions. Fails for a flow
@@ -44,13 +45,14 @@ impl Environment {
                 ));
             }
         }
-        Ok(Environment { run, flows, plan, at: Time::ZERO })
+        Ok(Environment { run, flows, plan, at: Time::ZERO, active: Vec::new() })
     }
 
     /// A copy; fails with the reason if the run cannot be copied.
     pub fn fork(&self) -> Result<Environment, String> {
         let run = self.run.fork().map_err(|reason| reason.to_string())?;
-        Ok(Environment { run, flows: self.flows.clone(), plan: self.plan.clone(), at: self.at })
+        let (flows, plan, active) = (self.flows.clone(), self.plan.clone(), self.active.clone());
+        Ok(Environment { run, flows, plan, at: self.at, active })
     }
 
     /// The run.
@@ -66,23 +68,41 @@ impl Environment {
     }
 
     /// Runs until the next decision is due, at the end of the longest interval of the flows, and measures the intervals.
-    /// Appends the observations and the measured values, flow by flow; those of a flow that has not begun or has ended are
-    /// zeros. Returns whether there is a decision: the run goes on.
+    /// Appends the observations and the measured values, flow by flow; a flow that has not begun or has ended shows an empty
+    /// interval. Returns whether there is a decision: the run goes on.
     pub fn advance(&mut self, observations: &mut Vec<f32>, measured: &mut Vec<f64>) -> bool {
         let flows = self.flows.clone();
         let due = self.next_decision(&flows);
+        self.active.clear();
         for flow in flows {
             let seen = due.and_then(|due| {
                 self.run.with_policy(flow, |policy| {
                     (policy.due() == due).then(|| (policy.observe(due), *policy.measured()))
                 })
             });
+            let seen = seen.flatten();
+            self.active.push(seen.is_some());
             let (observation, values) =
-                seen.flatten().unwrap_or_else(|| (vec![0.0; self.plan.inputs()], Measured::default()));
+                seen.unwrap_or_else(|| (Policy::observe_nothing(&self.plan), Measured::default()));
             observations.extend(observation);
             measured.extend(values.values());
         }
         due.is_some()
+    }
+
+    /// Whether all flows have sent everything that they had to send.
+    pub fn completed(&self) -> bool {
+        self.flows.iter().all(|flow| self.run.has_completed(*flow))
+    }
+
+    /// Of each flow, whether it had an interval at the last decision.
+    pub fn active(&self) -> &[bool] {
+        &self.active
+    }
+
+    /// What is observed, and how actions act.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     /// Advances to the next decision and returns its time; `None` if the run or every flow has ended before it.
@@ -144,6 +164,14 @@ impl Run {
                 sender.change_controller(context, cc::AnyController::Policy(policy));
             }
             possible
+        })
+    }
+
+    /// Whether everything that a flow had to send is acknowledged.
+    fn has_completed(&self, flow: u32) -> bool {
+        each!(&self.inner, simulation => match simulation.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => simulation.senders[index].completed().is_some(),
+            Endpoints::Quic(_) | Endpoints::Udp(_) | Endpoints::Attached(_) => false,
         })
     }
 

@@ -321,7 +321,7 @@ impl Channel {
                 idle = idle.max(now + request);
                 if alone {
                     // The receiver answers with what it has.
-                    idle = idle + SIFS + self.any_answer(device);
+                    idle += SIFS + self.any_answer(device);
                     answered = true;
                     self.devices[device as usize].owes_request = false;
                 }
@@ -380,7 +380,7 @@ impl Channel {
         }
         self.account.busy = self.account.busy + idle.since(now);
         if !answered && self.options.eifs {
-            idle = idle + eifs_without_aifs();
+            idle += eifs_without_aifs();
         }
         self.contenders.set_idle(idle);
         for device in transmitters {

@@ -177,7 +177,7 @@ mod tests {
                 let p = error_probability(snr, mcs, 1538);
                 let good = (0..16).filter(|_| errors.uniform() >= p).count() as u32;
                 rates.report(mcs, 16, good);
-                now = now + Span::from_ms(2);
+                now += Span::from_ms(2);
                 if let Rates::Minstrel(minstrel) = &rates {
                     last = minstrel.chain[0];
                 }
