@@ -63,7 +63,7 @@ def test_every_scenario_of_the_repository_is_valid(root: Path, of_scenarios: jso
         ({"tcp": {"recovery": "newrenno"}}, "$.tcp.recovery"),
         ({"tcp": {"congestion_control": {"kind": "vegas", "alhpa": 1}}}, "$.tcp.congestion_control"),
         ({"flow": [{"from": "a"}]}, "$.flow[0]"),
-        ({"link": [{"ends": ["a", "b"], "rate": "1Mbps"}]}, "$.link[0]"),
+        ({"link": [{"ends": ["a", "b"], "delay": "1ms"}]}, "$.link[0]"),
         ({"radio": {"nodes": 2, "mobility": {"kind": "static"}, "mac": {"rts": 1}}}, "$.radio.mac"),
         ({"tcp": {"congestion_control": {"kind": "vegas", "alpha": True}}}, "$.tcp.congestion_control"),
         ({"tcp": {"control": 5}}, "$.tcp.control"),

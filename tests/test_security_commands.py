@@ -20,6 +20,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "run": ("s.toml --trace t.parquet --pcap c.pcapng --plot f.svg", {"t.parquet", "c.pcapng", "f.svg"}, True),
     "check": ("s.toml --plot f.svg", {"f.svg"}, False),
     "why": ("s.toml --at 0.4s", set(), True),
+    "policy": ("check mine.policy", set(), False),
     "what-if": ("s.toml --at 0.2s --set link.l.rate=1Mbps --plot f.svg", {"f.svg"}, True),
     "view": ("s.toml --no-open", {"out"}, True),
     "link": ("plain.toml", set(), False),
@@ -61,6 +62,8 @@ def inputs(place: Place, command: str) -> None:
     if command == "compare":
         for name in ("one", "two"):
             assert main(["suite", "suite", "--control", "reno", "--quick", "--out", name]) == 0
+    if command == "policy":
+        place.write("mine.policy", (ROOT / "crates/cc/src/policy/trained.policy").read_text())
     if command == "search":
         place.write("space.toml", NETWORK.replace("0.5s", "1s") + SPACE)
     if command == "expect":

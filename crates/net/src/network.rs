@@ -485,9 +485,10 @@ impl Network {
         }
     }
 
-    /// Number of packets that wait in queues that decide at each departure.
+    /// Number of packets that wait in queues that decide at each departure, or that a Wi-Fi channel holds.
     pub fn waiting(&self) -> u64 {
-        self.ingress.iter().map(IngressState::waiting).sum()
+        let on_channels = self.channels.iter().flat_map(Channel::outstanding).map(|(_, count)| count);
+        self.ingress.iter().map(IngressState::waiting).chain(on_channels).sum()
     }
 
     /// What the owner of the datagrams' bytes has to process before it stores or frees any bytes.

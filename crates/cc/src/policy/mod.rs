@@ -3,7 +3,7 @@
 //! it was trained. An environment ([`Policy::open`]) chooses the actions itself; both observe and act with the same code.
 //!
 //! The interval ends by the controller's timer. Between decisions nothing changes: a loss or an echo is only counted. An interval without an ACK has no
-//! decision. After a
+//! decision, and one that loses more than half of its segments halves the window or rate at least. After a
 //! retransmission timeout the window is two segments until the next ACK. A policy that sets a rate has a window of 2.5 times
 //! rate and round-trip time, so that a path that fails stops the sender. The first window is that of the transport, the first
 //! rate this window in a round-trip time. A policy can also observe another controller ([`Policy::observing`]): that one
@@ -36,6 +36,10 @@ use units::{Rate, Segments, Span, Time};
 const LEAST: [f64; 2] = [2.0, 4.0];
 /// Window of a paced flow over rate and round-trip time.
 const ROOM: f64 = 2.5;
+
+/// Part of lost segments in an interval above which the window or rate is halved at least, whatever the action: a network
+/// was seldom trained on an overload, in which a wrong action does not end.
+const MOST_LOSS: f64 = 0.5;
 
 /// The policy that ships.
 pub fn trained() -> Arc<Plan> {
@@ -332,7 +336,8 @@ impl Controller for Policy {
         };
         if let Some(action) = action.filter(|_| self.last.acks > 0.0) {
             self.action = action;
-            self.set(self.plan.action.apply(self.present(), action));
+            let next = self.plan.action.apply(self.present(), action);
+            self.set(if self.last.loss() > MOST_LOSS { next.min(0.5 * self.present()) } else { next });
         }
         self.schedule(now);
     }

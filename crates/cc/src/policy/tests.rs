@@ -71,6 +71,15 @@ fn a_network_decides_once_an_interval() {
 }
 
 #[test]
+fn an_overload_halves_the_rate() {
+    let mut policy = policy(&text("rate_delta", LAYER));
+    policy.on_handshake(at(0), Span::from_seconds(0.1));
+    policy.on_ack(&acked(50, 100.0, 9));
+    policy.on_timer(at(100));
+    assert_eq!(policy.rate, 50.0, "nine of ten lost");
+}
+
+#[test]
 fn an_environment_chooses_the_actions() {
     let file = Arc::new(Plan::read(&text("cwnd_pow2", "")).expect("the file is valid"));
     let mut policy = policy(&text("rate_delta", LAYER));

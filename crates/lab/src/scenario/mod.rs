@@ -39,6 +39,7 @@ pub(crate) mod tle;
 mod traffic;
 mod transports;
 mod wifi;
+mod wifi_model;
 pub(crate) mod write;
 
 pub use advice::advised;
@@ -50,7 +51,7 @@ pub use dumbbell::dumbbell;
 pub use model::{
     Action, Change, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility,
     Prepared, PreparedLink, Queue, QuicFlow, RadioNetwork, RateVariation, RedQueue, Satellites, Scenario,
-    Sizes, TcpFlow, Traffic, Wanted, Wifi, WifiQueue, WifiRate,
+    Sizes, TcpFlow, Traffic, Wanted,
 };
 pub use overrides::ScenarioText;
 pub(crate) use renamed::old_names;
@@ -58,3 +59,4 @@ pub(crate) use renamed::old_names;
 pub(crate) use table::read_keys;
 #[cfg(test)]
 pub(crate) use tcp::{RACK_KEYS, SACK_KEYS};
+pub use wifi_model::{Wifi, WifiQueue, WifiRate};

@@ -1,12 +1,12 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
+use super::wifi_model::{Wifi, WifiRate};
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params, Signals};
 use net::impairment::{self, Distribution, Selection};
 use net::qdisc::PieConfig;
 use net::qdisc::scheduled::{CodelConfig, DualPi2Config, FairConfig};
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
-use net::wifi::{Access, ChannelOptions, Phy, RateControl};
 use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig, Steps};
 use orbit::{Rules, SatelliteSystem};
 use std::collections::BTreeMap;
@@ -126,60 +126,6 @@ pub enum RateVariation {
     },
     /// The transmitter is a Wi-Fi channel.
     Wifi(WifiRate),
-}
-
-/// A direction of a Wi-Fi link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WifiRate {
-    /// The name of its basic service set.
-    pub medium: String,
-    /// Signal-to-noise ratio, dB.
-    pub snr: f64,
-    /// A fixed error probability of an MPDU instead of that by SNR.
-    pub errors: Option<f64>,
-    /// Spatial streams, if not as many as the basic service set has.
-    pub streams: Option<u32>,
-    /// How the MCS is chosen.
-    pub control: RateControl,
-    /// Weight of the station in the airtime scheduler.
-    pub weight: f64,
-    /// Access category of its packets.
-    pub access: Access,
-}
-
-impl WifiRate {
-    /// The physical layer of the direction within a basic service set.
-    pub fn phy(&self, set: &Wifi) -> Phy {
-        self.streams.map_or_else(|| set.phy.clone(), |streams| set.phy.with_streams(streams))
-    }
-}
-
-/// A basic service set.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wifi {
-    /// Its name.
-    pub name: String,
-    /// The node of its access point.
-    pub ap: String,
-    /// Its physical layer.
-    pub phy: Phy,
-    /// The name of its channel; sets with one name share it.
-    pub channel: String,
-    /// Options that all sets of a channel have in common.
-    pub options: ChannelOptions,
-    /// The queues of the access point.
-    pub queue: WifiQueue,
-}
-
-/// The queues of an access point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum WifiQueue {
-    /// A queue for each station; equal airtime, with this quantum.
-    Airtime(Span),
-    /// A queue for each station; one PPDU each.
-    RoundRobin,
-    /// One queue for all, of so many packets.
-    Shared(u64),
 }
 
 /// A cause of packet loss on a link besides its queue.

@@ -1,8 +1,9 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
 use super::document::{TomlItem, TomlValue};
-use super::model::{Duplex, Queue, RateVariation, Wifi, WifiQueue, WifiRate};
+use super::model::{Duplex, Queue, RateVariation};
 use super::table::TableReader;
+use super::wifi_model::{Wifi, WifiQueue, WifiRate};
 use crate::error::{ScenarioError, nearest};
 use net::qdisc::scheduled::{CodelConfig, FairConfig, PerFlow};
 use net::wifi::{Access, ChannelOptions, Phy, RateControl, Standard};

@@ -1,6 +1,7 @@
 //! Changes during a run.
 
-use super::build::links::{audited_limit, impairment_of, named_stream};
+use super::build::links::{audited_limit, impairment_of, longer};
+use super::build::plan::named_stream;
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::event_loop::Simulation;
 use super::{Inner, Run, each};
@@ -8,7 +9,7 @@ use crate::scenario::{Action, Change, FlowKind, Loss, Queue, Scenario, Wanted};
 use net::impairment::PacketsOf;
 use net::{LinkId, NotPrepared};
 use transport::FlowTimer;
-use units::{Limit, Span, Time};
+use units::{Span, Time};
 
 impl Run {
     /// Processes all events before `at`, and none at that time: the run is then where a change at `at` applies. Returns whether
@@ -211,14 +212,5 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         self.recorder.probes.change(number, &tcp.control.probes());
         sender.change_controller(&mut flow_context!(self, number), controller);
         Ok(())
-    }
-}
-
-/// A limit with room for `count` packets more.
-pub(super) fn longer(limit: Limit, count: u32) -> Limit {
-    match limit {
-        Limit::Packets(packets) => Limit::Packets(packets + count as u64),
-        Limit::Bytes(bytes) => Limit::Bytes(bytes + 65_535 * count as u64),
-        Limit::Bdp(_) => limit,
     }
 }

@@ -5,6 +5,7 @@ use crate::ids::LinkId;
 use crate::next_hop::Hop;
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::{Point, Waiting};
+use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::wifi::{Category, Channel, ChannelOptions, DirectionOptions, Queues, Released, StationScheduler};
 use engine::{EventQueue, Stream};
@@ -75,16 +76,42 @@ impl Network {
         &self.channels
     }
 
-    /// A packet waits in the queue of a direction.
-    pub(super) fn arrives_at_channel(
+    /// Offers a packet to the queue of a direction: its link, its channel and its number there.
+    #[inline(never)]
+    pub(super) fn offer_to_channel<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
-        channel: u32,
-        direction: u32,
-    ) {
-        let channel = &mut self.channels[channel as usize];
-        channel.arrived(direction, event_queue.now());
-        schedule(event_queue, channel);
+        tap: &mut T,
+        service: &mut Service,
+        (id, channel, direction): (u32, u32, u32),
+        packet: Waiting,
+    ) -> bool {
+        let now = packet.arrived;
+        let full = self.channels[channel as usize].refuses(direction);
+        if full || !service.scheduler.enqueue(packet, false, &mut service.drops) {
+            if T::PACKETS && !full {
+                let rule = || service.scheduler.rule(&packet, now, Point::Arrival);
+                report(tap, (id, now, true), &packet.packet, rule);
+            }
+            self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
+            return false;
+        }
+        service.arrived(now);
+        self.links[id as usize].accepted += 1;
+        if T::PACKETS {
+            let step = PacketStep::Enqueue;
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
+            report(tap, (id, now, false), &packet.packet, || service.scheduler.mark_at_arrival(&packet));
+        }
+        if !service.drops.is_empty() {
+            self.discard(tap, service, id, now, true);
+        }
+        if service.waiting() > 0 {
+            let channel = &mut self.channels[channel as usize];
+            channel.arrived(direction, now);
+            schedule(event_queue, channel);
+        }
+        true
     }
 
     /// The next access to a channel, if its time has come; the item can be void.

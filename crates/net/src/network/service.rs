@@ -63,7 +63,12 @@ impl Network {
         }
         let Some(mut service) = self.ingress[ingress].service.take() else { return false };
         let waiting = Waiting { packet, arrived: now, effect, marked: false };
-        let accepted = self.offer(event_queue, tap, &mut service, id, waiting);
+        let accepted = match service.transmitter {
+            Transmitter::Channel(channel, direction) => {
+                self.offer_to_channel(event_queue, tap, &mut service, (id, channel, direction), waiting)
+            }
+            _ => self.offer(event_queue, tap, &mut service, id, waiting),
+        };
         self.ingress[ingress].service = Some(service);
         if accepted && effect.duplicate {
             (self.copying, self.effect) = (true, effect);
@@ -84,12 +89,6 @@ impl Network {
         id: u32,
         packet: Waiting,
     ) -> bool {
-        if let Transmitter::Channel(channel, direction) = service.transmitter
-            && self.channels[channel as usize].refuses(direction)
-        {
-            self.drop_packet(tap, id, packet.arrived, &packet.packet, DropReason::Queue);
-            return false;
-        }
         let now = packet.arrived;
         let after_departure = self.cause >= service.serving_since;
         if after_departure && service.due == now {
@@ -118,9 +117,7 @@ impl Network {
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, true);
         }
-        if let Transmitter::Channel(channel, direction) = service.transmitter {
-            self.arrives_at_channel(event_queue, channel, direction);
-        } else if service.due == Time::NEVER && service.waiting() > 0 {
+        if service.due == Time::NEVER && service.waiting() > 0 {
             let ready = service.transmitter.ready_at(now.max(self.links[id as usize].free_at));
             if idle && ready == now {
                 self.start_at_arrival(event_queue, tap, service, id);

@@ -102,6 +102,35 @@ pub(crate) struct ChannelDirection {
     back: Option<u32>,
 }
 
+impl ChannelDirection {
+    /// The end of a PPDU at `end`: errors, repetitions, release. Returns how many MPDUs arrived.
+    fn settle(
+        &mut self,
+        ppdu: Ppdu,
+        alone: bool,
+        end: Time,
+        released: &mut Vec<(u32, Time, Released)>,
+    ) -> u32 {
+        let sent = ppdu.mpdus.len() as u32;
+        let by = (self.errors, self.snr, ppdu.mcs);
+        let (memo, stream) = (&mut self.memo, &mut self.stream);
+        let mut packets = Vec::new();
+        let good = self.block_ack.settle(
+            ppdu.mpdus,
+            |mpdu| alone && survives(memo, stream, by, mpdu.packet.packet.size),
+            &mut packets,
+        );
+        self.rates.report(ppdu.mcs, sent, good);
+        self.account.failed += (sent - good) as u64;
+        for packet in packets {
+            self.account.given_up += u64::from(!packet.delivered);
+            self.account.delivered += u64::from(packet.delivered);
+            released.push((self.link, end, packet));
+        }
+        good
+    }
+}
+
 /// A PPDU in progress.
 #[derive(Debug)]
 pub(crate) struct Ppdu {
@@ -316,67 +345,21 @@ impl Channel {
         let mut transmitters = Vec::with_capacity(ppdus.len());
         for (device, ppdu, request) in ppdus {
             transmitters.push(device);
-            let waited = now.since(self.devices[device as usize].contends_since);
-            let Some(ppdu) = ppdu else {
-                idle = idle.max(now + request);
-                if alone {
+            let used = match ppdu {
+                Some(ppdu) => {
+                    let (used, arrived) = self.transmit(now, device, ppdu, alone, released, usage);
+                    answered |= arrived;
+                    used
+                }
+                None if alone => {
                     // The receiver answers with what it has.
-                    idle += SIFS + self.any_answer(device);
                     answered = true;
                     self.devices[device as usize].owes_request = false;
+                    request + SIFS + self.any_answer(device)
                 }
-                continue;
+                None => request,
             };
-            let direction = &mut self.directions[ppdu.direction as usize];
-            direction.account.access_delay = direction.account.access_delay + waited;
-            direction.account.transmitted(ppdu.mpdus.len() as u32, ppdu.mcs);
-            let protected = ppdu.protection > Span::ZERO;
-            // Before the data of a collision there is no CTS, so an RTS is all that is lost.
-            let length = match (alone, protected) {
-                (false, true) => direction.phy.protection(ppdu.mcs).1,
-                _ => ppdu.protection + ppdu.duration,
-            };
-            let end = now + length;
-            let sent = ppdu.mpdus.len() as u32;
-            let mut good = 0;
-            if alone || !protected {
-                let mut released_here = Vec::new();
-                let (errors, snr, mcs) = (direction.errors, direction.snr, ppdu.mcs);
-                let (memo, stream) = (&mut direction.memo, &mut direction.stream);
-                good = direction.block_ack.settle(
-                    ppdu.mpdus,
-                    |mpdu| alone && survives(memo, stream, (errors, snr, mcs), mpdu.packet.packet.size),
-                    &mut released_here,
-                );
-                direction.rates.report(ppdu.mcs, sent, good);
-                for one in released_here {
-                    direction.account.given_up += u64::from(!one.delivered);
-                    direction.account.delivered += u64::from(one.delivered);
-                    released.push((direction.link, end, one));
-                }
-                direction.account.failed += (sent - good) as u64;
-            } else {
-                direction.block_ack.put_back(ppdu.mpdus);
-            }
-            direction.account.collisions += u64::from(!alone);
-            let mut used = length;
-            if good > 0 {
-                answered = true;
-                used = used + SIFS + direction.phy.answer(ppdu.mcs);
-            } else if self.options.request && !protected && direction.phy.window > 1 {
-                self.devices[device as usize].owes_request = true;
-            }
-            direction.account.airtime = direction.account.airtime + used;
-            usage.push((direction.link, used));
             idle = idle.max(now + used);
-            let (station, back) = (direction.station, direction.back);
-            self.devices[device as usize].stations.charge(station, used);
-            if self.options.charge_both
-                && let Some(down) = back
-            {
-                let ChannelDirection { device, station, .. } = self.directions[down as usize];
-                self.devices[device as usize].stations.charge(station, used);
-            }
         }
         self.account.busy = self.account.busy + idle.since(now);
         if !answered && self.options.eifs {
@@ -392,6 +375,53 @@ impl Channel {
             }
             self.contenders.draw(*contender, |cw| draw(backoff, cw));
         }
+    }
+
+    /// A device transmits a PPDU at `now`, `alone` or in a collision. Returns how long it uses the channel, with the answer,
+    /// and whether there is an answer.
+    fn transmit(
+        &mut self,
+        now: Time,
+        device: u32,
+        ppdu: Ppdu,
+        alone: bool,
+        released: &mut Vec<(u32, Time, Released)>,
+        usage: &mut Vec<(u32, Span)>,
+    ) -> (Span, bool) {
+        let waited = now.since(self.devices[device as usize].contends_since);
+        let direction = &mut self.directions[ppdu.direction as usize];
+        direction.account.access_delay = direction.account.access_delay + waited;
+        direction.account.transmitted(ppdu.mpdus.len() as u32, ppdu.mcs);
+        direction.account.collisions += u64::from(!alone);
+        let protected = ppdu.protection > Span::ZERO;
+        // In a collision there is no CTS, so an RTS is all that is lost.
+        let length = match (alone, protected) {
+            (false, true) => direction.phy.protection(ppdu.mcs).1,
+            _ => ppdu.protection + ppdu.duration,
+        };
+        let (end, mcs) = (now + length, ppdu.mcs);
+        let good = if alone || !protected {
+            direction.settle(ppdu, alone, end, released)
+        } else {
+            direction.block_ack.put_back(ppdu.mpdus);
+            0
+        };
+        let answer = if good > 0 { SIFS + direction.phy.answer(mcs) } else { Span::ZERO };
+        if good == 0 && self.options.request && !protected && direction.phy.window > 1 {
+            self.devices[device as usize].owes_request = true;
+        }
+        let used = length + answer;
+        direction.account.airtime = direction.account.airtime + used;
+        usage.push((direction.link, used));
+        let (station, back) = (direction.station, direction.back);
+        self.devices[device as usize].stations.charge(station, used);
+        if self.options.charge_both
+            && let Some(down) = back
+        {
+            let ChannelDirection { device, station, .. } = self.directions[down as usize];
+            self.devices[device as usize].stations.charge(station, used);
+        }
+        (used, good > 0)
     }
 
     /// After an access: the device goes on contending if it has something to send.

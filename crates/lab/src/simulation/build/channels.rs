@@ -1,7 +1,6 @@
 //! Adds the Wi-Fi channels and their devices.
 
-use super::links::named_stream;
-use super::plan::Plan;
+use super::plan::{Plan, named_stream};
 use crate::scenario::{Wifi, WifiQueue, WifiRate};
 use engine::Stream;
 use net::wifi::{Access, DirectionOptions, StationScheduler};

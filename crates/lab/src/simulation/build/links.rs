@@ -1,18 +1,17 @@
 //! Adds the links, each with its queue, impairment and router.
 
 use super::channels::Channels;
-use super::plan::{Layout, Plan};
+use super::plan::{Layout, Plan, named_stream};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
-use crate::simulation::change::longer;
 use engine::Stream;
 use net::impairment::{
     Action, Bernoulli, GilbertElliott, Impairment, Jitter, OnDemand, Outages, Scripted, Selection,
     Transmissions,
 };
 use net::qdisc::Qdisc;
-use net::{LinkId, LinkSpec, Network, RateSteps, Steps, TokenBucket, Topology, TraceCursor, Transmitter};
+use net::{LinkId, LinkSpec, Network, RateSteps, Steps, TokenBucket, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
@@ -110,19 +109,6 @@ fn random_steps(interval: Span, [min, max]: [Rate; 2], end: Time, mut stream: St
     let mut rate = || Rate::from_bps(min.bps() + (stream.uniform() * width) as u64);
     let steps = times.take_while(|at| *at <= end).map(|at| (at, rate())).collect();
     RateSteps { steps, period: Span::ZERO }
-}
-
-/// The random stream of a link for a purpose, of a run with this seed.
-pub(in crate::simulation) fn named_stream(
-    seed: u64,
-    topology: &Topology,
-    link: LinkId,
-    purpose: &str,
-) -> Stream {
-    // Parallel links have the same name: the later ones add their number.
-    let twin = (0..link.0).any(|other| topology.ends(LinkId(other)) == topology.ends(link));
-    let number = if twin { format!("#{}", link.0) } else { String::new() };
-    Stream::new(seed, purpose, &format!("{}{number}", topology.link_name(link)))
 }
 
 /// The name of the random stream of an impairment.
@@ -285,4 +271,13 @@ pub(in crate::simulation) fn impairment_of(
 
 fn outages(times: &[(Span, Span)]) -> Outages {
     Outages::new(times.iter().map(|(begin, end)| (Time::ZERO + *begin, Time::ZERO + *end)).collect())
+}
+
+/// A limit with room for `count` packets more.
+pub(in crate::simulation) fn longer(limit: Limit, count: u32) -> Limit {
+    match limit {
+        Limit::Packets(packets) => Limit::Packets(packets + count as u64),
+        Limit::Bytes(bytes) => Limit::Bytes(bytes + 65_535 * count as u64),
+        Limit::Bdp(_) => limit,
+    }
 }

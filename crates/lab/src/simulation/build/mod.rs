@@ -5,7 +5,7 @@
 mod channels;
 mod flows;
 pub(super) mod links;
-mod plan;
+pub(super) mod plan;
 mod resolved;
 
 use super::Settings;

@@ -4,7 +4,8 @@ use crate::scenario::paths::{FlowPath, PathNodes, lay_out};
 use crate::scenario::{FlowKind, Scenario};
 use crate::simulation::Settings;
 use crate::simulation::satellites::{self, SatelliteLayout};
-use net::{NodeId, Topology};
+use engine::Stream;
+use net::{LinkId, NodeId, Topology};
 use std::sync::atomic::AtomicBool;
 use units::Time;
 
@@ -90,4 +91,17 @@ impl<'a> Layout<'a> {
             .unwrap_or_else(|| unreachable!("a scenario's flows have paths"));
         Layout { topology, satellites, ends, pairs, paths }
     }
+}
+
+/// The random stream of a link for a purpose, of a run with this seed.
+pub(in crate::simulation) fn named_stream(
+    seed: u64,
+    topology: &Topology,
+    link: LinkId,
+    purpose: &str,
+) -> Stream {
+    // Parallel links have the same name: the later ones add their number.
+    let twin = (0..link.0).any(|other| topology.ends(LinkId(other)) == topology.ends(link));
+    let number = if twin { format!("#{}", link.0) } else { String::new() };
+    Stream::new(seed, purpose, &format!("{}{number}", topology.link_name(link)))
 }
