@@ -109,6 +109,11 @@ class Generator:
             document["traffic"] = [self.table("traffic")]
         if self.likely(0.2):
             self.add_wifi(document)
+        if self.likely(0.1):
+            document["topology"] = [
+                self.table("topology") | {"kind": "leaf_spine", "leaves": 2, "spines": 2, "hosts": 2}
+            ]
+            document["routing"] = self.choice("ecmp", "shortest")
         return document
 
     def add_wifi(self, document: Document) -> None:
@@ -386,7 +391,19 @@ def expected() -> set[str]:
         *(f"congestion_control {model['name']}" for model in models("controllers")),
         *(f"rate {kind}" for kind in rates),
         *(f"router {kind}" for kind in DEFINITIONS["router"]["properties"]["kind"]["enum"]),
-        *("change", "wifi", "quic", "udp", "traffic", "shaper", "back", "constellation iridium", "radio", "terminal"),
+        *(
+            "change",
+            "wifi",
+            "topology leaf_spine",
+            "quic",
+            "udp",
+            "traffic",
+            "shaper",
+            "back",
+            "constellation iridium",
+            "radio",
+            "terminal",
+        ),
     }
 
 

@@ -238,7 +238,7 @@ class LinkOutcome(TypedDict):
     true`."""
     low_latency: NotRequired[LowLatencyOutcome | None]
     """The low-latency queue of DualPI2; absent without one."""
-    wifi: WifiLinkOutcome | None
+    wifi: NotRequired[WifiLinkOutcome | None]
     """What the direction has done on its Wi-Fi channel; absent on other links."""
 
 
@@ -274,7 +274,7 @@ class Outcome(TypedDict):
     """The radio network, if there is one."""
     satellite: SatelliteOutcome | None
     """Satellites, if there are any."""
-    wifi: list[WifiOutcome]
+    wifi: NotRequired[list[WifiOutcome]]
     """Wi-Fi channels; absent without one."""
     fairness: Fairness
     """Fairness between flows."""

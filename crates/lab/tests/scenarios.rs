@@ -288,3 +288,48 @@ flow = [{ from = "a", to = "b", tcp = { congestion_control = { kind = "vegas", r
     let control = |scenario: &lab::Scenario| format!("{:?}", scenario.flows[0].kind.control());
     assert_eq!(control(&old), control(&new));
 }
+
+const FABRIC: &str = r#"
+duration = "50ms"
+routing = "ecmp"
+tcp = { min_rto = "10ms" }
+[[topology]]
+kind = "leaf_spine"
+leaves = 2
+spines = 4
+hosts = 8
+host_rate = "1Gbps"
+fabric_rate = "1Gbps"
+delay = "2us"
+queue = { kind = "droptail", limit = "100p" }
+"#;
+
+#[test]
+fn flows_are_spread_over_the_spines() {
+    let flow = |n: u32| format!("[[flow]]\nname = \"f{n}\"\nfrom = \"h{n}\"\nto = \"h{}\"\n", n + 8);
+    let text = FABRIC.to_string() + &(0..8).map(flow).collect::<String>();
+    let carried = |assignments: &[String]| {
+        let scenario = Scenario::parse("fabric.toml", &text, assignments).unwrap();
+        let mut run = lab::Run::new(&scenario, lab::Settings::default()).unwrap();
+        run.finish();
+        let outcome = run.outcome();
+        assert_eq!(outcome.links.len(), 2 * (16 + 8));
+        outcome.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 1e9
+    };
+    let (spread, shortest) = (carried(&[]), carried(&["routing=shortest".into()]));
+    assert!(shortest < 1.0, "all over one spine: {shortest} Gb/s");
+    assert!(spread > 2.0, "over four spines: {spread} Gb/s");
+    for (old, new, message) in [
+        ("\"leaf_spine\"", "\"leaf_spin\"", "unknown topology \"leaf_spin\"; did you mean \"leaf_spine\"?"),
+        (
+            "kind = \"leaf_spine\"",
+            "kind = \"fat_tree\"\nk = 3",
+            "topology[0].k: must be an even number up to 100",
+        ),
+        ("spines = 4\n", "", "topology[0].spines"),
+        ("\"ecmp\"", "\"ecpm\"", "routing: unknown routing \"ecpm\"; did you mean \"ecmp\"?"),
+    ] {
+        let error = Scenario::parse("fabric.toml", &text.replace(old, new), &[]).expect_err(new).to_string();
+        assert!(error.contains(message), "{new}: {error}");
+    }
+}

@@ -121,6 +121,54 @@ impl Topology {
         pairs.iter().map(|&(from, to)| self.route(&peeled, &mut trees, from, to)).collect()
     }
 
+    /// A path with the fewest links for each pair: at each node with several next links of such paths, the pair chooses one
+    /// by a hash of its flow, of the node and of `seed`, for all its packets (ECMP). Pairs `2n` and `2n + 1` are the two
+    /// directions of flow `n`. Fails on the first pair without a path.
+    pub fn ecmp_routes(&self, pairs: &[(NodeId, NodeId)], seed: u64) -> Result<Vec<Route>, RouteError> {
+        let n = self.names.len();
+        let out = ByNode::new(n, self.edges.iter().map(|edge| edge.from));
+        let into = ByNode::new(n, self.edges.iter().map(|edge| edge.to));
+        let mut distances: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
+        let mut routes = Vec::with_capacity(pairs.len());
+        for (number, &(from, to)) in pairs.iter().enumerate() {
+            let distance = distances.entry(to).or_insert_with(|| self.distances(&into, to));
+            if distance[from.0 as usize] == u32::MAX {
+                return Err(RouteError { from, to });
+            }
+            let flow = (number as u64 / 2) | (number as u64 % 2) << 63;
+            let (mut route, mut at) = (Route::new(), from);
+            while at != to {
+                let left = distance[at.0 as usize] - 1;
+                let nearer = |link: &&LinkId| distance[self.edges[link.0 as usize].to.0 as usize] == left;
+                let ways = out.of(at.0 as usize).iter().filter(nearer).count();
+                let way = ecmp_way(flow, at.0 as u64, ways as u64, seed) as usize;
+                let link = out.of(at.0 as usize).iter().filter(nearer).nth(way);
+                let link = *link.ok_or(RouteError { from, to })?;
+                route.push(link);
+                at = self.edges[link.0 as usize].to;
+            }
+            routes.push(route);
+        }
+        Ok(routes)
+    }
+
+    /// The number of links from each node to `to`; `u32::MAX` if there is no path.
+    fn distances(&self, into: &ByNode, to: NodeId) -> Vec<u32> {
+        let mut distance = vec![u32::MAX; self.names.len()];
+        distance[to.0 as usize] = 0;
+        let mut open = std::collections::VecDeque::from([to]);
+        while let Some(node) = open.pop_front() {
+            for link in into.of(node.0 as usize) {
+                let from = self.edges[link.0 as usize].from;
+                if distance[from.0 as usize] == u32::MAX {
+                    distance[from.0 as usize] = distance[node.0 as usize] + 1;
+                    open.push_back(from);
+                }
+            }
+        }
+        distance
+    }
+
     fn peel(&self) -> Peeled {
         let n = self.names.len();
         let out = ByNode::new(n, self.edges.iter().map(|edge| edge.from));
@@ -220,9 +268,44 @@ impl Topology {
     }
 }
 
+/// Which of `ways` equal next links a flow takes at a node.
+fn ecmp_way(flow: u64, node: u64, ways: u64, seed: u64) -> u64 {
+    ((mix(flow ^ mix(node ^ mix(seed))) as u128 * ways as u128) >> 64) as u64
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flows_are_spread_over_equal_paths() {
+        let ways: Vec<u64> = (0..10).map(|flow| ecmp_way(flow, 0, 4, 1)).collect();
+        assert_eq!(ways, [2, 1, 0, 3, 1, 0, 2, 3, 0, 1]);
+        let mut load = [0; 4];
+        (0..64).for_each(|flow| load[ecmp_way(flow, 0, 4, 1) as usize] += 1);
+        assert_eq!(load.iter().max(), Some(&18));
+        // Two leaves, four spines: 0 and 1 are leaves, 2 to 5 spines, 6 and 7 hosts.
+        let links: Vec<(u32, u32, u64)> =
+            (2..6).flat_map(|spine| [(0, spine, 1), (1, spine, 1)]).chain([(6, 0, 1), (7, 1, 1)]).collect();
+        let t = graph(8, &links);
+        let pairs: Vec<(NodeId, NodeId)> =
+            (0..200).flat_map(|_| [(NodeId(6), NodeId(7)), (NodeId(7), NodeId(6))]).collect();
+        let routes = t.ecmp_routes(&pairs, 1).unwrap();
+        assert!(routes.iter().all(|route| route.len() == 4));
+        let spines: std::collections::BTreeSet<u32> =
+            routes.iter().map(|route| t.ends(route[1]).1.0).collect();
+        assert_eq!(spines.len(), 4);
+        assert_eq!(routes, t.ecmp_routes(&pairs, 1).unwrap());
+        assert!(t.ecmp_routes(&[(NodeId(6), NodeId(6))], 1).unwrap()[0].is_empty());
+    }
 
     fn graph(n: usize, links: &[(u32, u32, u64)]) -> Topology {
         let mut t = Topology::default();

@@ -36,6 +36,7 @@ mod satellites;
 pub(crate) mod table;
 mod tcp;
 pub(crate) mod tle;
+mod topologies;
 mod traffic;
 mod transports;
 mod wifi;

@@ -43,6 +43,8 @@ pub struct Scenario {
     pub radio: Option<Arc<RadioNetwork>>,
     /// Basic service sets of Wi-Fi.
     pub wifi: Vec<Wifi>,
+    /// Whether flows are spread over all paths with the fewest links (ECMP).
+    pub ecmp: bool,
     /// Whether the file defines a study (`sweep`).
     pub is_study: bool,
     /// What changes during a run, in the order of time.

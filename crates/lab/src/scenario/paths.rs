@@ -93,6 +93,8 @@ pub(crate) struct PathNodes<'a> {
     pub radio: Range<u32>,
     /// The terminals of satellites.
     pub terminals: Range<u32>,
+    /// With ECMP the seed of its hash.
+    pub ecmp: Option<u64>,
 }
 
 impl PathNodes<'_> {
@@ -101,7 +103,11 @@ impl PathNodes<'_> {
     /// radio nodes packets use the radio channel.
     pub fn paths(&self, pairs: &[(NodeId, NodeId)]) -> Option<Vec<FlowPath>> {
         if self.radio.is_empty() && self.terminals.is_empty() {
-            let routes = self.topology.routes(pairs).ok()?.into_iter();
+            let routes = match self.ecmp {
+                Some(seed) => self.topology.ecmp_routes(pairs, seed),
+                None => self.topology.routes(pairs),
+            };
+            let routes = routes.ok()?.into_iter();
             return Some(
                 routes.map(|route| FlowPath { segments: smallvec![Segment::Links(route)] }).collect(),
             );
@@ -241,7 +247,8 @@ impl<'a> Routers<'a> {
             let node = |name: &String| nodes.of(name);
             let pairs: Vec<_> = needy.iter().map(|(flow, _)| (node(&flow.from), node(&flow.to))).collect();
             let radio = 0..self.radio_names.len() as u32;
-            let paths = PathNodes { topology: &topology, radio, terminals: 0..0 }.paths(&pairs)?;
+            let paths =
+                PathNodes { topology: &topology, radio, terminals: 0..0, ecmp: None }.paths(&pairs)?;
             paths.iter().map(|path| path.links().filter_map(router).collect()).collect()
         };
         needy.into_iter().zip(routers_on_path).find_map(|((flow, tcp), on_path)| {

@@ -9,7 +9,7 @@ use super::overrides::ScenarioText;
 use super::paths::Routers;
 use super::table::TableReader;
 use super::transports::Defaults;
-use super::{mistakes, overrides, traffic, wifi};
+use super::{mistakes, overrides, topologies, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,6 +57,19 @@ impl Scenario {
             link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
         let wifi = wifi::read_all(top.list("wifi")?.unwrap_or(&[]))?;
         wifi::resolve(link_items, &mut links, &wifi)?;
+        links.extend(topologies::read_all(top.list("topology")?.unwrap_or(&[]))?);
+        let ecmp = match top.text("routing")? {
+            None | Some("shortest") => false,
+            Some("ecmp") if satellites.is_none() && radio.is_none() => true,
+            Some("ecmp") => {
+                return Err(top.error("routing", "\"ecmp\" is for links; satellites and radio have their own"));
+            }
+            Some(other) => {
+                let message =
+                    format!("unknown routing \"{other}\"; {}", nearest(other, ["shortest", "ecmp"]));
+                return Err(top.error("routing", message));
+            }
+        };
         if links.is_empty() && satellites.is_none() && radio.is_none() {
             return Err(top.missing("link", "name at least one [[link]]"));
         }
@@ -107,6 +120,7 @@ impl Scenario {
             satellites,
             radio,
             wifi,
+            ecmp,
             is_study,
             changes: Vec::new(),
             prepared: Prepared::default(),

@@ -28,7 +28,32 @@ pub(super) const TOP: &[Key] = &[
     key("constellation", Table("constellation"), "none", "satellites"),
     key("terminal", Tables("terminal"), "none", "terminals of the satellites on the ground"),
     key("radio", Table("radio"), "none", "a network of radio nodes"),
+    key("topology", Tables("topology"), "none", "leaf-spine and fat-tree networks, in place of many links"),
+    key(
+        "routing",
+        Word(&["shortest", "ecmp"]),
+        "\"shortest\"",
+        "`\"ecmp\"`: each flow takes one of all paths with the fewest links, by a hash of flow, node and seed",
+    ),
     key("wifi", Tables("wifi_set"), "none", "basic service sets of Wi-Fi"),
+];
+
+pub(super) const TOPOLOGY: &[Key] = &[
+    key(
+        "kind",
+        Word(&["leaf_spine", "fat_tree"]),
+        "",
+        "hosts h0, h1, ..., then leaves l and spines s, or edges e, aggregations a and cores c",
+    ),
+    key("prefix", Text, "\"\"", "begin of the names of its nodes"),
+    key("leaves", Integer(1, 100_000), "none; needed with `\"leaf_spine\"`", "leaf switches"),
+    key("spines", Integer(1, 100_000), "none; needed with `\"leaf_spine\"`", "spine switches"),
+    key("hosts", Integer(1, 100_000), "none; needed with `\"leaf_spine\"`", "hosts of each leaf"),
+    key("k", Integer(1, 100_000), "none; needed with `\"fat_tree\"`", "ports of a switch, an even number"),
+    key("host_rate", Quantity("10Gbps"), "", "rate of the links of hosts"),
+    key("fabric_rate", Quantity("40Gbps"), "", "rate of the other links"),
+    key("delay", Quantity("1us"), "", "propagation delay of each link"),
+    key("queue", Queue, "unlimited", "queue of each link"),
 ];
 
 pub(super) const LINK: &[Key] = &[

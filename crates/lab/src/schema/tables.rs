@@ -4,7 +4,7 @@ use super::aqm::{CODEL, DUALPI2, FQ_CODEL, FQ_PIE, PIE};
 use super::form::{Key, Table};
 use super::keys::{
     BACK, BERNOULLI, BLACKOUT, CHANGE, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK,
-    NO_LOSS, RED, ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TRAFFIC, TRANSMITTER, UDP,
+    NO_LOSS, RED, ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TOPOLOGY, TRAFFIC, TRANSMITTER, UDP,
 };
 use super::quic::QUIC;
 use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
@@ -38,6 +38,7 @@ pub const TABLES: &[Table] = &[
     Table { name: "wifi_set", place: "`[[wifi]]`: a basic service set", keys: WIFI },
     Table { name: "shaper", place: "`shaper` of a link", keys: SHAPER },
     Table { name: "router", place: "`router` of a link", keys: ROUTER },
+    Table { name: "topology", place: "`[[topology]]`", keys: TOPOLOGY },
     Table { name: "flow", place: "`[[flow]]`", keys: FLOW },
     Table { name: "udp", place: "`udp` of a flow", keys: UDP },
     Table { name: "tcp", place: "`[tcp]` for all flows, and `tcp` of a flow or of traffic", keys: TCP },

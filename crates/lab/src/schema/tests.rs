@@ -19,6 +19,10 @@ link = [
   { name = "w", ends = ["g", "h"], rate = { kind = "wifi", medium = "set" } },
 ]
 wifi = [{ name = "set", ap = "g" }]
+topology = [
+  { kind = "leaf_spine", leaves = 1, spines = 1, hosts = 1, host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" },
+  { kind = "fat_tree", k = 2, prefix = "x", host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" },
+]
 flow = [
   { name = "f", from = "a", to = "b", tcp = {} },
   { name = "u", from = "a", to = "b", udp = { rate = "1kbps" } },
@@ -86,6 +90,7 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "link.o.back.rate" => "file",
             "link.w.rate" => "wifi",
             path if path.starts_with("wifi[") => "wifi_set",
+            path if path.starts_with("topology[") => "topology",
             path if path.ends_with(".shaper") => "shaper",
             path if path.contains(".loss") => [
                 "none",

@@ -349,6 +349,7 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         satellites,
         radio,
         wifi,
+        ecmp,
         changes,
         prepared,
     } = scenario;
@@ -360,6 +361,9 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
     );
     if !wifi.is_empty() {
         hasher.update(format!("{wifi:?}").as_bytes());
+    }
+    if *ecmp {
+        hasher.update(b"ecmp");
     }
     if !changes.is_empty() {
         hasher.update(format!("{changes:?} {prepared:?}").as_bytes());

@@ -86,9 +86,10 @@ impl<'a> Layout<'a> {
         let pairs: Vec<(NodeId, NodeId)> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
         let terminals = satellites.as_ref().map_or(0..0, SatelliteLayout::terminals);
         let radio = terminals.end..terminals.end + radio_nodes.len() as u32;
-        let paths = PathNodes { topology: &topology, radio, terminals }
-            .paths(&pairs)
-            .unwrap_or_else(|| unreachable!("a scenario's flows have paths"));
+        let paths =
+            PathNodes { topology: &topology, radio, terminals, ecmp: scenario.ecmp.then_some(plan.seed) }
+                .paths(&pairs)
+                .unwrap_or_else(|| unreachable!("a scenario's flows have paths"));
         Layout { topology, satellites, ends, pairs, paths }
     }
 }
