@@ -58,18 +58,7 @@ impl Scenario {
         let wifi = wifi::read_all(top.list("wifi")?.unwrap_or(&[]))?;
         wifi::resolve(link_items, &mut links, &wifi)?;
         links.extend(topologies::read_all(top.list("topology")?.unwrap_or(&[]))?);
-        let ecmp = match top.text("routing")? {
-            None | Some("shortest") => false,
-            Some("ecmp") if satellites.is_none() && radio.is_none() => true,
-            Some("ecmp") => {
-                return Err(top.error("routing", "\"ecmp\" is for links; satellites and radio have their own"));
-            }
-            Some(other) => {
-                let message =
-                    format!("unknown routing \"{other}\"; {}", nearest(other, ["shortest", "ecmp"]));
-                return Err(top.error("routing", message));
-            }
-        };
+        let ecmp = read_routing(&top, satellites.is_none() && radio.is_none())?;
         if links.is_empty() && satellites.is_none() && radio.is_none() {
             return Err(top.missing("link", "name at least one [[link]]"));
         }
@@ -139,6 +128,21 @@ impl Scenario {
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
         let found = Satellites::read(&top, until)?;
         Ok((top.need("constellation", found, "write constellation = { kind = \"iridium\" }")?, seed))
+    }
+}
+
+/// Whether flows are spread over equal paths; only links can have them.
+fn read_routing(top: &TableReader<'_>, links_only: bool) -> Result<bool> {
+    match top.text("routing")? {
+        None | Some("shortest") => Ok(false),
+        Some("ecmp") if links_only => Ok(true),
+        Some("ecmp") => {
+            Err(top.error("routing", "\"ecmp\" is for links; satellites and radio have their own routing"))
+        }
+        Some(other) => {
+            let message = format!("unknown routing \"{other}\"; {}", nearest(other, ["shortest", "ecmp"]));
+            Err(top.error("routing", message))
+        }
     }
 }
 

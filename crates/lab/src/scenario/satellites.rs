@@ -3,7 +3,7 @@
 use super::document::{TomlItem, TomlValue};
 use super::links::check_queue;
 use super::loss::read_losses;
-use super::model::{Direction, Loss, Queue, Satellites};
+use super::model::{Direction, Loss, Queue, RateVariation, Satellites};
 use super::table::TableReader;
 use super::tle;
 use crate::error::{ScenarioError, nearest};
@@ -177,6 +177,9 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     };
     let given = super::rate::read(&inner)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
     let (rate, variation) = inner.need("rate", given, "such as rate = \"25Mbps\"")?;
+    if let Some(RateVariation::Wifi(_)) = variation {
+        return Err(inner.error("rate", "a satellite link has no Wi-Fi; write a rate such as \"25Mbps\""));
+    }
     let queue = Queue::read(&inner)?.unwrap_or(usual.queue);
     let losses = read_losses(&inner)?.unwrap_or_default();
     if !losses.iter().all(|loss| matches!(loss, Loss::Bernoulli { .. } | Loss::GilbertElliott { .. })) {

@@ -84,13 +84,13 @@ impl Network {
         tap: &mut T,
         service: &mut Service,
         (id, channel, direction): (u32, u32, u32),
-        packet: Waiting,
+        packet: &Waiting,
     ) -> bool {
         let now = packet.arrived;
         let full = self.channels[channel as usize].refuses(direction);
-        if full || !service.scheduler.enqueue(packet, false, &mut service.drops) {
+        if full || !service.scheduler.enqueue(*packet, false, &mut service.drops) {
             if T::PACKETS && !full {
-                let rule = || service.scheduler.rule(&packet, now, Point::Arrival);
+                let rule = || service.scheduler.rule(packet, now, Point::Arrival);
                 report(tap, (id, now, true), &packet.packet, rule);
             }
             self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
@@ -101,7 +101,7 @@ impl Network {
         if T::PACKETS {
             let step = PacketStep::Enqueue;
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
-            report(tap, (id, now, false), &packet.packet, || service.scheduler.mark_at_arrival(&packet));
+            report(tap, (id, now, false), &packet.packet, || service.scheduler.mark_at_arrival(packet));
         }
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, true);
@@ -115,6 +115,7 @@ impl Network {
     }
 
     /// The next access to a channel, if its time has come; the item can be void.
+    #[inline(never)] // keeps the path of other scheduled links short
     pub(super) fn access<T: Tap>(&mut self, event_queue: &mut EventQueue<Packet>, tap: &mut T, number: u32) {
         let now = event_queue.now();
         if self.channels[number as usize].due != now {

@@ -63,11 +63,10 @@ impl Network {
         }
         let Some(mut service) = self.ingress[ingress].service.take() else { return false };
         let waiting = Waiting { packet, arrived: now, effect, marked: false };
-        let accepted = match service.transmitter {
-            Transmitter::Channel(channel, direction) => {
-                self.offer_to_channel(event_queue, tap, &mut service, (id, channel, direction), waiting)
-            }
-            _ => self.offer(event_queue, tap, &mut service, id, waiting),
+        let accepted = if let Transmitter::Channel(channel, direction) = service.transmitter {
+            self.offer_to_channel(event_queue, tap, &mut service, (id, channel, direction), &waiting)
+        } else {
+            self.offer(event_queue, tap, &mut service, id, waiting)
         };
         self.ingress[ingress].service = Some(service);
         if accepted && effect.duplicate {
