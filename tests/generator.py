@@ -102,12 +102,14 @@ class Generator:
         """Nodes in a line with some more links between them, flows, sometimes traffic."""
         pairs = [*itertools.pairwise(self.nodes), *(self.ends() for _ in range(self.random.randrange(3)))]
         document: Document = {
-            "link": [self.table("link") | {"ends": list(pair)} for pair in pairs],
+            "link": [self.link() | {"ends": list(pair)} for pair in pairs],
             "flow": [self.flow(i) for i in range(self.flows)],
         }
         if self.likely(0.2):
             document["traffic"] = [self.table("traffic")]
-        if self.likely(0.2):
+        if self.likely(0.03):
+            self.add_routers(document)
+        if self.likely(0.15):
             self.add_wifi(document)
         if self.likely(0.1):
             document["topology"] = [
@@ -115,6 +117,25 @@ class Generator:
             ]
             document["routing"] = self.choice("ecmp", "shortest")
         return document
+
+    def link(self) -> Document:
+        """A link with a delay, which only a Wi-Fi link can do without, and without Wi-Fi."""
+        link = {"delay": self.value("link", "delay", {})} | self.table("link")
+        for table in (link, link.get("back", {})):
+            if isinstance(table.get("rate"), dict) and table["rate"].get("kind") == "wifi":
+                table["rate"] = "2Mbps"
+        return link
+
+    def add_routers(self, document: Document) -> None:
+        """Routers with feedback on all links, and a flow that needs them."""
+        kind = self.choice("rcp", "xcp")
+        for link in document["link"]:
+            ends = link["ends"]
+            link.clear()
+            link |= {"ends": ends, "rate": "2Mbps", "delay": "10ms", "router": {"kind": kind}}
+        document["flow"][0] |= {"from": self.nodes[0], "to": self.nodes[-1], "tcp": {"congestion_control": kind}}
+        for other in ("quic", "udp"):
+            document["flow"][0].pop(other, None)
 
     def add_wifi(self, document: Document) -> None:
         """One node becomes an access point, and one or two of its links Wi-Fi links."""
