@@ -1,10 +1,10 @@
 //! Runs whose policies wait for actions from Python, many at a time: arrays go over as buffers.
 
 use crate::errors::{controller_error, guarded};
-use crate::run::{Finished, build, drive, finished};
+use crate::run::build;
 use crate::scenario::PyScenario;
 use cc::{Feature, Measured, Plan};
-use lab::{Environment, Recording, Run, Settings};
+use lab::{Environment, Recording, Settings};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -218,33 +218,12 @@ impl Environments {
         active.copy_from_slice(py, &running)?;
         state.copy_from_slice(py, &states)
     }
-
-    /// Simulated time of an environment, s.
-    fn now_s(&self, index: usize) -> PyResult<f64> {
-        self.with(index, |run| Ok(run.now().ps() as f64 / 1e12))
-    }
-
-    /// Runs an environment to the end of its scenario and returns the results. Its flows make no more decisions.
-    fn finish(&self, py: Python<'_>, index: usize) -> PyResult<Finished> {
-        let result = self.with(index, |run| {
-            drive(py, run, |run: &mut Run| run.advance(1 << 13), None)?;
-            finished(py, run)
-        });
-        *lock(self.slot(index)?) = Slot::default();
-        result
-    }
 }
 
 impl Environments {
     fn slot(&self, index: usize) -> PyResult<&Mutex<Slot>> {
         let message = || PyValueError::new_err(format!("there is no environment {index}"));
         self.slots.get(index).ok_or_else(message)
-    }
-
-    fn with<T>(&self, index: usize, use_run: impl FnOnce(&mut Run) -> PyResult<T>) -> PyResult<T> {
-        let mut slot = lock(self.slot(index)?);
-        let environment = slot.environment.as_mut();
-        use_run(environment.ok_or_else(|| PyRuntimeError::new_err("no episode has begun"))?.run())
     }
 }
 

@@ -275,7 +275,3 @@ class Batch:
         for mine, theirs in ((self.steps, other.steps), (self.capacity, other.capacity)):
             mine[to] = theirs[index]
         self.fair_share[to] = other.fair_share[index]
-
-    def now_s(self, index: int) -> float:
-        """Simulated time of an environment, seconds."""
-        return self._core.now_s(index)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock.files import BadInput, write_text
 from ackclock.policy.conventions import ACTIONS, CONVENTIONS, Convention
+from ackclock.text import shown
 
 ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Elu": "elu"}
 """Operators of ONNX, and the activations of policy files."""
@@ -226,13 +227,8 @@ def described(path: str | Path) -> str:
     ]
     record = table.get("record", {})
     if isinstance(record, dict):
-        lines += [_printable(f"record     {key}: {value}") for key, value in record.items()]
+        lines += [shown(f"record     {key}: {value}") for key, value in record.items()]
     return "\n".join(lines)
-
-
-def _printable(text: str) -> str:
-    """A line of a stranger's file without control characters."""
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def export(model: Path, like: str, out: Path) -> None:

@@ -100,11 +100,6 @@ impl Environment {
         &self.active
     }
 
-    /// What is observed, and how actions act.
-    pub fn plan(&self) -> &Arc<Plan> {
-        &self.plan
-    }
-
     /// Advances to the next decision and returns its time; `None` if the run or every flow has ended before it.
     fn next_decision(&mut self, flows: &[u32]) -> Option<Time> {
         // The timers of the last decision take the actions.

@@ -69,11 +69,6 @@ impl BlockAck {
         Mpdu { number, attempts: 0, packet }
     }
 
-    /// Puts MPDUs back that were not transmitted, in order.
-    pub fn put_back(&mut self, mpdus: Vec<Mpdu>) {
-        self.merge(mpdus);
-    }
-
     /// Whether there is something to send again.
     pub fn has_again(&self) -> bool {
         !self.again.is_empty()
@@ -106,7 +101,7 @@ impl BlockAck {
                 failed.push(mpdu);
             }
         }
-        self.merge(failed);
+        self.put_back(failed);
         while let Some(place) = self.places.front() {
             let (packet, delivered) = match place {
                 Place::Missing => break,
@@ -121,7 +116,7 @@ impl BlockAck {
     }
 
     /// Puts MPDUs among those to send again; both are in the order of their numbers.
-    fn merge(&mut self, mpdus: Vec<Mpdu>) {
+    pub fn put_back(&mut self, mpdus: Vec<Mpdu>) {
         if let (Some(last), Some(first)) = (mpdus.last(), self.again.front())
             && last.number > first.number
         {
