@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,11 @@ from ackclock.papers.calibration import ControlCell, Fit, fit
 from ackclock.papers.folder import Claim, Paper
 from ackclock.papers.judge import DIRECTIONS, SIZES, ClaimResult, _one_size, _swept, direction, size
 from ackclock.papers.readings import EQUIVALENT, Reading, check, combination, others
-from ackclock.papers.results import Results
+from ackclock.papers.results import Results, Shared
+from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
+from ackclock.study.plan import Run, StudyPlan
+from ackclock.study.store import Finished
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Once = Callable[[str, Callable[[Path], None]], Path]
@@ -509,3 +512,24 @@ def test_a_folder_out_of_order_is_told(root: Path, tmp_path: Path, file: str, ol
     with pytest.raises(BadInput) as caught:
         papers.Paper(folder)
     assert message in str(caught.value)
+
+
+class NotNeeded:
+    """An executor for studies whose runs are all in a store."""
+
+    def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[list[Finished]]:
+        assert not runs, "a run of another study is run again"
+        yield from ()
+
+
+def test_a_run_that_two_studies_have_is_run_once(tmp_path: Path) -> None:
+    study = Study.load("@dumbbell", ["sweep.seed=[1, 2]", "duration=2s"])
+    with Store.create(tmp_path / "first") as store:
+        sweep(study, store, Local(1))
+        before = store.texts()
+    with Store.create(tmp_path / "second") as store:
+        summary = sweep(study, store, Shared(NotNeeded(), tmp_path))
+        assert (summary.done, store.texts()) == (2, before)
+    (tmp_path / "first" / "runs.sqlite").write_bytes(b"damaged" * 1000)
+    with Store.create(tmp_path / "third") as store:
+        assert sweep(study, store, Shared(NotNeeded(), tmp_path)).done == 2

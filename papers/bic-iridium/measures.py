@@ -25,8 +25,8 @@ PACKET_SEEDS = 5
 @cache
 def arrivals(results: Results, place: str, control: str, seed: int, study: str = "pairs") -> tuple[pl.DataFrame, int]:
     """Arrivals of the first flow's data at its terminal (time_s, delay_s), and how many of them queues dropped."""
-    run = results.trace(study, seed, {"place": place, "control": control}, packets=True)
-    events = run.packets_of(FLOW).filter(pl.col("kind") == "data")
+    where = {"place": place, "control": control}
+    events = results.trace(study, seed, where, packets=True).packets_of(FLOW).filter(pl.col("kind") == "data")
     dropped = events.filter((pl.col("event") == "drop") & (pl.col("reason") == "queue")).height
     uplink = pl.col("link") == "a->*"
     sent = events.filter((pl.col("event") == "enqueue") & uplink)

@@ -112,7 +112,7 @@ fn finished(py: Python<'_>, run: &LiveRun) -> PyResult<FinishedLive> {
         outcome: run.to_json(),
         valid: run.valid(),
         flow_names: vec![run.flow_name()],
-        windows: window_columns(py, run.windows())?,
+        windows: window_columns(py, run.windows().clone())?,
     })
 }
 

@@ -6,7 +6,7 @@ use lab::{Recording, Run, Settings, TraceMode};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use units::{Rate, Span};
+use units::{Rate, Span, Time};
 
 /// Events between two checks of signals and progress: some milliseconds, more with the auditor.
 pub(crate) const CHUNK: u64 = 1 << 16;
@@ -99,16 +99,18 @@ pub(crate) fn run(
     let advance =
         |run: &mut Run| run.advance(chunk) || until_s.is_some_and(|until| run.progress() * duration > until);
     drive(py, &mut run, advance, progress.as_ref())?;
-    finished(py, &mut run)
+    finished(py, run)
 }
 
 /// What a run has recorded, after its end.
-pub(crate) fn finished(py: Python<'_>, run: &mut Run) -> PyResult<Finished> {
+pub(crate) fn finished(py: Python<'_>, mut run: Run) -> PyResult<Finished> {
     let recording = run.recording();
     let (violations, violation_count) = if recording.audit { run.audit() } else { Default::default() };
     let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
     let qlogs = run.qlogs().into_iter().map(|(name, [sender, receiver])| (name, sender, receiver)).collect();
     let outcome = run.outcome();
+    let fingerprint = if recording.fingerprint { run.fingerprint() } else { String::new() };
+    let (windows, packets) = run.take_logs();
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
         outcome: outcome.to_json(),
@@ -118,10 +120,10 @@ pub(crate) fn finished(py: Python<'_>, run: &mut Run) -> PyResult<Finished> {
         segment_bytes: (0..run.flow_names().len()).map(|flow| run.segment_bytes(flow as u32)).collect(),
         violations: violations.iter().map(ToString::to_string).collect(),
         violation_count,
-        fingerprint: if recording.fingerprint { run.fingerprint() } else { String::new() },
-        windows: window_columns(py, run.windows())?,
-        packets: packet_columns(py, run, recording.packets)?,
-        radio: radio_columns(py, run)?,
+        fingerprint,
+        windows: window_columns(py, windows)?,
+        packets: packet_columns(py, packets, recording.packets)?,
+        radio: radio_columns(py, &run)?,
         captured,
         qlogs,
     })
@@ -167,46 +169,45 @@ pub(crate) fn drive(
     }
 }
 
+/// Puts a column into `columns` as bytes, and frees it: a log can take a hundred megabytes.
+fn put<T: bytemuck::NoUninit>(columns: &Bound<'_, PyDict>, name: &str, column: Vec<T>) -> PyResult<()> {
+    columns.set_item(name, PyBytes::new(columns.py(), bytemuck::cast_slice(&column)))
+}
+
 /// The window trace as columns of bytes.
-pub(crate) fn window_columns(py: Python<'_>, log: &lab::WindowLog) -> PyResult<Py<PyDict>> {
+pub(crate) fn window_columns(py: Python<'_>, log: lab::WindowLog) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
-    let bytes = |column: &[u8]| PyBytes::new(py, column);
-    columns.set_item("time_s", bytes(bytemuck::cast_slice(&log.time_s)))?;
-    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
-    columns.set_item("event", bytes(&log.event))?;
-    columns.set_item("cwnd", bytes(bytemuck::cast_slice(&log.cwnd)))?;
-    columns.set_item("ssthresh", bytes(bytemuck::cast_slice(&log.ssthresh)))?;
-    columns.set_item("ack", bytes(bytemuck::cast_slice(&log.ack)))?;
-    columns.set_item("rtt_s", bytes(bytemuck::cast_slice(&log.rtt_s)))?;
-    columns.set_item("in_flight", bytes(bytemuck::cast_slice(&log.in_flight)))?;
-    columns.set_item("phase", bytes(&log.phase))?;
-    columns.set_item("cause", bytes(&log.cause))?;
+    put(&columns, "time_s", log.time_s)?;
+    put(&columns, "flow", log.flow)?;
+    put(&columns, "event", log.event)?;
+    put(&columns, "cwnd", log.cwnd)?;
+    put(&columns, "ssthresh", log.ssthresh)?;
+    put(&columns, "ack", log.ack)?;
+    put(&columns, "rtt_s", log.rtt_s)?;
+    put(&columns, "in_flight", log.in_flight)?;
+    put(&columns, "phase", log.phase)?;
+    put(&columns, "cause", log.cause)?;
     let internals = PyDict::new(py);
-    for (name, column) in &log.internals {
-        internals.set_item(name, bytes(bytemuck::cast_slice(column)))?;
+    for (name, column) in log.internals {
+        put(&internals, &name, column)?;
     }
     columns.set_item("internals", internals)?;
     Ok(columns.unbind())
 }
 
-pub(crate) fn packet_columns(py: Python<'_>, run: &mut Run, wanted: bool) -> PyResult<Py<PyDict>> {
+fn packet_columns(py: Python<'_>, log: lab::PacketLog, wanted: bool) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
-    if !wanted {
-        return Ok(columns.unbind());
+    if wanted {
+        put(&columns, "time_s", log.time.into_iter().map(Time::seconds).collect())?;
+        put(&columns, "link", log.link)?;
+        put(&columns, "event", log.event)?;
+        put(&columns, "reason", log.reason)?;
+        put(&columns, "flow", log.flow)?;
+        put(&columns, "kind", log.kind)?;
+        put(&columns, "seq", log.seq)?;
+        put(&columns, "size", log.size)?;
+        put(&columns, "marked", log.marked)?;
     }
-    let log = run.packets();
-    let bytes = |column: &[u8]| PyBytes::new(py, column);
-    let times: Vec<f64> = log.time.iter().map(|t| t.seconds()).collect();
-    let marked: Vec<u8> = log.marked.iter().map(|m| *m as u8).collect();
-    columns.set_item("time_s", bytes(bytemuck::cast_slice(&times)))?;
-    columns.set_item("link", bytes(bytemuck::cast_slice(&log.link)))?;
-    columns.set_item("event", bytes(&log.event))?;
-    columns.set_item("reason", bytes(&log.reason))?;
-    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
-    columns.set_item("kind", bytes(&log.kind))?;
-    columns.set_item("seq", bytes(bytemuck::cast_slice(&log.seq)))?;
-    columns.set_item("size", bytes(bytemuck::cast_slice(&log.size)))?;
-    columns.set_item("marked", bytes(&marked))?;
     Ok(columns.unbind())
 }
 

@@ -97,8 +97,8 @@ impl World {
     #[pyo3(signature = (progress=None))]
     fn finish(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Finished> {
         self.with(|run| drive(py, run, |run: &mut Run| run.advance(FEW), progress.as_ref()))?;
-        let mut run = self.lock().take().ok_or_else(|| PyRuntimeError::new_err("this run is finished"))?;
-        finished(py, &mut run)
+        let run = self.lock().take().ok_or_else(|| PyRuntimeError::new_err("this run is finished"))?;
+        finished(py, run)
     }
 }
 

@@ -106,6 +106,8 @@ class AxisComparison:
     base: str
     where: Where = field(default_factory=dict)
     note: str = ""
+    full_only: bool = False
+    """Left out by --quick: no claim needs it."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ class Extra:
     id: str
     title: str
     code: str
+    full_only: bool = False
+    """Left out by --quick: no claim needs it."""
 
 
 @dataclass(frozen=True)
@@ -465,6 +469,10 @@ class Paper:
             raise BadInput(f"{self.folder / name}.py: {type(error).__name__}: {error}") from error
         self._modules[name] = module
         return module
+
+    def forget_code(self) -> None:
+        """Forget the imported modules, and with them what their functions have cached."""
+        self._modules.clear()
 
 
 def call(paper: Paper, module: str, name: str, *arguments: Any, **options: Any) -> Any:

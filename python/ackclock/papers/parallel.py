@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
+import os
 import queue
 import signal
 from collections import defaultdict
@@ -76,6 +78,9 @@ def reproduce_all(
     Bad input of one paper does not stop the others. Any other exception, such as KeyboardInterrupt, ends all processes
     at once; finished runs are kept.
     """
+    # A process reproduces several papers. Without these limits of glibc it keeps the memory of the largest tables.
+    os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", "1000000")
+    os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", "1000000")
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
     counts = _Counts(_expected(papers, comparison, options.quick), progress)
@@ -179,7 +184,10 @@ def _reporting(paper: str) -> Callable[[str], Progress]:
 
 def _reproduce(paper: Paper, options: Options) -> Reproduction:
     executor = ENGINES[options.engine](options.jobs)
-    return reproduce(paper, options.out, executor, quick=options.quick, progress=_reporting(paper.key))
+    made = reproduce(paper, options.out, executor, quick=options.quick, progress=_reporting(paper.key))
+    made.paper.forget_code()
+    gc.collect()  # the tables of this paper, before the next one has its own
+    return made
 
 
 def _compare(folder: Path, options: Options) -> ControllerComparison:

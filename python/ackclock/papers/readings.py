@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +161,8 @@ def kept(study: Study, keep: Mapping[str, list[str]]) -> list[int]:
     return points
 
 
-def said(label: str) -> dict[str, str]:
+@cache
+def said(label: str) -> Mapping[str, str]:
     """The pairs of a label such as "K=2;Cf=2Mbps"; empty for any other label."""
     pairs = [part.split("=", 1) for part in label.split(";")]
     return {key.strip(): value.strip() for key, value in pairs} if all(len(pair) == 2 for pair in pairs) else {}

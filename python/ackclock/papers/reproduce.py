@@ -14,7 +14,7 @@ from ackclock import stats, topology, view
 from ackclock.files import BadInput, check_folder, save_figure, write_text
 from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit, held_out
-from ackclock.papers.folder import AxisComparison, Figure, Network, Paper, Where, call
+from ackclock.papers.folder import AxisComparison, Extra, Figure, Network, Paper, Where, call
 from ackclock.papers.judge import Verdict, judge
 from ackclock.papers.readings import (
     ALL_PARAMETERS,
@@ -93,8 +93,10 @@ def reproduce(
     # Readings that the quick form leaves out could change a size.
     sizes = calibration.fits and not (quick and equivalent)
     verdicts = judge(results, paper.claims, readings, sizes=sizes)
-    comparisons = [(c, _compare(results, c)) for c in paper.comparisons]
-    extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras]
+    parts: list[AxisComparison | Extra] = [*paper.comparisons, *paper.extras]
+    left_out = [part for part in parts if quick and part.full_only]
+    comparisons = [(c, _compare(results, c)) for c in paper.comparisons if c not in left_out]
+    extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras if e not in left_out]
     said = {name: results.say(value) for name, value in paper.values.items()} | {"calibrated": calibrated.label}
     try:
         summary = paper.summary.format_map(said)
@@ -113,6 +115,7 @@ def reproduce(
         sized=sizes,
         comparisons=comparisons,
         extras=extras,
+        left_out=[part.title for part in left_out],
         figures=figures,
         opened=opened,
         networks=networks,

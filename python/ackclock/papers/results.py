@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,15 @@ from ackclock.result import Result, Trace
 from ackclock.study import Store, Study, sweep, sweep_variants
 from ackclock.study.executors import Executor
 from ackclock.study.schema import outcome_schema
+from ackclock.study.store import FILE, Finished
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from ackclock.study.plan import Run, StudyPlan
     from ackclock.study.sweep import Progress
 
 
-MOST_TRACES = 4
-"""Maximum number of runs that are kept with their traces: each can take tens of megabytes."""
 Keep = Mapping[str, list[str]]
 """The labels of each axis that are run."""
 READING = "reading"
@@ -77,6 +78,26 @@ class StudyUse:
     where: tuple[tuple[str, str], ...] = ()
 
 
+class Shared:
+    """An executor that takes a run from another store of the paper if one has it, and else has it run."""
+
+    def __init__(self, executor: Executor, stores: Path) -> None:
+        self._executor = executor
+        self._stores = stores
+
+    def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[list[Finished]]:
+        """See Executor."""
+        missing = {run.run_id: run for run in runs}
+        for file in sorted(self._stores.glob(f"*/{FILE}")):
+            there: list[Finished] = []
+            with suppress(BadInput), Store.open(file.parent) as store:  # a damaged store is repaired when it is written
+                there = store.outcomes_of(missing)
+            yield there
+            for finished in there:
+                del missing[finished.run_id]
+        yield from self._executor.run(study, list(missing.values()))
+
+
 @dataclass
 class _ResultsContext:
     """What all readings of a paper's results have in common."""
@@ -92,7 +113,8 @@ class _ResultsContext:
     axes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     others: list[Reading] = field(default_factory=list)
     studies_used: list[StudyUse] = field(default_factory=list)
-    traces: dict[tuple[Any, ...], Result] = field(default_factory=dict)
+    last_trace: tuple[tuple[Any, ...], Result] | None = None
+    """The last run with its trace, and what names it. Only one is kept: it can take a hundred megabytes."""
     used_by_cells: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -115,7 +137,7 @@ class Results:
         self.paper = paper
         self.quick = quick
         self.reading = reading or Reading(AS_FILED)
-        self._shared = _ResultsContext(paper, folder, executor, quick, progress)
+        self._shared = _ResultsContext(paper, folder, Shared(executor, folder / "studies"), quick, progress)
         self._calibrated: Results = self
         self._own_seeds: int | None = None
         self._tables: dict[str, dict[str, pl.DataFrame]] = {}
@@ -414,9 +436,9 @@ class Results:
         """
         self._shared.studies_used.append(StudyUse(name, seed, tuple(sorted(where.items()))))
         key = (self.reading.label, name, seed, tuple(sorted(where.items())), trace)
-        traces = self._shared.traces
-        if key in traces and not packets:
-            return traces[key]
+        last = self._shared.last_trace
+        if last is not None and last[0] == key and not packets:
+            return last[1]
         study = self.study(name)
         points = self.points(name, where)
         if len(points) != 1:
@@ -424,10 +446,10 @@ class Results:
         scenario = study.scenario(points[0])
         if packets:  # too large to be kept
             return scenario.run(seed=seed, packets=True)
-        while len(traces) >= MOST_TRACES:
-            del traces[next(iter(traces))]
-        traces[key] = scenario.run(seed=seed, trace=trace)
-        return traces[key]
+        self._shared.last_trace = None
+        made = scenario.run(seed=seed, trace=trace)
+        self._shared.last_trace = key, made
+        return made
 
 
 def each_seed(rows: pl.DataFrame, column: str) -> list[float]:

@@ -131,8 +131,9 @@ def _source(paper: Paper, module: str) -> str:
 
 def _functions(text: str) -> dict[str, str]:
     """The source of each function of a module."""
-    found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return {node.name: ast.get_source_segment(text, node) or "" for node in found}
+    lines = text.splitlines()
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return {node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions}
 
 
 class PaperRuns:

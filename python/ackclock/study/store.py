@@ -376,6 +376,13 @@ class Store:
         rows = self._read_runs(set()).items()
         return {run_id: zlib.decompress(row[2]).decode() for run_id, row in rows if row[2] is not None}
 
+    def outcomes_of(self, run_ids: Iterable[str]) -> list[Finished]:
+        """The runs of these identities that are undamaged and have an outcome."""
+        query = f"SELECT {RUN} FROM run WHERE outcome IS NOT NULL AND run_id IN (SELECT value FROM json_each(?))"
+        with self._translate_sqlite_errors():
+            rows = self._index.execute(query, (json.dumps(list(run_ids)),)).fetchall()
+        return [Finished(row[0], zlib.decompress(row[2]).decode()) for row in rows if is_sound(row)]
+
     def _rows(self) -> Iterator[tuple[int, str, int, str, str, bytes]]:
         """Position, run, seed, axes, time and outcome of every undamaged run of the plan. Missing runs are noted."""
         plan = self._plan()

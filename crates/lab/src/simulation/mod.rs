@@ -272,6 +272,14 @@ impl Run {
         each!(&self.inner, simulation => &simulation.recorder.packets)
     }
 
+    /// Window trace and packet events of a run that has ended. The run has none afterwards.
+    pub fn take_logs(&mut self) -> (WindowLog, PacketLog) {
+        each!(&mut self.inner, simulation => {
+            let recorder = &mut simulation.recorder;
+            (std::mem::take(&mut recorder.windows), std::mem::take(&mut recorder.packets))
+        })
+    }
+
     /// The drops and marks with their rules, in the order in which they were decided.
     pub fn rules(&self) -> &[RuleRow] {
         each!(&self.inner, simulation => &simulation.recorder.rules)

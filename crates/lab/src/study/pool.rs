@@ -98,9 +98,11 @@ impl Pool {
             Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
             Err(RecvTimeoutError::Disconnected) => return None,
         };
-        // A wake-up for every run would cost as much as a short run.
-        if self.workers.iter().any(|worker| !worker.is_finished()) {
-            std::thread::sleep(GATHER);
+        // A wake-up for every run would cost as much as a short run, and a wait of fixed length more than a small study.
+        let mut wait = GATHER / 32;
+        while wait < GATHER && self.workers.iter().any(|worker| !worker.is_finished()) {
+            std::thread::sleep(wait);
+            wait *= 2;
         }
         done.extend(self.results.try_iter());
         Some(done)

@@ -33,13 +33,15 @@ impl RadioTimer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
     pub now: Time,
-    nodes: usize,
+    /// The timers of one kind have `1 << bits` places: a node and a timer follow from a place without a division.
+    bits: u32,
     deadlines: Deadlines,
 }
 
 impl Clock {
     pub fn new(nodes: usize) -> Clock {
-        Clock { now: Time::ZERO, nodes, deadlines: Deadlines::new(RadioTimer::ALL.len() * nodes) }
+        let bits = nodes.next_power_of_two().trailing_zeros();
+        Clock { now: Time::ZERO, bits, deadlines: Deadlines::new(RadioTimer::ALL.len() << bits) }
     }
     #[inline]
     pub fn now(&self) -> Time {
@@ -47,13 +49,14 @@ impl Clock {
     }
     #[inline]
     pub fn set(&mut self, node: u32, timer: RadioTimer, at: Time) {
-        self.deadlines.set(timer as usize * self.nodes + node as usize, at);
+        self.deadlines.set(((timer as usize) << self.bits) + node as usize, at);
     }
     /// The first timer: its time, node and kind.
     #[inline]
     pub fn first(&mut self) -> Option<(Time, u32, RadioTimer)> {
         let (at, place) = self.deadlines.first()?;
-        Some((at, (place % self.nodes) as u32, RadioTimer::ALL[place / self.nodes]))
+        let kind = place >> self.bits;
+        Some((at, (place - (kind << self.bits)) as u32, RadioTimer::ALL[kind]))
     }
     /// A time that is not later than the first timer.
     pub fn bound(&self) -> Time {

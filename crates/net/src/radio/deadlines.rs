@@ -11,10 +11,10 @@ use units::Time;
 /// Deadlines by place.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
-    /// Picoseconds; `NEVER` for none. The length is a multiple of a group.
-    at: Vec<u64>,
+    /// Picoseconds; `NEVER` for none.
+    at: Vec<[u64; GROUP]>,
     /// Not later than the first of each group.
-    groups: Vec<u64>,
+    groups: Vec<[u64; GROUP]>,
     /// Not later than the first of each group of groups.
     tops: Vec<u64>,
 }
@@ -25,60 +25,67 @@ const NEVER: u64 = u64::MAX;
 impl Deadlines {
     pub fn new(places: usize) -> Deadlines {
         let tops = places.div_ceil(GROUP * GROUP).max(1);
-        let (groups, at) = (tops * GROUP, tops * GROUP * GROUP);
-        Deadlines { at: vec![NEVER; at], groups: vec![NEVER; groups], tops: vec![NEVER; tops] }
+        let never = [NEVER; GROUP];
+        Deadlines { at: vec![never; tops * GROUP], groups: vec![never; tops], tops: vec![NEVER; tops] }
     }
 
     #[inline]
     pub fn set(&mut self, place: usize, at: Time) {
         let at = at.ps();
-        self.at[place] = at;
-        let group = &mut self.groups[place / GROUP];
+        let number = place / GROUP;
+        self.at[number][place % GROUP] = at;
+        let group = &mut self.groups[number / GROUP][number % GROUP];
         if at < *group {
             *group = at;
-            let top = &mut self.tops[place / (GROUP * GROUP)];
+            let top = &mut self.tops[number / GROUP];
             *top = at.min(*top);
         }
     }
 
     /// No deadline comes before this.
     pub fn bound(&self) -> Time {
-        Time::from_ps(least(&self.tops).1)
+        Time::from_ps(self.first_top().1)
+    }
+
+    fn first_top(&self) -> (usize, u64) {
+        self.tops.iter().copied().enumerate().reduce(earlier).unwrap_or((0, NEVER))
     }
 
     /// The first deadline and its place; none if there is none.
     #[inline]
     pub fn first(&mut self) -> Option<(Time, usize)> {
         loop {
-            let (top, bound) = least(&self.tops);
+            let (top, bound) = self.first_top();
             if bound == NEVER {
                 return None;
             }
-            let begin = top * GROUP;
-            let (group, second) = least(&self.groups[begin..begin + GROUP]);
+            let (group, second) = first_of(&self.groups[top]);
             if second != bound {
                 self.tops[top] = second;
                 continue;
             }
-            let begin = (begin + group) * GROUP;
-            let (place, found) = least(&self.at[begin..begin + GROUP]);
+            let number = top * GROUP + group;
+            let (place, found) = first_of(&self.at[number]);
             if found == second {
-                return Some((Time::from_ps(found), begin + place));
+                return Some((Time::from_ps(found), number * GROUP + place));
             }
-            self.groups[begin / GROUP] = found;
+            self.groups[top][group] = found;
         }
     }
 }
 
 #[inline]
-fn least(values: &[u64]) -> (usize, u64) {
-    let mut best = (0, NEVER);
-    for (place, &value) in values.iter().enumerate() {
-        if value < best.1 {
-            best = (place, value);
-        }
-    }
-    best
+fn earlier(a: (usize, u64), b: (usize, u64)) -> (usize, u64) {
+    if b.1 < a.1 { b } else { a }
+}
+
+/// The first deadline of a group, and its index in it. Four comparisons depend on each other, not 16.
+#[inline]
+fn first_of(group: &[u64; GROUP]) -> (usize, u64) {
+    let pairs: [_; GROUP / 2] =
+        std::array::from_fn(|i| earlier((2 * i, group[2 * i]), (2 * i + 1, group[2 * i + 1])));
+    let fours: [_; GROUP / 4] = std::array::from_fn(|i| earlier(pairs[2 * i], pairs[2 * i + 1]));
+    earlier(earlier(fours[0], fours[1]), earlier(fours[2], fours[3]))
 }
 
 #[cfg(test)]
@@ -98,7 +105,7 @@ mod tests {
             let at = if stream.uniform() < 0.3 { NEVER } else { (stream.uniform() * 50.0) as u64 };
             plain[place] = at;
             deadlines.set(place, Time::from_ps(at));
-            let expected = least(&plain);
+            let expected = plain.iter().copied().enumerate().reduce(earlier).unwrap();
             let found = deadlines.first().map_or((0, NEVER), |(at, place)| (place, at.ps()));
             assert_eq!(found.1, expected.1);
             assert_eq!(plain[found.0], found.1);

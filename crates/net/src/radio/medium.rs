@@ -57,22 +57,30 @@ impl Medium {
         self.cursors[node as usize].at(now)
     }
 
-    /// All nodes that may sense a signal of `node` now, in the order of their numbers. Return the list with
-    /// [`Medium::give_back`].
+    /// The nodes within a distance of `node` now, in the order of their numbers, with the squares of their distances,
+    /// m². The square of the distance is at most that of the reach.
     #[inline]
-    pub fn neighbours(&mut self, node: u32, now: Time) -> Vec<u32> {
+    pub fn within(&mut self, node: u32, now: Time, square: f64, found: &mut Vec<(u32, f64)>) {
         if now >= self.until {
             self.make_grid(now);
         }
         if self.made[node as usize] != self.epoch {
             self.make_list(node);
         }
-        std::mem::take(&mut self.lists[node as usize])
-    }
-
-    #[inline]
-    pub fn give_back(&mut self, node: u32, list: Vec<u32>) {
-        self.lists[node as usize] = list;
+        let [x, y] = self.place(node, now);
+        let list = &self.lists[node as usize];
+        found.clear();
+        found.resize(list.len(), (0, 0.0));
+        // Whether a node is near enough cannot be predicted: each is written, and the next overwrites one that is not.
+        let mut count = 0;
+        for &other in list {
+            let [ox, oy] = self.cursors[other as usize].at(now);
+            let (dx, dy) = (ox - x, oy - y);
+            let its = dx * dx + dy * dy;
+            found[count] = (other, its);
+            count += usize::from(its <= square);
+        }
+        found.truncate(count);
     }
 
     fn cell(&self, place: [f64; 2]) -> (i64, i64) {
@@ -134,16 +142,17 @@ mod tests {
         let mut medium = Medium::new(paths.clone(), 550.0);
         for step in 0..300u64 {
             let (now, node) = (Time::ZERO + Span::from_ms(200 * step), (step * 7 % 80) as u32);
-            let list = medium.neighbours(node, now);
+            let mut found = Vec::new();
+            medium.within(node, now, 550.0 * 550.0, &mut found);
+            let list: Vec<u32> = found.iter().map(|(other, _)| *other).collect();
             let here = paths[node as usize].at(now);
             let near = |k: &u32| {
                 let there = paths[*k as usize].at(now);
                 let (dx, dy) = (there[0] - here[0], there[1] - here[1]);
                 *k != node && dx * dx + dy * dy <= 550.0 * 550.0
             };
-            assert!((0..80).filter(near).all(|k| list.contains(&k)), "at {now:?}");
-            assert!(list.len() < 79, "a list contains all nodes");
-            medium.give_back(node, list);
+            assert_eq!((0..80).filter(near).collect::<Vec<u32>>(), list, "at {now:?}");
+            assert!(medium.lists[node as usize].len() < 79, "a list contains all nodes");
         }
     }
 }

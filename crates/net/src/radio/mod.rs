@@ -56,6 +56,8 @@ pub struct Radio {
     mac: MacConfig,
     timing: Timing,
     medium: Medium,
+    /// The nodes in range of a transmission: kept to use its memory again.
+    near: Vec<(u32, f64)>,
     attenuation: Attenuation,
     /// Transmitted power, W.
     power: f64,
@@ -104,6 +106,7 @@ impl Radio {
             sense_threshold: p.sense_threshold,
             sense_range_squared: reach * reach,
             medium: Medium::new(config.nodes, reach),
+            near: Vec::new(),
             shadowing_stream: Stream::new(config.seed, "shadowing", ""),
             stations: nodes.clone().map(|n| Station::new(stream("backoff", n))).collect(),
             queues: nodes.clone().map(|_| queue()).collect(),
@@ -313,15 +316,9 @@ impl Radio {
         if let Some(item) = frame.item {
             self.store.retain(item.payload);
         }
-        let [x, y] = self.medium.place(node, now);
-        let neighbours = self.medium.neighbours(node, now);
-        for &other in &neighbours {
-            let [ox, oy] = self.medium.place(other, now);
-            let (dx, dy) = (ox - x, oy - y);
-            let square = dx * dx + dy * dy;
-            if square > self.sense_range_squared {
-                continue;
-            }
+        let mut near = std::mem::take(&mut self.near);
+        self.medium.within(node, now, self.sense_range_squared, &mut near);
+        for &(other, square) in &near {
             let power = if square > 0.0 {
                 self.attenuation.power(square, &mut self.shadowing_stream)
             } else {
@@ -342,7 +339,7 @@ impl Radio {
             };
             self.signal(clock, other, signal);
         }
-        self.medium.give_back(node, neighbours);
+        self.near = near;
     }
 
     /// A signal reaches the station of `node`, which has no output for it.
