@@ -7,13 +7,15 @@ scenarios, the papers and the examples, so a rebuild runs only what has changed.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "out" / "site-cache"
 INPUTS = ("python/ackclock", "scenarios", "papers", "examples", "docs/hooks")
 INPUT_ENDINGS = {".py", ".toml", ".csv", ".html", ".json", ".tle", ".txt", ".ipynb"}
+LOG = logging.getLogger("mkdocs.plugins.made")
 LINKED = ("scenarios", "papers", "examples")
 """Folders that a job finds in its working folder, under their names in the repository."""
 
@@ -52,10 +55,18 @@ def _inputs() -> str:
 
 
 def make(jobs: Iterable[Job]) -> dict[str, Path]:
-    """Run the jobs whose files are not kept; returns the folder of each job. Raises PluginError if one fails."""
+    """Run the jobs whose files are not kept; returns the folder of each job. Raises PluginError if one fails.
+
+    Each line of progress is a message of MkDocs.
+    """
+    began = time.monotonic()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = {job.name: pool.submit(_make, job) for job in jobs}
-        return {name: future.result() for name, future in waiting.items()}
+        waiting = {pool.submit(_make, job): job.name for job in jobs}
+        for done, future in enumerate(as_completed(waiting), 1):
+            future.result()
+            left = (time.monotonic() - began) / done * (len(waiting) - done)
+            LOG.info(f"{waiting[future]}: made ({done} of {len(waiting)}, about {left:.0f} s left)")
+        return {name: future.result() for future, name in waiting.items()}
 
 
 def _make(job: Job) -> Path:

@@ -4,6 +4,8 @@ from matplotlib.figure import Figure
 
 from ackclock import plot as common
 
+MEGA = 1e-6
+
 
 def draw(results, columns: str) -> Figure:
     """Bars: printed. Points: means with 95 % intervals for each pair of terminals; dots: single runs."""
@@ -15,20 +17,22 @@ def draw(results, columns: str) -> Figure:
     for axis, column in zip(axes, names, strict=True):
         for i, name in enumerate(measures.KINDS.values()):
             value, unit = printed[name, column]
-            axis.bar(i, value, 0.8, color="#dcdcdc", label="printed (one run)" if i == 0 else None)
+            factor = MEGA if unit == "bytes" else 1.0
+            axis.bar(i, factor * value, 0.8, color="#dcdcdc", label="printed (one run)" if i == 0 else None)
             for j, place in enumerate(measures.PLACES):
                 cell = cells[name, column, place]
-                e = cell.estimate()
+                e, values = cell.estimate().scaled(factor), [factor * x for x in cell.values]
                 at = i + 0.17 * (j - 1.5)
                 if j == 0:
                     single = {"color": common.COLOURS[0], "markersize": 2.5, "alpha": 0.35}
-                    axis.plot(
-                        [at] * len(cell.values), cell.values, "o", **single, label="single runs" if i == 0 else None
-                    )
+                    axis.plot([at] * len(values), values, "o", **single, label="single runs" if i == 0 else None)
                 style = {"color": common.COLOURS[j], "markersize": 5, "capsize": 2, "fmt": common.MARKERS[j]}
                 axis.errorbar(at, e.value, e.half_width or 0, **style, label=place if i == 0 else None)
         axis.set_xticks(range(3), measures.KINDS.values())
-        axis.set_ylabel(f"{column} ({unit})" if unit else column)
+        what = (
+            column.replace("bytes ", "data ") + " (MB)" if unit == "bytes" else f"{column} ({unit})" if unit else column
+        )
+        axis.set_ylabel(what)
         if column == "packet delivery ratio":
             axis.set_ylim(97, 100)
     common.legend(figure, axes[:1])

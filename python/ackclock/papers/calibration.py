@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.papers.folder import ControlCells, Paper, Part, Table, call
+from ackclock.papers.folder import Candidate, ControlCells, Paper, Part, Table, call
 from ackclock.papers.readings import Reading, combination, inline
 from ackclock.papers.tables import cells_of
 
@@ -130,8 +132,6 @@ class Fit:
 
         Where the best one fits, they fit too.
         """
-        from scipy.stats import t
-
         count, networks = len(self.cells), len(self.networks)
         farther = self.distances - self.distances[self.best]
         differences = farther.sum(axis=1) / max(1, count)
@@ -140,7 +140,7 @@ class Fit:
             sizes = self._members.sum(axis=0)
             sums = farther @ self._members - np.outer(differences, sizes)
             error = np.sqrt((sums**2).sum(axis=1) * networks / (networks - 1)) / count
-            spread = float(t.ppf(0.975, networks - 1)) * error
+            spread = stats.student(networks) * error
         limits = np.hypot(NORMAL * self.noise, spread)
         near = [i for i in self.nearest(len(self.readings)) if differences[i] <= limits[i]]
         return [i for i in near if not self.fits or self.factor(i) <= MOST_DEVIATION]
@@ -182,7 +182,7 @@ class Fit:
         """For each candidate of a parameter: the least distance of a reading with it, and its share of resamples."""
         found = []
         for parameter in self.paper.calibration.parameter:
-            for place, candidate in enumerate(parameter.candidate):
+            for place, candidate in enumerate(in_order(parameter.candidate)):
                 having = [i for i, r in enumerate(self.readings) if r.parameters[parameter.id] == candidate.label]
                 found.append(
                     {
@@ -222,6 +222,15 @@ class Fit:
             "predicted": self.predicted,
             "chosen": self.chosen.label,
         }
+
+
+def in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates as a table lists them: by their number if each begins with one, or else as the file does."""
+    numbers = [re.match(r"\d+(\.\d+)?", candidate.label) for candidate in candidates]
+    if not all(numbers):
+        return list(candidates)
+    by_label = {c.label: float(n.group()) for c, n in zip(candidates, numbers, strict=True) if n}
+    return sorted(candidates, key=lambda candidate: by_label[candidate.label])
 
 
 def combinations(paper: Paper) -> list[Reading]:
